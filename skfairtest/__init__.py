@@ -1,0 +1,26 @@
+"""Search-based and certified fairness testing for scikit-learn estimators."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from skfairtest import datasets
+from skfairtest._results import RowsAudit
+from skfairtest._space import InputSpace
+from skfairtest.base import BaseAuditor
+from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
+from skfairtest.individual import RandomAuditor, SBFTAuditor
+
+try:
+    __version__ = version("skfairtest")
+except PackageNotFoundError:  # a checkout that is not installed
+    __version__ = "0+unknown"
+
+__all__ = [
+    "BaseAuditor",
+    "EstimatorFailedError",
+    "InputSpace",
+    "NoDisparityWarning",
+    "RandomAuditor",
+    "RowsAudit",
+    "SBFTAuditor",
+    "datasets",
+]

@@ -1,0 +1,318 @@
+"""One column: its kind, its domain, and its values as codes and back.
+
+A code is a float. For an integer or a real column it is the value itself, for a categorical one the position of the value among
+the column's levels. NaN is a missing value that lies outside the domain.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: A column of fractional numbers with at most this many distinct values is categorical ...
+FEW_LEVELS = 10
+#: ... if each of them stands for this many rows on average. A scaled 0/1 column is the usual case.
+ROWS_PER_LEVEL = 10
+#: Beyond this a float no longer holds every integer.
+MAX_INTEGER = 2.0**53
+
+
+class Column:
+    """Kind and domain of one column; made by `describe_column`, changed by nobody.
+
+    Attributes
+    ----------
+    name : str or int
+        As the user knows it.
+    kind : {"categorical", "integer", "real"}
+        What its codes mean.
+    low, high : float
+        Ends of the closed domain of codes.
+    step : float
+        Length of one step, in codes.
+    levels : ndarray of object or float, or None
+        Values of a categorical column in the order of their codes; first the domain, then those that only the data hold.
+    missing : int
+        Code of the missing category, -1 where missing is no category.
+    given : bool
+        Whether the user gave the domain.
+    nan_is_missing : bool
+        Whether an object column writes a missing value as NaN, not as None.
+    """
+
+    def __init__(self, name: Any, kind: str, low: float, high: float, step: float) -> None:
+        self.name = name
+        self.kind = kind
+        self.low = float(low)
+        self.high = float(high)
+        self.step = float(step)
+        self.levels: NDArray[Any] | None = None
+        self.missing = -1
+        self.given = False
+        self.nan_is_missing = False
+
+    def __repr__(self) -> str:
+        if self.levels is not None:
+            return f"Column({self.name!r}, categorical, {self.n_values:.0f} values)"
+        return f"Column({self.name!r}, {self.kind}, [{self.low:g}, {self.high:g}], step {self.step:g})"
+
+    @property
+    def n_values(self) -> float:
+        """How many values the domain has; infinite for a real column."""
+        if self.kind == "real":
+            return np.inf if self.high > self.low else 1.0
+        return self.high - self.low + 1
+
+    def grid(self) -> Floats:
+        """Codes of the domain as a finite list: all of them, or one a step for a real column."""
+        if self.kind != "real":
+            return np.arange(self.low, self.high + 1)
+        n_steps = int(np.floor((self.high - self.low) / self.step + 1e-9))
+        grid = self.low + self.step * np.arange(n_steps + 1)
+        # The end of the domain belongs to it even where the steps do not reach it exactly.
+        if self.high - grid[-1] > 1e-9 * max(1.0, abs(self.high)):
+            return np.append(grid, self.high)
+        grid[-1] = min(grid[-1], self.high)
+        return grid
+
+    def encode(self, values: NDArray[Any]) -> Floats:
+        """Codes of the values; an error names those that the column does not know."""
+        if self.levels is None:
+            try:
+                return np.asarray(values, dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"Column {self.name!r} is numeric; got {_shown(values)}. "
+                    "Give numbers, or declare the column in categories=."
+                ) from error
+        gone = np.asarray(pd.isna(values), dtype=bool)
+        codes = pd.Index(self.levels).get_indexer(values).astype(np.float64)
+        unknown = (codes < 0) & ~gone
+        if unknown.any():
+            raise ValueError(
+                f"Column {self.name!r} has values that are not among its {len(self.levels)} known "
+                f"ones: {_shown(pd.unique(values[unknown]))}. Add them with categories=, or leave "
+                "out those rows."
+            )
+        codes[gone] = self.missing if self.missing >= 0 else np.nan
+        return codes
+
+    def take(self, codes: Floats) -> NDArray[Any]:
+        """Values of the codes as a NumPy array (object for strings, float with NaN for numbers)."""
+        if self.levels is None:
+            return codes
+        return self.padded_levels().take(self.positions(codes))
+
+    def positions(self, codes: Floats) -> NDArray[np.intp]:
+        """Places of the codes in `padded_levels`."""
+        assert self.levels is not None
+        return np.where(np.isnan(codes), len(self.levels), codes).astype(np.intp)
+
+    def padded_levels(self) -> NDArray[Any]:
+        """The levels and one missing value behind them, which NaN codes point to."""
+        assert self.levels is not None
+        # Encoders tell None from NaN, so a missing value goes back as it came.
+        missing = np.nan if self.nan_is_missing or self.levels.dtype.kind == "f" else None
+        pad = np.array([missing], dtype=self.levels.dtype)
+        padded = np.concatenate([self.levels, pad])
+        if self.missing >= 0:
+            padded[self.missing] = missing
+        return padded
+
+
+def describe_column(
+    name: Any,
+    values: NDArray[Any],
+    *,
+    bounds: tuple[float, float] | None = None,
+    categories: Any = None,
+    step: float | None = None,
+    integral: bool = False,
+    order: NDArray[Any] | None = None,
+) -> Column:
+    """Find out the kind and the domain of a column from its values and the user's wishes.
+
+    `values` are floats (NaN is missing), booleans, or objects; `integral` says that the container holds integers,
+    `order` gives the levels' own order where the container has one.
+    """
+    column = _describe(name, values, bounds, categories, step, integral, order)
+    if values.dtype.kind == "O":
+        column.nan_is_missing = any(isinstance(v, float) for v in values[pd.isna(values)][:1])
+    return column
+
+
+def _describe(
+    name: Any,
+    values: NDArray[Any],
+    bounds: Any,
+    categories: Any,
+    step: float | None,
+    integral: bool,
+    order: NDArray[Any] | None,
+) -> Column:
+    gone = np.asarray(pd.isna(values), dtype=bool)
+    present = values[~gone]
+    if categories is not None:
+        if bounds is not None:
+            raise ValueError(
+                f"Column {name!r} is in both bounds= and categories=; a column has one kind of domain. "
+                "Keep bounds= for a numeric column, categories= for one with listed values."
+            )
+        return _categorical(name, _given_levels(name, categories), present, gone.any(), step, given=True)
+    if values.dtype.kind == "f":
+        column = _numeric(name, present, bounds, step, integral)
+        if column is not None:
+            return column
+    if bounds is not None:
+        raise ValueError(
+            f"bounds= names column {name!r}, which is not numeric (values such as "
+            f"{_shown(present)}); list its values in categories= instead."
+        )
+    levels = _observed_levels(name, present, order)
+    return _categorical(name, levels, present, gone.any(), step, given=False)
+
+
+def _numeric(
+    name: Any, present: Floats, bounds: tuple[float, float] | None, step: float | None, integral: bool
+) -> Column | None:
+    """An integer or a real column; None where its few fractional values make it categorical."""
+    if not np.isfinite(present).all():
+        raise ValueError(
+            f"Column {name!r} contains infinity (inf); an input domain has finite ends. "
+            "Replace infinite values before fitting."
+        )
+    whole = bool((present == np.floor(present)).all())
+    if whole and len(present) and np.abs(present).max() > MAX_INTEGER:
+        raise ValueError(
+            f"Column {name!r} holds integers beyond 2**53, which a float cannot tell apart. "
+            "Drop it if it is an identifier, or divide it."
+        )
+    if bounds is None:
+        if not len(present):
+            return None
+        if not whole:
+            n_distinct = len(np.unique(present))
+            if n_distinct <= FEW_LEVELS and n_distinct * ROWS_PER_LEVEL <= len(present):
+                return None
+        low, high = float(present.min()), float(present.max())
+    else:
+        low, high = check_bounds(name, bounds)
+        whole = whole and low == np.floor(low) and high == np.floor(high)
+        if integral and not whole:
+            raise ValueError(
+                f"bounds= of column {name!r} are ({low:g}, {high:g}), but the column holds integers. "
+                "Give whole numbers."
+            )
+    kind = "integer" if whole else "real"
+    column = Column(name, kind, low, high, _check_step(name, kind, step, low, high))
+    column.given = bounds is not None
+    return column
+
+
+def check_bounds(name: Any, bounds: Any) -> tuple[float, float]:
+    """A pair of finite numbers, the smaller one first."""
+    try:
+        low, high = (float(end) for end in bounds)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"bounds= of column {name!r} must be a pair (low, high) of numbers; got {bounds!r}."
+        ) from error
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError(
+            f"bounds= of column {name!r} must be finite; got ({low}, {high}). Give the smallest and "
+            "the largest value that can occur."
+        )
+    if low > high:
+        raise ValueError(
+            f"bounds= of column {name!r} must be (low, high) with low <= high; got "
+            f"({low:g}, {high:g}). Exchange the two."
+        )
+    return low, high
+
+
+def _check_step(name: Any, kind: str, step: Any, low: float, high: float) -> float:
+    if step is None:
+        if kind != "real":
+            return 1.0
+        return (high - low) / 100 if high > low else 1.0
+    valid = np.isscalar(step) and np.isreal(step) and np.isfinite(step) and step > 0
+    if not valid or (kind == "integer" and step != int(step)):
+        wanted = "a positive whole number" if kind == "integer" else "a positive number"
+        raise ValueError(f"steps= of column {name!r} must be {wanted}; got {step!r}.")
+    return float(step)
+
+
+def _given_levels(name: Any, categories: Any) -> list[Any]:
+    if isinstance(categories, str) or not hasattr(categories, "__iter__"):
+        raise ValueError(
+            f"categories= of column {name!r} must be a list of values; got {categories!r}."
+        )
+    levels = list(categories)
+    if not levels or len(pd.unique(pd.Series(levels, dtype=object))) < len(levels):
+        raise ValueError(
+            f"categories= of column {name!r} must be different values, at least one; got {levels!r}."
+        )
+    return levels
+
+
+def _observed_levels(name: Any, present: NDArray[Any], order: NDArray[Any] | None) -> list[Any]:
+    try:
+        levels = list(pd.unique(present))
+    except TypeError as error:
+        raise TypeError(
+            f"Column {name!r}: argument must be a string or a number in every row; got {_shown(present)}."
+        ) from error
+    if order is not None:
+        known = set(levels)
+        return [level for level in order if level in known]
+    try:
+        return sorted(levels)
+    except TypeError:  # strings beside numbers have no common order
+        return sorted(levels, key=lambda level: (type(level).__name__, str(level)))
+
+
+def _categorical(
+    name: Any, levels: list[Any], present: NDArray[Any], any_missing: bool, step: Any, *, given: bool
+) -> Column:
+    """Levels of the domain first, then the levels that only the data hold."""
+    if step is not None:
+        raise ValueError(
+            f"steps= names column {name!r}, which is categorical: its step is the neighbouring category. "
+            "Leave it out of steps=."
+        )
+    missing_wanted = [bool(pd.isna(level)) for level in levels]
+    domain = [level for level, gone in zip(levels, missing_wanted, strict=True) if not gone]
+    extra: list[Any] = []
+    if given:
+        known = set(domain)
+        extra = [level for level in _observed_levels(name, present, None) if level not in known]
+    in_domain = any(missing_wanted) if given else any_missing
+    column = Column(name, "categorical", 0, len(domain) + in_domain - 1, 1.0)
+    column.given = given
+    if in_domain:
+        column.missing = len(domain)
+        domain = [*domain, None]
+    column.levels = _as_level_array(domain + extra, present)
+    return column
+
+
+def _as_level_array(levels: list[Any], present: NDArray[Any]) -> NDArray[Any]:
+    numbers = present.dtype.kind == "f" and all(
+        level is None or (isinstance(level, (int, float, np.number)) and not isinstance(level, bool))
+        for level in levels
+    )
+    if numbers:
+        return np.array([np.nan if level is None else level for level in levels], dtype=np.float64)
+    array = np.empty(len(levels), dtype=object)
+    array[:] = levels
+    return array
+
+
+def _shown(values: Any, most: int = 5) -> str:
+    listed = [repr(value) for value in list(values)[: most + 1]]
+    return ", ".join(listed[:most]) + (", ..." if len(listed) > most else "")

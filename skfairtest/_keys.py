@@ -1,0 +1,141 @@
+"""64-bit row keys, and the two bounded memories that are built on them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Keys = NDArray[np.uint64]
+
+# Odd weights make a permutation of 64-bit words out of every multiplication, so that two
+# columns that swap their values get another key. Fixed: keys never depend on a random state.
+_WEIGHT_SEED = 20220101
+
+
+def row_keys(Z: NDArray[np.float64]) -> Keys:
+    """One 64-bit key a row; equal rows have equal keys, others collide with chance 2**-64."""
+    rows = np.ascontiguousarray(Z, dtype=np.float64) + 0.0  # -0.0 and 0.0 are one value
+    mixed = pd.util.hash_array(rows.ravel()).reshape(rows.shape)
+    return _nonzero((mixed * _weights(rows.shape[1])).sum(axis=1, dtype=np.uint64))
+
+
+@lru_cache(maxsize=32)
+def _weights(n_columns: int) -> Keys:
+    rng = np.random.default_rng(_WEIGHT_SEED)
+    return rng.integers(0, 2**63, size=n_columns, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+
+
+def combine_keys(first: Keys, second: Keys) -> Keys:
+    """A key for each pair of keys; the order of the two matters."""
+    mixed = pd.util.hash_array(np.ascontiguousarray(first * np.uint64(3) + second).ravel())
+    return _nonzero(mixed.reshape(first.shape))
+
+
+def _nonzero(keys: Keys) -> Keys:
+    # Zero marks an empty slot in the tables below.
+    keys[keys == 0] = 1
+    return keys
+
+
+class KeySet:
+    """A growing set of keys in one flat table, filled and searched a batch at a time.
+
+    At most `capacity` keys are remembered (8 bytes each, tables at most 70% full). Keys that come later
+    are reported as new and not kept, so that counts above the capacity are upper bounds.
+    """
+
+    def __init__(self, capacity: int = 5_800_000) -> None:
+        self.capacity = capacity
+        self.size = 0
+        self._table = np.zeros(1024, dtype=np.uint64)
+
+    def add(self, keys: Keys) -> NDArray[np.bool_]:
+        """Add the keys; True for each key that was not there before, once a key."""
+        fresh = np.zeros(len(keys), dtype=bool)
+        # Within a batch, only the first of equal keys is new.
+        unique, first = np.unique(keys, return_index=True)
+        is_new = np.ones(len(unique), dtype=bool)
+        if self.size < self.capacity:
+            self._grow(len(unique))
+            is_new = self._insert(unique)
+            self.size += int(is_new.sum())
+        elif self.size:
+            is_new = ~self._contains(unique)
+        fresh[first] = is_new
+        return fresh
+
+    def _grow(self, more: int) -> None:
+        size = len(self._table)
+        while self.size + more > 0.7 * size:
+            size *= 2
+        if size > len(self._table):
+            old = self._table[self._table != 0]
+            self._table = np.zeros(size, dtype=np.uint64)
+            self._insert(old)
+
+    def _insert(self, keys: Keys) -> NDArray[np.bool_]:
+        """Insert distinct keys by linear probing; True where a key was absent."""
+        mask = np.uint64(len(self._table) - 1)
+        absent = np.zeros(len(keys), dtype=bool)
+        pending = np.arange(len(keys))
+        slots = (keys & mask).astype(np.int64)
+        while len(pending):
+            here = keys[pending]
+            empty = self._table[slots] == 0
+            self._table[slots[empty]] = here[empty]
+            # Of several keys that wanted one empty slot the last has it; the others move on.
+            placed = self._table[slots] == here
+            absent[pending[placed & empty]] = True
+            pending = pending[~placed]
+            slots = (slots[~placed] + 1) & int(mask)
+        return absent
+
+    def _contains(self, keys: Keys) -> NDArray[np.bool_]:
+        mask = len(self._table) - 1
+        found = np.zeros(len(keys), dtype=bool)
+        pending = np.arange(len(keys))
+        slots = (keys & np.uint64(mask)).astype(np.int64)
+        while len(pending):
+            there = self._table[slots]
+            hit = there == keys[pending]
+            found[pending[hit]] = True
+            on = ~hit & (there != 0)
+            pending, slots = pending[on], (slots[on] + 1) & mask
+        return found
+
+
+class AnswerMemory:
+    """The model's latest answers by row key, in a table of fixed size.
+
+    A slot holds one answer and a newer one replaces it, so memory is bounded and a row that was
+    forgotten is simply asked again.
+    """
+
+    def __init__(self, n_outputs: int, megabytes: float = 16.0) -> None:
+        slots = int(megabytes * 2**20 / (8 * (n_outputs + 2)))
+        size = 1 << max(10, min(18, slots.bit_length() - 1))
+        self._keys = np.zeros(size, dtype=np.uint64)
+        self._values = np.empty((size, n_outputs))
+        self._labels = np.empty(size, dtype=np.int64)
+
+    def _slots(self, keys: Keys) -> NDArray[np.int64]:
+        return (keys >> np.uint64(20)).astype(np.int64) & (len(self._keys) - 1)
+
+    def find(self, keys: Keys) -> tuple[NDArray[np.bool_], Any, Any]:
+        """Which keys are known, and their values and labels (arbitrary where unknown)."""
+        slots = self._slots(keys)
+        return self._keys[slots] == keys, self._values[slots], self._labels[slots]
+
+    def store(self, keys: Keys, values: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
+        """Remember the answers."""
+        slots = self._slots(keys)
+        # Of several rows that share a slot exactly one may stay, with its own values.
+        slots, last = np.unique(slots[::-1], return_index=True)
+        last = len(keys) - 1 - last
+        self._keys[slots] = keys[last]
+        self._values[slots] = values[last]
+        self._labels[slots] = labels[last]

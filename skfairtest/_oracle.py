@@ -1,0 +1,333 @@
+"""Oracle: asks the model, counts, judges, keeps finds and history, and ends the run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._archive import Archive, History
+from skfairtest._judging import Comparison, compare
+from skfairtest._keys import AnswerMemory, Keys, KeySet, combine_keys, row_keys
+from skfairtest._model import PROBE_ROWS, Labels, Model
+from skfairtest._space import InputSpace
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+#: Batches in a row that asked the model nothing new before a run counts as stalled.
+STALL = 200
+#: Rows that are in memory at once.
+MAX_ROWS = 200_000
+
+class StopSearch(BaseException):
+    """Ends a run; raised by the oracle and caught by `BaseAuditor.fit` alone.
+
+    A `BaseException`, so that no search swallows it in an ``except Exception``.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Judgement(NamedTuple):
+    """What the oracle says of each input; arrays of length n.
+
+    `first` and `second` are the numbers of the two combinations of sensitive values that show the disparity, the one with
+    the larger answer first.
+    """
+
+    disparity: Floats
+    first: Ints
+    second: Ints
+    verdict: Bools
+
+
+class Worst(NamedTuple):
+    """The worst pair of a run: an input, two combinations, the two answers."""
+
+    z: Floats
+    first: int
+    second: int
+    outputs: tuple[float, float]
+
+
+class Oracle:
+    """The only place that calls the estimator.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted estimator.
+    space : InputSpace
+        The inputs that exist.
+    threshold : float or None
+        Disparity above which an input is discriminatory; None: labels differ, or, for a regressor, answers differ.
+    response_method : str
+        How to ask.
+    n_jobs : int or None
+        Chunks of a batch that are asked at the same time.
+    max_queries, max_time, max_found, max_inputs : number or None
+        Budget: rows shown to the model, seconds, unique finds, distinct inputs.
+    progress : callable, default=None
+        Called as ``progress(share, line)`` after each batch; True ends the run.
+    clip : bool, default=True
+        Move inputs into the domain; False for rows of data, which are judged as they are.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        space: InputSpace,
+        *,
+        threshold: float | None = None,
+        response_method: str = "auto",
+        n_jobs: int | None = None,
+        max_queries: float | None = None,
+        max_time: float | None = None,
+        max_found: float | None = None,
+        max_inputs: float | None = None,
+        progress: Callable[[float, str], bool] | None = None,
+        clip: bool = True,
+    ) -> None:
+        self.space = space
+        self.clip = clip
+        self.model = Model(estimator, space, response_method=response_method, n_jobs=n_jobs)
+        self.threshold = threshold
+        self.limits = {
+            "max_queries": (np.inf if max_queries is None else max_queries),
+            "max_time": (np.inf if max_time is None else max_time),
+            "max_found": (np.inf if max_found is None else max_found),
+            "max_inputs": (np.inf if max_inputs is None else max_inputs),
+        }
+        self.progress = progress
+        self.archive = Archive(space.n_features)
+        self.history = History()
+        self.degree = 0.0
+        self.worst: Worst | None = None
+        self.n_inputs = 0
+        self.n_idle = 0
+        self._seen = KeySet()
+        self._memory: AnswerMemory | None = None
+        self._start = time.perf_counter()
+
+    # The bill ------------------------------------------------------------------------------
+
+    @property
+    def n_queries(self) -> int:
+        """Rows shown to the model."""
+        return self.model.n_rows
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return time.perf_counter() - self._start
+
+    @property
+    def queries_left(self) -> float:
+        """Rows that may still be shown to the model."""
+        return self.limits["max_queries"] - self.n_queries
+
+    # Asking --------------------------------------------------------------------------------
+
+    def begin(self, seeds: Floats) -> None:
+        """Get to know the model on a few rows of data (billed as any other row)."""
+        if not self.model.probe_cost:
+            return
+        n = int(min(PROBE_ROWS, len(seeds), max(1, self.queries_left // (20 * self.model.probe_cost))))
+        self.model.probe(seeds[:n])
+
+    def respond(self, Z: Floats) -> Floats:
+        """Raw answers of the rows as they are, shape (n, n_outputs); for gradients and explanations.
+
+        Ends the run when the budget does not hold all of them.
+        """
+        if len(Z) * self.model.cost > self.queries_left:
+            raise StopSearch(self._spent("max_queries"))
+        keys = row_keys(Z)
+        return self._answers(np.asarray(Z), keys)[0]
+
+    def disparity(self, Z: Floats, pairs: Ints | None = None) -> Judgement:
+        """Judge inputs by all sensitive combinations, or by the given ones.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n, n_features)
+            Inputs as codes; what they hold in the sensitive columns does not matter.
+        pairs : ndarray of int of shape (n, k), default=None
+            Numbers of the combinations to compare, k >= 2; by default all of them.
+
+        Returns
+        -------
+        Judgement
+            Disparities, the pairs that show them, and verdicts; 0 and False where the constraint leaves no two rows to compare.
+
+        Raises
+        ------
+        StopSearch
+            When the budget is spent or nothing new comes; what fitted is recorded.
+        """
+        Z = np.asarray(Z, dtype=np.float64)
+        if self.clip:
+            Z = self.space.clip(Z)
+        if pairs is None:
+            pairs = np.broadcast_to(
+                np.arange(self.space.n_combinations), (len(Z), self.space.n_combinations)
+            )
+        judged = []
+        start = 0
+        while start < len(Z) or not judged:
+            part = slice(start, start + self._part_size(pairs.shape[1]))
+            judged.append(self._judge(Z[part], pairs[part]))
+            start = part.stop
+        return Judgement(*(np.concatenate(arrays) for arrays in zip(*judged, strict=True)))
+
+    def _part_size(self, width: int) -> int:
+        # A many-valued attribute times a large batch would not fit into memory at once, and a
+        # batch may not run past the number of inputs that the user allows.
+        inputs_left = self.limits["max_inputs"] - self.n_inputs
+        return int(max(1, min(MAX_ROWS // max(1, width), inputs_left)))
+
+    def _judge(self, Z: Floats, pairs: Ints) -> Judgement:
+        before = self.n_queries
+        n, width = pairs.shape
+        inputs = row_keys(Z[:, self.space.free])
+        codes = self.space.combination_codes(pairs).reshape(n * width, -1)
+        rows = np.repeat(Z, width, axis=0)
+        rows[:, self.space.sensitive] = codes
+        keys = combine_keys(np.repeat(inputs, width), row_keys(codes))
+        valid = self.space.valid(rows).reshape(n, width)
+        fits = self._fitting(keys.reshape(n, width), valid)
+        counted = fits & (valid.sum(axis=1) > 1)
+        # Of an input that cannot be compared, nothing is asked.
+        valid &= counted[:, None]
+        scores, labels = self._masked_answers(rows, keys, valid)
+        shown = compare(
+            scores,
+            labels,
+            valid,
+            response=self.model.response,
+            threshold=self.threshold,
+            single=self.model.single,
+        )
+        verdict = self._confirm(Z, pairs, shown)
+        self._record(Z, inputs, pairs, shown, verdict, counted)
+        self.n_idle = 0 if self.n_queries > before else self.n_idle + 1
+        self._end_of_batch(complete=bool(fits.all()))
+        first, second = np.take_along_axis(pairs, shown.pair, axis=1).T
+        return Judgement(shown.disparity, first, second, verdict)
+
+    def _fitting(self, keys: Keys, allowed: Bools) -> Bools:
+        """Which inputs the rest of the budget holds: a run of them from the first on."""
+        left = self.queries_left
+        if allowed.sum() * self.model.cost <= left:
+            return np.ones(len(keys), dtype=bool)
+        known = np.zeros(keys.shape, dtype=bool)
+        if self._memory is not None:
+            known = self._memory.find(keys.ravel())[0].reshape(keys.shape)
+        needed = (allowed & ~known).sum(axis=1) * self.model.cost
+        return np.cumsum(needed) <= left
+
+    def _masked_answers(self, rows: Floats, keys: Keys, wanted: Bools) -> tuple[Floats, Labels]:
+        """Answers of shape (n, width, n_outputs) and labels of shape (n, width)."""
+        flat = wanted.ravel()
+        if flat.all():
+            scores, labels = self._answers(rows, keys)
+        elif not flat.any():
+            scores, labels = np.zeros((len(rows), 1)), np.zeros(len(rows), dtype=np.int64)
+        else:
+            some_scores, some_labels = self._answers(rows[flat], keys[flat])
+            scores = np.zeros((len(rows), some_scores.shape[1]))
+            labels = np.zeros(len(rows), dtype=np.int64)
+            scores[flat], labels[flat] = some_scores, some_labels
+        return scores.reshape(*wanted.shape, -1), labels.reshape(wanted.shape)
+
+    def _answers(self, rows: Floats, keys: Keys) -> tuple[Floats, Labels]:
+        """Answers of the rows, each different one asked once and known ones not at all."""
+        if self._memory is None:
+            scores, labels = self.model.ask(rows)
+            self._memory = AnswerMemory(scores.shape[1])
+            self._memory.store(keys, scores, labels)
+            return scores, labels
+        known, scores, labels = self._memory.find(keys)
+        unknown = np.flatnonzero(~known)
+        if len(unknown):
+            distinct, place, back = np.unique(keys[unknown], return_index=True, return_inverse=True)
+            # In the order of the batch, so that equal batches are equal calls.
+            rank = np.argsort(place, kind="stable")
+            position = np.empty(len(rank), dtype=np.intp)
+            position[rank] = np.arange(len(rank))
+            new_scores, new_labels = self.model.ask(rows[unknown[place[rank]]])
+            self._memory.store(distinct[rank], new_scores, new_labels)
+            scores[unknown] = new_scores[position[back.ravel()]]
+            labels[unknown] = new_labels[position[back.ravel()]]
+        return scores, labels
+
+    # Keeping -------------------------------------------------------------------------------
+
+    def _confirm(self, Z: Floats, pairs: Ints, shown: Comparison) -> Bools:
+        """Verdicts, after predict has confirmed the flips that were read off the scores."""
+        if not self.model.infers_labels or self.threshold is not None:
+            return shown.verdict
+        flips = np.flatnonzero(shown.verdict)
+        # The most distant twins first, where the budget does not hold all.
+        if 2 * len(flips) > self.queries_left:
+            order = np.argsort(-shown.gap[flips], kind="stable")
+            flips = np.sort(flips[order[: int(self.queries_left // 2)]])
+        verdict = np.zeros(len(Z), dtype=bool)
+        if len(flips):
+            combinations = np.take_along_axis(pairs[flips], shown.twins[flips], axis=1)
+            twins = [self.space.with_sensitive(Z[flips], side) for side in combinations.T]
+            labels = self.model.labels(np.concatenate(twins)).reshape(2, -1)
+            verdict[flips] = labels[0] != labels[1]
+        return verdict
+
+    def _record(
+        self, Z: Floats, inputs: Keys, pairs: Ints, shown: Comparison, verdict: Bools, counted: Bools
+    ) -> None:
+        self.n_inputs += int(self._seen.add(inputs[counted]).sum())
+        found = verdict & counted
+        twins = np.take_along_axis(pairs[found], shown.twins[found], axis=1)
+        self.archive.add(Z[found], twins, shown.gap[found], inputs[found])
+        best = int(shown.disparity.argmax()) if len(Z) else 0
+        if len(Z) and shown.disparity[best] > self.degree:
+            self.degree = float(shown.disparity[best])
+            first, second = pairs[best, shown.pair[best]]
+            high, low = shown.outputs[best]
+            self.worst = Worst(Z[best].copy(), int(first), int(second), (float(high), float(low)))
+
+    # Ending --------------------------------------------------------------------------------
+
+    def _spent(self, limit: str) -> str:
+        return f"{limit}={self.limits[limit]:g} reached"
+
+    def _end_of_batch(self, complete: bool = True) -> None:
+        seconds = self.seconds
+        spent = {
+            "max_queries": self.n_queries,
+            "max_time": seconds,
+            "max_found": self.archive.n_found,
+            "max_inputs": self.n_inputs,
+        }
+        self.history.add(self.n_queries, seconds, self.n_inputs, self.archive.n_found, self.degree)
+        if self.progress is not None:
+            share = max(spent[name] / self.limits[name] for name in spent)
+            line = (
+                f"{self.n_queries} queries, {self.n_inputs} inputs, {self.archive.n_found} finds, "
+                f"degree {self.degree:.4g}, {seconds:.1f} s"
+            )
+            if self.progress(share, line):
+                raise StopSearch("a callback asked to stop")
+        for name, value in spent.items():
+            if value >= self.limits[name]:
+                raise StopSearch(self._spent(name))
+        # Less than a pair is nothing left.
+        if not complete or self.queries_left < 2 * self.model.cost:
+            raise StopSearch(self._spent("max_queries"))
+        if self.n_idle >= STALL:
+            raise StopSearch(f"stalled: {STALL} batches without a row that was new to the model")

@@ -1,0 +1,72 @@
+"""Progress: percent of the budget, told to scikit-learn's callbacks where they exist and in `verbose` lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:  # scikit-learn 1.9 and later
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # pragma: no cover - which branch runs depends on the environment
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's mixin where the installed version has none."""
+
+        def set_callbacks(self, *callbacks: Any) -> Any:
+            """Refuse callbacks: the installed scikit-learn does not know them."""
+            from sklearn import __version__
+
+            raise AttributeError(
+                f"Callbacks need scikit-learn 1.9 or later; got {__version__}. Use verbose=1, or upgrade."
+            )
+
+    def with_callbacks(method: Any) -> Any:  # type: ignore[no-redef]
+        """Leave the method as it is."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "Progress", "with_callbacks"]
+
+STEPS = 100
+
+
+class Progress:
+    """Turns the share of the budget that is spent into at most a hundred ticks.
+
+    Parameters
+    ----------
+    auditor : estimator
+        Whose callbacks are told.
+    X : object
+        Training table, passed on to the callbacks.
+    verbose : int
+        1 prints ten lines a run, 2 a line a percent.
+    """
+
+    def __init__(self, auditor: Any, X: Any, verbose: int) -> None:
+        self.auditor = auditor
+        self.verbose = verbose
+        self.done = 0
+        self.context: Any = None
+        if hasattr(auditor, "_init_callback_context"):
+            self.context = auditor._init_callback_context(max_subtasks=STEPS)
+            self.context.call_on_fit_task_begin(estimator=auditor, X=X)
+
+    def update(self, share: float, line: str) -> bool:
+        """Tell that this share of the budget is spent; True when a callback asks to stop."""
+        stop = False
+        target = min(STEPS, int(share * STEPS + 1e-9))
+        every = STEPS // 10 if self.verbose == 1 else 1
+        if self.verbose and target // every > self.done // every:
+            print(f"[{type(self.auditor).__name__}] {target:3d}%  {line}")
+        while self.done < target:
+            self.done += 1
+            if self.context is not None:
+                tick = self.context.subcontext(task_name="search")
+                tick.call_on_fit_task_begin(estimator=self.auditor)
+                stop |= bool(tick.call_on_fit_task_end(estimator=self.auditor))
+        return stop
+
+    def finish(self) -> None:
+        """Tell that the run has ended, whatever is left of the budget."""
+        if self.context is not None:
+            self.context.call_on_fit_task_end(estimator=self.auditor)

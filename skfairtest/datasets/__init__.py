@@ -1,0 +1,24 @@
+"""Data to test fairness tests on: planted bias of a known degree, and public data sets.
+
+The generators (`make_biased_regression`, `make_biased_classification`) plant a dependence on a
+sensitive column whose exact strength is known, so that an auditor can be judged by how much of
+it it finds. The fetchers read public data sets of the fairness literature from a folder or,
+without it, from OpenML.
+"""
+
+from __future__ import annotations
+
+from ._known import KnownClassifier, KnownRegressor
+from ._loaders import fetch_adult, fetch_bank_marketing, fetch_communities, fetch_german_credit
+from ._planted import make_biased_classification, make_biased_regression
+
+__all__ = [
+    "KnownClassifier",
+    "KnownRegressor",
+    "fetch_adult",
+    "fetch_bank_marketing",
+    "fetch_communities",
+    "fetch_german_credit",
+    "make_biased_classification",
+    "make_biased_regression",
+]

@@ -1,0 +1,30 @@
+"""Errors and warnings that skfairtest raises of its own."""
+
+from __future__ import annotations
+
+__all__ = ["EstimatorFailedError", "NoDisparityWarning"]
+
+
+class EstimatorFailedError(RuntimeError):
+    """The audited estimator raised, or answered with something unusable.
+
+    The estimator's own error, where there is one, is chained as ``__cause__``. What an
+    auditor had found before the failure stays readable on the auditor.
+
+    Examples
+    --------
+    >>> from skfairtest.exceptions import EstimatorFailedError
+    >>> issubclass(EstimatorFailedError, RuntimeError)
+    True
+    """
+
+
+class NoDisparityWarning(UserWarning):
+    """No pair of twins got different answers: the model may ignore the sensitive columns.
+
+    Examples
+    --------
+    >>> from skfairtest.exceptions import NoDisparityWarning
+    >>> issubclass(NoDisparityWarning, UserWarning)
+    True
+    """

@@ -1,0 +1,75 @@
+"""Pure functions on matrices of codes, shared by the testers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._space import InputSpace
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+#: Up to this many combinations of sensitive values all twins of an input are compared; beyond it, two.
+FEW_COMBINATIONS = 8
+
+
+def random_pairs(n: int, n_combinations: int, rng: np.random.Generator) -> Ints:
+    """Two different combinations for each of n inputs, shape (n, 2)."""
+    first = rng.integers(0, n_combinations, size=n)
+    other = rng.integers(0, n_combinations - 1, size=n)
+    return np.column_stack([first, other + (other >= first)]).astype(np.intp)
+
+
+def roulette(fitness: Floats, n: int, rng: np.random.Generator) -> Ints:
+    """Indices drawn with chances in proportion to fitness; uniform where all fitness is zero."""
+    total = np.cumsum(fitness)
+    if not total[-1] > 0:
+        return rng.integers(0, len(fitness), size=n).astype(np.intp)
+    spins = rng.random(n) * total[-1]
+    return np.minimum(np.searchsorted(total, spins, side="right"), len(fitness) - 1)
+
+
+def uniform_crossover(
+    first: Floats, second: Floats, probability: float, free: Ints, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Children of pairs of parents: with the probability, each free value is swapped or not by a coin.
+
+    Sensitive columns stay as they are.
+    """
+    swap = np.zeros(first.shape, dtype=bool)
+    swap[:, free] = rng.random((len(first), len(free))) < 0.5
+    swap &= (rng.random(len(first)) < probability)[:, None]
+    return np.where(swap, second, first), np.where(swap, first, second)
+
+
+def redraw(Z: Floats, mask: NDArray[np.bool_], space: InputSpace, rng: np.random.Generator) -> Floats:
+    """The masked values drawn anew from their whole domains."""
+    return np.where(mask, space.draw(len(Z), rng), Z)
+
+
+def between(
+    Z: Floats, mask: NDArray[np.bool_], first: Floats, second: Floats, space: InputSpace,
+    rng: np.random.Generator,
+) -> Floats:  # fmt: skip
+    """The masked values drawn anew between those of two parents, ends included."""
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    U = rng.random(Z.shape)
+    drawn = np.where(space.discrete, low + np.floor(U * (high - low + 1)), low + U * (high - low))
+    return space.clip(np.where(mask, np.minimum(drawn, high), Z))
+
+
+def mask_free(
+    n: int, probability: float, space: InputSpace, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Which values to mutate: each free one with the probability."""
+    mask = np.zeros((n, space.n_features), dtype=bool)
+    mask[:, space.free] = rng.random((n, len(space.free))) < probability
+    return mask
+
+
+def data_seeds(n: int, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """Rows of the data, moved into the domain; at most n, each at most once, valid ones only."""
+    chosen = rng.permutation(len(space.data))[:n]
+    Z = space.repair(space.data[chosen], rng)
+    return Z[space.valid(Z)]

@@ -1,0 +1,66 @@
+"""Uniform random testing, the yardstick of every paper."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skfairtest._docs import document
+from skfairtest._oracle import Oracle
+from skfairtest.base import BaseAuditor
+from skfairtest.individual._operators import FEW_COMBINATIONS, random_pairs
+
+#: Rows in one batch: large enough that the model's cost of a call does not count.
+BATCH_ROWS = 4096
+
+
+@document
+class RandomAuditor(BaseAuditor):
+    """Audit with uniform random inputs.
+
+    Draws inputs uniformly from the domain and compares each with all its twins, or, where the sensitive attributes have more
+    than eight combinations, with two random ones. Simple and unbiased: its `discrimination_rate_` estimates the
+    share of discriminatory inputs in the domain (where all twins are compared). It is the yardstick
+    that a directed search has to beat.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    SBFTAuditor : Searches for the largest disparity instead.
+
+    Notes
+    -----
+    A find shows that the model treats two twins differently. Whether such a person exists, and whether the difference is
+    unfair, it does not show.
+
+    References
+    ----------
+    .. [1] Galhotra, S., Brun, Y., & Meliou, A. (2017). Fairness testing: testing software for discrimination. ESEC/FSE,
+       498-510.
+
+    Examples
+    --------
+    >>> from skfairtest import RandomAuditor
+    >>> from skfairtest.datasets import make_biased_regression
+    >>> data = make_biased_regression(random_state=0)
+    >>> auditor = RandomAuditor(data.estimator, max_queries=2000, random_state=0)
+    >>> auditor = auditor.fit(data.data)
+    >>> auditor.sensitive_features_
+    ['sex']
+    >>> bool(0 < auditor.fairness_degree_ <= data.fairness_degree)
+    True
+    """
+
+    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
+        space = oracle.space
+        few = space.n_combinations <= FEW_COMBINATIONS
+        n = BATCH_ROWS // (space.n_combinations if few else 2)
+        while True:
+            Z = space.sample(n, rng)
+            oracle.disparity(Z, None if few else random_pairs(n, space.n_combinations, rng))

@@ -1,0 +1,204 @@
+"""Our own genetic search for the fairness degree: SBFT's idea with better operators.
+
+What differs from the paper: seeds from the data; all twins of an input compared where they are few, and where they are many a pair
+that is inherited, with an occasional sweep over all values; few values mutated at a time, by draws of several lengths;
+islands that start anew when they are stale.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._keys import row_keys
+from skfairtest._oracle import Oracle
+from skfairtest.individual._operators import (
+    FEW_COMBINATIONS,
+    data_seeds,
+    mask_free,
+    random_pairs,
+    uniform_crossover,
+)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+#: Generations without a better input after which an island is swept, then started anew.
+PATIENCE = 12
+#: Twins compared in one sweep of a many-valued attribute, at most.
+SWEEP = 512
+
+
+class TunedSearch:
+    """One population an island; all islands ask the model together."""
+
+    def __init__(
+        self, oracle: Oracle, rng: np.random.Generator, *, n_islands: int, population_size: int,
+        crossover_proba: float, mutation_proba: float, newcomer_rate: float, cache_proba: float,
+        local_search: bool,
+    ) -> None:  # fmt: skip
+        self.oracle, self.space, self.rng = oracle, oracle.space, rng
+        self.shape = (n_islands, population_size)
+        self.crossover_proba, self.mutation_proba = crossover_proba, mutation_proba
+        self.n_newcomers = round(newcomer_rate * population_size)
+        self.cache_proba = cache_proba
+        self.local_search = local_search
+        self.few = self.space.n_combinations <= FEW_COMBINATIONS
+        self.seeds = data_seeds(max(1000, 4 * n_islands * population_size), self.space, rng)
+        # The best pair seen so far, of all islands: the paper's cache.
+        self.cached = random_pairs(1, self.space.n_combinations, rng)[0]
+        self.degree = 0.0
+
+    def run(self) -> None:
+        """Evolve until the oracle ends the run."""
+        n_islands, size = self.shape
+        Z = self.starters(n_islands)
+        pairs = self.new_pairs(n_islands * size).reshape(n_islands, size, 2)
+        fitness, pairs = self.evaluate(Z, pairs)
+        best = fitness.max(axis=1)
+        age = np.zeros(n_islands, dtype=int)
+        swept = np.zeros(n_islands, dtype=bool)
+        while True:
+            children, child_pairs = self.offspring(Z, fitness, pairs)
+            child_fitness, child_pairs = self.evaluate(children, child_pairs)
+            Z, fitness, pairs = self.survivors(
+                np.concatenate([Z, children], axis=1),
+                np.concatenate([fitness, child_fitness], axis=1),
+                np.concatenate([pairs, child_pairs], axis=1),
+            )
+            better = fitness[:, 0] > best * (1 + 1e-9)
+            age = np.where(better, 0, age + 1)
+            swept &= ~better
+            best = fitness[:, 0].copy()
+            if not self.few:
+                due = (age >= PATIENCE // 2) & ~swept
+                if due.any():
+                    self.sweep(Z, fitness, pairs, np.flatnonzero(due))
+                    swept |= due
+            for island in np.flatnonzero(age >= PATIENCE):
+                Z[island] = self.starters(1)[0]
+                fitness[island] = 0.0
+                best[island], age[island], swept[island] = 0.0, 0, False
+
+    def starters(self, n_islands: int) -> Floats:
+        """Populations of rows of the data and of uniform inputs, half and half."""
+        size = self.shape[1]
+        n = n_islands * size
+        Z = self.space.sample(n, self.rng)
+        if len(self.seeds):
+            from_data = self.seeds[self.rng.integers(0, len(self.seeds), size=n)]
+            Z = np.where((np.arange(n) % 2 == 0)[:, None], from_data, Z)
+        return Z.reshape(n_islands, size, -1)
+
+    # Asking --------------------------------------------------------------------------------
+
+    def new_pairs(self, n: int) -> Ints:
+        """The cached pair with the cache's probability, else random pairs."""
+        pairs = random_pairs(n, self.space.n_combinations, self.rng)
+        return np.where((self.rng.random(n) < self.cache_proba)[:, None], self.cached, pairs)
+
+    def evaluate(self, Z: Floats, pairs: Ints) -> tuple[Floats, Ints]:
+        """Disparity of each input, and the pair that shows it."""
+        shape = Z.shape[:2]
+        judged = self.oracle.disparity(
+            Z.reshape(-1, Z.shape[2]), None if self.few else pairs.reshape(-1, 2)
+        )
+        pairs = np.column_stack([judged.first, judged.second])
+        best = int(judged.disparity.argmax())
+        if judged.disparity[best] > self.degree:
+            self.degree, self.cached = float(judged.disparity[best]), pairs[best]
+        return judged.disparity.reshape(shape), pairs.reshape(*shape, 2)
+
+    def sweep(self, Z: Floats, fitness: Floats, pairs: Ints, islands: Ints) -> None:
+        """Compare many combinations of the islands' best inputs at once."""
+        count = self.space.n_combinations
+        chosen = self.rng.permutation(count)[:SWEEP]
+        # The pair known so far is among them, so that a sweep never loses.
+        wide = np.column_stack([np.tile(chosen, (len(islands), 1)), pairs[islands, 0]])
+        judged = self.oracle.disparity(Z[islands, 0], wide)
+        fitness[islands, 0] = judged.disparity
+        pairs[islands, 0] = np.column_stack([judged.first, judged.second])
+        best = int(judged.disparity.argmax())
+        if judged.disparity[best] > self.degree:
+            self.degree, self.cached = float(judged.disparity[best]), pairs[islands[best], 0]
+
+    # Breeding ------------------------------------------------------------------------------
+
+    def offspring(self, Z: Floats, fitness: Floats, pairs: Ints) -> tuple[Floats, Ints]:
+        """Children by tournament, crossover and mutation; newcomers; steps around the best."""
+        n_islands, size = self.shape
+        rng, width = self.rng, Z.shape[2]
+        # Populations are sorted, so the smaller of two random ranks wins the tournament.
+        ranks = rng.integers(0, size, size=(4, n_islands, size)).reshape(2, 2, n_islands, size).min(axis=1)
+        mother, father = (np.take_along_axis(Z, r[:, :, None], axis=1) for r in ranks)
+        child, _ = uniform_crossover(
+            mother.reshape(-1, width), father.reshape(-1, width), self.crossover_proba, self.space.free, rng
+        )
+        groups = [self.mutate(child).reshape(n_islands, size, width)]
+        bred = np.take_along_axis(pairs, ranks[0][:, :, None], axis=1)
+        pair_groups = [self.inherit(bred)]
+        if self.n_newcomers:
+            fresh = self.space.sample(n_islands * self.n_newcomers, rng)
+            groups.append(fresh.reshape(n_islands, self.n_newcomers, width))
+            new = self.new_pairs(n_islands * self.n_newcomers)
+            pair_groups.append(new.reshape(n_islands, self.n_newcomers, 2))
+        if self.local_search:
+            around = self.steps_around(Z[:, 0])
+            groups.append(around)
+            pair_groups.append(np.repeat(pairs[:, :1], around.shape[1], axis=1))
+        return np.concatenate(groups, axis=1), np.concatenate(pair_groups, axis=1)
+
+    def inherit(self, pairs: Ints) -> Ints:
+        """The mother's pair, the cached pair, or the mother's with one side drawn anew."""
+        flat = pairs.reshape(-1, 2).copy()
+        if self.few:
+            return pairs
+        chance = self.rng.random(len(flat))
+        flat[chance < self.cache_proba / 2] = self.cached
+        drawn = self.rng.integers(0, self.space.n_combinations, size=len(flat))
+        side = self.rng.integers(0, 2, size=len(flat))
+        rows = np.arange(len(flat))
+        change = (chance > (1 + self.cache_proba) / 2) & (drawn != flat[rows, 1 - side])
+        flat[rows[change], side[change]] = drawn[change]
+        return flat.reshape(pairs.shape)
+
+    def mutate(self, Z: Floats) -> Floats:
+        """With the mutation probability, change one to a few values: anew, from the data, or by a step."""
+        space, rng = self.space, self.rng
+        n, width = Z.shape
+        mask = mask_free(n, 1.0 / len(space.free), space, rng)
+        mask[np.arange(n), rng.choice(space.free, size=n)] = True
+        mask &= (rng.random(n) < self.mutation_proba)[:, None]
+        anew = space.draw(n, rng)
+        donors = self.seeds[rng.integers(0, len(self.seeds), size=n)] if len(self.seeds) else anew
+        # Lengths from a third of the domain down to a thousandth: coarse moves and fine ones.
+        spread = space.high - space.low
+        length = spread * 10.0 ** rng.uniform(-3, -0.5, size=(n, width))
+        shift = rng.standard_normal((n, width)) * np.where(space.discrete, np.maximum(length, 0.7), length)
+        kind = rng.random((n, width))
+        moved = np.where(kind < 0.35, anew, np.where(kind < 0.5, donors, Z + shift))
+        return space.clip(np.where(mask, moved, Z))
+
+    def steps_around(self, best: Floats) -> Floats:
+        """One step down and up in each free value of each island's best, of one to many units."""
+        space = self.space
+        around = space.neighbours(best)
+        units = 2.0 ** self.rng.integers(-3, 5, size=around.shape[:2])
+        scaled = best[:, None, :] + (around - best[:, None, :]) * units[:, :, None]
+        scaled = np.where(space.discrete & (np.abs(scaled - best[:, None, :]) < 1), around, scaled)
+        return space.clip(scaled.reshape(-1, space.n_features)).reshape(around.shape)
+
+    def survivors(self, Z: Floats, fitness: Floats, pairs: Ints) -> tuple[Floats, Floats, Ints]:
+        """The best different inputs of each island, best first."""
+        keys = row_keys(Z.reshape(-1, Z.shape[2])[:, self.space.free]).reshape(Z.shape[:2])
+        order = np.argsort(-fitness, axis=1, kind="stable")
+        kept = np.empty((Z.shape[0], self.shape[1]), dtype=np.intp)
+        for island, ranked in enumerate(order):
+            first = np.unique(keys[island, ranked], return_index=True)[1]
+            distinct = ranked[np.sort(first)][: self.shape[1]]
+            kept[island] = np.resize(distinct, self.shape[1])
+        return (
+            np.take_along_axis(Z, kept[:, :, None], axis=1),
+            np.take_along_axis(fitness, kept, axis=1),
+            np.take_along_axis(pairs, kept[:, :, None], axis=1),
+        )
