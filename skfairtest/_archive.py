@@ -27,46 +27,61 @@ class Archive:
         Unique discriminatory inputs found, kept or not.
     """
 
-    def __init__(self, n_features: int, megabytes: float = 64.0) -> None:
-        self.capacity = max(1000, int(megabytes * 2**20 / (8 * (n_features + 4))) // 2)
+    def __init__(self, n_features: int, megabytes: float = 32.0) -> None:
+        self.capacity = max(1000, int(megabytes * 2**20 / (8 * (n_features + 4))))
         self.n_found = 0
         self._known = KeySet()
-        self._parts: list[tuple[Floats, Ints, Floats, Keys]] = []
         self._size = 0
-        self._n_features = n_features
+        self._Z = np.empty((1024, n_features))
+        self._pairs = np.empty((1024, 2), dtype=np.intp)
+        self._disparity = np.empty(1024)
+        self._keys = np.empty(1024, dtype=np.uint64)
 
     def add(self, Z: Floats, pairs: Ints, disparity: Floats, keys: Keys) -> int:
         """Add discriminatory inputs; the number of those that were not known."""
-        if not len(Z):
-            return 0
-        n_new = int(self._known.add(keys).sum())
+        n_new = int(self._known.add(keys).sum()) if len(Z) else 0
         self.n_found += n_new
-        # A known input may have come back with a larger disparity: `rows` keeps the largest.
-        self._parts.append((Z, pairs, disparity, keys))
-        self._size += len(Z)
-        if self._size > 2 * self.capacity:
-            self._compact()
+        for start in range(0, len(Z), 1024):
+            part = slice(start, start + 1024)
+            self._append(Z[part], pairs[part], disparity[part], keys[part])
         return n_new
 
     def rows(self) -> tuple[Floats, Ints, Floats]:
         """Inputs (n, n_features), pairs of combinations (n, 2) and disparities (n,), worst first."""
-        if not self._parts:
-            empty = np.empty(0)
-            return np.empty((0, self._n_features)), np.empty((0, 2), dtype=np.intp), empty
-        self._compact()
-        Z, pairs, disparity, _ = self._parts[0]
-        return Z, pairs, disparity
+        self._tidy()
+        n = self._size
+        return self._Z[:n].copy(), self._pairs[:n].copy(), self._disparity[:n].copy()
 
-    def _compact(self) -> None:
-        Z, pairs, disparity, keys = (
-            np.concatenate(arrays) for arrays in zip(*self._parts, strict=True)
-        )
+    def _append(self, Z: Floats, pairs: Ints, disparity: Floats, keys: Keys) -> None:
+        if self._size + len(Z) > len(self._Z):
+            if len(self._Z) >= 1.25 * self.capacity:
+                self._tidy()
+            else:
+                self._resize(int(min(2 * len(self._Z), 1.25 * self.capacity + 1024)))
+        # A known input may come back with a larger disparity; tidying keeps the largest.
+        place = slice(self._size, self._size + len(Z))
+        self._Z[place], self._pairs[place] = Z, pairs
+        self._disparity[place], self._keys[place] = disparity, keys
+        self._size = place.stop
+
+    def _resize(self, n: int) -> None:
+        for name in ("_Z", "_pairs", "_disparity", "_keys"):
+            old = getattr(self, name)
+            new = np.empty((n, *old.shape[1:]), dtype=old.dtype)
+            new[: self._size] = old[: self._size]
+            setattr(self, name, new)
+
+    def _tidy(self) -> None:
+        """Sort by disparity, drop what came twice, and keep no more than the capacity."""
+        n = self._size
         # Ties are broken by age, so that the result does not depend on when memory was tidied.
-        order = np.argsort(-disparity, kind="stable")
-        first = np.unique(keys[order], return_index=True)[1]
+        order = np.argsort(-self._disparity[:n], kind="stable")
+        first = np.unique(self._keys[order], return_index=True)[1]
         order = order[np.sort(first)][: self.capacity]
-        self._parts = [(Z[order], pairs[order], disparity[order], keys[order])]
         self._size = len(order)
+        for name in ("_Z", "_pairs", "_disparity", "_keys"):
+            array = getattr(self, name)
+            array[: self._size] = array[order]
 
 
 class History:

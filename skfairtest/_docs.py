@@ -51,7 +51,7 @@ worst_case_ : array or DataFrame of shape (2, n_features), or None
 worst_case_outputs_ : ndarray of shape (2,), or None
     The model's answers to them.
 discriminatory_inputs_, counterfactuals_ : array or DataFrame of shape (n_kept, n_features)
-    Unique discriminatory inputs, worst first, and their twins. Where they are too many for 64 MB, the
+    Unique discriminatory inputs, worst first, and their twins. Where they are too many for 32 MB, the
     worst are kept.
 disparities_ : ndarray of shape (n_kept,)
     Difference between the answers to each input and its twin.

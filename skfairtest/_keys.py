@@ -75,7 +75,9 @@ class KeySet:
         if size > len(self._table):
             old = self._table[self._table != 0]
             self._table = np.zeros(size, dtype=np.uint64)
-            self._insert(old)
+            # In pieces: the working arrays of one large insertion would outweigh the table.
+            for start in range(0, len(old), 65_536):
+                self._insert(old[start : start + 65_536])
 
     def _insert(self, keys: Keys) -> NDArray[np.bool_]:
         """Insert distinct keys by linear probing; True where a key was absent."""
