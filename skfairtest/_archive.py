@@ -47,7 +47,7 @@ class Archive:
         return n_new
 
     def rows(self) -> tuple[Floats, Ints, Floats]:
-        """Inputs (n, n_features), pairs of combinations (n, 2) and disparities (n,), worst first."""
+        """Inputs (n, n_features), pairs of combinations (n, 2), disparities (n,); worst first."""
         self._tidy()
         n = self._size
         return self._Z[:n].copy(), self._pairs[:n].copy(), self._disparity[:n].copy()

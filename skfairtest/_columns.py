@@ -1,11 +1,13 @@
 """One column: its kind, its domain, and its values as codes and back.
 
-A code is a float. For an integer or a real column it is the value itself, for a categorical one the position of the value among
+A code is a float. For an integer or a real column it is the value itself, for a categorical one
+the position of the value among
 the column's levels. NaN is a missing value that lies outside the domain.
 """
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,8 @@ class Column:
     step : float
         Length of one step, in codes.
     levels : ndarray of object or float, or None
-        Values of a categorical column in the order of their codes; first the domain, then those that only the data hold.
+        Values of a categorical column in the order of their codes; first the domain, then those
+        that only the data hold.
     missing : int
         Code of the missing category, -1 where missing is no category.
     given : bool
@@ -59,7 +62,9 @@ class Column:
     def __repr__(self) -> str:
         if self.levels is not None:
             return f"Column({self.name!r}, categorical, {self.n_values:.0f} values)"
-        return f"Column({self.name!r}, {self.kind}, [{self.low:g}, {self.high:g}], step {self.step:g})"
+        return (
+            f"Column({self.name!r}, {self.kind}, [{self.low:g}, {self.high:g}], step {self.step:g})"
+        )
 
     @property
     def n_values(self) -> float:
@@ -78,7 +83,7 @@ class Column:
         if self.high - grid[-1] > 1e-9 * max(1.0, abs(self.high)):
             return np.append(grid, self.high)
         grid[-1] = min(grid[-1], self.high)
-        return grid
+        return np.asarray(grid, dtype=np.float64)
 
     def encode(self, values: NDArray[Any]) -> Floats:
         """Codes of the values; an error names those that the column does not know."""
@@ -137,7 +142,8 @@ def describe_column(
 ) -> Column:
     """Find out the kind and the domain of a column from its values and the user's wishes.
 
-    `values` are floats (NaN is missing), booleans, or objects; `integral` says that the container holds integers,
+    `values` are floats (NaN is missing), booleans, or objects; `integral` says that the container
+    holds integers,
     `order` gives the levels' own order where the container has one.
     """
     column = _describe(name, values, bounds, categories, step, integral, order)
@@ -160,10 +166,13 @@ def _describe(
     if categories is not None:
         if bounds is not None:
             raise ValueError(
-                f"Column {name!r} is in both bounds= and categories=; a column has one kind of domain. "
+                f"Column {name!r} is in both bounds= and categories=; a column has one kind of "
+                f"domain. "
                 "Keep bounds= for a numeric column, categories= for one with listed values."
             )
-        return _categorical(name, _given_levels(name, categories), present, gone.any(), step, given=True)
+        return _categorical(
+            name, _given_levels(name, categories), present, bool(gone.any()), step, given=True
+        )
     if values.dtype.kind == "f":
         column = _numeric(name, present, bounds, step, integral)
         if column is not None:
@@ -174,11 +183,15 @@ def _describe(
             f"{_shown(present)}); list its values in categories= instead."
         )
     levels = _observed_levels(name, present, order)
-    return _categorical(name, levels, present, gone.any(), step, given=False)
+    return _categorical(name, levels, present, bool(gone.any()), step, given=False)
 
 
 def _numeric(
-    name: Any, present: Floats, bounds: tuple[float, float] | None, step: float | None, integral: bool
+    name: Any,
+    present: Floats,
+    bounds: tuple[float, float] | None,
+    step: float | None,
+    integral: bool,
 ) -> Column | None:
     """An integer or a real column; None where its few fractional values make it categorical."""
     if not np.isfinite(present).all():
@@ -205,7 +218,8 @@ def _numeric(
         whole = whole and low == np.floor(low) and high == np.floor(high)
         if integral and not whole:
             raise ValueError(
-                f"bounds= of column {name!r} are ({low:g}, {high:g}), but the column holds integers. "
+                f"bounds= of column {name!r} are ({low:g}, {high:g}), but the column holds "
+                f"integers. "
                 "Give whole numbers."
             )
     kind = "integer" if whole else "real"
@@ -224,7 +238,8 @@ def check_bounds(name: Any, bounds: Any) -> tuple[float, float]:
         ) from error
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ValueError(
-            f"bounds= of column {name!r} must be finite; got ({low}, {high}). Give the smallest and "
+            f"bounds= of column {name!r} must be finite; got ({low}, {high}). Give the smallest "
+            f"and "
             "the largest value that can occur."
         )
     if low > high:
@@ -240,7 +255,7 @@ def _check_step(name: Any, kind: str, step: Any, low: float, high: float) -> flo
         if kind != "real":
             return 1.0
         return (high - low) / 100 if high > low else 1.0
-    valid = np.isscalar(step) and np.isreal(step) and np.isfinite(step) and step > 0
+    valid = isinstance(step, numbers.Real) and 0 < float(step) < np.inf
     if not valid or (kind == "integer" and step != int(step)):
         wanted = "a positive whole number" if kind == "integer" else "a positive number"
         raise ValueError(f"steps= of column {name!r} must be {wanted}; got {step!r}.")
@@ -255,7 +270,8 @@ def _given_levels(name: Any, categories: Any) -> list[Any]:
     levels = list(categories)
     if not levels or len(pd.unique(pd.Series(levels, dtype=object))) < len(levels):
         raise ValueError(
-            f"categories= of column {name!r} must be different values, at least one; got {levels!r}."
+            f"categories= of column {name!r} must be different values, at least one; got "
+            f"{levels!r}."
         )
     return levels
 
@@ -265,7 +281,8 @@ def _observed_levels(name: Any, present: NDArray[Any], order: NDArray[Any] | Non
         levels = list(pd.unique(present))
     except TypeError as error:
         raise TypeError(
-            f"Column {name!r}: argument must be a string or a number in every row; got {_shown(present)}."
+            f"Column {name!r}: argument must be a string or a number in every row; got "
+            f"{_shown(present)}."
         ) from error
     if order is not None:
         known = set(levels)
@@ -277,12 +294,19 @@ def _observed_levels(name: Any, present: NDArray[Any], order: NDArray[Any] | Non
 
 
 def _categorical(
-    name: Any, levels: list[Any], present: NDArray[Any], any_missing: bool, step: Any, *, given: bool
+    name: Any,
+    levels: list[Any],
+    present: NDArray[Any],
+    any_missing: bool,
+    step: Any,
+    *,
+    given: bool,
 ) -> Column:
     """Levels of the domain first, then the levels that only the data hold."""
     if step is not None:
         raise ValueError(
-            f"steps= names column {name!r}, which is categorical: its step is the neighbouring category. "
+            f"steps= names column {name!r}, which is categorical: its step is the neighbouring "
+            f"category. "
             "Leave it out of steps=."
         )
     missing_wanted = [bool(pd.isna(level)) for level in levels]
@@ -303,7 +327,8 @@ def _categorical(
 
 def _as_level_array(levels: list[Any], present: NDArray[Any]) -> NDArray[Any]:
     numbers = present.dtype.kind == "f" and all(
-        level is None or (isinstance(level, (int, float, np.number)) and not isinstance(level, bool))
+        level is None
+        or (isinstance(level, (int, float, np.number)) and not isinstance(level, bool))
         for level in levels
     )
     if numbers:

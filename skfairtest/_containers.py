@@ -1,6 +1,7 @@
 """Tables in and out: NumPy arrays, pandas frames, and whatever else narwhals reads.
 
-A container takes a table apart into NumPy columns and puts codes together again as the same kind of table, with the same names and
+A container takes a table apart into NumPy columns and puts codes together again as the same kind
+of table, with the same names and
 dtypes. It keeps dtypes as plain strings and arrays, so that it can be written to disk safely.
 """
 
@@ -23,7 +24,8 @@ def make_container(X: Any) -> Container:
     """The container that fits the table, or an error that says which tables are taken."""
     if sparse.issparse(X):
         raise TypeError(
-            "X must be a dense table; got a sparse matrix. Sparse input has no domain to search: pass "
+            "X must be a dense table; got a sparse matrix. Sparse input has no domain to search: "
+            "pass "
             "X.toarray() or a DataFrame."
         )
     if isinstance(X, pd.DataFrame):
@@ -33,7 +35,8 @@ def make_container(X: Any) -> Container:
     if nw.dependencies.is_into_dataframe(X):
         return NarwhalsContainer(X)
     raise TypeError(
-        "X must be a NumPy array, a pandas or polars DataFrame, or a table that narwhals reads; got "
+        "X must be a NumPy array, a pandas or polars DataFrame, or a table that narwhals reads; "
+        "got "
         f"{type(X).__name__}. Convert it with numpy.asarray(X) or pandas.DataFrame(X)."
     )
 
@@ -99,7 +102,8 @@ class Container:
     def _missing_names(self, names: Any) -> ValueError:
         absent = [name for name in self.names if name not in set(names)]
         return ValueError(
-            f"X lacks columns {absent!r} of the {len(self.names)} seen in fit; got {list(names)!r}. Add them."
+            f"X lacks columns {absent!r} of the {len(self.names)} seen in fit; got "
+            f"{list(names)!r}. Add them."
         )
 
 
@@ -109,7 +113,8 @@ class ArrayContainer(Container):
     def __init__(self, X: NDArray[Any]) -> None:
         if X.ndim != 2:
             raise ValueError(
-                f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: one row an input, "
+                f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: one row an "
+                f"input, "
                 "one column an attribute."
             )
         if X.dtype.kind not in "biufOUS":
@@ -161,7 +166,8 @@ class ArrayContainer(Container):
     def _select(self, X: NDArray[Any]) -> NDArray[Any]:
         if X.ndim != 2 or X.shape[1] != len(self.names):
             raise ValueError(
-                f"Expected an array of shape (n, {len(self.names)}), as in fit; got shape {X.shape}."
+                f"Expected an array of shape (n, {len(self.names)}), as in fit; got shape "
+                f"{X.shape}."
             )
         return X
 
@@ -172,7 +178,9 @@ class PandasContainer(Container):
     def __init__(self, X: pd.DataFrame) -> None:
         if X.columns.has_duplicates:
             repeated = sorted({str(name) for name in X.columns[X.columns.duplicated()]})
-            raise ValueError(f"Column names must differ; got {repeated} more than once. Rename them.")
+            raise ValueError(
+                f"Column names must differ; got {repeated} more than once. Rename them."
+            )
         self.names = list(X.columns)
         self.dtypes = [_dtype_name(name, X[name].dtype) for name in self.names]
         # Categories of a categorical column, object arrays by position; others are absent.
@@ -223,7 +231,9 @@ class PandasContainer(Container):
 
     def build(self, Z: Floats, columns: list[Column]) -> pd.DataFrame:
         """A frame of the codes' values, with the names and dtypes of the frame seen in fit."""
-        if all(dtype == "float64" for dtype in self.dtypes) and all(c.levels is None for c in columns):
+        if all(dtype == "float64" for dtype in self.dtypes) and all(
+            c.levels is None for c in columns
+        ):
             return pd.DataFrame(Z, columns=self.names)
         arrays = {
             index: self._array(index, column, Z[:, index]) for index, column in enumerate(columns)
@@ -270,7 +280,7 @@ def _cast(values: NDArray[Any], dtype: Any) -> Any:
         if dtype.kind in "iub" and np.isnan(values.astype(np.float64)).any():
             return values
         return values.astype(dtype, copy=False)
-    return pd.array(np.where(np.isnan(values), None, values.astype(object)), dtype=dtype)
+    return pd.array([None if np.isnan(value) else value for value in values], dtype=dtype)
 
 
 class NarwhalsContainer(Container):
@@ -320,12 +330,8 @@ class NarwhalsContainer(Container):
 
     def build(self, Z: Floats, columns: list[Column]) -> Any:
         """A table of the codes' values, with the names and dtypes of the table seen in fit."""
-        series = [
-            self._series(index, column, Z[:, index]) for index, column in enumerate(columns)
-        ]
-        frame = nw.from_dict(
-            {s.name: s for s in series} if series else {}, backend=self.backend
-        )
+        series = [self._series(index, column, Z[:, index]) for index, column in enumerate(columns)]
+        frame = nw.from_dict({s.name: s for s in series} if series else {}, backend=self.backend)
         return frame.to_native()
 
     def _series(self, index: int, column: Column, codes: Floats) -> Any:
@@ -344,7 +350,7 @@ class NarwhalsContainer(Container):
             whole = [None if np.isnan(value) else int(value) for value in values]
             return nw.new_series(name, whole, dtype, backend=self.backend)
         if self.is_integral(index):
-            values = values.astype(np.int64)  # type: ignore[assignment]
+            values = values.astype(np.int64)
         return nw.new_series(name, values, dtype, backend=self.backend)
 
     def _select(self, X: Any) -> Any:

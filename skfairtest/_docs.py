@@ -13,8 +13,10 @@ sensitive_features : "auto", str, int or list of these, default="auto"
     Sensitive columns by name or position. "auto" takes the columns whose names are common
     protected attributes (sex, gender, race, age, religion, ...); `sensitive_features_` tells which.
 threshold : float, default=None
-    An input is discriminatory when its disparity exceeds the threshold (output units of a regressor,
-    probability or score units of a classifier). None: labels differ, for a regressor: answers differ.
+    An input is discriminatory when its disparity exceeds the threshold (output units of a
+    regressor,
+    probability or score units of a classifier). None: labels differ, for a regressor: answers
+    differ.
 response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
     How a classifier is asked. "auto" takes the first that it has, in this order.
 bounds : dict of column to (low, high), default=None
@@ -44,14 +46,16 @@ verbose : int, default=0
     1 prints a line each tenth of the budget, 2 each hundredth."""
 
 _ATTRIBUTES = """fairness_degree_ : float
-    Largest disparity found: a lower bound of the true one. Output units of a regressor; probability for
+    Largest disparity found: a lower bound of the true one. Output units of a regressor;
+    probability for
     a classifier with ``predict_proba``, score units with ``decision_function``, else 0 or 1.
 worst_case_ : array or DataFrame of shape (2, n_features), or None
     The two twins that show it, the larger answer first.
 worst_case_outputs_ : ndarray of shape (2,), or None
     The model's answers to them.
 discriminatory_inputs_, counterfactuals_ : array or DataFrame of shape (n_kept, n_features)
-    Unique discriminatory inputs, worst first, and their twins. Where they are too many for 32 MB, the
+    Unique discriminatory inputs, worst first, and their twins. Where they are too many for 32 MB,
+    the
     worst are kept.
 disparities_ : ndarray of shape (n_kept,)
     Difference between the answers to each input and its twin.

@@ -1,6 +1,7 @@
-"""From the answers to all twins of each input to its disparity and its verdict; pure functions on arrays.
+"""From the answers to all twins of each input to its disparity and verdict; pure functions.
 
-Shapes: `scores` (n, k, n_outputs), `labels` and `valid` (n, k), for n inputs with k sensitive combinations each.
+Shapes: `scores` (n, k, n_outputs), `labels` and `valid` (n, k), for n inputs with k sensitive
+combinations each.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ ROUNDING_SINGLE = 2e-6
 
 
 class Comparison(NamedTuple):
-    """What the twins of each input show; pairs are positions along the second axis, larger answer first."""
+    """What the twins of each input show.
+
+    Pairs are positions along the second axis, the larger answer first.
+    """
 
     disparity: Floats
     pair: Ints  # (n, 2): shows the disparity
@@ -34,7 +38,13 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    scores: Floats, labels: Labels, valid: Bools, *, response: str, threshold: float | None, single: bool
+    scores: Floats,
+    labels: Labels,
+    valid: Bools,
+    *,
+    response: str,
+    threshold: float | None,
+    single: bool,
 ) -> Comparison:
     """Compare the answers to the twins of each input."""
     if response == "labels":
@@ -61,7 +71,9 @@ def _widest(scores: Floats, valid: Bools, single: bool) -> tuple[Floats, Ints, F
     spread = high.max(axis=1) - low.min(axis=1)
     output = spread.argmax(axis=1)
     shown = scores[rows, :, output]
-    pair = np.column_stack([high[rows, :, output].argmax(axis=1), low[rows, :, output].argmin(axis=1)])
+    pair = np.column_stack(
+        [high[rows, :, output].argmax(axis=1), low[rows, :, output].argmin(axis=1)]
+    )
     outputs = np.take_along_axis(shown, pair, axis=1)
     noise = (ROUNDING_SINGLE if single else ROUNDING) * np.abs(outputs).max(axis=1, initial=0.0)
     disparity = spread[rows, output]

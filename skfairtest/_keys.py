@@ -44,7 +44,8 @@ def _nonzero(keys: Keys) -> Keys:
 class KeySet:
     """A growing set of keys in one flat table, filled and searched a batch at a time.
 
-    At most `capacity` keys are remembered (8 bytes each, tables at most 70% full). Keys that come later
+    At most `capacity` keys are remembered (8 bytes each, tables at most 70% full). Keys that come
+    later
     are reported as new and not kept, so that counts above the capacity are upper bounds.
     """
 

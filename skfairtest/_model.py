@@ -1,6 +1,7 @@
 """The estimator under audit as one kind of function: codes in, numbers and labels out.
 
-Finds out how to ask it, cuts batches into chunks, and turns whatever goes wrong inside it into one error.
+Finds out how to ask it, cuts batches into chunks, and turns whatever goes wrong inside it into one
+error.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class Model:
     def probe(self, Z: Floats) -> None:
         """See on a few rows whether labels can be read off the scores; else ask for both always.
 
-        A classifier with a tuned threshold, or an SVC with its own probabilities, gives other labels.
+        A classifier with a tuned threshold, or an SVC with its own probabilities, gives other
+        labels.
         """
         if self.response == "unknown":
             # Neither a regressor nor a classifier by its tags: fractional answers are measured.
@@ -135,8 +137,10 @@ class Model:
                 )
         except Exception as error:
             raise EstimatorFailedError(
-                f"{type(self.estimator).__name__}.{method} raised {type(error).__name__} on a batch "
-                f"of {len(Z)} rows of the input space: {error}. If such rows cannot occur, exclude them with "
+                f"{type(self.estimator).__name__}.{method} raised {type(error).__name__} on a "
+                f"batch "
+                f"of {len(Z)} rows of the input space: {error}. If such rows cannot occur, "
+                f"exclude them with "
                 "constraint=, bounds= or categories=; what was found so far is on the auditor."
             ) from error
         return list(zip(answers, map(len, chunks), strict=True))
@@ -150,12 +154,16 @@ class Model:
             self.single |= array.dtype == np.float32
             scores = array.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise EstimatorFailedError(self._complaint(method, "numbers", repr(answer)[:80])) from error
+            raise EstimatorFailedError(
+                self._complaint(method, "numbers", repr(answer)[:80])
+            ) from error
         self._check_length(method, scores, n)
         if not np.isfinite(scores).all():
             n_bad = int((~np.isfinite(scores)).sum())
             raise EstimatorFailedError(
-                self._complaint(method, "finite numbers", f"{n_bad} NaN or infinite values in {n} rows")
+                self._complaint(
+                    method, "finite numbers", f"{n_bad} NaN or infinite values in {n} rows"
+                )
             )
         return scores.reshape(n, -1)
 
@@ -167,7 +175,8 @@ class Model:
 
     def _complaint(self, method: str, expected: str, got: str) -> str:
         return (
-            f"{type(self.estimator).__name__}.{method} must return {expected}; got {got}. Mend the estimator; "
+            f"{type(self.estimator).__name__}.{method} must return {expected}; got {got}. Mend "
+            f"the estimator; "
             "what was found so far is on the auditor."
         )
 
@@ -182,7 +191,9 @@ def hash_labels(labels: Any) -> Labels:
     if array.ndim > 1:
         parts = [hash_labels(array[:, j]) for j in range(array.shape[1])]
         array = np.column_stack(parts)
-        return pd.util.hash_pandas_object(pd.DataFrame(array), index=False).to_numpy().view(np.int64)
+        return (
+            pd.util.hash_pandas_object(pd.DataFrame(array), index=False).to_numpy().view(np.int64)
+        )
     if array.dtype.kind in "US":
         array = array.astype(object)
     if array.dtype.kind == "f" and (array == np.floor(array)).all():
@@ -198,12 +209,11 @@ def _is(test: Callable[[Any], bool], estimator: Any) -> bool:
 def _choose_response(estimator: Any, method: str) -> str:
     """The response to read; an error that says what the estimator lacks."""
     if method not in RESPONSE_METHODS:
-        raise ValueError(
-            f"response_method must be one of {RESPONSE_METHODS}; got {method!r}."
-        )
+        raise ValueError(f"response_method must be one of {RESPONSE_METHODS}; got {method!r}.")
     if not hasattr(estimator, "predict"):
         raise TypeError(
-            f"The estimator must have predict; {type(estimator).__name__} has not. Give a regressor, a classifier, "
+            f"The estimator must have predict; {type(estimator).__name__} has not. Give a "
+            f"regressor, a classifier, "
             "or a pipeline that ends in one."
         )
     scoring = ("predict_proba", "decision_function")
@@ -212,7 +222,8 @@ def _choose_response(estimator: Any, method: str) -> str:
     if method in scoring:
         if not hasattr(estimator, method):
             raise TypeError(
-                f"response_method is {method!r}, which {type(estimator).__name__} does not have. Use 'auto', or an "
+                f"response_method is {method!r}, which {type(estimator).__name__} does not have. "
+                f"Use 'auto', or an "
                 "estimator that has it."
             )
         return method

@@ -24,6 +24,7 @@ STALL = 200
 #: Rows that are in memory at once.
 MAX_ROWS = 200_000
 
+
 class StopSearch(BaseException):
     """Ends a run; raised by the oracle and caught by `BaseAuditor.fit` alone.
 
@@ -38,7 +39,8 @@ class StopSearch(BaseException):
 class Judgement(NamedTuple):
     """What the oracle says of each input; arrays of length n.
 
-    `first` and `second` are the numbers of the two combinations of sensitive values that show the disparity, the one with
+    `first` and `second` are the numbers of the two combinations of sensitive values that show the
+    disparity, the one with
     the larger answer first.
     """
 
@@ -67,7 +69,8 @@ class Oracle:
     space : InputSpace
         The inputs that exist.
     threshold : float or None
-        Disparity above which an input is discriminatory; None: labels differ, or, for a regressor, answers differ.
+        Disparity above which an input is discriminatory; None: labels differ, or, for a regressor,
+        answers differ.
     response_method : str
         How to ask.
     n_jobs : int or None
@@ -139,11 +142,13 @@ class Oracle:
         """Get to know the model on a few rows of data (billed as any other row)."""
         if not self.model.probe_cost:
             return
-        n = int(min(PROBE_ROWS, len(seeds), max(1, self.queries_left // (20 * self.model.probe_cost))))
+        n = int(
+            min(PROBE_ROWS, len(seeds), max(1, self.queries_left // (20 * self.model.probe_cost)))
+        )
         self.model.probe(seeds[:n])
 
     def respond(self, Z: Floats) -> Floats:
-        """Raw answers of the rows as they are, shape (n, n_outputs); for gradients and explanations.
+        """Raw answers of the rows as they are, (n, n_outputs); for gradients and explanations.
 
         Ends the run when the budget does not hold all of them.
         """
@@ -165,7 +170,8 @@ class Oracle:
         Returns
         -------
         Judgement
-            Disparities, the pairs that show them, and verdicts; 0 and False where the constraint leaves no two rows to compare.
+            Disparities, the pairs that show them, and verdicts; 0 and False where the constraint
+            leaves no two rows to compare.
 
         Raises
         ------
@@ -179,7 +185,7 @@ class Oracle:
             pairs = np.broadcast_to(
                 np.arange(self.space.n_combinations), (len(Z), self.space.n_combinations)
             )
-        judged = []
+        judged: list[Judgement] = []
         start = 0
         while start < len(Z) or not judged:
             part = slice(start, start + self._part_size(pairs.shape[1]))
@@ -288,7 +294,13 @@ class Oracle:
         return verdict
 
     def _record(
-        self, Z: Floats, inputs: Keys, pairs: Ints, shown: Comparison, verdict: Bools, counted: Bools
+        self,
+        Z: Floats,
+        inputs: Keys,
+        pairs: Ints,
+        shown: Comparison,
+        verdict: Bools,
+        counted: Bools,
     ) -> None:
         self.n_inputs += int(self._seen.add(inputs[counted]).sum())
         found = verdict & counted

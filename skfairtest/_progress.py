@@ -1,4 +1,4 @@
-"""Progress: percent of the budget, told to scikit-learn's callbacks where they exist and in `verbose` lines."""
+"""Progress in percent of the budget, for scikit-learn's callbacks and for `verbose` lines."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ except ImportError:  # pragma: no cover - which branch runs depends on the envir
             from sklearn import __version__
 
             raise AttributeError(
-                f"Callbacks need scikit-learn 1.9 or later; got {__version__}. Use verbose=1, or upgrade."
+                f"Callbacks need scikit-learn 1.9 or later; got {__version__}. Use verbose=1, or "
+                f"upgrade."
             )
 
-    def with_callbacks(method: Any) -> Any:  # type: ignore[no-redef]
+    def with_callbacks(method: Any) -> Any:
         """Leave the method as it is."""
         return method
 

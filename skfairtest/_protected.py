@@ -25,11 +25,18 @@ _ATTRIBUTES = frozenset(
     """.split()
 )
 # Words that say whose attribute it is, or how it is coded, and change nothing about which it is.
-_PREFIXES = ("is", "has", "self", "reported", "patient", "applicant", "person", "personal", "client",
-             "customer", "employee", "candidate", "respondent", "borrower", "defendant", "user",
-             "subject", "derived", "demographic", "protected", "sensitive", "attr")  # fmt: skip
-_SUFFIXES = ("code", "coded", "cd", "id", "cat", "category", "group", "label", "flag", "num",
-             "encoded", "enc", "status", "desc", "type", "value", "1", "self", "reported")  # fmt: skip
+_PREFIXES = frozenset(
+    """
+    is has self reported patient applicant person personal client customer employee candidate
+    respondent borrower defendant user subject derived demographic protected sensitive attr
+    """.split()
+)
+_SUFFIXES = frozenset(
+    """
+    code coded cd id cat category group label flag num encoded enc status desc type value 1 self
+    reported
+    """.split()
+)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 

@@ -50,7 +50,9 @@ class RowsAudit:
     n_queries: int
 
 
-def audit_table(estimator: Any, space: InputSpace, Z: Floats, settings: dict[str, Any]) -> RowsAudit:
+def audit_table(
+    estimator: Any, space: InputSpace, Z: Floats, settings: dict[str, Any]
+) -> RowsAudit:
     """Compare every row of codes with all its twins."""
     oracle = Oracle(estimator, space, clip=False, **settings)
     oracle.begin(Z)
@@ -108,12 +110,14 @@ class AuditResults:
     def _result(self, name: str) -> Any:
         if not hasattr(self, "stop_reason_"):
             # hasattr() must say False before fit, so this is no NotFittedError.
-            raise AttributeError(f"{type(self).__name__} has no {name} before fit. Call fit(X) first.")
+            raise AttributeError(
+                f"{type(self).__name__} has no {name} before fit. Call fit(X) first."
+            )
         return self._state
 
     @property
     def worst_case_(self) -> Any:
-        """The two twins that show the fairness degree, larger answer first; None where none was found."""
+        """The two twins that show the fairness degree, larger answer first; None without any."""
         state = self._result("worst_case_")
         if "worst_z" not in state:
             return None
@@ -193,12 +197,13 @@ class AuditResults:
         )
 
     def audit_rows(self, X: Any) -> RowsAudit:
-        """Flip every given row: the same question as fit asks, put to real people or any test suite.
+        """Flip every given row: the question of fit, put to real people or any test suite.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_features)
-            Rows with the columns and the kind of table seen in fit; they need not lie inside the domain.
+            Rows with the columns and the kind of table seen in fit; they need not lie inside the
+            domain.
 
         Returns
         -------

@@ -1,6 +1,7 @@
 """InputSpace: which inputs exist.
 
-Columns, kinds, domains, steps, the sensitive set and the constraint; rows of any mixed table become rows of one float matrix and
+Columns, kinds, domains, steps, the sensitive set and the constraint; rows of any mixed table
+become rows of one float matrix and
 back. Everything that knows about dtypes is here and in the two modules below it.
 """
 
@@ -125,7 +126,8 @@ class InputSpace:
         Raises
         ------
         ValueError
-            For unknown, duplicate or constant sensitive columns, for no other column, and for domains that cannot be.
+            For unknown, duplicate or constant sensitive columns, for no other column, and for
+            domains that cannot be.
         TypeError
             For sparse input and dtypes without an input domain.
         """
@@ -207,12 +209,13 @@ class InputSpace:
         """
         X = self.container.check_names(X)
         arrays = [
-            column.encode(self.container.column_values(X, j)) for j, column in enumerate(self.columns)
+            column.encode(self.container.column_values(X, j))
+            for j, column in enumerate(self.columns)
         ]
         return np.column_stack(arrays)
 
     def decode(self, Z: Floats) -> Any:
-        """The table of the codes, in the container, with the names and dtypes of the fitted data."""
+        """The table of the codes: same container, names and dtypes as the fitted data."""
         return self.container.build(np.asarray(Z, dtype=np.float64), self.columns)
 
     # Moving about ---------------------------------------------------------------------------
@@ -244,7 +247,8 @@ class InputSpace:
             kept.append(batch)
             if n_kept == 0 and n_drawn >= MAX_DRAWS:
                 raise ValueError(
-                    f"constraint= admitted none of {n_drawn} rows drawn from the domains. Expected a "
+                    f"constraint= admitted none of {n_drawn} rows drawn from the domains. "
+                    f"Expected a "
                     "callable that returns True for valid rows; check it, or narrow bounds= and "
                     "categories= to where it holds."
                 )
@@ -275,7 +279,8 @@ class InputSpace:
     def repair(self, Z: Floats, rng: np.random.Generator) -> Floats:
         """Rows of data as inputs of the domain: what is missing or foreign is drawn anew.
 
-        Numbers beyond the bounds go to the nearer end; missing numbers, and categories outside the domain, have no nearest and are
+        Numbers beyond the bounds go to the nearer end; missing numbers, and categories outside the
+        domain, have no nearest and are
         drawn.
         """
         categorical = np.array([column.levels is not None for column in self.columns])
@@ -287,7 +292,8 @@ class InputSpace:
     def neighbours(self, Z: Floats) -> Floats:
         """All inputs one step away in one free attribute; shape (n, 2 * n_free, n_features).
 
-        Steps are -1 and +1 of the attribute's own granularity (the neighbouring category of a categorical one), clipped to the
+        Steps are -1 and +1 of the attribute's own granularity (the neighbouring category of a
+        categorical one), clipped to the
         domain: at its end a neighbour is the input itself.
         """
         moves = np.zeros((2 * len(self.free), self.n_features))
@@ -301,7 +307,7 @@ class InputSpace:
 
     @property
     def sensitive_values(self) -> Floats:
-        """Codes of all combinations of the sensitive attributes, shape (n_combinations, n_sensitive)."""
+        """Codes of all sensitive combinations, shape (n_combinations, n_sensitive)."""
         if self.n_combinations > MAX_TABLE:
             raise ValueError(
                 f"{self.n_combinations} combinations of sensitive values are too many for a table. "
@@ -312,7 +318,9 @@ class InputSpace:
     def combination_codes(self, combinations: Any) -> Floats:
         """Codes of numbered combinations; the given shape and one more axis of n_sensitive."""
         places = np.unravel_index(combinations, [len(grid) for grid in self.grids])
-        return np.stack([grid[place] for grid, place in zip(self.grids, places, strict=True)], axis=-1)
+        return np.stack(
+            [grid[place] for grid, place in zip(self.grids, places, strict=True)], axis=-1
+        )
 
     def with_sensitive(self, Z: Floats, combination: Any) -> Floats:
         """A copy of the inputs with their sensitive attributes set.
@@ -386,6 +394,7 @@ def _check_sensitive(columns: list[Column], positions: list[int], n_rows: int) -
         column = columns[position]
         if column.n_values < 2:
             raise ValueError(
-                f"Sensitive column {column.name!r} has one value only in X (n_samples={n_rows}); two twins "
+                f"Sensitive column {column.name!r} has one value only in X (n_samples={n_rows}); "
+                f"two twins "
                 "cannot differ in it. Give rows with other values, or bounds= or categories=."
             )

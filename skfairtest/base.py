@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import numbers
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import sparse
 from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils import check_random_state
+from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skfairtest._containers import make_container
+from skfairtest._delegation import DelegatingEstimator
 from skfairtest._oracle import Oracle, StopSearch
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._protected import protected_names
@@ -33,20 +31,12 @@ __all__ = ["BaseAuditor"]
 CONSTRAINT_PROBE = 256
 
 
-def _estimator_has(name: str) -> Callable[[Any], bool]:
-    def check(self: Any) -> bool:
-        # Before fit the answer is that of the template, after it that of what is audited.
-        getattr(getattr(self, "estimator_", self.estimator), name)
-        return True
-
-    return check
-
-
-class BaseAuditor(CallbackSupportMixin, AuditResults, MetaEstimatorMixin, BaseEstimator):
+class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
     """Base of all auditors; subclasses write `_search` and their parameters.
 
     A subclass passes the shared parameters on to this ``__init__`` and sets its own beside them.
-    The search is a plain loop that asks ``oracle.disparity(Z)`` and never returns by itself unless it is done:
+    The search is a plain loop that asks ``oracle.disparity(Z)`` and never returns by itself unless
+    it is done:
     the oracle ends the run when the budget is spent.
 
     See Also
@@ -180,8 +170,10 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, MetaEstimatorMixin, BaseEs
         self._store(oracle, reason)
         if oracle.degree == 0 and not oracle.archive.n_found:
             warnings.warn(
-                f"No disparity in {oracle.n_inputs} inputs ({oracle.n_queries} queries): the estimator "
-                f"seems to ignore {self.sensitive_features_!r}. Expected if it never sees these columns; "
+                f"No disparity in {oracle.n_inputs} inputs ({oracle.n_queries} queries): the "
+                f"estimator "
+                f"seems to ignore {self.sensitive_features_!r}. Expected if it never sees these "
+                f"columns; "
                 "other columns may still stand for them (proxies), which this audit does not show.",
                 NoDisparityWarning,
                 stacklevel=4,
@@ -198,7 +190,8 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, MetaEstimatorMixin, BaseEs
         """X as a table, with names and number of its features noted."""
         is_frame = hasattr(X, "columns") and not isinstance(X, np.ndarray)
         if not is_frame:
-            make_container(X) if hasattr(X, "toarray") else None
+            if sparse.issparse(X):
+                make_container(X)  # says why sparse input cannot be audited
             X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
         validate_data(self, X, skip_check_array=True)
         if not len(X):
@@ -214,7 +207,8 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, MetaEstimatorMixin, BaseEs
             sensitive = protected_names(names)
             if not sensitive:
                 raise ValueError(
-                    "sensitive_features='auto' found no column with the name of a common protected attribute "
+                    "sensitive_features='auto' found no column with the name of a common "
+                    "protected attribute "
                     f"(sex, race, age, ...) among {names!r}. Name the sensitive columns: "
                     "sensitive_features=[...]."
                 )
@@ -271,131 +265,6 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, MetaEstimatorMixin, BaseEs
             )
         self._check_own_params()
 
-    # Delegation ----------------------------------------------------------------------------
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """Class labels of the audited classifier."""
-        return self.estimator_.classes_
-
-    @available_if(_estimator_has("predict"))
-    def predict(self, X: Any) -> Any:
-        """Answers of the audited estimator.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            What the estimator's ``predict`` returns.
-        """
-        check_is_fitted(self)
-        return self.estimator_.predict(X)
-
-    @available_if(_estimator_has("predict_proba"))
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities of the audited classifier.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            What the estimator's ``predict_proba`` returns.
-        """
-        check_is_fitted(self)
-        return self.estimator_.predict_proba(X)
-
-    @available_if(_estimator_has("predict_log_proba"))
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of the class probabilities of the audited classifier.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            What the estimator's ``predict_log_proba`` returns.
-        """
-        check_is_fitted(self)
-        return self.estimator_.predict_log_proba(X)
-
-    @available_if(_estimator_has("decision_function"))
-    def decision_function(self, X: Any) -> Any:
-        """Decision scores of the audited classifier.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            What the estimator's ``decision_function`` returns.
-        """
-        check_is_fitted(self)
-        return self.estimator_.decision_function(X)
-
-    @available_if(_estimator_has("score"))
-    def score(self, X: Any, y: Any = None, **score_params: Any) -> Any:
-        """Score of the audited estimator.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), default=None
-            Targets.
-        **score_params : dict
-            Passed to the estimator's ``score``, or routed when metadata routing is on.
-
-        Returns
-        -------
-        float
-            What the estimator's ``score`` returns.
-        """
-        check_is_fitted(self)
-        if get_config()["enable_metadata_routing"]:
-            score_params = process_routing(self, "score", **score_params).estimator.score
-        return self.estimator_.score(X, y, **score_params)
-
-    # scikit-learn --------------------------------------------------------------------------
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Routing of fit and score parameters to the estimator.
-
-        Returns
-        -------
-        MetadataRouter
-            The routing.
-        """
-        mapping = MethodMapping().add(caller="fit", callee="fit").add(caller="score", callee="score")
-        router = MetadataRouter(owner=type(self).__name__)
-        return router.add(estimator=self.estimator, method_mapping=mapping)
-
-    def __sklearn_tags__(self) -> Any:
-        """Tags of the estimator, less sparse input, which has no domain to search."""
-        tags = super().__sklearn_tags__()
-        if hasattr(self.estimator, "__sklearn_tags__"):
-            inner = copy.deepcopy(get_tags(self.estimator))
-            tags.estimator_type = inner.estimator_type
-            tags.classifier_tags = inner.classifier_tags
-            tags.regressor_tags = inner.regressor_tags
-            tags.target_tags = inner.target_tags
-            tags.input_tags = inner.input_tags
-        tags.input_tags.sparse = False
-        return tags
-
 
 def _is_number(value: Any, least: float) -> bool:
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
@@ -405,7 +274,11 @@ def _is_number(value: Any, least: float) -> bool:
 def _check_budget(name: str, value: Any, least: int) -> None:
     if value is None:
         return
-    kind = "a positive number of seconds" if name == "max_time" else f"a whole number of at least {least}"
+    kind = (
+        "a positive number of seconds"
+        if name == "max_time"
+        else f"a whole number of at least {least}"
+    )
     fits = _is_number(value, least)
     if name == "max_time":
         fits = fits and value > 0
@@ -441,5 +314,6 @@ def _check_constraint(space: InputSpace, constraint: Any, rng: np.random.Generat
     if n_valid.max() < 2:
         raise ValueError(
             f"constraint= leaves no twins to compare: none of {len(Z)} valid inputs has two valid "
-            f"combinations of {space.sensitive_features!r}. Let the constraint not fix the sensitive columns."
+            f"combinations of {space.sensitive_features!r}. Let the constraint not fix the "
+            f"sensitive columns."
         )

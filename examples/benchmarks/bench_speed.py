@@ -1,7 +1,8 @@
 """How much time SBFT spends beside the model's own predict.
 
 Each row audits a forest with 200,000 queries and, in the same run and in turn, lets the same forest
-predict 200,000 rows of the same space in batches of 2,000. Printed: both wall times and their ratio,
+predict 200,000 rows of the same space in batches of 2,000. Printed: both wall times and their
+ratio,
 the median of the repeats and their range.
 
 Run with ``python examples/benchmarks/bench_speed.py``.

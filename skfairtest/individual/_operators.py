@@ -10,7 +10,8 @@ from skfairtest._space import InputSpace
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-#: Up to this many combinations of sensitive values all twins of an input are compared; beyond it, two.
+#: Up to this many combinations of sensitive values all twins of an input are compared; beyond it,
+#: two.
 FEW_COMBINATIONS = 8
 
 
@@ -33,7 +34,7 @@ def roulette(fitness: Floats, n: int, rng: np.random.Generator) -> Ints:
 def uniform_crossover(
     first: Floats, second: Floats, probability: float, free: Ints, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Children of pairs of parents: with the probability, each free value is swapped or not by a coin.
+    """Children of pairs of parents: with the probability, a coin decides on each free value.
 
     Sensitive columns stay as they are.
     """
@@ -43,7 +44,9 @@ def uniform_crossover(
     return np.where(swap, second, first), np.where(swap, first, second)
 
 
-def redraw(Z: Floats, mask: NDArray[np.bool_], space: InputSpace, rng: np.random.Generator) -> Floats:
+def redraw(
+    Z: Floats, mask: NDArray[np.bool_], space: InputSpace, rng: np.random.Generator
+) -> Floats:
     """The masked values drawn anew from their whole domains."""
     return np.where(mask, space.draw(len(Z), rng), Z)
 

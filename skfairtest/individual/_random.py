@@ -17,8 +17,10 @@ BATCH_ROWS = 4096
 class RandomAuditor(BaseAuditor):
     """Audit with uniform random inputs.
 
-    Draws inputs uniformly from the domain and compares each with all its twins, or, where the sensitive attributes have more
-    than eight combinations, with two random ones. Simple and unbiased: its `discrimination_rate_` estimates the
+    Draws inputs uniformly from the domain and compares each with all its twins, or, where the
+    sensitive attributes have more
+    than eight combinations, with two random ones. Simple and unbiased: its `discrimination_rate_`
+    estimates the
     share of discriminatory inputs in the domain (where all twins are compared). It is the yardstick
     that a directed search has to beat.
 
@@ -36,12 +38,14 @@ class RandomAuditor(BaseAuditor):
 
     Notes
     -----
-    A find shows that the model treats two twins differently. Whether such a person exists, and whether the difference is
+    A find shows that the model treats two twins differently. Whether such a person exists, and
+    whether the difference is
     unfair, it does not show.
 
     References
     ----------
-    .. [1] Galhotra, S., Brun, Y., & Meliou, A. (2017). Fairness testing: testing software for discrimination. ESEC/FSE,
+    .. [1] Galhotra, S., Brun, Y., & Meliou, A. (2017). Fairness testing: testing software for
+    discrimination. ESEC/FSE,
        498-510.
 
     Examples

@@ -13,8 +13,9 @@ from skfairtest.base import BaseAuditor
 from skfairtest.individual._sbft_paper import PaperSearch
 from skfairtest.individual._sbft_tuned import TunedSearch
 
-PRESETS = {"tuned": TunedSearch, "paper": PaperSearch}
-#: Queries an island should at least have to itself, and islands beyond which batches are large enough.
+PRESETS: dict[str, Any] = {"tuned": TunedSearch, "paper": PaperSearch}
+#: Queries an island should at least have to itself, and islands beyond which batches are large
+#: enough.
 QUERIES_AN_ISLAND = 20_000
 MOST_ISLANDS = 10
 
@@ -23,7 +24,8 @@ MOST_ISLANDS = 10
 class SBFTAuditor(BaseAuditor):
     """Audit by search-based fairness testing: a genetic search for the largest disparity.
 
-    The population holds inputs; the fitness of an input is the difference between the model's answers to
+    The population holds inputs; the fitness of an input is the difference between the model's
+    answers to
     its twins, which differ in the sensitive attributes only. What is found is a lower bound of
     the fairness degree, the largest such difference over the whole input domain.
 
@@ -32,15 +34,16 @@ class SBFTAuditor(BaseAuditor):
     {parameters}
     preset : {"tuned", "paper"}, default="tuned"
         "paper" is the published algorithm to the letter. "tuned" starts from the data, compares all
-        twins of an input where they are at most eight, mutates few values by steps of several lengths, and restarts stale
+        twins of an input where they are at most eight, mutates few values by steps of several
+        lengths, and restarts stale
         populations.
     population_size : int, default=100
         Inputs in a population.
     crossover_proba : float, default=0.75
         Probability that two parents exchange values.
     mutation_proba : float, default=0.7
-        "paper": probability for each value of a child to be drawn anew; "tuned": probability for a child
-        to have one to a few values changed.
+        "paper": probability for each value of a child to be drawn anew; "tuned": probability
+        for a child to have one to a few values changed.
     newcomer_rate : float, default=0.1
         Random inputs that join in each generation, as a share of the population.
     cache_proba : float, default=0.5
@@ -49,7 +52,8 @@ class SBFTAuditor(BaseAuditor):
     local_search : bool, default=True
         Try single steps around the best input in each generation.
     n_islands : int, default=None
-        Populations that evolve beside each other and share each ``predict`` call. None: one for "paper"; for "tuned" one
+        Populations that evolve beside each other and share each ``predict`` call. None: one for
+        "paper"; for "tuned" one
         for each 20,000 queries of the budget, at most ten.
 
     Attributes
@@ -62,13 +66,16 @@ class SBFTAuditor(BaseAuditor):
 
     Notes
     -----
-    The degree is that of one pair of twins. Twins need not be realistic people, and other columns may stand for a sensitive one.
+    The degree is that of one pair of twins. Twins need not be realistic people, and other columns
+    may stand for a sensitive one.
     A degree of zero does not show that a model is fair.
 
     References
     ----------
-    .. [1] Perera, A., Aleti, A., Tantithamthavorn, C., Jiarpakdee, J., Turhan, B., Kuhn, L., & Walker, K. (2022).
-       Search-based fairness testing for regression-based machine learning systems. Empirical Software
+    .. [1] Perera, A., Aleti, A., Tantithamthavorn, C., Jiarpakdee, J., Turhan, B., Kuhn, L., &
+    Walker, K. (2022).
+       Search-based fairness testing for regression-based machine learning systems. Empirical
+       Software
        Engineering, 27(3). https://doi.org/10.1007/s10664-022-10116-7
 
     Examples
@@ -144,10 +151,12 @@ class SBFTAuditor(BaseAuditor):
             if value is None and name == "n_islands":
                 continue
             if not isinstance(value, numbers.Integral) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+                raise ValueError(
+                    f"{name} must be a whole number of at least {least}; got {value!r}."
+                )
         for name in ("crossover_proba", "mutation_proba", "newcomer_rate", "cache_proba"):
             value = getattr(self, name)
-            if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
+            if not isinstance(value, numbers.Real) or not 0 <= float(value) <= 1:
                 raise ValueError(f"{name} must be a number in [0, 1]; got {value!r}.")
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:

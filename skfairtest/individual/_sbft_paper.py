@@ -22,9 +22,12 @@ Ints = NDArray[np.intp]
 class PaperSearch:
     """One population an island; all islands ask the model together.
 
-    The paper evaluates one input after another, and each new best changes the cached pair for those behind it. Here a
-    generation is asked at once with the pair cached at its start; the inputs behind a change are asked again with the new pair.
-    What each population sees is what it would see one input at a time; rows asked in vain are billed.
+    The paper evaluates one input after another, and each new best changes the cached pair for
+    those behind it. Here a
+    generation is asked at once with the pair cached at its start; the inputs behind a change are
+    asked again with the new pair.
+    What each population sees is what it would see one input at a time; rows asked in vain are
+    billed.
     """
 
     def __init__(
@@ -71,7 +74,12 @@ class PaperSearch:
             pending[:] = False
             for island in range(n_islands):
                 start[island] = self._settle(
-                    island, start[island], fitness[island], pairs[island], uses_cache[island], pending
+                    island,
+                    start[island],
+                    fitness[island],
+                    pairs[island],
+                    uses_cache[island],
+                    pending,
                 )
         return fitness
 
@@ -108,10 +116,12 @@ class PaperSearch:
         twin = between(twin, mask, first, second, space, rng)
         children = np.stack([child, twin], axis=1).reshape(n_islands, 2 * n_couples, -1)[:, :size]
         newcomers = space.sample(n_islands * self.n_newcomers, rng)
-        return np.concatenate([children, newcomers.reshape(n_islands, self.n_newcomers, -1)], axis=1)
+        return np.concatenate(
+            [children, newcomers.reshape(n_islands, self.n_newcomers, -1)], axis=1
+        )
 
     def improve(self, Z: Floats, fitness: Floats) -> None:
-        """Local search: step each free value of each island's best down and up, keep what is better."""
+        """Local search: step each free value of each island's best down and up, keep the better."""
         for column in self.space.free:
             for delta in (-self.space.steps[column], self.space.steps[column]):
                 moved = Z[:, :1].copy()

@@ -1,7 +1,9 @@
 """Our own genetic search for the fairness degree: SBFT's idea with better operators.
 
-What differs from the paper: seeds from the data; all twins of an input compared where they are few, and where they are many a pair
-that is inherited, with an occasional sweep over all values; few values mutated at a time, by draws of several lengths;
+What differs from the paper: seeds from the data; all twins of an input compared where they are
+few, and where they are many a pair
+that is inherited, with an occasional sweep over all values; few values mutated at a time, by draws
+of several lengths;
 islands that start anew when they are stale.
 """
 
@@ -129,10 +131,18 @@ class TunedSearch:
         n_islands, size = self.shape
         rng, width = self.rng, Z.shape[2]
         # Populations are sorted, so the smaller of two random ranks wins the tournament.
-        ranks = rng.integers(0, size, size=(4, n_islands, size)).reshape(2, 2, n_islands, size).min(axis=1)
+        ranks = (
+            rng.integers(0, size, size=(4, n_islands, size))
+            .reshape(2, 2, n_islands, size)
+            .min(axis=1)
+        )
         mother, father = (np.take_along_axis(Z, r[:, :, None], axis=1) for r in ranks)
         child, _ = uniform_crossover(
-            mother.reshape(-1, width), father.reshape(-1, width), self.crossover_proba, self.space.free, rng
+            mother.reshape(-1, width),
+            father.reshape(-1, width),
+            self.crossover_proba,
+            self.space.free,
+            rng,
         )
         groups = [self.mutate(child).reshape(n_islands, size, width)]
         bred = np.take_along_axis(pairs, ranks[0][:, :, None], axis=1)
@@ -163,18 +173,20 @@ class TunedSearch:
         return flat.reshape(pairs.shape)
 
     def mutate(self, Z: Floats) -> Floats:
-        """With the mutation probability, change one to a few values: anew, from the data, or by a step."""
+        """Change one to a few values of some children: anew, from the data, or by a step."""
         space, rng = self.space, self.rng
         n, width = Z.shape
         mask = mask_free(n, 1.0 / len(space.free), space, rng)
         mask[np.arange(n), rng.choice(space.free, size=n)] = True
-        mask &= (rng.random(n) < self.mutation_proba)[:, None]
+        mask &= rng.random((n, 1)) < self.mutation_proba
         anew = space.draw(n, rng)
         donors = self.seeds[rng.integers(0, len(self.seeds), size=n)] if len(self.seeds) else anew
         # Lengths from a third of the domain down to a thousandth: coarse moves and fine ones.
         spread = space.high - space.low
         length = spread * 10.0 ** rng.uniform(-3, -0.5, size=(n, width))
-        shift = rng.standard_normal((n, width)) * np.where(space.discrete, np.maximum(length, 0.7), length)
+        shift = rng.standard_normal((n, width)) * np.where(
+            space.discrete, np.maximum(length, 0.7), length
+        )
         kind = rng.random((n, width))
         moved = np.where(kind < 0.35, anew, np.where(kind < 0.5, donors, Z + shift))
         return space.clip(np.where(mask, moved, Z))

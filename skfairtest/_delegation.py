@@ -1,0 +1,154 @@
+"""What an auditor hands on to its estimator: answers, scores, tags and routed metadata."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+
+def _estimator_has(name: str) -> Callable[[Any], bool]:
+    def check(self: Any) -> bool:
+        # Before fit the answer is that of the template, after it that of what is audited.
+        getattr(getattr(self, "estimator_", self.estimator), name)
+        return True
+
+    return check
+
+
+class DelegatingEstimator(MetaEstimatorMixin, BaseEstimator):
+    """A meta-estimator that answers as its `estimator_` does."""
+
+    estimator: Any
+    estimator_: Any
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Class labels of the audited classifier."""
+        return self.estimator_.classes_
+
+    @available_if(_estimator_has("predict"))
+    def predict(self, X: Any) -> Any:
+        """Answers of the audited estimator.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            What the estimator's ``predict`` returns.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities of the audited classifier.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            What the estimator's ``predict_proba`` returns.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    @available_if(_estimator_has("predict_log_proba"))
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the class probabilities of the audited classifier.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            What the estimator's ``predict_log_proba`` returns.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_log_proba(X)
+
+    @available_if(_estimator_has("decision_function"))
+    def decision_function(self, X: Any) -> Any:
+        """Decision scores of the audited classifier.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            What the estimator's ``decision_function`` returns.
+        """
+        check_is_fitted(self)
+        return self.estimator_.decision_function(X)
+
+    @available_if(_estimator_has("score"))
+    def score(self, X: Any, y: Any = None, **score_params: Any) -> Any:
+        """Score of the audited estimator.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), default=None
+            Targets.
+        **score_params : dict
+            Passed to the estimator's ``score``, or routed when metadata routing is on.
+
+        Returns
+        -------
+        float
+            What the estimator's ``score`` returns.
+        """
+        check_is_fitted(self)
+        if get_config()["enable_metadata_routing"]:
+            score_params = process_routing(self, "score", **score_params).estimator.score
+        return self.estimator_.score(X, y, **score_params)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Routing of fit and score parameters to the estimator.
+
+        Returns
+        -------
+        MetadataRouter
+            The routing.
+        """
+        mapping = (
+            MethodMapping().add(caller="fit", callee="fit").add(caller="score", callee="score")
+        )
+        router = MetadataRouter(owner=type(self).__name__)
+        return router.add(estimator=self.estimator, method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tags of the estimator, less sparse input, which has no domain to search."""
+        tags = super().__sklearn_tags__()
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            inner = copy.deepcopy(get_tags(self.estimator))
+            tags.estimator_type = inner.estimator_type
+            tags.classifier_tags = inner.classifier_tags
+            tags.regressor_tags = inner.regressor_tags
+            tags.target_tags = inner.target_tags
+            tags.input_tags = inner.input_tags
+        tags.input_tags.sparse = False
+        return tags

@@ -1,0 +1,393 @@
+"""Conformance checks that any auditor can run, also one from another package.
+
+Like scikit-learn's ``estimator_checks``: `check_auditor` runs all checks on an auditor class and
+`auditor_checks` lists them one by one for pytest. They look at what every auditor promises:
+results that
+are confirmed by the model, unique and inside the domain; an honest bill; the same result for the
+same seed.
+"""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+
+from skfairtest.base import BaseAuditor
+from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
+
+__all__ = ["CountingClassifier", "CountingRegressor", "auditor_checks", "check_auditor"]
+
+BUDGET = 3000
+
+
+class _Counting(BaseEstimator):
+    """Known answers on the table of `make_table`, and a count of the rows that were asked."""
+
+    def __init__(self, fail_after: float = np.inf, ignores: bool = False) -> None:
+        self.fail_after = fail_after
+        self.ignores = ignores
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Do nothing: the answers are known.
+
+        Parameters
+        ----------
+        X, y : object
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        return self
+
+    def _effect(self, X: Any) -> Any:
+        """The part of the answer that depends on the sensitive column, from 0 to 1."""
+        self.n_rows_ = getattr(self, "n_rows_", 0) + len(X)
+        if self.n_rows_ > self.fail_after:
+            raise RuntimeError("asked too often")
+        group = np.asarray(X["group"], dtype=str)
+        effect = np.where(group == "b", 0.5, np.where(group == "c", 1.0, 0.0))
+        near = 1 - np.abs(np.asarray(X["years"], dtype=float) - 60) / 60
+        level = np.where(np.asarray(X["site"], dtype=str) == "north", 1.0, 0.6)
+        return np.zeros(len(X)) if self.ignores else effect * near * level
+
+
+class CountingRegressor(RegressorMixin, _Counting):
+    """A regressor with known answers that counts the rows it is shown.
+
+    Parameters
+    ----------
+    fail_after : float, default=inf
+        Rows after which it raises.
+    ignores : bool, default=False
+        Whether its answers ignore the sensitive column.
+
+    Attributes
+    ----------
+    n_rows_ : int
+        Rows shown so far.
+
+    Examples
+    --------
+    >>> from skfairtest.testing import CountingRegressor, make_table
+    >>> CountingRegressor().predict(make_table().head(2)).shape
+    (2,)
+    """
+
+    #: True fairness degree on `make_table`.
+    degree = 10.0
+
+    def predict(self, X: Any) -> Any:
+        """Known answers.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n, 4)
+            Rows of `make_table`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Answers.
+        """
+        return 10 * self._effect(X) + np.asarray(X["amount"], dtype=float)
+
+
+class CountingClassifier(ClassifierMixin, _Counting):
+    """A classifier with known probabilities that counts the rows it is shown.
+
+    Parameters
+    ----------
+    fail_after : float, default=inf
+        Rows after which it raises.
+    ignores : bool, default=False
+        Whether its answers ignore the sensitive column.
+
+    Attributes
+    ----------
+    n_rows_ : int
+        Rows shown so far.
+
+    Examples
+    --------
+    >>> from skfairtest.testing import CountingClassifier, make_table
+    >>> CountingClassifier().predict_proba(make_table().head(2)).shape
+    (2, 2)
+    """
+
+    #: True fairness degree on `make_table`.
+    degree = 0.6
+    classes_ = np.array(["no", "yes"])
+
+    def predict_proba(self, X: Any) -> Any:
+        """Known probabilities.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n, 4)
+            Rows of `make_table`.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Probabilities of "no" and "yes".
+        """
+        yes = 0.2 + 0.6 * self._effect(X) + 0.001 * np.asarray(X["amount"], dtype=float)
+        return np.column_stack([1 - yes, yes])
+
+    def predict(self, X: Any) -> Any:
+        """The more probable label.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n, 4)
+            Rows of `make_table`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def make_table(n_rows: int = 120) -> pd.DataFrame:
+    """A small mixed table for the checks; `group` is sensitive.
+
+    Parameters
+    ----------
+    n_rows : int, default=120
+        Number of rows, at least 4.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, 4)
+        Columns group, years, amount, site.
+
+    Examples
+    --------
+    >>> from skfairtest.testing import make_table
+    >>> make_table().columns.tolist()
+    ['group', 'years', 'amount', 'site']
+    """
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "group": rng.choice(["a", "b", "c"], size=n_rows),
+            "years": rng.integers(0, 121, size=n_rows),
+            "amount": rng.uniform(0, 5, size=n_rows),
+            "site": rng.choice(["north", "south"], size=n_rows),
+        }
+    )
+    table.loc[:3, "group"] = ["a", "b", "c", "a"]
+    table.loc[:3, "years"] = [0, 120, 60, 7]
+    table.loc[:3, "site"] = ["north", "south", "north", "south"]
+    return table
+
+
+def auditor_checks(auditor: BaseAuditor) -> list[Callable[[], None]]:
+    """All checks of an auditor, each to be called without arguments.
+
+    Parameters
+    ----------
+    auditor : BaseAuditor
+        A template: its estimator is set by the checks.
+
+    Returns
+    -------
+    list of callable
+        Each raises an AssertionError where the auditor does not keep its promise.
+
+    Examples
+    --------
+    >>> from skfairtest import RandomAuditor
+    >>> from skfairtest.testing import auditor_checks
+    >>> len(auditor_checks(RandomAuditor())) > 10
+    True
+    """
+    checks: list[Callable[[], None]] = []
+    for check in _CHECKS:
+        for model in (CountingRegressor(), CountingClassifier()):
+            bound = partial(check, auditor, model)
+            bound.__name__ = f"{check.__name__}-{type(model).__name__}"  # type: ignore[attr-defined]
+            checks.append(bound)
+    return checks
+
+
+def check_auditor(auditor: BaseAuditor) -> None:
+    """Run all checks on an auditor.
+
+    Parameters
+    ----------
+    auditor : BaseAuditor
+        A template: its estimator is set by the checks.
+
+    Raises
+    ------
+    AssertionError
+        At the first promise that is not kept.
+
+    Examples
+    --------
+    >>> from skfairtest import RandomAuditor
+    >>> from skfairtest.testing import check_auditor
+    >>> check_auditor(RandomAuditor())
+    """
+    for check in auditor_checks(auditor):
+        check()
+
+
+def _fitted(auditor: BaseAuditor, model: Any, **params: Any) -> Any:
+    settings = {"sensitive_features": ["group"], "max_queries": BUDGET, "random_state": 0, **params}
+    fresh = clone(auditor).set_params(estimator=clone(model), **settings)
+    return fresh.fit(make_table())
+
+
+def check_bill(auditor: BaseAuditor, model: Any) -> None:
+    """Every row shown is billed, and the budget is kept."""
+    fitted = _fitted(auditor, model)
+    assert fitted.n_queries_ == fitted.estimator_.n_rows_ <= BUDGET
+    assert 0 < fitted.n_inputs_ <= fitted.n_queries_
+    assert fitted.stop_reason_
+    history = fitted.history_
+    assert history["queries"].iloc[-1] == fitted.n_queries_
+    assert (history.diff().dropna().to_numpy() >= 0).all()
+
+
+def check_degree(auditor: BaseAuditor, model: Any) -> None:
+    """The degree is positive, no larger than the true one, and that of the reported pair."""
+    fitted = _fitted(auditor, model)
+    assert 0 < fitted.fairness_degree_ <= model.degree + 1e-9
+    answers = _answers(model, fitted.worst_case_)
+    np.testing.assert_allclose(abs(answers[0] - answers[1]), fitted.fairness_degree_, rtol=1e-9)
+    np.testing.assert_allclose(answers, fitted.worst_case_outputs_, rtol=1e-9)
+
+
+def _answers(model: Any, rows: Any) -> Any:
+    # Of two class probabilities either may be the one that is shown; the larger comes first.
+    if isinstance(model, CountingRegressor):
+        return model.predict(rows)
+    probabilities = model.predict_proba(rows)
+    column = int(probabilities[0].argmax() if probabilities[0, 0] > probabilities[1, 0] else 1)
+    return probabilities[:, column]
+
+
+def check_finds(auditor: BaseAuditor, model: Any) -> None:
+    """Finds are unique twins inside the domain, confirmed by predict, worst first."""
+    fitted = _fitted(auditor, model)
+    inputs, twins = fitted.discriminatory_inputs_, fitted.counterfactuals_
+    assert len(inputs) == len(twins) == len(fitted.disparities_) == fitted.n_found_
+    assert (model.predict(inputs) != model.predict(twins)).all()
+    pd.testing.assert_frame_equal(inputs.drop(columns="group"), twins.drop(columns="group"))
+    assert (inputs["group"] != twins["group"]).all()
+    assert not inputs.drop(columns="group").duplicated().any()
+    assert (np.diff(fitted.disparities_) <= 0).all()
+    table = make_table()
+    pd.testing.assert_series_equal(inputs.dtypes, table.dtypes)
+    for name in ("years", "amount"):
+        assert inputs[name].between(table[name].min(), table[name].max()).all()
+    assert 0 <= fitted.discrimination_rate_ <= 1
+
+
+def check_same_seed(auditor: BaseAuditor, model: Any) -> None:
+    """The same seed gives the same result, bit for bit, also with two jobs."""
+    one, two = _fitted(auditor, model), _fitted(auditor, model, n_jobs=2)
+    assert one.fairness_degree_ == two.fairness_degree_
+    assert one.n_queries_ == two.n_queries_
+    np.testing.assert_array_equal(one.disparities_, two.disparities_)
+    pd.testing.assert_frame_equal(one.discriminatory_inputs_, two.discriminatory_inputs_)
+
+
+def check_smallest_budget(auditor: BaseAuditor, model: Any) -> None:
+    """Small budgets are kept and end without an error."""
+    for budget in (2, 3, 10, 51):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoDisparityWarning)
+            fitted = _fitted(auditor, model, max_queries=budget)
+        assert fitted.n_queries_ == getattr(fitted.estimator_, "n_rows_", 0) <= budget
+
+
+def check_other_limits(auditor: BaseAuditor, model: Any) -> None:
+    """Limits on finds and inputs end the run."""
+    found = _fitted(auditor, model, max_found=1, max_queries=100_000)
+    assert found.n_found_ >= 1
+    assert "max_found" in found.stop_reason_
+    inputs = _fitted(auditor, model, max_inputs=25, max_queries=100_000)
+    assert inputs.n_inputs_ == 25
+    assert "max_inputs" in inputs.stop_reason_
+
+
+def check_ignoring_model(auditor: BaseAuditor, model: Any) -> None:
+    """A model that ignores the sensitive column has degree 0, with a warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = _fitted(auditor, clone(model).set_params(ignores=True))
+    assert fitted.fairness_degree_ == 0
+    assert fitted.n_found_ == 0
+    assert fitted.worst_case_ is None
+    assert any(issubclass(w.category, NoDisparityWarning) for w in caught)
+
+
+def check_failing_model(auditor: BaseAuditor, model: Any) -> None:
+    """When the model fails, its error is chained and the results so far are readable."""
+    failing = clone(model).set_params(fail_after=BUDGET // 2)
+    settings = {"sensitive_features": ["group"], "max_queries": BUDGET, "random_state": 0}
+    broken = clone(auditor).set_params(estimator=failing, **settings)
+    # Batches small enough that some succeed before the failure.
+    try:
+        broken.fit(make_table())
+    except EstimatorFailedError as error:
+        assert isinstance(error.__cause__, RuntimeError)
+    else:
+        raise AssertionError("the model's failure was swallowed")
+    assert broken.stop_reason_.startswith("failed")
+    assert broken.history_ is not None
+    assert broken.fairness_degree_ >= 0
+
+
+def check_pickle(auditor: BaseAuditor, model: Any) -> None:
+    """A fitted auditor survives pickling with its results."""
+    fitted = _fitted(auditor, model)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again.fairness_degree_ == fitted.fairness_degree_
+    pd.testing.assert_frame_equal(again.worst_case_, fitted.worst_case_)
+    assert again.on_data_degree_ == fitted.on_data_degree_
+
+
+def check_clone_is_fitted(auditor: BaseAuditor, model: Any) -> None:
+    """With targets a clone is fitted; the given estimator is left alone."""
+    given = clone(model)
+    settings = {"sensitive_features": ["group"], "max_queries": 200, "random_state": 0}
+    fresh = clone(auditor).set_params(estimator=given, **settings)
+    table = make_table()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoDisparityWarning)
+        fresh.fit(table, np.zeros(len(table)))
+    assert fresh.estimator_ is not given
+    assert not hasattr(given, "n_rows_")
+
+
+_CHECKS = [
+    check_bill,
+    check_degree,
+    check_finds,
+    check_same_seed,
+    check_smallest_budget,
+    check_other_limits,
+    check_ignoring_model,
+    check_failing_model,
+    check_pickle,
+    check_clone_is_fitted,
+]

@@ -1,0 +1,52 @@
+"""SBFT finds the planted degree within the default budget, on five seeds of five."""
+
+import pytest
+
+from skfairtest import RandomAuditor, SBFTAuditor
+from skfairtest.datasets import make_biased_classification, make_biased_regression
+
+SEEDS = range(5)
+MAKERS = [make_biased_regression, make_biased_classification]
+VARIANTS = ["smooth", "narrow", "many-valued"]
+
+
+def found_share(auditor, make, variant, seed):
+    """Degree found over the true one, on the known response."""
+    data = make(variant=variant, random_state=seed)
+    auditor.set_params(
+        estimator=data.estimator, sensitive_features=data.sensitive_features, random_state=seed
+    )
+    auditor.fit(data.data)
+    assert auditor.n_queries_ <= 20_000
+    share = auditor.fairness_degree_ / data.fairness_degree
+    assert share <= 1 + 1e-9
+    return share
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_sbft_finds_every_planted_degree(make, variant):
+    shares = [found_share(SBFTAuditor(), make, variant, seed) for seed in SEEDS]
+    assert min(shares) >= 0.99
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_sample_of_the_paper_preset_finds_every_planted_degree(make, variant):
+    shares = [found_share(SBFTAuditor(preset="paper"), make, variant, seed) for seed in SEEDS]
+    assert min(shares) >= 0.99
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_random_testing_misses_what_is_narrow_or_many_valued(make):
+    # Otherwise the planted degrees would be too easy to tell a search from luck.
+    for variant in ("narrow", "many-valued"):
+        shares = [found_share(RandomAuditor(), make, variant, seed) for seed in SEEDS]
+        assert max(shares) < 0.99
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_random_testing_comes_close_on_the_smooth_variant(make):
+    shares = [found_share(RandomAuditor(), make, "smooth", seed) for seed in SEEDS]
+    assert min(shares) >= 0.95
