@@ -194,6 +194,11 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
                 make_container(X)  # says why sparse input cannot be audited
             X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
         validate_data(self, X, skip_check_array=True)
+        if is_frame and not hasattr(self, "feature_names_in_"):
+            # Older releases of scikit-learn do not see the names of every kind of frame.
+            names = make_container(X).names
+            if all(isinstance(name, str) for name in names):
+                self.feature_names_in_ = np.asarray(names, dtype=object)
         if not len(X):
             raise ValueError(
                 f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."

