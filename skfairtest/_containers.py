@@ -78,6 +78,10 @@ class Container:
         """Whether the column is of single precision."""
         raise NotImplementedError
 
+    def dtype_name(self, index: int) -> str:
+        """Name of the column's dtype."""
+        raise NotImplementedError
+
     def build(self, Z: Floats, columns: list[Column]) -> Any:
         """A table of the codes' values."""
         raise NotImplementedError
@@ -143,6 +147,10 @@ class ArrayContainer(Container):
     def is_single(self, index: int) -> bool:
         """Whether the column is of single precision."""
         return np.dtype(self.dtype) == np.float32
+
+    def dtype_name(self, index: int) -> str:
+        """Name of the column's dtype."""
+        return str(np.dtype(self.dtype))
 
     def build(self, Z: Floats, columns: list[Column]) -> NDArray[Any]:
         """An array of the codes' values, in the dtype of the array seen in fit."""
@@ -229,6 +237,10 @@ class PandasContainer(Container):
         """Whether the column is of single precision."""
         return self.dtypes[index].lower() == "float32"
 
+    def dtype_name(self, index: int) -> str:
+        """Name of the column's dtype."""
+        return self.dtypes[index]
+
     def build(self, Z: Floats, columns: list[Column]) -> pd.DataFrame:
         """A frame of the codes' values, with the names and dtypes of the frame seen in fit."""
         if all(dtype == "float64" for dtype in self.dtypes) and all(
@@ -245,11 +257,14 @@ class PandasContainer(Container):
     def _array(self, index: int, column: Column, codes: Floats) -> Any:
         dtype = self.dtype(index)
         if column.levels is None:
+            whole = column.kind == "integer" and pd.api.types.is_object_dtype(dtype)
+            if whole and not np.isnan(codes).any():
+                return pd.Series(codes.astype(np.int64), dtype=object)
             return _cast(codes, dtype)
         if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
             return _cast(column.take(codes), dtype)
-        if isinstance(dtype, np.dtype):  # object
-            return column.take(codes)
+        if isinstance(dtype, np.dtype):  # object; a bare array of strings would become "str"
+            return pd.Series(column.take(codes), dtype=object)
         # A lookup among a handful of typed levels is far cheaper than parsing each row's string.
         levels = pd.array(list(column.padded_levels()), dtype=dtype)
         return levels.take(column.positions(codes))
@@ -279,7 +294,7 @@ def _cast(values: NDArray[Any], dtype: Any) -> Any:
     if isinstance(dtype, np.dtype):
         if dtype.kind in "iub" and np.isnan(values.astype(np.float64)).any():
             return values
-        return values.astype(dtype, copy=False)
+        return pd.Series(values.astype(dtype, copy=False), dtype=dtype, copy=False)
     return pd.array([None if np.isnan(value) else value for value in values], dtype=dtype)
 
 
@@ -327,6 +342,10 @@ class NarwhalsContainer(Container):
     def is_single(self, index: int) -> bool:
         """Whether the column is of single precision."""
         return self.dtypes[index] == "Float32"
+
+    def dtype_name(self, index: int) -> str:
+        """Name of the column's dtype."""
+        return self.dtypes[index]
 
     def build(self, Z: Floats, columns: list[Column]) -> Any:
         """A table of the codes' values, with the names and dtypes of the table seen in fit."""

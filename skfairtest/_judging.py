@@ -32,6 +32,7 @@ class Comparison(NamedTuple):
     disparity: Floats
     pair: Ints  # (n, 2): shows the disparity
     outputs: Floats  # (n, 2): the answers of that pair
+    output: Ints  # (n,): which of several outputs they are of
     verdict: Bools
     twins: Ints  # (n, 2): shows the verdict
     gap: Floats  # (n,): difference between the answers of `twins`
@@ -51,18 +52,19 @@ def compare(
         # Labels have no distance: an input's disparity is 1 where two differ.
         reference = labels[np.arange(len(labels)), valid.argmax(axis=1)]
         scores = (labels != reference[:, None]).astype(np.float64)[:, :, None]
-    disparity, pair, outputs = _widest(scores, valid, single)
+    widest = _widest(scores, valid, single)
+    disparity, pair = widest[:2]
     if threshold is not None:
         verdict = disparity > threshold
     elif response == "regression":
         verdict = disparity > 0
     else:
-        return _by_labels(scores, labels, valid, disparity, pair, outputs)
-    return Comparison(disparity, pair, outputs, verdict, pair, disparity)
+        return Comparison(*widest, *_by_labels(scores, labels, valid, disparity, pair))
+    return Comparison(*widest, verdict, pair, disparity)
 
 
-def _widest(scores: Floats, valid: Bools, single: bool) -> tuple[Floats, Ints, Floats]:
-    """Largest spread over the outputs, the positions of its ends, and the answers there."""
+def _widest(scores: Floats, valid: Bools, single: bool) -> tuple[Floats, Ints, Floats, Ints]:
+    """Largest spread over the outputs, the positions of its ends, the answers there, the output."""
     rows = np.arange(len(scores))
     high = low = scores
     if not valid.all():
@@ -78,12 +80,13 @@ def _widest(scores: Floats, valid: Bools, single: bool) -> tuple[Floats, Ints, F
     noise = (ROUNDING_SINGLE if single else ROUNDING) * np.abs(outputs).max(axis=1, initial=0.0)
     disparity = spread[rows, output]
     comparable = (valid.sum(axis=1) > 1) & (disparity > noise)
-    return np.where(comparable, disparity, 0.0), pair, outputs
+    return np.where(comparable, disparity, 0.0), pair, outputs, output
 
 
 def _by_labels(
-    scores: Floats, labels: Labels, valid: Bools, disparity: Floats, pair: Ints, outputs: Floats
-) -> Comparison:
+    scores: Floats, labels: Labels, valid: Bools, disparity: Floats, pair: Ints
+) -> tuple[Bools, Ints, Floats]:
+    """Verdicts by differing labels, the twins that show them, and the gap between their scores."""
     rows = np.arange(len(labels))
     reference = labels[rows, valid.argmax(axis=1)]
     verdict = ((labels != reference[:, None]) & valid).any(axis=1)
@@ -95,4 +98,4 @@ def _by_labels(
         differ = (labels[i][:, None] != labels[i]) & valid[i][:, None] & valid[i]
         twins[i] = np.unravel_index(np.where(differ, gaps, -1.0).argmax(), gaps.shape)
         gap[i] = gaps[twins[i][0], twins[i][1]]
-    return Comparison(disparity, pair, outputs, verdict, twins, gap)
+    return verdict, twins, gap

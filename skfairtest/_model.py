@@ -94,6 +94,17 @@ class Model:
         if not agree:
             self.cost = 2
 
+    def output_name(self, output: int) -> Any:
+        """The class that an output is of; None for a regressor and for labels."""
+        classes = getattr(self.estimator, "classes_", None)
+        if self.response not in ("predict_proba", "decision_function") or classes is None:
+            return None
+        if (
+            isinstance(classes, list) or len(classes) < 2
+        ):  # several outputs with classes of their own
+            return None
+        return classes[1] if len(classes) == 2 else classes[output]
+
     def ask(self, Z: Floats) -> tuple[Floats, Labels]:
         """Scores of shape (n, n_outputs) and label codes of shape (n,) of the rows."""
         if self.response == "labels":
@@ -103,14 +114,17 @@ class Model:
         method = "predict" if self.response == "regression" else self.response
         answers = self._call(method, Z)
         scores = np.concatenate([self._as_scores(method, answer, n) for answer, n in answers])
-        self.n_outputs = scores.shape[1]
-        if self.response == "regression":
-            return scores, np.zeros(len(Z), dtype=np.int64)
+        labels = np.zeros(len(Z), dtype=np.int64)
         if self.cost == 2:
-            return scores, self.labels(Z)
-        if scores.shape[1] == 1:
-            return scores, (scores[:, 0] > 0).astype(np.int64)
-        return scores, scores.argmax(axis=1)
+            labels = self.labels(Z)
+        elif self.response != "regression":
+            binary = scores.shape[1] == 1
+            labels = (scores[:, 0] > 0).astype(np.int64) if binary else scores.argmax(axis=1)
+        if self.response == "predict_proba" and scores.shape[1] == 2:
+            # The two say the same; that of the positive class is the one that people quote.
+            scores = scores[:, 1:]
+        self.n_outputs = scores.shape[1]
+        return scores, labels
 
     def labels(self, Z: Floats) -> Labels:
         """Codes of the labels that the estimator's own predict gives, shape (n,)."""
@@ -126,12 +140,15 @@ class Model:
 
     def _call(self, method: str, Z: Floats) -> list[tuple[Any, int]]:
         chunks = [Z[start : start + CHUNK] for start in range(0, len(Z), CHUNK)]
-        self.n_rows += len(Z)
         function = getattr(self.estimator, method)
         try:
             if self.n_jobs in (None, 1) or len(chunks) == 1:
-                answers = [function(self.space.decode(chunk)) for chunk in chunks]
+                answers = []
+                for chunk in chunks:
+                    self.n_rows += len(chunk)
+                    answers.append(function(self.space.decode(chunk)))
             else:
+                self.n_rows += len(Z)
                 answers = Parallel(n_jobs=self.n_jobs, prefer="threads")(
                     delayed(_answer)(function, self.space.decode(chunk)) for chunk in chunks
                 )
@@ -196,8 +213,8 @@ def hash_labels(labels: Any) -> Labels:
         )
     if array.dtype.kind in "US":
         array = array.astype(object)
-    if array.dtype.kind == "f" and (array == np.floor(array)).all():
-        array = array.astype(np.int64)
+    if array.dtype.kind in "biuf":
+        array = array.astype(np.float64)  # a class may be 1 in classes_ and 1.0 in an answer
     return pd.util.hash_array(array, categorize=array.dtype.kind == "O").view(np.int64)
 
 

@@ -19,8 +19,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
-#: Batches in a row that asked the model nothing new before a run counts as stalled.
+#: Batches in a row that brought nothing new before a run counts as stalled.
 STALL = 200
+#: The same where every input of a finite domain has been seen.
+FEW_IDLE = 20
 #: Rows that are in memory at once.
 MAX_ROWS = 200_000
 
@@ -51,12 +53,13 @@ class Judgement(NamedTuple):
 
 
 class Worst(NamedTuple):
-    """The worst pair of a run: an input, two combinations, the two answers."""
+    """The worst pair of a run: an input, two combinations, and their answers in one output."""
 
     z: Floats
     first: int
     second: int
     outputs: tuple[float, float]
+    output: int
 
 
 class Oracle:
@@ -117,6 +120,7 @@ class Oracle:
         self.n_idle = 0
         self._seen = KeySet()
         self._memory: AnswerMemory | None = None
+        self._confirmed = AnswerMemory(0, megabytes=4)
         self._start = time.perf_counter()
 
     # The bill ------------------------------------------------------------------------------
@@ -154,8 +158,8 @@ class Oracle:
         """
         if len(Z) * self.model.cost > self.queries_left:
             raise StopSearch(self._spent("max_queries"))
-        keys = row_keys(Z)
-        return self._answers(np.asarray(Z), keys)[0]
+        Z = np.asarray(Z, dtype=np.float64)
+        return self._answers(Z, self._row_keys(Z))[0]
 
     def disparity(self, Z: Floats, pairs: Ints | None = None) -> Judgement:
         """Judge inputs by all sensitive combinations, or by the given ones.
@@ -181,26 +185,35 @@ class Oracle:
         Z = np.asarray(Z, dtype=np.float64)
         if self.clip:
             Z = self.space.clip(Z)
+        if not len(Z):
+            none = np.empty(0, dtype=np.intp)
+            return Judgement(np.empty(0), none, none, np.empty(0, dtype=bool))
         if pairs is None:
             pairs = np.broadcast_to(
                 np.arange(self.space.n_combinations), (len(Z), self.space.n_combinations)
             )
         judged: list[Judgement] = []
         start = 0
-        while start < len(Z) or not judged:
+        while start < len(Z):
             part = slice(start, start + self._part_size(pairs.shape[1]))
             judged.append(self._judge(Z[part], pairs[part]))
             start = part.stop
         return Judgement(*(np.concatenate(arrays) for arrays in zip(*judged, strict=True)))
 
+    def _price(self, width: int) -> int:
+        """Queries that one input may need: its twins, and two to confirm a flip."""
+        reserve = 2 if self.model.infers_labels and self.threshold is None else 0
+        return width * self.model.cost + reserve
+
     def _part_size(self, width: int) -> int:
         # A many-valued attribute times a large batch would not fit into memory at once, and a
-        # batch may not run past the number of inputs that the user allows.
+        # batch may run neither past the budget nor past the number of inputs that the user allows.
         inputs_left = self.limits["max_inputs"] - self.n_inputs
-        return int(max(1, min(MAX_ROWS // max(1, width), inputs_left)))
+        affordable = self.queries_left // self._price(width)
+        return int(max(1, min(MAX_ROWS // max(1, width), inputs_left, affordable)))
 
     def _judge(self, Z: Floats, pairs: Ints) -> Judgement:
-        before = self.n_queries
+        before = (self.n_inputs, self.archive.n_found, self.degree)
         n, width = pairs.shape
         inputs = row_keys(Z[:, self.space.free])
         codes = self.space.combination_codes(pairs).reshape(n * width, -1)
@@ -223,21 +236,26 @@ class Oracle:
         )
         verdict = self._confirm(Z, pairs, shown)
         self._record(Z, inputs, pairs, shown, verdict, counted)
-        self.n_idle = 0 if self.n_queries > before else self.n_idle + 1
+        news = (self.n_inputs, self.archive.n_found, self.degree) != before
+        self.n_idle = 0 if news else self.n_idle + 1
         self._end_of_batch(complete=bool(fits.all()))
         first, second = np.take_along_axis(pairs, shown.pair, axis=1).T
         return Judgement(shown.disparity, first, second, verdict)
 
     def _fitting(self, keys: Keys, allowed: Bools) -> Bools:
         """Which inputs the rest of the budget holds: a run of them from the first on."""
-        left = self.queries_left
-        if allowed.sum() * self.model.cost <= left:
-            return np.ones(len(keys), dtype=bool)
-        known = np.zeros(keys.shape, dtype=bool)
+        n, width = keys.shape
+        if n * self._price(width) <= self.queries_left:
+            return np.ones(n, dtype=bool)
+        new = allowed.ravel().copy()
         if self._memory is not None:
-            known = self._memory.find(keys.ravel())[0].reshape(keys.shape)
-        needed = (allowed & ~known).sum(axis=1) * self.model.cost
-        return np.cumsum(needed) <= left
+            new &= ~self._memory.find(keys.ravel())[0]
+        # Of equal rows only the first is asked.
+        first = np.zeros(len(new), dtype=bool)
+        first[np.unique(np.where(new, keys.ravel(), 0), return_index=True)[1]] = True
+        needed = (new & first).reshape(n, width).sum(axis=1) * self.model.cost
+        needed += self._price(width) - width * self.model.cost
+        return np.cumsum(needed) <= self.queries_left
 
     def _masked_answers(self, rows: Floats, keys: Keys, wanted: Bools) -> tuple[Floats, Labels]:
         """Answers of shape (n, width, n_outputs) and labels of shape (n, width)."""
@@ -255,24 +273,26 @@ class Oracle:
 
     def _answers(self, rows: Floats, keys: Keys) -> tuple[Floats, Labels]:
         """Answers of the rows, each different one asked once and known ones not at all."""
-        if self._memory is None:
-            scores, labels = self.model.ask(rows)
-            self._memory = AnswerMemory(scores.shape[1])
-            self._memory.store(keys, scores, labels)
-            return scores, labels
-        known, scores, labels = self._memory.find(keys)
+        known = np.zeros(len(rows), dtype=bool)
+        if self._memory is not None:
+            known, scores, labels = self._memory.find(keys)
         unknown = np.flatnonzero(~known)
         if len(unknown):
-            distinct, place, back = np.unique(keys[unknown], return_index=True, return_inverse=True)
-            # In the order of the batch, so that equal batches are equal calls.
-            rank = np.argsort(place, kind="stable")
-            position = np.empty(len(rank), dtype=np.intp)
-            position[rank] = np.arange(len(rank))
-            new_scores, new_labels = self.model.ask(rows[unknown[place[rank]]])
-            self._memory.store(distinct[rank], new_scores, new_labels)
-            scores[unknown] = new_scores[position[back.ravel()]]
-            labels[unknown] = new_labels[position[back.ravel()]]
+            first, back = _distinct(keys[unknown])
+            asked = unknown[first]
+            new_scores, new_labels = self.model.ask(rows[asked])
+            if self._memory is None:
+                self._memory = AnswerMemory(new_scores.shape[1])
+                scores = np.empty((len(rows), new_scores.shape[1]))
+                labels = np.empty(len(rows), dtype=np.int64)
+            self._memory.store(keys[asked], new_scores, new_labels)
+            scores[unknown] = new_scores[back]
+            labels[unknown] = new_labels[back]
         return scores, labels
+
+    def _row_keys(self, rows: Floats) -> Keys:
+        free, sensitive = rows[:, self.space.free], rows[:, self.space.sensitive]
+        return combine_keys(row_keys(free), row_keys(sensitive))
 
     # Keeping -------------------------------------------------------------------------------
 
@@ -281,16 +301,20 @@ class Oracle:
         if not self.model.infers_labels or self.threshold is not None:
             return shown.verdict
         flips = np.flatnonzero(shown.verdict)
-        # The most distant twins first, where the budget does not hold all.
-        if 2 * len(flips) > self.queries_left:
-            order = np.argsort(-shown.gap[flips], kind="stable")
-            flips = np.sort(flips[order[: int(self.queries_left // 2)]])
+        if not len(flips):
+            return shown.verdict
+        combinations = np.take_along_axis(pairs[flips], shown.twins[flips], axis=1)
+        twins = np.concatenate([self.space.with_sensitive(Z[flips], c) for c in combinations.T])
+        keys = self._row_keys(twins)
+        known, _, labels = self._confirmed.find(keys)
+        unknown = np.flatnonzero(~known)
+        if len(unknown):
+            first, back = _distinct(keys[unknown])
+            said = self.model.labels(twins[unknown[first]])
+            self._confirmed.store(keys[unknown[first]], np.empty((len(first), 0)), said)
+            labels[unknown] = said[back]
         verdict = np.zeros(len(Z), dtype=bool)
-        if len(flips):
-            combinations = np.take_along_axis(pairs[flips], shown.twins[flips], axis=1)
-            twins = [self.space.with_sensitive(Z[flips], side) for side in combinations.T]
-            labels = self.model.labels(np.concatenate(twins)).reshape(2, -1)
-            verdict[flips] = labels[0] != labels[1]
+        verdict[flips] = labels[: len(flips)] != labels[len(flips) :]
         return verdict
 
     def _record(
@@ -309,9 +333,9 @@ class Oracle:
         best = int(shown.disparity.argmax()) if len(Z) else 0
         if len(Z) and shown.disparity[best] > self.degree:
             self.degree = float(shown.disparity[best])
-            first, second = pairs[best, shown.pair[best]]
-            high, low = shown.outputs[best]
-            self.worst = Worst(Z[best].copy(), int(first), int(second), (float(high), float(low)))
+            first, second = (int(c) for c in pairs[best, shown.pair[best]])
+            high, low = (float(answer) for answer in shown.outputs[best])
+            self.worst = Worst(Z[best].copy(), first, second, (high, low), int(shown.output[best]))
 
     # Ending --------------------------------------------------------------------------------
 
@@ -341,5 +365,17 @@ class Oracle:
         # Less than a pair is nothing left.
         if not complete or self.queries_left < 2 * self.model.cost:
             raise StopSearch(self._spent("max_queries"))
-        if self.n_idle >= STALL:
-            raise StopSearch(f"stalled: {STALL} batches without a row that was new to the model")
+        if self.n_idle >= FEW_IDLE and self.clip and self.n_inputs >= self.space.n_inputs:
+            raise StopSearch("exhausted: every input of the domain was judged")
+        if self.n_idle >= STALL and self.clip:
+            raise StopSearch(f"stalled: {STALL} batches without a new input or a new find")
+
+
+def _distinct(keys: Keys) -> tuple[Ints, Ints]:
+    """First places of the different keys in their order, and each key's place among those."""
+    _, first, back = np.unique(keys, return_index=True, return_inverse=True)
+    # In the order of the batch, so that equal batches are equal calls.
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[back.ravel()]

@@ -6,7 +6,11 @@ from typing import Any
 
 try:  # scikit-learn 1.9 and later
     from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    #: Calls that scikit-learn puts between a user's fit and ours.
+    FIT_WRAPPERS = 1
 except ImportError:  # pragma: no cover - which branch runs depends on the environment
+    FIT_WRAPPERS = 0
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for scikit-learn's mixin where the installed version has none."""
@@ -25,7 +29,7 @@ except ImportError:  # pragma: no cover - which branch runs depends on the envir
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Progress", "with_callbacks"]
+__all__ = ["FIT_WRAPPERS", "CallbackSupportMixin", "Progress", "with_callbacks"]
 
 STEPS = 100
 

@@ -11,7 +11,7 @@ _ATTRIBUTES = frozenset(
     """
     sex gender genderidentity sexatbirth sexassignedatbirth biologicalsex
     race ethnicity ethnic ethnicgroup ethnicorigin raceethnicity ethnicityrace skincolor
-    skincolour color colour indigenousstatus indigenous caste tribe
+    skincolour indigenousstatus indigenous caste tribe
     age ageyears ageinyears agegroup agecat agecategory ageband agebin agebracket agerange
     dateofbirth yearofbirth birthyear dob
     religion religiousaffiliation religiousbelief faith creed
@@ -20,7 +20,7 @@ _ATTRIBUTES = frozenset(
     nativecountry countryofbirth birthcountry countryoforigin birthplace placeofbirth
     disability disabled disabilitystatus handicap handicapped
     marital maritalstatus marriage married civilstatus familystatus
-    sexualorientation orientation pregnancy pregnant veteran veteranstatus
+    sexualorientation pregnancy pregnant veteran veteranstatus
     preferredlanguage nativelanguage mothertongue firstlanguage
     """.split()
 )

@@ -54,6 +54,9 @@ def audit_table(
     estimator: Any, space: InputSpace, Z: Floats, settings: dict[str, Any]
 ) -> RowsAudit:
     """Compare every row of codes with all its twins."""
+    if not len(Z):
+        nothing = space.decode(Z)
+        return RowsAudit(0.0, np.empty(0), np.empty(0, dtype=bool), 0.0, nothing, nothing, 0)
     oracle = Oracle(estimator, space, clip=False, **settings)
     oracle.begin(Z)
     step = max(1, AUDIT_BATCH // space.n_combinations)
@@ -93,6 +96,7 @@ class AuditResults:
             self._state["worst_z"] = oracle.worst.z
             self._state["worst_pair"] = [oracle.worst.first, oracle.worst.second]
             self._state["worst_outputs"] = np.array(oracle.worst.outputs)
+            self._state["worst_class"] = oracle.model.output_name(oracle.worst.output)
         self.fairness_degree_ = oracle.degree
         self.disparities_ = disparities
         self.n_found_ = oracle.archive.n_found
@@ -129,6 +133,11 @@ class AuditResults:
         """The model's answers to the two twins of the worst case, shape (2,)."""
         outputs: Floats | None = self._result("worst_case_outputs_").get("worst_outputs")
         return outputs
+
+    @property
+    def worst_case_class_(self) -> Any:
+        """The class that `worst_case_outputs_` are of; None for a regressor and for labels."""
+        return self._result("worst_case_class_").get("worst_class")
 
     @property
     def discriminatory_inputs_(self) -> Any:

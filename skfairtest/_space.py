@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._columns import Column, check_bounds, describe_column
+from skfairtest._columns import Column, describe_column
 from skfairtest._containers import Container, make_container
+from skfairtest._wishes import by_position, check_sensitive, resolve_columns
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -135,7 +136,7 @@ class InputSpace:
         names = container.names
         positions = resolve_columns(names, sensitive_features)
         wishes = {
-            label: _by_position(names, mapping, label)
+            label: by_position(names, mapping, label)
             for label, mapping in (("bounds", bounds), ("categories", categories), ("steps", steps))
         }
         values = [container.column_values(X, j) for j in range(len(names))]
@@ -151,7 +152,7 @@ class InputSpace:
             )
             for j, name in enumerate(names)
         ]
-        _check_sensitive(columns, positions, len(values[0]))
+        check_sensitive(columns, positions, len(values[0]))
         if constraint is not None and not callable(constraint):
             raise TypeError(
                 f"constraint= must be a callable on rows; got {type(constraint).__name__}."
@@ -159,7 +160,28 @@ class InputSpace:
         data = np.empty((len(values[0]), len(columns)))
         for j, column in enumerate(columns):
             data[:, j] = column.encode(values[j])
-        return cls(columns, container, positions, data, constraint)
+        space = cls(columns, container, positions, data, constraint)
+        for j, column in enumerate(columns):
+            if column.given:
+                space._check_holds(j, column)
+        return space
+
+    def _check_holds(self, j: int, column: Column) -> None:
+        """See that the container can hold the values that the user gave for a column."""
+        codes = column.grid() if column.levels is not None else np.array([column.low, column.high])
+        Z = np.tile(self.low, (len(codes), 1))
+        Z[:, j] = codes
+        try:
+            back = column.encode(self.container.column_values(self.decode(Z), j))
+            held = np.allclose(back, codes, rtol=1e-6, atol=0, equal_nan=True)
+        except Exception:  # each kind of table has its own way of refusing a value
+            held = False
+        if not held:
+            raise ValueError(
+                f"Column {column.name!r} of dtype {self.container.dtype_name(j)} cannot hold "
+                f"the values given in bounds= or categories=: {list(column.take(codes))!r}. "
+                "Convert the column to a wider dtype first."
+            )
 
     @property
     def feature_names(self) -> list[Any]:
@@ -330,71 +352,3 @@ class InputSpace:
         Z = np.array(Z, dtype=np.float64)
         Z[:, self.sensitive] = self.combination_codes(np.asarray(combination))
         return Z
-
-
-def resolve_columns(names: list[Any], wanted: Any) -> list[int]:
-    """Positions of the named columns, in the order of the table."""
-    if isinstance(wanted, (str, int, np.integer)):
-        wanted = [wanted]
-    positions = []
-    for name in wanted:
-        if isinstance(name, (bool, np.bool_)):
-            raise ValueError(
-                f"sensitive_features must be names or positions of columns; got the boolean {name}."
-            )
-        if name in names:
-            positions.append(names.index(name))
-        elif isinstance(name, (int, np.integer)) and 0 <= name < len(names):
-            positions.append(int(name))
-        else:
-            raise ValueError(
-                f"sensitive_features names {name!r}, which is not a column of X. Expected names or "
-                f"positions among {names!r}."
-            )
-    repeated = sorted({str(names[p]) for p in positions if positions.count(p) > 1})
-    if repeated:
-        raise ValueError(
-            f"sensitive_features names columns {repeated} more than once; name each one once."
-        )
-    if not positions:
-        raise ValueError(
-            "sensitive_features is empty; name at least one column of X, or use 'auto'."
-        )
-    return sorted(positions)
-
-
-def _by_position(names: list[Any], mapping: Mapping[Any, Any] | None, label: str) -> dict[int, Any]:
-    if mapping is None:
-        return {}
-    if not isinstance(mapping, Mapping):
-        raise TypeError(
-            f"{label}= must be a dict from column to value; got {type(mapping).__name__}. Write "
-            f"{label}={{name: ...}}."
-        )
-    found = {}
-    for name, value in mapping.items():
-        if name in names:
-            found[names.index(name)] = value
-        elif isinstance(name, (int, np.integer)) and 0 <= name < len(names):
-            found[int(name)] = value
-        else:
-            raise ValueError(f"{label}= names {name!r}, which is not a column of X: {names!r}.")
-        if label == "bounds":
-            check_bounds(name, value)
-    return found
-
-
-def _check_sensitive(columns: list[Column], positions: list[int], n_rows: int) -> None:
-    if len(positions) == len(columns):
-        raise ValueError(
-            f"Every column is sensitive (n_features={len(columns)}); twins must have at least one "
-            "attribute in common. Name fewer columns in sensitive_features."
-        )
-    for position in positions:
-        column = columns[position]
-        if column.n_values < 2:
-            raise ValueError(
-                f"Sensitive column {column.name!r} has one value only in X (n_samples={n_rows}); "
-                f"two twins "
-                "cannot differ in it. Give rows with other values, or bounds= or categories=."
-            )

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from skfairtest._containers import make_container
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._oracle import Oracle, StopSearch
-from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
+from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._protected import protected_names
 from skfairtest._results import AuditResults
 from skfairtest._space import InputSpace
@@ -176,7 +176,7 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
                 f"columns; "
                 "other columns may still stand for them (proxies), which this audit does not show.",
                 NoDisparityWarning,
-                stacklevel=4,
+                stacklevel=3 + FIT_WRAPPERS,
             )
 
     def _oracle_settings(self) -> dict[str, Any]:
@@ -193,6 +193,8 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
             if sparse.issparse(X):
                 make_container(X)  # says why sparse input cannot be audited
             X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
+        else:
+            make_container(X)  # refuses duplicate names and foreign dtypes in our own words
         validate_data(self, X, skip_check_array=True)
         if is_frame and not hasattr(self, "feature_names_in_"):
             # Older releases of scikit-learn do not see the names of every kind of frame.
@@ -231,6 +233,12 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
             if get_config()["enable_metadata_routing"]:
                 fit_params = process_routing(self, "fit", **fit_params).estimator.fit
             return clone(self.estimator).fit(X, y, **fit_params)
+        if fit_params:
+            raise ValueError(
+                f"fit got {sorted(fit_params)} without y; they are meant for the estimator's "
+                f"fit, which "
+                "is called with targets only. Pass y, or leave them out."
+            )
         try:
             # A plain object with predict and without fit has nothing to be fitted.
             if hasattr(self.estimator, "fit"):

@@ -13,15 +13,16 @@ PACKAGE = Path(skfairtest.__file__).parent
 #: BESIDE. Every module has a place here: a new one must be given one.
 LAYERS = [
     ["exceptions", "_protected", "_keys", "_columns", "_docs", "_progress", "_delegation"],
-    ["_containers"],
+    ["_containers", "_wishes"],
     ["_space"],
     ["_model", "_archive"],
     ["_judging"],
     ["_oracle"],
     ["_results"],
     ["base"],
-    ["individual._operators"],
+    ["individual._operators", "individual._regions", "individual._seeds"],
     ["individual._random", "individual._sbft_paper", "individual._sbft_tuned"],
+    ["individual._surrogate"],
     ["individual._sbft"],
     ["individual"],
     ["testing", "_demo"],

@@ -10,7 +10,7 @@ from skfairtest.base import BaseAuditor
 from skfairtest.individual._operators import FEW_COMBINATIONS, random_pairs
 
 #: Rows in one batch: large enough that the model's cost of a call does not count.
-BATCH_ROWS = 4096
+BATCH_ROWS = 8192
 
 
 @document

@@ -177,4 +177,4 @@ class SBFTAuditor(BaseAuditor):
             return 1
         if self.max_queries is None:
             return MOST_ISLANDS
-        return max(1, min(MOST_ISLANDS, self.max_queries // QUERIES_AN_ISLAND))
+        return max(1, min(MOST_ISLANDS, int(self.max_queries) // QUERIES_AN_ISLAND))

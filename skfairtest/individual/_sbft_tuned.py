@@ -97,7 +97,9 @@ class TunedSearch:
     def judge_seeds(self) -> None:
         """Judge the rows of data and sort them, the most promising first."""
         twins = self.space.n_combinations if self.few else 2
-        n = min(len(self.seeds), int(min(self.oracle.queries_left * SEED_SHARE / twins, MOST_SEEDS)))
+        n = min(
+            len(self.seeds), int(min(self.oracle.queries_left * SEED_SHARE / twins, MOST_SEEDS))
+        )
         if not n:
             return
         fitness, _ = self.evaluate(self.seeds[None, :n], self.new_pairs(n)[None])

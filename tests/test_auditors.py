@@ -1,0 +1,394 @@
+"""Tests of both auditors from estimator to results: what may be audited, and what is shown."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from skfairtest import NoDisparityWarning, RandomAuditor, SBFTAuditor
+from skfairtest.datasets import make_biased_classification, make_biased_regression
+
+HAS_CALLBACKS = hasattr(sklearn, "__version__") and tuple(
+    int(part) for part in sklearn.__version__.split(".")[:2]
+) >= (1, 9)
+needs_callbacks = pytest.mark.skipif(not HAS_CALLBACKS, reason="callbacks need scikit-learn 1.9")
+
+
+def paper(estimator=None, **params):
+    return SBFTAuditor(estimator, preset="paper", population_size=20, **params)
+
+
+def tuned(estimator=None, **params):
+    return SBFTAuditor(estimator, population_size=20, **params)
+
+
+@pytest.fixture(params=[RandomAuditor, tuned, paper], ids=["random", "tuned", "paper"])
+def make(request):
+    def build(estimator=None, **params):
+        params = {"max_queries": 1500, "random_state": 0, **params}
+        return request.param(estimator, **params)
+
+    return build
+
+
+def assert_same_results(first, second):
+    assert first.fairness_degree_ == second.fairness_degree_
+    assert (first.n_queries_, first.n_inputs_, first.n_found_, first.stop_reason_) == (
+        second.n_queries_, second.n_inputs_, second.n_found_, second.stop_reason_)  # fmt: skip
+    np.testing.assert_array_equal(first.disparities_, second.disparities_)
+    for name in ("discriminatory_inputs_", "counterfactuals_", "worst_case_"):
+        np.testing.assert_array_equal(
+            np.asarray(getattr(first, name)), np.asarray(getattr(second, name))
+        )
+
+
+def toy(n=80):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, n), rng.integers(0, 50, n), rng.random(n)])
+    return X, X[:, 0] * 2 + X[:, 1] / 10
+
+
+# What is audited ---------------------------------------------------------------------------
+
+
+def test_fit_with_y_fits_a_clone_and_without_y_nothing(make):
+    X, y = toy()
+    given = LinearRegression()
+    auditor = make(given, sensitive_features=[0]).fit(X, y)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(given)
+    assert auditor.estimator is given and auditor.estimator_ is not given
+    assert auditor.fairness_degree_ == pytest.approx(2.0)
+    fitted = LinearRegression().fit(X, -y)
+    assert make(fitted, sensitive_features=[0]).fit(X).estimator_ is fitted
+    assert make(fitted, sensitive_features=[0]).fit(X, y).estimator_ is not fitted
+
+
+def test_a_frozen_estimator_is_never_refitted(make):
+    X, y = toy()
+    inner = LinearRegression().fit(X, 5 * y)
+    auditor = make(FrozenEstimator(inner), sensitive_features=[0]).fit(X, y)
+    assert auditor.fairness_degree_ == pytest.approx(10.0)
+
+
+def test_a_plain_object_with_predict_can_be_audited(make):
+    class Plain:
+        def predict(self, X):
+            return X[:, 0] * 3.5
+
+    auditor = make(Plain(), sensitive_features=[0], max_queries=100).fit(toy()[0])
+    assert auditor.fairness_degree_ == 3.5 and auditor.response_ == "regression"
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), RandomForestRegressor(3, random_state=0)])
+def test_a_whole_pipeline_on_a_mixed_frame(make, mixed, pipeline_of, model):
+    X, y = mixed
+    auditor = make(pipeline_of(model), max_queries=400).fit(X, y)
+    assert auditor.sensitive_features_ == ["sex", "age"]
+    assert auditor.fairness_degree_ > 0
+    worst = auditor.worst_case_
+    assert isinstance(worst, pd.DataFrame) and (worst.dtypes == X.dtypes).all()
+    high, low = auditor.predict(worst)
+    assert high - low == pytest.approx(auditor.fairness_degree_)
+    np.testing.assert_allclose(auditor.worst_case_outputs_, [high, low])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classifiers_on_a_mixed_frame(make, mixed, pipeline_of, classes):
+    X, y = mixed
+    labels = np.array(["no", "perhaps", "yes"])[pd.qcut(y, classes, labels=False)]
+    model = pipeline_of(DecisionTreeClassifier(max_depth=4, random_state=0))
+    auditor = make(model, sensitive_features=["sex"]).fit(X, labels)
+    assert auditor.response_ == "predict_proba"
+    assert list(auditor.classes_) == sorted(set(labels))
+    gap = np.abs(np.subtract(*auditor.predict_proba(auditor.worst_case_))).max()
+    assert gap == pytest.approx(auditor.fairness_degree_)
+    finds, twins = auditor.discriminatory_inputs_, auditor.counterfactuals_
+    assert len(finds) > 0
+    assert (auditor.predict(finds) != auditor.predict(twins)).all()
+
+
+def test_a_small_budget_leaves_queries_to_confirm_flips(models):
+    X, _ = toy()
+    model = models.Proba(lambda X: 0.2 + 0.6 * X[:, 0])
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=2000, random_state=0).fit(X)
+    # Every input flips, so what was judged was found.
+    assert auditor.discrimination_rate_ > 0.9
+
+
+def test_several_sensitive_attributes_of_any_kind(make, mixed, pipeline_of):
+    X, y = mixed
+    auditor = make(
+        pipeline_of(LinearRegression()),
+        sensitive_features=["income", "sex", "age"],
+        steps={"income": 5.0},
+        max_queries=1000,
+    ).fit(X, y)
+    assert auditor.sensitive_features_ == ["sex", "age", "income"]
+    finds, twins = auditor.discriminatory_inputs_, auditor.counterfactuals_
+    free = ["member", "region", "job"]
+    pd.testing.assert_frame_equal(finds[free], twins[free])
+    np.testing.assert_allclose(
+        auditor.predict(finds) - auditor.predict(twins), auditor.disparities_
+    )
+
+
+def test_polars_in_polars_out(make, models):
+    X = pl.DataFrame({"sex": ["f", "m"] * 20, "points": range(40)})
+    model = models.Regressor(lambda X: (X["sex"] == "m").cast(pl.Float64).to_numpy() * 2)
+    auditor = make(model).fit(X)
+    assert auditor.fairness_degree_ == 2.0
+    for table in (auditor.worst_case_, auditor.discriminatory_inputs_, auditor.counterfactuals_,
+                  auditor.on_data_discriminatory_):  # fmt: skip
+        assert isinstance(table, pl.DataFrame) and table.schema == X.schema
+    assert auditor.worst_case_["sex"].to_list() == ["m", "f"]
+
+
+@pytest.mark.parametrize("output", ["default", "pandas"])
+def test_the_last_step_of_a_pipeline(make, output):
+    X, y = toy()
+    X = pd.DataFrame(X, columns=["sex", "points", "rate"])
+    sensitive = "auto" if output == "pandas" else [0]
+    pipeline = Pipeline(
+        [
+            ("scale", StandardScaler()),
+            ("audit", make(LinearRegression(), sensitive_features=sensitive)),
+        ]
+    ).set_output(transform=output)
+    pipeline.fit(X, y)
+    auditor = pipeline[-1]
+    assert auditor.sensitive_features_ == (["sex"] if output == "pandas" else [0])
+    assert auditor.fairness_degree_ == pytest.approx(2.0)
+    plain = make_pipeline(StandardScaler(), LinearRegression()).fit(X, y)
+    np.testing.assert_allclose(pipeline.predict(X), plain.predict(X))
+    assert pipeline.score(X, y) == pytest.approx(plain.score(X, y))
+
+
+def test_auto_says_what_it_took(make, models, capsys):
+    X = pd.DataFrame({"Gender": ["f", "m"] * 9, "points": range(18), "birth-year": range(18)})
+    auditor = make(models.Regressor(lambda X: X["points"]), verbose=1, max_queries=200)
+    with pytest.warns(NoDisparityWarning, match="Gender"):
+        auditor.fit(X)
+    assert auditor.sensitive_features_ == ["Gender", "birth-year"]
+    printed = capsys.readouterr().out
+    assert "['Gender', 'birth-year']" in printed and "% " in printed
+
+
+def test_delegation_follows_the_estimator(make):
+    X, y = toy()
+    regressor = make(LinearRegression(), sensitive_features=[0])
+    assert hasattr(regressor, "predict") and not hasattr(regressor, "predict_proba")
+    regressor.fit(X, y)
+    assert regressor.score(X, y) == regressor.estimator_.score(X, y)
+    assert not hasattr(regressor, "classes_")
+    labels = (y > 3).astype(int)
+    classifier = make(LogisticRegression(), sensitive_features=[0]).fit(X, labels)
+    for name in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+        np.testing.assert_array_equal(
+            getattr(classifier, name)(X), getattr(classifier.estimator_, name)(X)
+        )
+    assert classifier.n_features_in_ == 3 and list(classifier.classes_) == [0, 1]
+
+
+# The same again ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [7, np.random.RandomState, np.random.default_rng],
+    ids=["int", "RandomState", "Generator"],
+)
+def test_same_seed_same_result(make, seed):
+    X, y = toy()
+    model = RandomForestRegressor(3, max_depth=4, random_state=0).fit(X, y)
+    runs = [
+        make(model, sensitive_features=[0], random_state=seed if seed == 7 else seed(7)).fit(X)
+        for _ in range(2)
+    ]
+    assert_same_results(*runs)
+    other = make(model, sensitive_features=[0], random_state=8).fit(X)
+    assert not np.array_equal(other.discriminatory_inputs_, runs[0].discriminatory_inputs_)
+
+
+@pytest.mark.parametrize("auditor", [RandomAuditor, SBFTAuditor])
+def test_one_job_and_two_give_the_same_bits(models, auditor):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    X[:, 0] = rng.integers(0, 8, 300)
+    W = rng.normal(size=(6, 3))
+    model = models.Regressor(lambda X: np.tanh(X @ W))  # last bits depend on how rows are cut
+    params = {"sensitive_features": [0], "max_queries": 40_000, "random_state": 3}
+    if auditor is SBFTAuditor:
+        params["population_size"] = 1000  # 8 twins each: batches beyond one chunk of the model
+    sizes = []
+    model.function = lambda X: sizes.append(len(X)) or np.tanh(X @ W)
+    runs = [auditor(model, n_jobs=n_jobs, **params).fit(X) for n_jobs in (None, 1, 2)]
+    assert max(sizes) <= 4096
+    assert auditor is RandomAuditor or sizes.count(4096) >= 3
+    assert_same_results(runs[0], runs[1])
+    assert_same_results(runs[0], runs[2])
+
+
+def test_clone_and_pickle(make):
+    data = make_biased_classification(n_samples=200, random_state=0)
+    auditor = make(data.estimator).fit(data.data)
+    again = pickle.loads(pickle.dumps(auditor))
+    assert_same_results(auditor, again)
+    np.testing.assert_array_equal(again.predict(data.data), auditor.predict(data.data))
+    pd.testing.assert_frame_equal(again.history_, auditor.history_)
+    assert again.on_data_degree_ == auditor.on_data_degree_
+    copy = clone(auditor)
+    assert not hasattr(copy, "stop_reason_")
+    assert_same_results(copy.fit(data.data), auditor)
+
+
+# The data at hand --------------------------------------------------------------------------
+
+
+def test_rows_of_data_are_flipped_one_by_one(make):
+    data = make_biased_regression(n_samples=150, random_state=1)
+    (sensitive,) = data.sensitive_features
+    auditor = make(data.estimator, max_queries=200, threshold=2.0).fit(data.data)
+    bill = auditor.n_queries_
+    flips = np.array(
+        [data.estimator.predict(data.data.assign(**{sensitive: v})) for v in ("male", "female")]
+    )
+    gaps = np.abs(flips[0] - flips[1])
+    assert auditor.on_data_degree_ == pytest.approx(gaps.max())
+    assert auditor.on_data_rate_ == pytest.approx((gaps > 2).mean())
+    pd.testing.assert_frame_equal(
+        auditor.on_data_discriminatory_.reset_index(drop=True),
+        data.data[gaps > 2].reset_index(drop=True),
+    )
+    assert auditor.n_queries_ == bill
+    audit = auditor.audit_rows(data.data[::-1][:60])
+    np.testing.assert_allclose(audit.disparities, gaps[::-1][:60])
+    np.testing.assert_array_equal(audit.is_discriminatory, gaps[::-1][:60] > 2)
+    free = [name for name in data.data if name != sensitive]
+    pd.testing.assert_frame_equal(audit.discriminatory[free], audit.counterfactuals[free])
+    assert (audit.discriminatory[sensitive] != audit.counterfactuals[sensitive]).all()
+
+
+def test_many_equal_rows_with_many_twins_are_all_audited(models):
+    # Thousands of twins make parts of one row, and hundreds of parts bring nothing new.
+    X = np.array([[0, 1]] * 300 + [[9999, 2]])
+    model = models.Regressor(lambda X: X[:, 0] * 2.0)
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=50, random_state=0).fit(X)
+    assert auditor.on_data_degree_ == 2 * 9999
+    only_high = RandomAuditor(
+        model, sensitive_features=[0], max_queries=50, random_state=0,
+        constraint=lambda X: X[:, 1] > 1,
+    )  # fmt: skip
+    assert only_high.fit(X).on_data_rate_ == pytest.approx(1 / 301)
+
+
+# The course and the end of a run -----------------------------------------------------------
+
+
+def test_history_only_grows(make):
+    X, y = toy()
+    auditor = make(LinearRegression(), sensitive_features=[0], max_queries=15_000).fit(X, y)
+    history = auditor.history_
+    assert list(history.columns) == ["queries", "seconds", "inputs", "finds", "degree"]
+    assert len(history) > 1 and (history.diff().dropna() >= 0).all(axis=None)
+    last = history.iloc[-1]
+    assert last["queries"] == auditor.n_queries_ and last["degree"] == auditor.fairness_degree_
+    assert last["finds"] == auditor.n_found_ and last["inputs"] == auditor.n_inputs_
+
+
+@pytest.mark.parametrize("classify", [False, True])
+def test_a_model_that_ignores_the_column_has_degree_zero(make, classify):
+    X, y = toy()
+    free = make_pipeline(StandardScaler(), LogisticRegression() if classify else LinearRegression())
+    free.fit(X * [0, 1, 1], y > 3 if classify else y)
+    free[-1].coef_[..., 0] = 0.0
+    auditor = make(free, sensitive_features=[0])
+    with pytest.warns(NoDisparityWarning, match="seems to ignore") as caught:
+        auditor.fit(X)
+    assert auditor.fairness_degree_ == 0 and auditor.worst_case_ is None
+    assert auditor.n_found_ == 0 and len(auditor.discriminatory_inputs_) == 0
+    assert [w.filename for w in caught if w.category is NoDisparityWarning] == [__file__]
+
+
+def test_interruption_keeps_the_results(make, models):
+    X, _ = toy()
+    calls = []
+
+    def interrupted(X):
+        calls.append(len(X))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return X[:, 0] * 4.0
+
+    auditor = make(models.Regressor(interrupted), sensitive_features=[0], max_queries=60_000)
+    with pytest.raises(KeyboardInterrupt):
+        auditor.fit(X)
+    assert auditor.stop_reason_ == "interrupted" and auditor.fairness_degree_ == 4
+    assert len(auditor.discriminatory_inputs_) == auditor.n_found_ > 0
+    assert auditor.on_data_degree_ == 4
+
+
+@needs_callbacks
+def test_a_progress_bar_and_a_callback_that_stops(make, models):
+    pytest.importorskip("rich", reason="ProgressBar needs rich")
+    from sklearn.callback import ProgressBar
+
+    class Stop:
+        """Ends the run at the tenth tick."""
+
+        ticks = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        teardown = setup
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            self.ticks += 1
+            return self.ticks >= 10
+
+    X, _ = toy()
+    model = models.Regressor(lambda X: X[:, 0] * 1.0)
+    auditor = make(model, sensitive_features=[0]).set_callbacks(ProgressBar()).fit(X)
+    assert auditor.stop_reason_ == "max_queries=1500 reached"
+    stopped = make(model, sensitive_features=[0], max_queries=90_000).set_callbacks(Stop()).fit(X)
+    assert stopped.stop_reason_ == "a callback asked to stop"
+    assert 0 < stopped.n_queries_ < 60_000 and stopped.fairness_degree_ == 1
+
+
+def test_sample_weights_are_routed(make):
+    X, y = toy()
+    weight = np.where(X[:, 1] > 25, 1.0, 0.0)
+    expected = LinearRegression().fit(X, y**2, sample_weight=weight).coef_[0]
+    with config_context(enable_metadata_routing=True):
+        inner = LinearRegression().set_fit_request(sample_weight=True)
+        routed = make(inner, sensitive_features=[0]).fit(X, y**2, sample_weight=weight)
+    plain = make(LinearRegression(), sensitive_features=[0]).fit(X, y**2, sample_weight=weight)
+    for auditor in (routed, plain):
+        assert auditor.fairness_degree_ == pytest.approx(abs(expected))
+
+
+def test_no_warning_where_something_is_found(make):
+    X, y = toy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make(LinearRegression(), sensitive_features=[0]).fit(X, y)

@@ -1,0 +1,302 @@
+"""Tests of the oracle: what it counts, remembers, judges, keeps, and how it ends a run."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
+
+from skfairtest import InputSpace, RandomAuditor, SBFTAuditor
+from skfairtest._model import hash_labels
+from skfairtest._oracle import STALL, Oracle, StopSearch
+
+
+def tilted(X):
+    """Three class probabilities that depend on every column of `small`."""
+    X = np.asarray(X, dtype=float)
+    scores = np.column_stack([X[:, 0] * X[:, 1], X[:, 2] - X[:, 0], 1.5 + 0 * X[:, 0]])
+    scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return scores / scores.sum(axis=1, keepdims=True)
+
+
+def product_of(X):
+    X = np.asarray(X, dtype=float)
+    return X[:, 0] * X[:, 1] - X[:, 2] * (1 - X[:, 0])
+
+
+def probability(X):
+    return (product_of(X) + 4) / 10
+
+
+def estimators(models):
+    return {
+        "regressor": models.Regressor(product_of),
+        "two outputs": models.Regressor(lambda X: np.column_stack([product_of(X), X[:, 0] * 3])),
+        "proba": models.Proba(probability),
+        "cost 2": models.Proba(probability, cut=0.72),
+        "three classes": models.Proba(tilted, classes=("a", "b", "c")),
+        "decision": models.Decision(product_of),
+        "many decisions": models.Decision(tilted, classes=(0, 1, 2)),
+        "labels": models.LabelsOnly(lambda X: tilted(X).argmax(axis=1)),
+    }
+
+
+NAMES = ["regressor", "two outputs", "proba", "cost 2", "three classes", "decision",
+         "many decisions", "labels"]  # fmt: skip
+
+
+def scores_of(estimator, rows):
+    for method in ("predict_proba", "decision_function", "predict"):
+        if hasattr(estimator, method):
+            answer = np.asarray(getattr(estimator, method)(rows), dtype=float)
+            return answer.reshape(len(rows), -1)
+    raise AssertionError
+
+
+def judge(estimator, rows, labelled, threshold=None):
+    """Disparity and verdict of one input from all its twins, one pair after another."""
+    scores, labels = scores_of(estimator, rows), np.asarray(estimator.predict(rows))
+    pairs = list(combinations(range(len(rows)), 2))
+    if labelled == "labels":
+        disparity = float(any(labels[i] != labels[j] for i, j in pairs))
+    else:
+        disparity = max(np.abs(scores[i] - scores[j]).max() for i, j in pairs)
+    if threshold is not None:
+        return disparity, disparity > threshold
+    if labelled == "regressor":
+        return disparity, disparity > 0
+    return disparity, any(labels[i] != labels[j] for i, j in pairs)
+
+
+def flat_kind(name):
+    return "regressor" if name in ("regressor", "two outputs") else name
+
+
+@pytest.mark.parametrize("threshold", [None, 0.29])
+@pytest.mark.parametrize("sensitive", [[0], [1], [0, 2]])
+@pytest.mark.parametrize("name", NAMES)
+def test_disparity_and_verdict_equal_brute_force(models, small, name, sensitive, threshold):
+    estimator = estimators(models)[name]
+    space = InputSpace.from_data(small, sensitive)
+    oracle = Oracle(estimator, space, threshold=threshold)
+    oracle.begin(space.data)
+    judged = oracle.disparity(space.data)
+    shown = oracle.n_queries
+    assert shown == estimator.rows
+    values = list(product(*(sorted(set(small[:, j])) for j in sensitive)))
+    for i, row in enumerate(small):
+        twins = np.tile(row, (len(values), 1))
+        twins[:, sensitive] = values
+        disparity, verdict = judge(estimator, twins, flat_kind(name), threshold)
+        assert judged.disparity[i] == pytest.approx(disparity, abs=1e-12)
+        assert judged.verdict[i] == verdict
+        if disparity > 0:  # the pair that is named shows it, the larger answer first
+            named = twins[[judged.first[i], judged.second[i]]]
+            if name == "labels":
+                assert estimator.predict(named)[0] != estimator.predict(named)[1]
+            else:
+                gaps = np.subtract(*scores_of(estimator, named))
+                assert gaps.max() == pytest.approx(disparity)
+    assert oracle.degree == pytest.approx(judged.disparity.max())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_finds_are_unique_in_the_domain_sorted_and_confirmed(models, small, name):
+    estimator = estimators(models)[name]
+    auditor = RandomAuditor(estimator, sensitive_features=[0], random_state=0, max_queries=600).fit(
+        small
+    )
+    finds, twins = auditor.discriminatory_inputs_, auditor.counterfactuals_
+    assert auditor.n_found_ == len(finds) == len(twins) > 0
+    assert len(np.unique(finds[:, 1:], axis=0)) == len(finds)
+    assert {tuple(row) for row in np.concatenate([finds, twins])} <= {tuple(row) for row in small}
+    np.testing.assert_array_equal(finds[:, 1:], twins[:, 1:])
+    assert (finds[:, 0] != twins[:, 0]).all()
+    assert (np.diff(auditor.disparities_) <= 0).all()
+    if flat_kind(name) == "regressor":
+        gaps = scores_of(estimator, finds) - scores_of(estimator, twins)
+        np.testing.assert_allclose(gaps.max(axis=1), auditor.disparities_)
+    else:
+        assert (estimator.predict(finds) != estimator.predict(twins)).all()
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+@pytest.mark.parametrize("auditor", [RandomAuditor, SBFTAuditor])
+@pytest.mark.parametrize("budget", [2, 3, 7, 100, 1001])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_bill_is_what_the_estimator_was_shown(models, small, name, budget, auditor):
+    estimator = estimators(models)[name]
+    space_of_many = np.vstack([small, [0, 900, 900]])
+    try:
+        fitted = auditor(estimator, sensitive_features=[0], max_queries=budget, random_state=1).fit(
+            space_of_many
+        )
+    finally:
+        assert estimator.rows <= budget
+    assert fitted.n_queries_ == estimator.rows
+    assert fitted.stop_reason_ == f"max_queries={budget} reached"
+
+
+def test_a_classifier_with_its_own_cut_is_judged_by_its_own_labels(small):
+    y = (product_of(small) + small[:, 2] > 2).astype(int)
+    inner = LogisticRegression().fit(small, y)
+    estimator = FixedThresholdClassifier(inner, threshold=0.9).fit(small, y)
+    auditor = RandomAuditor(
+        estimator, sensitive_features=[0], max_queries=5000, random_state=0
+    ).fit(small)
+    flips = {
+        tuple(row[1:])
+        for row in small
+        if len(set(estimator.predict([[v, *row[1:]] for v in (0, 1)]))) == 2
+    }
+    usual = {
+        tuple(row[1:])
+        for row in small
+        if len(set(inner.predict([[v, *row[1:]] for v in (0, 1)]))) == 2
+    }
+    assert {tuple(row[1:]) for row in auditor.discriminatory_inputs_} == flips != usual
+
+
+def test_repeats_are_answered_from_memory(models, small):
+    estimator = models.Regressor(product_of)
+    space = InputSpace.from_data(small, [0])
+    oracle = Oracle(estimator, space)
+    first = oracle.disparity(space.data)
+    asked = estimator.rows
+    assert asked == len(small)  # every input comes twice in the data
+    again = oracle.disparity(space.data[::-1])
+    assert estimator.rows == asked == oracle.n_queries
+    np.testing.assert_array_equal(again.disparity, first.disparity[::-1])
+    np.testing.assert_array_equal(oracle.respond(space.data).ravel(), product_of(small))
+    assert estimator.rows == asked
+    assert oracle.n_inputs == 20
+
+
+def test_confirmed_flips_are_not_paid_again(models, small):
+    estimator = models.Proba(probability)
+    space = InputSpace.from_data(small, [0])
+    oracle = Oracle(estimator, space)
+    oracle.begin(space.data)
+    first = oracle.disparity(space.data)
+    assert first.verdict.any()
+    asked = estimator.rows
+    np.testing.assert_array_equal(oracle.disparity(space.data).verdict, first.verdict)
+    assert estimator.rows == asked
+
+
+@pytest.mark.parametrize("auditor", [RandomAuditor, SBFTAuditor])
+@pytest.mark.parametrize("shape", ["regressor", "proba"])
+def test_a_small_space_is_exhausted_and_the_run_ends(models, auditor, shape):
+    # 1500 inputs with two twins each, all told apart; there is nothing more to ask.
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 80), rng.integers(0, 30, 80), rng.integers(0, 50, 80)])
+    X[:2] = [[0, 0, 0], [1, 29, 49]]
+
+    def answer(X):
+        return 0.2 + 0.6 * X[:, 0] + X[:, 1] / 1000
+
+    estimator = models.Regressor(answer) if shape == "regressor" else models.Proba(answer)
+    fitted = auditor(estimator, sensitive_features=[0], max_queries=9000, random_state=0).fit(X)
+    assert fitted.stop_reason_.startswith(("exhausted: every input", f"stalled: {STALL} batches"))
+    # Each row once; a classifier's flips once more to confirm them. Some are asked again
+    # where the memory had no place for two.
+    assert fitted.n_queries_ < 9000
+
+
+@pytest.mark.parametrize("auditor", [RandomAuditor, SBFTAuditor])
+def test_max_inputs_is_exact(models, auditor):
+    X = np.column_stack([np.arange(50) % 2, np.arange(50), np.arange(50)])
+    fitted = auditor(
+        models.Regressor(product_of), sensitive_features=[0], max_inputs=137, random_state=0
+    ).fit(X)
+    assert fitted.n_inputs_ == 137
+    assert fitted.stop_reason_ == "max_inputs=137 reached"
+
+
+@pytest.mark.parametrize("auditor", [RandomAuditor, SBFTAuditor])
+def test_max_found_and_max_time_end_the_run(models, auditor):
+    X = np.column_stack([np.arange(50) % 2, np.arange(50), np.arange(50)])
+    estimator = models.Regressor(product_of)
+    kwargs = {"sensitive_features": [0], "random_state": 0, "max_queries": None}
+    by_finds = auditor(estimator, max_found=10, **kwargs).fit(X)
+    assert by_finds.n_found_ >= 10 and by_finds.stop_reason_ == "max_found=10 reached"
+    by_time = auditor(estimator, max_time=1e-9, **kwargs).fit(X)
+    assert by_time.stop_reason_ == "max_time=1e-09 reached"
+    assert by_time.seconds_ > 0 and len(by_time.history_) == 1
+
+
+def test_a_whole_float_is_a_budget_too(models, small):
+    estimator = models.Regressor(product_of)
+    auditor = SBFTAuditor(
+        estimator, sensitive_features=[0], max_queries=1e5, max_inputs=30.0, max_time=20
+    )
+    assert auditor.fit(small + [0, 0, 0]).n_queries_ <= 1e5
+
+
+def test_given_pairs_are_what_is_compared(models, small):
+    space = InputSpace.from_data(small, [1])
+    oracle = Oracle(models.Regressor(product_of), space)
+    rng = np.random.default_rng(0)
+    pairs = np.array([rng.choice(5, 2, replace=False) for _ in small])
+    judged = oracle.disparity(space.data, pairs)
+    sides = [small.copy(), small.copy()]
+    for side, column in zip(sides, pairs.T, strict=True):
+        side[:, 1] = column
+    gap = product_of(sides[0]) - product_of(sides[1])
+    np.testing.assert_allclose(judged.disparity, np.abs(gap))
+    np.testing.assert_array_equal(judged.first[gap > 0], pairs[gap > 0, 0])
+    np.testing.assert_array_equal(judged.first[gap < 0], pairs[gap < 0, 1])
+
+
+def test_twins_that_the_constraint_forbids_are_never_asked(models, small):
+    def allowed(X):
+        return X[:, 1] + X[:, 2] <= 5
+
+    estimator = models.Regressor(product_of)
+    space = InputSpace.from_data(small, [1], constraint=allowed)
+    seen = []
+    estimator.function = lambda X: seen.append(X) or product_of(X)
+    judged = Oracle(estimator, space).disparity(space.data)
+    assert allowed(np.concatenate(seen)).all()
+    for i, row in enumerate(small):
+        answers = [product_of([[row[0], v, row[2]]])[0] for v in range(5) if v + row[2] <= 5]
+        assert judged.disparity[i] == pytest.approx(np.ptp(answers))
+
+
+def test_the_largest_of_several_outputs_counts(models, small):
+    estimator = models.Regressor(lambda X: np.column_stack([X[:, 0], 7 * X[:, 0], X[:, 1]]))
+    space = InputSpace.from_data(small, [0])
+    assert (Oracle(estimator, space).disparity(space.data).disparity == 7).all()
+
+
+def test_rounding_is_no_disparity(models, small):
+    rng = np.random.default_rng(0)
+    estimator = models.Regressor(lambda X: 1e6 + 1e-6 * rng.random(len(X)))
+    space = InputSpace.from_data(small, [0])
+    judged = Oracle(estimator, space).disparity(space.data)
+    assert (judged.disparity == 0).all() and not judged.verdict.any()
+
+
+def test_no_inputs_are_judged_as_none(models, small):
+    space = InputSpace.from_data(small, [0])
+    oracle = Oracle(models.Regressor(product_of), space)
+    assert oracle.disparity(np.empty((0, 3))).disparity.shape == (0,)
+
+
+def test_respond_ends_the_run_before_it_overdraws(models, small):
+    estimator = models.Regressor(product_of)
+    oracle = Oracle(estimator, InputSpace.from_data(small, [0]), max_queries=10)
+    with pytest.raises(StopSearch, match="max_queries=10 reached"):
+        oracle.respond(small[:11])
+    assert estimator.rows == 0
+    assert oracle.respond(small[:10]).shape == (10, 1)
+
+
+def test_a_label_has_one_code_whatever_stands_beside_it():
+    assert hash_labels(np.array([1.0]))[0] == hash_labels(np.array([1.0, 0.5]))[0]
+    assert hash_labels(np.array(["a"]))[0] == hash_labels(np.array(["bcd", "a"]))[1]
+    assert hash_labels(np.array(["a"]))[0] == hash_labels(np.array(["a", "b"], dtype=object))[0]
+    assert len(set(hash_labels(np.array([[0, 1], [1, 0], [1, 1]])))) == 3
