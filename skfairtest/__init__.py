@@ -6,8 +6,9 @@ from skfairtest import datasets
 from skfairtest._results import RowsAudit
 from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
+from skfairtest.comparison import AuditorComparison, compare_auditors
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
-from skfairtest.individual import RandomAuditor, SBFTAuditor
+from skfairtest.individual import RandomAuditor, SBFTAuditor, SurrogateAuditor
 
 try:
     __version__ = version("skfairtest")
@@ -15,6 +16,7 @@ except PackageNotFoundError:  # a checkout that is not installed
     __version__ = "0+unknown"
 
 __all__ = [
+    "AuditorComparison",
     "BaseAuditor",
     "EstimatorFailedError",
     "InputSpace",
@@ -22,5 +24,7 @@ __all__ = [
     "RandomAuditor",
     "RowsAudit",
     "SBFTAuditor",
+    "SurrogateAuditor",
+    "compare_auditors",
     "datasets",
 ]

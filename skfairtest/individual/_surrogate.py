@@ -1,0 +1,291 @@
+"""SurrogateAuditor: learn where the model discriminates, then sample there."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from skfairtest._docs import document
+from skfairtest._oracle import Oracle
+from skfairtest._space import InputSpace
+from skfairtest.base import BaseAuditor
+from skfairtest.individual._operators import FEW_COMBINATIONS, data_seeds, random_pairs
+from skfairtest.individual._regions import Regions
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+OBJECTIVES = ("finds", "degree")
+#: Inputs of each kind (high and low) that are remembered, and that the surrogate learns from.
+MEMORY = 200_000
+LESSON = 30_000
+#: Finds from which the surrogate learns verdicts instead of disparities.
+ENOUGH_FINDS = 50
+#: Steps proposed for each one that is taken: the surrogate drops the others.
+PROPOSALS = 3
+#: The surrogate is fitted anew when it has seen this many times as much.
+GROWTH = 1.6
+#: No source of proposals gets less than this share of the directed part of a batch.
+LEAST_SHARE = 0.1
+
+
+@document
+class SurrogateAuditor(BaseAuditor):
+    """Audit by a surrogate: learn where the model discriminates, then sample there.
+
+    A decision tree learns from the verdicts so far (from the disparities, as long as finds are
+    few) in which regions of the non-sensitive
+    attributes twins are treated differently. Each batch is drawn from three sources: regions that
+    the tree believes in, by their size, belief and novelty; single steps away from inputs that
+    were found; and a
+    share of uniform inputs. The first two share the batch in proportion to their recent success.
+    For finding many
+    discriminatory inputs this is the tester that we recommend.
+
+    Parameters
+    ----------
+    {parameters}
+    objective : {"finds", "degree"}, default="finds"
+        Learn from verdicts to find many discriminatory inputs, or from disparities to find a
+        large one.
+    batch_size : int, default=4000
+        Inputs in a batch, at most a tenth of what the budget allows.
+    explore_share : float, default=0.05
+        Share of uniform inputs in each batch.
+    min_samples_leaf : int, default=5
+        Inputs in a region of the surrogate, at least.
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    SBFTAuditor : Searches for the largest disparity.
+    RandomAuditor : Uniform random inputs, the yardstick.
+
+    Notes
+    -----
+    The finds crowd where the model discriminates most easily: their number shows how much there is
+    to find, not how many
+    people are concerned, and `discrimination_rate_` is no estimate for the domain. A find shows
+    that the model treats two twins
+    differently; twins need not be realistic people.
+
+    References
+    ----------
+    .. [1] Zhao, Z., Toda, T., & Kitamura, T. (2024). Approximation-guided fairness testing through
+       discriminatory space analysis. ASE, 1007-1018. (The idea: approximate the model, test the
+       approximation. The method here is another one.)
+
+    Examples
+    --------
+    >>> from skfairtest import RandomAuditor, SurrogateAuditor
+    >>> from skfairtest.datasets import make_biased_classification
+    >>> data = make_biased_classification(random_state=0)
+    >>> def count(auditor):
+    ...     return auditor.set_params(random_state=0).fit(data.data).n_found_
+    >>> count(SurrogateAuditor(data.estimator)) > 3 * count(RandomAuditor(data.estimator))
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        sensitive_features: Any = "auto",
+        threshold: float | None = None,
+        response_method: str = "auto",
+        bounds: Any = None,
+        categories: Any = None,
+        steps: Any = None,
+        constraint: Any = None,
+        max_queries: int | None = 20_000,
+        max_time: float | None = None,
+        max_found: int | None = None,
+        max_inputs: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        objective: str = "finds",
+        batch_size: int = 4000,
+        explore_share: float = 0.05,
+        min_samples_leaf: int = 5,
+    ) -> None:
+        super().__init__(
+            estimator,
+            sensitive_features=sensitive_features,
+            threshold=threshold,
+            response_method=response_method,
+            bounds=bounds,
+            categories=categories,
+            steps=steps,
+            constraint=constraint,
+            max_queries=max_queries,
+            max_time=max_time,
+            max_found=max_found,
+            max_inputs=max_inputs,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.objective = objective
+        self.batch_size = batch_size
+        self.explore_share = explore_share
+        self.min_samples_leaf = min_samples_leaf
+
+    def _check_own_params(self) -> None:
+        if self.objective not in OBJECTIVES:
+            raise ValueError(f"objective must be one of {OBJECTIVES}; got {self.objective!r}.")
+        for name in ("batch_size", "min_samples_leaf"):
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Integral) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
+        share = self.explore_share
+        if not isinstance(share, numbers.Real) or not 0 < float(share) <= 1:
+            raise ValueError(f"explore_share must be a number in (0, 1]; got {share!r}.")
+
+    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
+        space = oracle.space
+        # Verdicts give no direction before there are any: until then the disparity leads.
+        finds = Memory(space, by_degree=False)
+        memory = Memory(space, by_degree=True)
+        regions = Regions(space)
+        n = self._batch_inputs(oracle)
+        Z = np.concatenate([data_seeds(n // 2, space, rng), space.sample(n - n // 2, rng)])
+        source = np.zeros(len(Z), dtype=int)
+        success = np.array([0.0, 0.5, 0.5])
+        learned = 0
+        while True:
+            judged = oracle.disparity(Z, self._pairs(space, len(Z), rng))
+            found = finds.add(Z, judged.verdict.astype(np.float64), rng)
+            if memory is finds:
+                high = found
+            elif self.objective == "finds" and len(finds.parents()) >= ENOUGH_FINDS:
+                memory, high, learned = finds, found, 0
+            else:
+                high = memory.add(Z, judged.disparity, rng)
+            for kind in (1, 2):
+                if (source == kind).any():
+                    success[kind] += 0.3 * (high[source == kind].mean() - success[kind])
+            if memory.n_seen > GROWTH * learned:
+                inputs, values = memory.table(rng)
+                tree = self._surrogate(memory.by_degree, rng).fit(inputs, values)
+                regions.learn(tree, inputs, values)
+                learned = memory.n_seen
+            Z, source = self._propose(n, memory, regions, success, rng)
+
+    def _batch_inputs(self, oracle: Oracle) -> int:
+        twins = min(oracle.space.n_combinations, FEW_COMBINATIONS)
+        # Ten rounds at least: a surrogate that never sees its own draws learns nothing from them.
+        return int(max(2, min(self.batch_size, oracle.queries_left // (10 * twins))))
+
+    @staticmethod
+    def _pairs(space: InputSpace, n: int, rng: np.random.Generator) -> Ints | None:
+        if space.n_combinations <= FEW_COMBINATIONS:
+            return None
+        return random_pairs(n, space.n_combinations, rng)
+
+    def _surrogate(self, by_degree: bool, rng: np.random.Generator) -> Any:
+        kind = DecisionTreeRegressor if by_degree else DecisionTreeClassifier
+        return kind(min_samples_leaf=self.min_samples_leaf, random_state=int(rng.integers(2**31)))
+
+    def _propose(
+        self, n: int, memory: Memory, regions: Regions, success: Floats, rng: np.random.Generator
+    ) -> tuple[Floats, Ints]:
+        """The next batch, and the source of each of its inputs: 0 uniform, 1 regions, 2 steps."""
+        space = memory.space
+        parents = memory.parents()
+        if not len(parents):
+            return space.sample(n, rng), np.zeros(n, dtype=int)
+        n_explore = int(np.ceil(self.explore_share * n))
+        weights = success[1:] ** 4 + 1e-9
+        share = float(np.clip(weights[0] / weights.sum(), LEAST_SHARE, 1 - LEAST_SHARE))
+        n_regions = int(share * (n - n_explore)) if regions.n_regions else 0
+        n_steps = n - n_explore - n_regions
+        groups = [
+            space.sample(n_explore, rng),
+            regions.sample(n_regions, rng),
+            self._steps(parents, n_steps, regions, rng),
+        ]
+        source = np.repeat([0, 1, 2], [len(group) for group in groups])
+        return np.concatenate(groups), source
+
+    @staticmethod
+    def _steps(parents: Floats, n: int, regions: Regions, rng: np.random.Generator) -> Floats:
+        """Steps away from the parents, those that the surrogate believes in most."""
+        chosen = rng.integers(0, len(parents), size=PROPOSALS * n)
+        Z = _step_away(parents[chosen], regions.space, rng)
+        # A little noise, so that of equal beliefs not always the same are taken.
+        belief = regions.believe(Z) + 0.1 * rng.random(len(Z))
+        return Z[np.sort(np.argpartition(-belief, n)[:n])] if n < len(Z) else Z
+
+
+class Memory:
+    """What the surrogate learns from: samples of high and of low inputs of bounded size."""
+
+    def __init__(self, space: InputSpace, *, by_degree: bool) -> None:
+        self.space = space
+        self.by_degree = by_degree
+        self.n_seen = 0
+        empty = np.empty((0, space.n_features))
+        self.high, self.low = (empty, np.empty(0)), (empty, np.empty(0))
+
+    def add(self, Z: Floats, value: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Remember judged inputs; which of them are high."""
+        high = value > self._bar(value)
+        self.n_seen += len(Z)
+        self.high = self._keep(self.high, Z[high], value[high], rng)
+        self.low = self._keep(self.low, Z[~high], value[~high], rng)
+        return high
+
+    def _bar(self, value: Floats) -> float:
+        if not self.by_degree:
+            return 0.5
+        # High means close to the best so far.
+        best = max(value.max(initial=0.0), self.high[1].max(initial=0.0))
+        return 0.7 * float(best)
+
+    def _keep(
+        self, kept: tuple[Floats, Floats], Z: Floats, value: Floats, rng: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        Z, value = np.concatenate([kept[0], Z]), np.concatenate([kept[1], value])
+        if self.by_degree and len(value):
+            near = value >= np.median(value) if len(value) > MEMORY else np.ones(len(value), bool)
+            Z, value = Z[near], value[near]
+        if len(Z) > MEMORY:
+            chosen = rng.choice(len(Z), size=MEMORY, replace=False)
+            Z, value = Z[chosen], value[chosen]
+        return Z, value
+
+    def parents(self) -> Floats:
+        """Inputs worth a step: the finds, or those with the largest disparity."""
+        Z, value = self.high
+        if not self.by_degree or not len(Z):
+            return Z
+        return Z[np.argsort(-value, kind="stable")[:200]]
+
+    def table(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Free attributes and values of a sample of what is remembered."""
+        parts = []
+        for Z, value in (self.high, self.low):
+            chosen = rng.permutation(len(Z))[:LESSON]
+            parts.append((Z[chosen][:, self.space.free], value[chosen]))
+        return np.concatenate([Z for Z, _ in parts]), np.concatenate([v for _, v in parts])
+
+
+def _step_away(Z: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """One free value of each input moved by one to a few steps, or one in ten drawn anew."""
+    n = len(Z)
+    rows = np.arange(n)
+    column = rng.choice(space.free, size=n)
+    length = space.steps[column] * 2.0 ** np.minimum(rng.geometric(0.6, size=n) - 1, 4)
+    moved = Z[rows, column] + rng.choice([-1.0, 1.0], size=n) * length
+    anew = space.draw(n, rng)[rows, column]
+    Z = Z.copy()
+    Z[rows, column] = np.where(rng.random(n) < 0.1, anew, moved)
+    return space.clip(Z)
