@@ -8,7 +8,13 @@ from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
 from skfairtest.comparison import AuditorComparison, compare_auditors
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
-from skfairtest.individual import RandomAuditor, SBFTAuditor, SurrogateAuditor
+from skfairtest.individual import (
+    AequitasAuditor,
+    RandomAuditor,
+    SBFTAuditor,
+    SurrogateAuditor,
+    ThemisAuditor,
+)
 
 try:
     __version__ = version("skfairtest")
@@ -16,6 +22,7 @@ except PackageNotFoundError:  # a checkout that is not installed
     __version__ = "0+unknown"
 
 __all__ = [
+    "AequitasAuditor",
     "AuditorComparison",
     "BaseAuditor",
     "EstimatorFailedError",
@@ -25,6 +32,7 @@ __all__ = [
     "RowsAudit",
     "SBFTAuditor",
     "SurrogateAuditor",
+    "ThemisAuditor",
     "compare_auditors",
     "datasets",
 ]

@@ -200,6 +200,29 @@ class Oracle:
             start = part.stop
         return Judgement(*(np.concatenate(arrays) for arrays in zip(*judged, strict=True)))
 
+    def answers(self, Z: Floats) -> tuple[Floats, Labels, Bools]:
+        """Scores (n, k, n_outputs), label codes (n, k) and validity (n, k) of all k twins.
+
+        For measures other than the disparity; judging the same inputs next asks nothing new.
+        Ends the run when the budget does not hold all of them.
+        """
+        pairs = np.tile(np.arange(self.space.n_combinations), (len(Z), 1))
+        _, rows, keys, valid = self._twins(Z, pairs)
+        if len(rows) * self.model.cost > self.queries_left:
+            raise StopSearch(self._spent("max_queries"))
+        valid &= valid.sum(axis=1, keepdims=True) > 1
+        return *self._masked_answers(rows, keys, valid), valid
+
+    def _twins(self, Z: Floats, pairs: Ints) -> tuple[Keys, Floats, Keys, Bools]:
+        """Keys of the inputs, then all their twins as rows: codes, keys, and which are valid."""
+        n, width = pairs.shape
+        inputs = row_keys(Z[:, self.space.free])
+        codes = self.space.combination_codes(pairs).reshape(n * width, -1)
+        rows = np.repeat(Z, width, axis=0)
+        rows[:, self.space.sensitive] = codes
+        keys = combine_keys(np.repeat(inputs, width), row_keys(codes))
+        return inputs, rows, keys, self.space.valid(rows).reshape(n, width)
+
     def _price(self, width: int) -> int:
         """Queries that one input may need: its twins, and two to confirm a flip."""
         reserve = 2 if self.model.infers_labels and self.threshold is None else 0
@@ -215,12 +238,7 @@ class Oracle:
     def _judge(self, Z: Floats, pairs: Ints) -> Judgement:
         before = (self.n_inputs, self.archive.n_found, self.degree)
         n, width = pairs.shape
-        inputs = row_keys(Z[:, self.space.free])
-        codes = self.space.combination_codes(pairs).reshape(n * width, -1)
-        rows = np.repeat(Z, width, axis=0)
-        rows[:, self.space.sensitive] = codes
-        keys = combine_keys(np.repeat(inputs, width), row_keys(codes))
-        valid = self.space.valid(rows).reshape(n, width)
+        inputs, rows, keys, valid = self._twins(Z, pairs)
         fits = self._fitting(keys.reshape(n, width), valid)
         counted = fits & (valid.sum(axis=1) > 1)
         # Of an input that cannot be compared, nothing is asked.

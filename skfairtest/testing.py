@@ -342,10 +342,9 @@ def check_ignoring_model(auditor: BaseAuditor, model: Any) -> None:
 
 def check_failing_model(auditor: BaseAuditor, model: Any) -> None:
     """When the model fails, its error is chained and the results so far are readable."""
-    failing = clone(model).set_params(fail_after=BUDGET // 2)
+    failing = clone(model).set_params(fail_after=BUDGET // 20)
     settings = {"sensitive_features": ["group"], "max_queries": BUDGET, "random_state": 0}
     broken = clone(auditor).set_params(estimator=failing, **settings)
-    # Batches small enough that some succeed before the failure.
     try:
         broken.fit(make_table())
     except EstimatorFailedError as error:
