@@ -9,10 +9,14 @@ from skfairtest.base import BaseAuditor
 from skfairtest.comparison import AuditorComparison, compare_auditors
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.individual import (
+    ADFAuditor,
     AequitasAuditor,
+    EIDIGAuditor,
+    MAFTAuditor,
     RandomAuditor,
     SBFTAuditor,
     SurrogateAuditor,
+    SymbolicAuditor,
     ThemisAuditor,
 )
 
@@ -22,16 +26,20 @@ except PackageNotFoundError:  # a checkout that is not installed
     __version__ = "0+unknown"
 
 __all__ = [
+    "ADFAuditor",
     "AequitasAuditor",
     "AuditorComparison",
     "BaseAuditor",
+    "EIDIGAuditor",
     "EstimatorFailedError",
     "InputSpace",
+    "MAFTAuditor",
     "NoDisparityWarning",
     "RandomAuditor",
     "RowsAudit",
     "SBFTAuditor",
     "SurrogateAuditor",
+    "SymbolicAuditor",
     "ThemisAuditor",
     "compare_auditors",
     "datasets",

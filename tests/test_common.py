@@ -21,7 +21,7 @@ AUDITORS = sorted(
 )
 #: Checks that an auditor may fail, each with its reason. There are none.
 EXPECTED_FAILURES: dict[str, str] = {}
-SETTINGS = {"sensitive_features": [0], "max_queries": 300, "random_state": 0}
+SETTINGS = {"sensitive_features": [0], "max_queries": 120, "random_state": 0}
 
 # The checks' models often ignore the first column, which is worth a warning to a user.
 pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
@@ -52,8 +52,15 @@ def test_at_least_ninety_checks_ran(cls):
     assert all(reason.strip() for reason in EXPECTED_FAILURES.values())
 
 
+#: They need a model with a gradient; the models of our checks are black boxes. What the checks
+#: look at is tested with models of their own in test_gradient.py.
+WHITE_BOX = {"ADFAuditor", "EIDIGAuditor"}
+
+
 def own_checks():
     for cls in AUDITORS:
+        if cls.__name__ in WHITE_BOX:
+            continue
         for check in auditor_checks(cls()):
             yield pytest.param(check, id=f"{cls.__name__}-{check.__name__}")
     for check in auditor_checks(SBFTAuditor(preset="paper")):

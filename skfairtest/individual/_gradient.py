@@ -1,0 +1,338 @@
+"""MAFT (Wang et al. 2024) and its white-box relatives EIDIG and ADF: gradient-guided testing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skfairtest._docs import document
+from skfairtest._oracle import Oracle
+from skfairtest.individual._gradient_kinds import (
+    LossGradient,
+    ZeroOrderGradient,
+    white_box_gradient,
+)
+from skfairtest.individual._two_phase import Gradient, TwoPhaseAuditor
+
+
+@document
+class MAFTAuditor(TwoPhaseAuditor):
+    """Audit by model-agnostic gradient search (MAFT).
+
+    The gradient of the model's answer is estimated from its answers one step away. In the global
+    phase seeds follow it to where the model's decision changes, until their twins are treated
+    differently; in the local phase each find is the start of a walk along the attributes that
+    matter little to the model. All seeds move in lockstep, which makes each step a few large
+    batches. Works on probabilities, decision scores, regression outputs, and labels alone.
+
+    Parameters
+    ----------
+    {parameters}
+    n_clusters : int, default=4
+        K-means clusters of the data that seeds are taken from in turn. X must have as many rows.
+    n_global : int, default=1000
+        Seeds: rows of the data, and uniform random inputs where these are fewer.
+    max_iter : int, default=10
+        Steps that a seed may take in the global phase.
+    global_step : float, default=1
+        Length of these steps, in steps of each attribute.
+    decay : float, default=0.5
+        Share of the accumulated gradient that is kept from one step to the next.
+    n_local : int, default=1000
+        Steps of the local phase from each global find.
+    local_step : float, default=1
+        Length of these steps.
+    update_interval : int, default=5
+        Successful local steps after which the attributes' probabilities are updated.
+    h : float, default=1.0
+        Length of the differences, in steps of each attribute.
+
+    Attributes
+    ----------
+    {attributes}
+    n_iter_ : int
+        Most steps that a seed took in the global phase.
+
+    See Also
+    --------
+    EIDIGAuditor, ADFAuditor : The same with the gradient of a model that is known.
+    SymbolicAuditor : Negates conditions of local explanations.
+    SBFTAuditor : Searches for the largest disparity instead.
+
+    Notes
+    -----
+    Differences are taken forward, at the upper end of a domain backward; whole numbers move by
+    whole steps. Of a labels-only model the gradient is that of the one-hot predicted class, as in
+    the paper: zero wherever the label stays. The gradient of a tree or a forest is zero in most
+    directions, too; seeds then hardly move.
+
+    Where labels decide, twins follow the paper's rule: against the gradient of the confidence in
+    the predicted class. Where a threshold on the answers decides, and for regressors, they move in
+    the direction that drives the two outputs apart. A regressor without a threshold has finds
+    everywhere, and the global phase nothing to do: give a threshold. The twin is the one farthest
+    away of all combinations, or, of more than eight, of two random ones.
+
+    To the reciprocal gradients of the local phase a tenth of their mean is added, lest attributes
+    without influence be the only ones to move. Seeds go through both phases in groups as large as
+    the budget allows; walks that bring nothing new for 50 steps are given up. The run is complete
+    after `n_global` seeds. A row that breaks the constraint is neither asked nor moved to.
+
+    A find shows that the model treats two twins differently. Whether such a person exists, and
+    whether the difference is unfair, it does not show; nor does a run without finds show that
+    there are none.
+
+    References
+    ----------
+    .. [1] Wang, Z., Zhang, M., Yang, J., Shao, B., & Zhang, M. (2024). MAFT: Efficient
+       model-agnostic fairness testing for deep neural networks via zero-order gradient search.
+       ICSE.
+
+    Examples
+    --------
+    >>> from skfairtest import MAFTAuditor
+    >>> from skfairtest.datasets import make_biased_classification
+    >>> data = make_biased_classification(random_state=0)
+    >>> auditor = MAFTAuditor(data.estimator, max_queries=5000, random_state=0)
+    >>> auditor = auditor.fit(data.data)
+    >>> auditor.n_found_ > 0
+    True
+    """
+
+    def __init__(
+        self, estimator: Any = None, *, sensitive_features: Any = "auto",
+        threshold: float | None = None, response_method: str = "auto", bounds: Any = None,
+        categories: Any = None, steps: Any = None, constraint: Any = None,
+        max_queries: int | None = 20_000, max_time: float | None = None,
+        max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
+        random_state: Any = None, verbose: int = 0, n_clusters: int = 4,
+        n_global: int = 1000, max_iter: int = 10, global_step: float = 1, decay: float = 0.5,
+        n_local: int = 1000, local_step: float = 1, update_interval: int = 5, h: float = 1.0,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            estimator, sensitive_features=sensitive_features, threshold=threshold,
+            response_method=response_method, bounds=bounds, categories=categories, steps=steps,
+            constraint=constraint, max_queries=max_queries, max_time=max_time,
+            max_found=max_found, max_inputs=max_inputs, n_jobs=n_jobs,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.n_clusters = n_clusters
+        self.n_global = n_global
+        self.max_iter = max_iter
+        self.global_step = global_step
+        self.decay = decay
+        self.n_local = n_local
+        self.local_step = local_step
+        self.update_interval = update_interval
+        self.h = h
+
+    def _make_gradient(self, oracle: Oracle) -> Gradient:
+        return ZeroOrderGradient(oracle, self.h)
+
+
+@document
+class EIDIGAuditor(TwoPhaseAuditor):
+    """Audit by the gradient of the model's output (EIDIG): MAFT for models that are known.
+
+    Parameters
+    ----------
+    {parameters}
+    n_clusters : int, default=4
+        K-means clusters of the data that seeds are taken from in turn. X must have as many rows.
+    n_global : int, default=1000
+        Seeds: rows of the data, and uniform random inputs where these are fewer.
+    max_iter : int, default=10
+        Steps that a seed may take in the global phase.
+    global_step : float, default=1
+        Length of these steps, in steps of each attribute.
+    decay : float, default=0.5
+        Share of the accumulated gradient that is kept from one step to the next.
+    n_local : int, default=1000
+        Steps of the local phase from each global find.
+    local_step : float, default=1
+        Length of these steps.
+    update_interval : int, default=5
+        Successful local steps after which the attributes' probabilities are updated.
+    gradient : "auto" or callable, default="auto"
+        "auto": analytic for linear models, `MLPClassifier` and `MLPRegressor`, automatic for torch
+        modules in a skorch net; each also as the last step of a `Pipeline`, behind steps that
+        scale, encode or pass single columns. A callable takes rows in the container of X and
+        returns the derivative of the answer by each column's code, shape (n, n_features): of the
+        second class of two, of the predicted one of more, or of a regressor's output.
+
+    Attributes
+    ----------
+    {attributes}
+    n_iter_ : int
+        Most steps that a seed took in the global phase.
+
+    See Also
+    --------
+    MAFTAuditor : The same for any model, and with more on the two phases.
+    ADFAuditor : Follows the gradient of the loss.
+
+    Notes
+    -----
+    Evaluations of the gradient are not counted as queries. The gradient by a discrete column is
+    the difference to the neighbouring value in what the steps of a pipeline make of it. What is
+    said of directions, groups of seeds and the end of a run in `MAFTAuditor` holds here.
+
+    A find shows that the model treats two twins differently. Whether such a person exists, and
+    whether the difference is unfair, it does not show; nor does a run without finds show that
+    there are none.
+
+    References
+    ----------
+    .. [1] Zhang, L., Zhang, Y., & Zhang, M. (2021). Efficient white-box fairness testing through
+       gradient search. ISSTA, 103-114.
+    .. [2] Wang, Z., Zhang, M., Yang, J., Shao, B., & Zhang, M. (2024). MAFT: Efficient
+       model-agnostic fairness testing for deep neural networks via zero-order gradient search.
+       ICSE.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import OneHotEncoder
+    >>> from skfairtest import EIDIGAuditor
+    >>> from skfairtest.datasets import make_biased_classification
+    >>> data = make_biased_classification(variant="narrow", random_state=0)
+    >>> X, y = data.data[["sex", "job", "region", "owner"]], data.data["hours"] > 40
+    >>> model = make_pipeline(OneHotEncoder(), LogisticRegression())
+    >>> auditor = EIDIGAuditor(model, max_queries=2000, random_state=0).fit(X, y)
+    >>> auditor.n_found_ > 0
+    True
+    """
+
+    def __init__(
+        self, estimator: Any = None, *, sensitive_features: Any = "auto",
+        threshold: float | None = None, response_method: str = "auto", bounds: Any = None,
+        categories: Any = None, steps: Any = None, constraint: Any = None,
+        max_queries: int | None = 20_000, max_time: float | None = None,
+        max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
+        random_state: Any = None, verbose: int = 0, n_clusters: int = 4,
+        n_global: int = 1000, max_iter: int = 10, global_step: float = 1, decay: float = 0.5,
+        n_local: int = 1000, local_step: float = 1, update_interval: int = 5,
+        gradient: Any = "auto",
+    ) -> None:  # fmt: skip
+        super().__init__(
+            estimator, sensitive_features=sensitive_features, threshold=threshold,
+            response_method=response_method, bounds=bounds, categories=categories, steps=steps,
+            constraint=constraint, max_queries=max_queries, max_time=max_time,
+            max_found=max_found, max_inputs=max_inputs, n_jobs=n_jobs,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.n_clusters = n_clusters
+        self.n_global = n_global
+        self.max_iter = max_iter
+        self.global_step = global_step
+        self.decay = decay
+        self.n_local = n_local
+        self.local_step = local_step
+        self.update_interval = update_interval
+        self.gradient = gradient
+
+    def _make_gradient(self, oracle: Oracle) -> Gradient:
+        return white_box_gradient(oracle, self.gradient)
+
+
+@document
+class ADFAuditor(TwoPhaseAuditor):
+    """Audit by the gradient of the model's loss (ADF): EIDIG's predecessor.
+
+    No momentum, and the attributes' probabilities are updated at every local step.
+
+    Parameters
+    ----------
+    {parameters}
+    n_clusters : int, default=4
+        K-means clusters of the data that seeds are taken from in turn. X must have as many rows.
+    n_global : int, default=1000
+        Seeds: rows of the data, and uniform random inputs where these are fewer.
+    max_iter : int, default=10
+        Steps that a seed may take in the global phase.
+    global_step : float, default=1
+        Length of these steps, in steps of each attribute.
+    n_local : int, default=1000
+        Steps of the local phase from each global find.
+    local_step : float, default=1
+        Length of these steps.
+    gradient : "auto" or callable, default="auto"
+        "auto": analytic for linear models, `MLPClassifier` and `MLPRegressor`, automatic for torch
+        modules in a skorch net; each also as the last step of a `Pipeline`, behind steps that
+        scale, encode or pass single columns. A callable takes rows in the container of X and
+        returns the derivative of the answer by each column's code, shape (n, n_features): of the
+        second class of two, of the predicted one of more, or of a regressor's output.
+
+    Attributes
+    ----------
+    {attributes}
+    n_iter_ : int
+        Most steps that a seed took in the global phase.
+
+    See Also
+    --------
+    EIDIGAuditor : Follows the gradient of the output, with momentum.
+    MAFTAuditor : The same for any model, and with more on the two phases.
+
+    Notes
+    -----
+    The loss is the log-loss of the predicted class; of decision scores and regression outputs,
+    and where a threshold decides, the gradient is that of the output itself. Evaluations of the
+    gradient are not counted as queries.
+
+    A find shows that the model treats two twins differently. Whether such a person exists, and
+    whether the difference is unfair, it does not show; nor does a run without finds show that
+    there are none.
+
+    References
+    ----------
+    .. [1] Zhang, P., Wang, J., Sun, J., Dong, G., Wang, X., Wang, X., Dong, J. S., & Dai, T.
+       (2020). White-box fairness testing through adversarial sampling. ICSE, 949-960.
+    .. [2] Wang, Z., Zhang, M., Yang, J., Shao, B., & Zhang, M. (2024). MAFT: Efficient
+       model-agnostic fairness testing for deep neural networks via zero-order gradient search.
+       ICSE.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import OneHotEncoder
+    >>> from skfairtest import ADFAuditor
+    >>> from skfairtest.datasets import make_biased_classification
+    >>> data = make_biased_classification(variant="narrow", random_state=0)
+    >>> X, y = data.data[["sex", "job", "region", "owner"]], data.data["hours"] > 40
+    >>> model = make_pipeline(OneHotEncoder(), LogisticRegression())
+    >>> auditor = ADFAuditor(model, max_queries=2000, random_state=0).fit(X, y)
+    >>> auditor.n_found_ > 0
+    True
+    """
+
+    def __init__(
+        self, estimator: Any = None, *, sensitive_features: Any = "auto",
+        threshold: float | None = None, response_method: str = "auto", bounds: Any = None,
+        categories: Any = None, steps: Any = None, constraint: Any = None,
+        max_queries: int | None = 20_000, max_time: float | None = None,
+        max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
+        random_state: Any = None, verbose: int = 0, n_clusters: int = 4,
+        n_global: int = 1000, max_iter: int = 10, global_step: float = 1, n_local: int = 1000,
+        local_step: float = 1, gradient: Any = "auto",
+    ) -> None:  # fmt: skip
+        super().__init__(
+            estimator, sensitive_features=sensitive_features, threshold=threshold,
+            response_method=response_method, bounds=bounds, categories=categories, steps=steps,
+            constraint=constraint, max_queries=max_queries, max_time=max_time,
+            max_found=max_found, max_inputs=max_inputs, n_jobs=n_jobs,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.n_clusters = n_clusters
+        self.n_global = n_global
+        self.max_iter = max_iter
+        self.global_step = global_step
+        self.n_local = n_local
+        self.local_step = local_step
+        self.gradient = gradient
+
+    def _settings(self) -> tuple[float, int]:
+        return 0.0, 1
+
+    def _make_gradient(self, oracle: Oracle) -> Gradient:
+        return LossGradient(oracle, white_box_gradient(oracle, self.gradient))

@@ -1,0 +1,116 @@
+"""Where the gradient testers take their gradients from: differences, a model, or the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._oracle import Oracle
+from skfairtest._space import InputSpace
+from skfairtest.individual._gradients_of import AnalyticGradient
+from skfairtest.individual._seeds import ask
+from skfairtest.individual._two_phase import GUARD, Floats, Gradient, Ints
+
+
+class ZeroOrderGradient:
+    """Algorithm 2: differences of the model's answers, `h` steps of each attribute away.
+
+    Forward, and backward where forward would leave the domain (or break the constraint). Whole
+    numbers move by whole steps.
+    """
+
+    def __init__(self, oracle: Oracle, h: float) -> None:
+        self.oracle, self.space = oracle, oracle.space
+        delta = h * self.space.steps
+        whole = np.maximum(1.0, np.rint(delta))
+        self.delta = np.where(self.space.discrete, whole, delta)
+
+    def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
+        """Change of the chosen output per step; of labels, of the one-hot predicted class."""
+        n, free = len(Z), self.space.free
+        rows, moved = self.neighbours(Z)
+        g = np.zeros((n, len(free)))
+        used = moved != 0
+        if used.any():
+            answers = ask(self.oracle, rows[used])
+            owner = np.repeat(np.arange(n), len(free)).reshape(used.shape)[used]
+            if self.oracle.model.response == "labels":
+                change = (answers[:, 0] == scores[owner, 0]) - 1.0
+            else:
+                own = column[owner]
+                change = answers[np.arange(len(own)), own] - scores[owner, own]
+            g[used] = change / moved[used]
+        full = np.zeros(Z.shape)
+        full[:, free] = g * self.space.steps[free]
+        return full
+
+    def neighbours(self, Z: Floats) -> tuple[Floats, Floats]:
+        """For each row and free attribute the row to ask, and how far it moved (0: none is)."""
+        space, order = self.space, np.arange(len(self.space.free))
+        delta = self.delta[space.free]
+        rows = np.repeat(Z[:, None, :], len(order), axis=1)
+        here = Z[:, space.free]
+        forward = here + delta <= space.high[space.free]
+        there = np.where(forward, here + delta, np.maximum(here - delta, space.low[space.free]))
+        rows[:, order, space.free] = there
+        rows = self._clip(rows)
+        if space.constraint is not None:
+            valid = self._valid(rows)
+            back = rows.copy()
+            back[:, order, space.free] = np.maximum(here - delta, space.low[space.free])
+            rows = np.where(valid[:, :, None], rows, self._clip(back))
+            rows[~valid & ~self._valid(rows)] = np.nan
+        moved = rows[:, order, space.free] - here
+        return rows, np.where(np.isnan(moved), 0.0, moved)
+
+    def _clip(self, rows: Floats) -> Floats:
+        return self.space.clip(rows.reshape(-1, rows.shape[2])).reshape(rows.shape)
+
+    def _valid(self, rows: Floats) -> NDArray[np.bool_]:
+        return self.space.valid(rows.reshape(-1, rows.shape[2])).reshape(rows.shape[:2])
+
+
+class LossGradient:
+    """Gradient of the log-loss of the predicted class, with the sign of the confidence."""
+
+    def __init__(self, oracle: Oracle, output: Gradient) -> None:
+        self.output = output
+        self.is_loss = oracle.model.response == "predict_proba" and oracle.threshold is None
+
+    def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
+        """Change per step, shape (n, n_features)."""
+        g = self.output(Z, scores, column)
+        if not self.is_loss:
+            return g
+        binary = scores.shape[1] == 1
+        p = np.maximum(scores, 1 - scores)[:, 0] if binary else scores.max(axis=1)
+        return g / np.maximum(p, GUARD)[:, None]
+
+
+class CallableGradient:
+    """The user's own gradient."""
+
+    def __init__(self, gradient: Callable[[Any], Any], space: InputSpace) -> None:
+        self.gradient, self.space = gradient, space
+
+    def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
+        """Change per step, shape (n, n_features)."""
+        g = np.asarray(self.gradient(self.space.decode(Z)), dtype=np.float64)
+        if g.shape != Z.shape or not np.isfinite(g).all():
+            n_bad = int((~np.isfinite(g)).sum())
+            raise ValueError(
+                f"gradient= must return finite numbers of shape {Z.shape}, one a row and column; "
+                f"got shape {g.shape} with {n_bad} NaN or infinite values. Mend the callable."
+            )
+        return g * self.space.steps
+
+
+def white_box_gradient(oracle: Oracle, gradient: Any) -> Gradient:
+    """The user's gradient, or the analytic one; an error where the model has none."""
+    if callable(gradient):
+        return CallableGradient(gradient, oracle.space)
+    model = oracle.model
+    return AnalyticGradient(model.estimator, oracle.space, model.response)

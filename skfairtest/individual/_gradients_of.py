@@ -1,0 +1,329 @@
+"""Analytic gradients of scikit-learn models, also behind the steps of a pipeline.
+
+A model is taken apart into the steps before it, whose output is a sum of functions of single
+columns (scalers, encoders), and a last step whose gradient is known. Gradients are changes per
+step of each attribute: for a discrete one the difference of the steps' output to the neighbouring
+value, so that a one-hot encoded category has a gradient, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit, softmax
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import Pipeline
+from sklearn.svm import LinearSVR
+
+from skfairtest._space import InputSpace
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+#: Gradient of the chosen outputs with respect to what the last step sees: of rows (n, p) and the
+#: number of an output for each, as the oracle counts: of two classes the second has number 0;
+#: shape (n, p).
+LastGradient = Callable[[Floats, Ints], Floats]
+
+#: Discrete columns with at most this many values are tabulated, the others taken as linear.
+MOST_VALUES = 5000
+#: Random rows on which the taking apart is checked.
+N_CHECKED = 64
+
+HINT = (
+    "Give gradient= a callable, or use MAFTAuditor, which estimates gradients from the answers of "
+    "any model."
+)
+
+
+class AnalyticGradient:
+    """Gradient of a model's outputs, per step of each attribute."""
+
+    def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
+        steps, last = take_apart(estimator)
+        self.space = space
+        self.last = gradient_of_last(last, response)
+        self.steps = AdditiveSteps(steps, space)
+
+    def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
+        """Change of the chosen output per step, shape (n, n_features)."""
+        return self.steps.pull_back(Z, self.last(self.steps.encode(Z), column))
+
+
+def take_apart(estimator: Any) -> tuple[Any, Any]:
+    """The steps before the last one (None: there are none) and the last step."""
+    for inner in ("estimator", "best_estimator_"):
+        # A frozen estimator and a finished search answer with what they hold.
+        wraps = type(estimator).__name__ == "FrozenEstimator" or inner == "best_estimator_"
+        if wraps and hasattr(estimator, inner):
+            return take_apart(getattr(estimator, inner))
+    if not isinstance(estimator, Pipeline):
+        return None, estimator
+    steps, last = take_apart(estimator[-1])
+    if steps is not None:
+        raise ValueError(f"A pipeline in the last step of a pipeline has no known gradient. {HINT}")
+    return (estimator[:-1] if len(estimator) > 1 else None), last
+
+
+class AdditiveSteps:
+    """The steps before the last one, as a sum of functions of single columns.
+
+    That holds for scalers and encoders, alone or in a `ColumnTransformer`; for other steps it is
+    checked on random rows, and an error says so where it does not.
+    """
+
+    def __init__(self, steps: Any, space: InputSpace) -> None:
+        self.space, self._steps = space, steps
+        low, high = space.low[None], space.high[None]
+        self.origin = self._transform(low)[0]
+        self.tables: list[Floats] = []
+        self.tabulated = space.discrete & (space.high - space.low < MOST_VALUES)
+        for k in range(space.n_features):
+            if self.tabulated[k]:
+                values = np.arange(space.low[k], space.high[k] + 1)
+            else:
+                values = np.array([space.low[k], space.high[k]])
+            rows = np.repeat(low, len(values), axis=0)
+            rows[:, k] = values
+            table = self._transform(rows) - self.origin
+            if not self.tabulated[k]:
+                spread = float(high[0, k] - low[0, k])
+                table = table[1] / spread if spread > 0 else 0.0 * table[1]
+            self.tables.append(table)
+        self._check()
+
+    def _transform(self, Z: Floats) -> Floats:
+        rows = self.space.decode(Z)
+        try:
+            out = rows if self._steps is None else self._steps.transform(rows)
+            out = out.toarray() if sparse.issparse(out) else out
+            return np.asarray(out, dtype=np.float64)
+        except Exception as error:
+            raise ValueError(
+                f"The steps before the model gave no numbers for rows of the input domain "
+                f"({type(error).__name__}: {error}). Exclude such rows with bounds= or categories=."
+            ) from error
+
+    def _check(self) -> None:
+        Z = self.space.draw(N_CHECKED, np.random.default_rng(0))
+        expected = self._transform(Z)
+        scale = np.abs(expected).max(axis=0, initial=1.0)
+        tolerance = 1e-3 if self.space.single.any() else 1e-6
+        if not (np.abs(self.encode(Z) - expected) <= tolerance * scale).all():
+            raise ValueError(
+                "gradient='auto' expects steps before the model that scale, encode or pass single "
+                "columns (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, OneHotEncoder, "
+                "OrdinalEncoder, ColumnTransformer of these); got steps that mix columns or bend "
+                f"real ones: {' '.join(repr(self._steps).split()):.200}. {HINT}"
+            )
+
+    def encode(self, Z: Floats) -> Floats:
+        """What the last step sees, shape (n, p)."""
+        out = np.repeat(self.origin[None], len(Z), axis=0)
+        for k, table in enumerate(self.tables):
+            if self.tabulated[k]:
+                out += table[self._places(Z, k)]
+            else:
+                out += (Z[:, k] - self.space.low[k])[:, None] * table
+        return out
+
+    def pull_back(self, Z: Floats, G: Floats) -> Floats:
+        """From gradients with respect to what the last step sees to those per step of a column."""
+        g = np.zeros(Z.shape)
+        for k in self.space.free:
+            table = self.tables[k]
+            if not self.tabulated[k]:
+                g[:, k] = G @ table
+            elif len(table) > 1:
+                here = self._places(Z, k)
+                there = np.where(here + 1 < len(table), here + 1, here - 1)
+                change = (table[there] - table[here]) / (there - here)[:, None]
+                g[:, k] = np.einsum("ij,ij->i", G, change)
+        return g * self.space.steps
+
+    def _places(self, Z: Floats, k: int) -> Ints:
+        return np.rint(Z[:, k] - self.space.low[k]).astype(np.intp)
+
+
+def gradient_of_last(model: Any, response: str) -> LastGradient:
+    """The gradient of a fitted model without steps before it, or an error that says so."""
+    name = type(model).__name__
+    if response == "labels":
+        raise ValueError(
+            f"Labels have no gradient; {name} is asked for labels only. Use response_method='auto' "
+            "and an estimator with predict_proba or decision_function, or MAFTAuditor."
+        )
+    if any(cls.__module__.split(".")[0] == "skorch" for cls in type(model).__mro__):
+        return torch_gradient(model, response)
+    if isinstance(model, (MLPClassifier, MLPRegressor)):
+        return MLPGradient(model)
+    if isinstance(model, (LinearModel, LinearClassifierMixin, LinearSVR)) or _is_sgd(model):
+        return linear_gradient(model, response)
+    raise ValueError(
+        f"gradient='auto' knows the gradient of linear models, MLPClassifier, MLPRegressor and "
+        f"torch modules in skorch, also as the last step of a Pipeline; got {name}. {HINT}"
+    )
+
+
+def _is_sgd(model: Any) -> bool:
+    return hasattr(model, "coef_") and type(model).__module__.startswith("sklearn.linear_model")
+
+
+def linear_gradient(model: Any, response: str) -> LastGradient:
+    """Of a linear score, or of the probabilities that are made of it."""
+    if type(model).__name__ in ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"):
+        raise ValueError(f"gradient='auto' does not know {type(model).__name__}'s link. {HINT}")
+    W = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    b = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64).ravel(), len(W))
+    if response != "predict_proba":
+        return lambda T, column: W[column]
+    slope = probability_slopes(model, len(W))
+
+    def gradient(T: Floats, column: Ints) -> Floats:
+        return slope(T @ W.T + b, column) @ W
+
+    return gradient
+
+
+def probability_slopes(model: Any, n_scores: int) -> Callable[[Floats, Ints], Floats]:
+    """Derivatives of the chosen class's probability by the linear scores, (n, n_scores)."""
+    kind = _link(model, n_scores)
+    if n_scores == 1:
+        factor = 2.0 if kind == "softmax" else 1.0
+
+        def binary(scores: Floats, column: Ints) -> Floats:
+            if kind == "clipped":
+                return np.where(np.abs(scores) < 1, 0.5, 0.0)
+            p = expit(factor * scores)
+            return np.asarray(factor * p * (1 - p), dtype=np.float64)
+
+        return binary
+
+    def several(scores: Floats, column: Ints) -> Floats:
+        rows = np.arange(len(scores))
+        if kind == "softmax":
+            p = softmax(scores, axis=1)
+            slopes = -p[rows, column][:, None] * p
+            slopes[rows, column] += p[rows, column]
+            return slopes
+        # One sigmoid a class, divided by their sum.
+        s = expit(scores)
+        total = s.sum(axis=1, keepdims=True)
+        bend = s * (1 - s)
+        slopes = -s[rows, column][:, None] * bend / total**2
+        slopes[rows, column] += bend[rows, column] / total[:, 0]
+        return slopes
+
+    return several
+
+
+def _link(model: Any, n_scores: int) -> str:
+    """How the model makes probabilities of scores: "softmax", "sigmoid" or "clipped"."""
+    if isinstance(model, SGDClassifier):
+        if model.loss == "modified_huber" and n_scores == 1:
+            return "clipped"
+        if model.loss == "log_loss":
+            return "sigmoid"
+    if isinstance(model, LogisticRegression):
+        wish = getattr(model, "multi_class", "auto")
+        if wish == "multinomial":
+            return "softmax"
+        one_a_class = n_scores == 1 or wish == "ovr" or model.solver == "liblinear"
+        return "sigmoid" if one_a_class else "softmax"
+    raise ValueError(
+        f"gradient='auto' does not know how {type(model).__name__} makes its probabilities. Use "
+        f"response_method='decision_function'. {HINT}"
+    )
+
+
+class MLPGradient:
+    """Backward pass through the layers of scikit-learn's networks."""
+
+    def __init__(self, model: Any) -> None:
+        self.W = [np.asarray(W, dtype=np.float64) for W in model.coefs_]
+        self.b = [np.asarray(b, dtype=np.float64) for b in model.intercepts_]
+        self.activation, self.out = model.activation, model.out_activation_
+        if self.activation not in BENDS or self.out not in OUT:
+            raise ValueError(
+                f"gradient='auto' does not know the activations {self.activation!r} and "
+                f"{self.out!r}. {HINT}"
+            )
+
+    def __call__(self, T: Floats, column: Ints) -> Floats:
+        """Gradient of the chosen outputs, shape (n, p)."""
+        function, bend = BENDS[self.activation]
+        layers = [T]
+        for W, b in zip(self.W[:-1], self.b[:-1], strict=True):
+            layers.append(function(layers[-1] @ W + b))
+        scores = layers[-1] @ self.W[-1] + self.b[-1]
+        delta = OUT[self.out](scores, column)
+        for W, layer in zip(self.W[:0:-1], layers[:0:-1], strict=True):
+            delta = (delta @ W.T) * bend(layer)
+        return delta @ self.W[0].T
+
+
+def _chosen(scores: Floats, place: Ints, slopes: Floats) -> Floats:
+    out = np.zeros(scores.shape)
+    rows = np.arange(len(scores))
+    out[rows, place] = slopes[rows, place]
+    return out
+
+
+def _softmax_slopes(scores: Floats, place: Ints) -> Floats:
+    p = softmax(scores, axis=1)
+    own = p[np.arange(len(p)), place][:, None]
+    return _chosen(scores, place, np.broadcast_to(own, p.shape)) - own * p
+
+
+def _sigmoid_slopes(scores: Floats, place: Ints) -> Floats:
+    p = expit(scores)
+    return _chosen(scores, place, p * (1 - p))
+
+
+#: Activations of hidden layers, and their slopes as functions of what they return.
+BENDS: dict[str, tuple[Callable[[Floats], Floats], Callable[[Floats], Any]]] = {
+    "identity": (lambda s: s, lambda a: 1.0),
+    "logistic": (expit, lambda a: a * (1 - a)),
+    "tanh": (np.tanh, lambda a: 1 - a**2),
+    "relu": (lambda s: np.maximum(s, 0.0), lambda a: a > 0),
+}
+#: Derivatives of the chosen output by the scores of the last layer.
+OUT: dict[str, Callable[[Floats, Ints], Floats]] = {
+    "identity": lambda scores, place: _chosen(scores, place, np.ones(scores.shape)),
+    "exp": lambda scores, place: _chosen(scores, place, np.exp(scores)),
+    "logistic": _sigmoid_slopes,
+    "softmax": _softmax_slopes,
+}
+
+
+def torch_gradient(net: Any, response: str) -> LastGradient:
+    """By automatic differentiation of a torch module in a skorch net."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(
+            "The gradient of a skorch net needs torch; it could not be imported. Install torch and "
+            "skorch, or use MAFTAuditor."
+        ) from error
+    nonlinearity = net._get_predict_nonlinearity()
+
+    def gradient(T: Floats, column: Ints) -> Floats:
+        X = torch.tensor(T, dtype=torch.float32, device=net.device, requires_grad=True)
+        net.module_.eval()
+        with torch.enable_grad():
+            out = net.infer(X)
+            out = out[0] if isinstance(out, tuple) else out
+            # A net of two classes may give one logit, which becomes two probabilities.
+            out = nonlinearity(out) if response == "predict_proba" else out
+            out = out.reshape(len(T), -1)
+            # Of two outputs the oracle shows the second one alone.
+            place = torch.as_tensor(column + (response == "predict_proba" and out.shape[1] == 2))
+            out.gather(1, place.to(out.device)[:, None]).sum().backward()
+        return X.grad.detach().cpu().numpy().astype(np.float64)
+
+    return gradient

@@ -1,0 +1,287 @@
+"""The two-phase workflow of the gradient testers: from seeds to finds, from finds to more finds.
+
+All seeds go in lockstep, so that each step is a few large batches; plain loops otherwise, with the
+names of the papers' pseudo-code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._oracle import Judgement, Oracle
+from skfairtest._space import InputSpace
+from skfairtest.base import BaseAuditor
+from skfairtest.individual._operators import FEW_COMBINATIONS, random_pairs
+from skfairtest.individual._seeds import (
+    ask,
+    check_enough_rows,
+    check_numbers,
+    check_probabilities,
+    cluster_seeds,
+)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+#: Change of the chosen output with one step of each attribute: of rows (n, n_features), their
+#: answers (n, n_outputs) and the number of the output for each row; shape (n, n_features).
+Gradient = Callable[[Floats, Floats, Ints], Floats]
+
+#: Keeps the reciprocal of a gradient of zero finite; and, as a share of a row's mean gradient,
+#: keeps attributes without influence from being the only ones that walks move along.
+GUARD = 1e-6
+GUARD_SHARE = 0.1
+#: Local steps without a new find after which a group of walks is given up.
+PATIENCE = 50
+#: Rows in one batch of gradients, at most, and share of the budget that the global phase of one
+#: group may take.
+MOST_ROWS = 50_000
+GLOBAL_SHARE = 0.5
+
+#: Least and largest length of a step, and of the differences of MAFT.
+LENGTHS = (1e-5, 1e9)
+
+
+class Finds(NamedTuple):
+    """Discriminatory inputs and the two combinations that show it."""
+
+    Z: Floats
+    first: Ints
+    second: Ints
+
+
+class TwoPhase:
+    """Global and local generation; `gradient` tells MAFT, EIDIG and ADF apart."""
+
+    def __init__(
+        self, oracle: Oracle, rng: np.random.Generator, gradient: Gradient, *, max_iter: int,
+        global_step: float, decay: float, n_local: int, local_step: float, update_interval: int,
+    ) -> None:  # fmt: skip
+        self.oracle, self.space, self.rng = oracle, oracle.space, rng
+        self.gradient = gradient
+        self.max_iter, self.global_step, self.decay = max_iter, global_step, decay
+        self.n_local, self.local_step = n_local, local_step
+        self.update_interval = update_interval
+        self.n_iter = 0
+        self.few = self.space.n_combinations <= FEW_COMBINATIONS
+        # Labels are flipped by losing confidence; a threshold is passed by moving outputs apart.
+        self.apart = oracle.model.response == "regression" or oracle.threshold is not None
+        self.apart &= oracle.model.response != "labels"
+
+    def run(self, seeds: Floats) -> None:
+        """Both phases, a group of seeds at a time: all of them where the budget allows."""
+        while len(seeds):
+            size = self._group_size()
+            group, seeds = seeds[:size], seeds[size:]
+            self.local_phase(self.global_phase(group))
+
+    def _group_size(self) -> int:
+        rows = 2 * (len(self.space.free) + 2) * self.oracle.model.cost
+        most = GLOBAL_SHARE * self.oracle.queries_left / (self.max_iter * rows)
+        return max(1, int(min(most, MOST_ROWS // rows)))
+
+    # Global phase (Algorithm 3) ------------------------------------------------------------
+
+    def global_phase(self, seeds: Floats) -> Finds:
+        """Move each seed to where its twins part; the discriminatory inputs that were met."""
+        x = np.array(seeds)
+        grad1, grad2 = np.zeros(x.shape), np.zeros(x.shape)
+        found: list[Finds] = []
+        for step in range(self.max_iter):
+            self.n_iter = max(self.n_iter, step + 1)
+            judged = self.judge(x)
+            hit = judged.verdict
+            found.append(Finds(x[hit], judged.first[hit], judged.second[hit]))
+            go_on = ~hit & self.comparable(x, judged.first, judged.second)
+            x, grad1, grad2 = x[go_on], grad1[go_on], grad2[go_on]
+            if not len(x):
+                break
+            first, second = judged.first[go_on], judged.second[go_on]
+            g1, g2, towards = self.both_gradients(x, first, second)
+            grad1 = self.decay * grad1 + g1
+            grad2 = self.decay * grad2 + g2
+            if self.apart:
+                direction = np.sign(grad1 - grad2) * towards[:, None]
+            else:
+                agree = np.sign(grad1) == np.sign(grad2)
+                direction = np.where(agree, -np.sign(grad1), 0.0)
+            x = self.move(x, self.global_step * direction, first, second)
+        return Finds(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+    # Local phase (Algorithm 4) -------------------------------------------------------------
+
+    def local_phase(self, seeds: Finds) -> None:
+        """Walk from each global find along attributes that matter little to the model."""
+        if not len(seeds.Z):
+            return
+        x, first, second = seeds
+        probability = self.probabilities(x, first, second)
+        start = probability.copy()
+        suc_iter = np.zeros(len(x), dtype=int)
+        n_found, n_idle = 0, 0
+        for _ in range(self.n_local):
+            due = np.flatnonzero(suc_iter >= self.update_interval)
+            if len(due):
+                probability[due] = self.probabilities(x[due], first[due], second[due])
+                suc_iter[due] = 0
+            suc_iter += 1
+            moved = self.move(x, self.local_moves(probability), first, second)
+            judged = self.judge(moved)
+            hit = judged.verdict
+            x = np.where(hit[:, None], moved, seeds.Z)
+            first = np.where(hit, judged.first, seeds.first)
+            second = np.where(hit, judged.second, seeds.second)
+            probability = np.where(hit[:, None], probability, start)
+            suc_iter[~hit] = 0
+            n_idle = 0 if self.oracle.archive.n_found > n_found else n_idle + 1
+            n_found = self.oracle.archive.n_found
+            if n_idle >= PATIENCE:
+                return  # the walks go round in what they have found
+
+    def probabilities(self, x: Floats, first: Ints, second: Ints) -> Floats:
+        """Chances of the free attributes, in proportion to 1 / (|g(x)| + |g(x')|)."""
+        g1, g2, _ = self.both_gradients(x, first, second)
+        size = (np.abs(g1) + np.abs(g2))[:, self.space.free]
+        weight = 1.0 / (size + GUARD_SHARE * size.mean(axis=1, keepdims=True) + GUARD)
+        return weight / weight.sum(axis=1, keepdims=True)
+
+    def local_moves(self, probability: Floats) -> Floats:
+        """For each row a step in one attribute, drawn by its probability, up or down."""
+        n = len(probability)
+        spin = self.rng.random((n, 1))
+        a = (probability.cumsum(axis=1) < spin).sum(axis=1)
+        a = np.minimum(a, probability.shape[1] - 1)
+        moves = np.zeros((n, self.space.n_features))
+        up = self.rng.random(n) < 0.5
+        moves[np.arange(n), self.space.free[a]] = np.where(up, self.local_step, -self.local_step)
+        return moves
+
+    # Both ----------------------------------------------------------------------------------
+
+    def judge(self, x: Floats) -> Judgement:
+        """Compare all twins where they are few, else two random ones."""
+        pairs = None if self.few else random_pairs(len(x), self.space.n_combinations, self.rng)
+        return self.oracle.disparity(x, pairs)
+
+    def both_gradients(
+        self, x: Floats, first: Ints, second: Ints
+    ) -> tuple[Floats, Floats, NDArray[np.float64]]:
+        """Gradients of the two twins, and the sign of the difference between their outputs.
+
+        Where labels decide, they are gradients of the confidence in the predicted class.
+        """
+        n = len(x)
+        twins = np.concatenate(
+            [self.space.with_sensitive(x, first), self.space.with_sensitive(x, second)]
+        )
+        scores = ask(self.oracle, twins)
+        if self.apart:
+            output = np.abs(scores[:n] - scores[n:]).argmax(axis=1)
+            rows = np.arange(n)
+            towards = np.sign(scores[rows, output] - scores[n + rows, output])
+            # Twins with equal outputs may move apart either way.
+            towards[towards == 0] = 1.0
+            column, sign = np.tile(output, 2), np.ones(2 * n)
+        else:
+            column, sign = predicted(scores, self.oracle.model.response)
+            towards = np.ones(n)
+        g = self.gradient(twins, scores, column) * sign[:, None]
+        return g[:n], g[n:], towards
+
+    def move(self, x: Floats, steps: Floats, first: Ints, second: Ints) -> Floats:
+        """The rows moved and clipped to the domain; where that is not valid they stay."""
+        moved = self.space.clip(x + steps * self.space.steps)
+        return np.where(self.comparable(moved, first, second)[:, None], moved, x)
+
+    def comparable(self, x: Floats, first: Ints, second: Ints) -> NDArray[np.bool_]:
+        """Where the constraint admits both twins."""
+        if self.space.constraint is None:
+            return np.ones(len(x), dtype=bool)
+        valid = self.space.valid(self.space.with_sensitive(x, first))
+        return valid & self.space.valid(self.space.with_sensitive(x, second))
+
+
+def predicted(scores: Floats, response: str) -> tuple[Ints, Floats]:
+    """The output to follow in each row, and the sign that makes it the predicted class's.
+
+    Of two classes it is the positive one, whose sign flips where f(x) <= 0.5; of more classes the
+    predicted one.
+    """
+    n, width = scores.shape
+    if response == "labels":
+        return np.zeros(n, dtype=np.intp), np.ones(n)
+    if width == 1:
+        middle = 0.5 if response == "predict_proba" else 0.0
+        return np.zeros(n, dtype=np.intp), np.where(scores[:, 0] > middle, 1.0, -1.0)
+    return scores.argmax(axis=1), np.ones(n)
+
+
+class TwoPhaseAuditor(BaseAuditor):
+    """What MAFT, EIDIG and ADF share; each says which gradient it follows."""
+
+    n_clusters: int
+    n_global: int
+    max_iter: int
+    global_step: float
+    n_local: int
+    local_step: float
+    decay: float
+    update_interval: int
+
+    def _make_gradient(self, oracle: Oracle) -> Gradient:
+        raise NotImplementedError(f"{type(self).__name__} has no gradient.")
+
+    def _settings(self) -> tuple[float, int]:
+        """Decay of the momentum, and successful steps between two updates of probabilities."""
+        return self.decay, self.update_interval
+
+    def _check_own_params(self) -> None:
+        whole = {"n_clusters": 1, "n_global": 1, "max_iter": 1, "n_local": 0, "update_interval": 1}
+        real = {"global_step": LENGTHS, "local_step": LENGTHS, "decay": (0.0, 1.0), "h": LENGTHS}
+        mine = self.get_params(deep=False)
+        check_numbers(
+            self,
+            {name: least for name, least in whole.items() if name in mine},
+            {name: ends for name, ends in real.items() if name in mine},
+        )
+        gradient = mine.get("gradient", "auto")
+        if not callable(gradient) and not (isinstance(gradient, str) and gradient == "auto"):
+            raise ValueError(
+                f"gradient must be 'auto' or a callable on rows; got {gradient!r}. Without a "
+                "gradient use MAFTAuditor."
+            )
+
+    def _make_space(self, X: Any) -> InputSpace:
+        space = super()._make_space(X)
+        check_enough_rows(space, self.n_clusters)
+        return space
+
+    def _run(self, oracle: Oracle, rng: np.random.Generator) -> None:
+        self._make_gradient(oracle)  # an unknown one is an error before the first query
+        self.n_iter_ = 0
+        super()._run(oracle, rng)
+
+    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
+        seeds = cluster_seeds(oracle.space, self.n_clusters, rng)[: self.n_global]
+        more = oracle.space.sample(self.n_global - len(seeds), rng)
+        check_probabilities(oracle, seeds)
+        decay, update_interval = self._settings()
+        phases = TwoPhase(
+            oracle,
+            rng,
+            self._make_gradient(oracle),
+            max_iter=self.max_iter,
+            global_step=self.global_step,
+            decay=decay,
+            n_local=self.n_local,
+            local_step=self.local_step,
+            update_interval=update_interval,
+        )
+        try:
+            phases.run(np.concatenate([seeds, more]))
+        finally:
+            self.n_iter_ = phases.n_iter
