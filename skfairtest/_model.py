@@ -40,8 +40,6 @@ class Model:
         Rows shown to the estimator so far; a row shown to two methods counts twice.
     cost : int
         Calls a row needs: 2 where the labels have to be asked apart from the scores.
-    n_outputs : int
-        Numbers in an answer; 0 before the first one.
     """
 
     def __init__(
@@ -53,13 +51,7 @@ class Model:
         self.response = _choose_response(estimator, response_method)
         self.n_rows = 0
         self.cost = 1
-        self.n_outputs = 0
         self.single = False
-
-    @property
-    def judges_by_labels(self) -> bool:
-        """Whether twins can be told apart by their labels."""
-        return self.response != "regression"
 
     @property
     def infers_labels(self) -> bool:
@@ -99,9 +91,8 @@ class Model:
         classes = getattr(self.estimator, "classes_", None)
         if self.response not in ("predict_proba", "decision_function") or classes is None:
             return None
-        if (
-            isinstance(classes, list) or len(classes) < 2
-        ):  # several outputs with classes of their own
+        # A list: several outputs with classes of their own.
+        if isinstance(classes, list) or len(classes) < 2:
             return None
         return classes[1] if len(classes) == 2 else classes[output]
 
@@ -109,7 +100,6 @@ class Model:
         """Scores of shape (n, n_outputs) and label codes of shape (n,) of the rows."""
         if self.response == "labels":
             labels = self.labels(Z)
-            self.n_outputs = 1
             return np.zeros((len(Z), 1)), labels
         method = "predict" if self.response == "regression" else self.response
         answers = self._call(method, Z)
@@ -123,7 +113,6 @@ class Model:
         if self.response == "predict_proba" and scores.shape[1] == 2:
             # The two say the same; that of the positive class is the one that people quote.
             scores = scores[:, 1:]
-        self.n_outputs = scores.shape[1]
         return scores, labels
 
     def labels(self, Z: Floats) -> Labels:
@@ -155,10 +144,9 @@ class Model:
         except Exception as error:
             raise EstimatorFailedError(
                 f"{type(self.estimator).__name__}.{method} raised {type(error).__name__} on a "
-                f"batch "
-                f"of {len(Z)} rows of the input space: {error}. If such rows cannot occur, "
-                f"exclude them with "
-                "constraint=, bounds= or categories=; what was found so far is on the auditor."
+                f"batch of {len(Z)} rows of the input space: {error}. If such rows cannot occur, "
+                "exclude them with constraint=, bounds= or categories=; what was found so far is "
+                "on the auditor."
             ) from error
         return list(zip(answers, map(len, chunks), strict=True))
 

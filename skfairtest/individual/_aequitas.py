@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skfairtest._docs import document
 from skfairtest._oracle import Oracle
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._operators import FEW_COMBINATIONS, random_pairs
+from skfairtest.individual._operators import pairs_to_judge, twins_a_judgement
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -189,10 +189,9 @@ class AequitasAuditor(BaseAuditor):
     ) -> tuple[Floats, Ints | None]:
         """Discriminatory inputs among uniform ones; for many combinations, the pairs they show."""
         space = oracle.space
-        few = space.n_combinations <= FEW_COMBINATIONS
-        n = self.n_global or self._default_global(space.n_combinations if few else 2)
+        n = self.n_global or self._default_global(twins_a_judgement(space))
         Z = space.sample(n, rng)
-        pairs = None if few else random_pairs(n, space.n_combinations, rng)
+        pairs = pairs_to_judge(n, space, rng)
         found = oracle.disparity(Z, pairs).verdict
         return Z[found], None if pairs is None else pairs[found]
 

@@ -22,6 +22,18 @@ def random_pairs(n: int, n_combinations: int, rng: np.random.Generator) -> Ints:
     return np.column_stack([first, other + (other >= first)]).astype(np.intp)
 
 
+def twins_a_judgement(space: InputSpace) -> int:
+    """How many twins of an input are compared: all where they are few, else two."""
+    return space.n_combinations if space.n_combinations <= FEW_COMBINATIONS else 2
+
+
+def pairs_to_judge(n: int, space: InputSpace, rng: np.random.Generator) -> Ints | None:
+    """How n inputs are judged: None for all combinations where they are few, else pairs."""
+    if space.n_combinations <= FEW_COMBINATIONS:
+        return None
+    return random_pairs(n, space.n_combinations, rng)
+
+
 def roulette(fitness: Floats, n: int, rng: np.random.Generator) -> Ints:
     """Indices drawn with chances in proportion to fitness; uniform where all fitness is zero."""
     total = np.cumsum(fitness)

@@ -7,7 +7,7 @@ import numpy as np
 from skfairtest._docs import document
 from skfairtest._oracle import Oracle
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._operators import FEW_COMBINATIONS, random_pairs
+from skfairtest.individual._operators import pairs_to_judge, twins_a_judgement
 
 #: Rows in one batch: large enough that the model's cost of a call does not count.
 BATCH_ROWS = 8192
@@ -63,8 +63,7 @@ class RandomAuditor(BaseAuditor):
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         space = oracle.space
-        few = space.n_combinations <= FEW_COMBINATIONS
-        n = BATCH_ROWS // (space.n_combinations if few else 2)
+        n = BATCH_ROWS // twins_a_judgement(space)
         while True:
             Z = space.sample(n, rng)
-            oracle.disparity(Z, None if few else random_pairs(n, space.n_combinations, rng))
+            oracle.disparity(Z, pairs_to_judge(n, space, rng))

@@ -19,6 +19,7 @@ from skfairtest.individual._operators import (
     data_seeds,
     mask_free,
     random_pairs,
+    twins_a_judgement,
     uniform_crossover,
 )
 
@@ -90,16 +91,16 @@ class TunedSearch:
     def _n_seeds(self) -> int:
         """Rows of data to look at: a share of the budget, and enough for every population."""
         n_islands, size = self.shape
-        twins = self.space.n_combinations if self.few else 2
-        affordable = min(self.oracle.queries_left * SEED_SHARE / twins, MOST_SEEDS)
-        return int(max(affordable, min(1000, n_islands * size)))
+        return max(self._n_affordable(), min(1000, n_islands * size))
+
+    def _n_affordable(self) -> int:
+        """Rows of data that their share of the budget pays for."""
+        rows = self.oracle.queries_left * SEED_SHARE / twins_a_judgement(self.space)
+        return int(min(rows, MOST_SEEDS))
 
     def judge_seeds(self) -> None:
         """Judge the rows of data and sort them, the most promising first."""
-        twins = self.space.n_combinations if self.few else 2
-        n = min(
-            len(self.seeds), int(min(self.oracle.queries_left * SEED_SHARE / twins, MOST_SEEDS))
-        )
+        n = min(len(self.seeds), self._n_affordable())
         if not n:
             return
         fitness, _ = self.evaluate(self.seeds[None, :n], self.new_pairs(n)[None])

@@ -13,7 +13,7 @@ from skfairtest._docs import document
 from skfairtest._oracle import Oracle
 from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._operators import FEW_COMBINATIONS, data_seeds, random_pairs
+from skfairtest.individual._operators import FEW_COMBINATIONS, data_seeds, pairs_to_judge
 from skfairtest.individual._regions import Regions
 
 Floats = NDArray[np.float64]
@@ -161,7 +161,7 @@ class SurrogateAuditor(BaseAuditor):
         success = np.array([0.0, 0.5, 0.5])
         learned = 0
         while True:
-            judged = oracle.disparity(Z, self._pairs(space, len(Z), rng))
+            judged = oracle.disparity(Z, pairs_to_judge(len(Z), space, rng))
             found = finds.add(Z, judged.verdict.astype(np.float64), rng)
             if memory is finds:
                 high = found
@@ -183,12 +183,6 @@ class SurrogateAuditor(BaseAuditor):
         twins = min(oracle.space.n_combinations, FEW_COMBINATIONS)
         # Ten rounds at least: a surrogate that never sees its own draws learns nothing from them.
         return int(max(2, min(self.batch_size, oracle.queries_left // (10 * twins))))
-
-    @staticmethod
-    def _pairs(space: InputSpace, n: int, rng: np.random.Generator) -> Ints | None:
-        if space.n_combinations <= FEW_COMBINATIONS:
-            return None
-        return random_pairs(n, space.n_combinations, rng)
 
     def _surrogate(self, by_degree: bool, rng: np.random.Generator) -> Any:
         kind = DecisionTreeRegressor if by_degree else DecisionTreeClassifier

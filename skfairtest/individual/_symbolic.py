@@ -14,7 +14,7 @@ from skfairtest._oracle import Oracle
 from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._explanations import Box, Explainer, Predicate, conjunction, solve
-from skfairtest.individual._operators import FEW_COMBINATIONS, random_pairs
+from skfairtest.individual._operators import pairs_to_judge
 from skfairtest.individual._seeds import (
     check_enough_rows,
     check_numbers,
@@ -162,7 +162,7 @@ class SymbolicAuditor(BaseAuditor):
         return space
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        space, few = oracle.space, oracle.space.n_combinations <= FEW_COMBINATIONS
+        space = oracle.space
         explainer = Explainer(oracle, rng, self.n_neighbours, self.max_depth)
         queue = Queue(cluster_seeds(space, self.n_clusters, rng))
         check_probabilities(oracle, queue.seeds)
@@ -177,8 +177,7 @@ class SymbolicAuditor(BaseAuditor):
             Z = queue.take(size)
             if not len(Z):
                 Z = space.sample(size, rng)
-            pairs = None if few else random_pairs(len(Z), space.n_combinations, rng)
-            found = oracle.disparity(Z, pairs).verdict
+            found = oracle.disparity(Z, pairs_to_judge(len(Z), space, rng)).verdict
             now = found if self.batch_size > 1 else np.ones(len(Z), dtype=bool)
             unexplained.extend(Z[~now])
             for t, path, hit in zip(Z[now], explainer.paths(Z[now]), found[now], strict=True):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from skfairtest._oracle import Judgement, Oracle
 from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._operators import FEW_COMBINATIONS, random_pairs
+from skfairtest.individual._operators import pairs_to_judge
 from skfairtest.individual._seeds import (
     ask,
     check_enough_rows,
@@ -67,7 +67,6 @@ class TwoPhase:
         self.n_local, self.local_step = n_local, local_step
         self.update_interval = update_interval
         self.n_iter = 0
-        self.few = self.space.n_combinations <= FEW_COMBINATIONS
         # Labels are flipped by losing confidence; a threshold is passed by moving outputs apart.
         self.apart = oracle.model.response == "regression" or oracle.threshold is not None
         self.apart &= oracle.model.response != "labels"
@@ -164,8 +163,7 @@ class TwoPhase:
 
     def judge(self, x: Floats) -> Judgement:
         """Compare all twins where they are few, else two random ones."""
-        pairs = None if self.few else random_pairs(len(x), self.space.n_combinations, self.rng)
-        return self.oracle.disparity(x, pairs)
+        return self.oracle.disparity(x, pairs_to_judge(len(x), self.space, self.rng))
 
     def both_gradients(
         self, x: Floats, first: Ints, second: Ints
