@@ -27,6 +27,8 @@ RESPONSE_METHODS = ("auto", "predict_proba", "decision_function", "predict")
 CHUNK = 4096
 #: Rows used to see whether the label with the largest score is the label that predict gives.
 PROBE_ROWS = 32
+#: How far from one the probabilities of a row may add up: single precision, rounded output.
+TOLERANCE = 1e-3
 
 
 class Model:
@@ -52,6 +54,7 @@ class Model:
         self.n_rows = 0
         self.cost = 1
         self.single = False
+        self.multilabel = False
 
     @property
     def infers_labels(self) -> bool:
@@ -75,8 +78,11 @@ class Model:
             self.response = "regression" if np.asarray(answer).dtype.kind == "f" else "labels"
         if self.response not in ("predict_proba", "decision_function"):
             return
-        scores, labels = self.ask(Z)
+        answers = self._call(self.response, Z)
+        scores, labels = self._read(answers)
         said = self.labels(Z)
+        if self.response == "predict_proba" and not self.multilabel:
+            self._check_sums(answers)
         # Two labellings agree when they cut the rows into the same groups and name them alike.
         classes = getattr(self.estimator, "classes_", None)
         if isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > labels.max():
@@ -102,12 +108,17 @@ class Model:
             labels = self.labels(Z)
             return np.zeros((len(Z), 1)), labels
         method = "predict" if self.response == "regression" else self.response
-        answers = self._call(method, Z)
-        scores = np.concatenate([self._as_scores(method, answer, n) for answer, n in answers])
-        labels = np.zeros(len(Z), dtype=np.int64)
+        scores, labels = self._read(self._call(method, Z))
         if self.cost == 2:
             labels = self.labels(Z)
-        elif self.response != "regression":
+        return scores, labels
+
+    def _read(self, answers: list[tuple[Any, int]]) -> tuple[Floats, Labels]:
+        """Scores of answers to the response method, and the labels that they imply."""
+        method = "predict" if self.response == "regression" else self.response
+        scores = np.concatenate([self._as_scores(method, answer, n) for answer, n in answers])
+        labels = np.zeros(len(scores), dtype=np.int64)
+        if self.response != "regression":
             binary = scores.shape[1] == 1
             labels = (scores[:, 0] > 0).astype(np.int64) if binary else scores.argmax(axis=1)
         if self.response == "predict_proba" and scores.shape[1] == 2:
@@ -122,6 +133,7 @@ class Model:
         for answer, n in answers:
             array = np.asarray(answer)
             self._check_length("predict", array, n)
+            self.multilabel |= array.ndim > 1 and array.shape[1] > 1
             if pd.isna(array).any():
                 raise EstimatorFailedError(self._complaint("predict", "labels", "missing labels"))
             parts.append(hash_labels(array))
@@ -171,6 +183,19 @@ class Model:
                 )
             )
         return scores.reshape(n, -1)
+
+    def _check_sums(self, answers: list[tuple[Any, int]]) -> None:
+        """See that the probabilities of each row add up to one."""
+        scores = np.concatenate([np.asarray(answer, dtype=np.float64) for answer, _ in answers])
+        total = scores.reshape(len(scores), -1).sum(axis=1)
+        wrong = np.flatnonzero(~(np.abs(total - 1) <= TOLERANCE))
+        if len(wrong):
+            raise EstimatorFailedError(
+                f"{type(self.estimator).__name__}.predict_proba must return probabilities that "
+                f"add up to 1 in each row; got {scores[wrong[0]].tolist()}, which add up to "
+                f"{total[wrong[0]]:.6g} ({len(wrong)} of {len(scores)} rows are wrong). Mend the "
+                "estimator, or audit it with response_method='decision_function' or 'predict'."
+            )
 
     def _check_length(self, method: str, answer: NDArray[Any], n: int) -> None:
         if answer.ndim == 0 or len(answer) != n:

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._answering import Answering
 from skfairtest._archive import Archive, History
 from skfairtest._judging import Comparison, compare
-from skfairtest._keys import AnswerMemory, Keys, KeySet, combine_keys, row_keys
+from skfairtest._keys import Keys, KeySet
 from skfairtest._model import PROBE_ROWS, Labels, Model
 from skfairtest._space import InputSpace
 
@@ -19,8 +20,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
-#: Batches in a row that brought nothing new before a run counts as stalled.
+#: Batches in a row, and inputs in them, that brought nothing new before a run counts as stalled.
 STALL = 200
+STALL_INPUTS = 10_000
 #: The same where every input of a finite domain has been seen.
 FEW_IDLE = 20
 #: Rows that are in memory at once.
@@ -104,6 +106,7 @@ class Oracle:
         self.space = space
         self.clip = clip
         self.model = Model(estimator, space, response_method=response_method, n_jobs=n_jobs)
+        self._answering = Answering(self.model, space)
         self.threshold = threshold
         self.limits = {
             "max_queries": (np.inf if max_queries is None else max_queries),
@@ -118,10 +121,28 @@ class Oracle:
         self.worst: Worst | None = None
         self.n_inputs = 0
         self.n_idle = 0
+        self.n_idle_inputs = 0
         self._seen = KeySet()
-        self._memory: AnswerMemory | None = None
-        self._confirmed = AnswerMemory(0, megabytes=4)
         self._start = time.perf_counter()
+
+    def fork(self, space: InputSpace, n_inputs: int) -> Oracle:
+        """An oracle of the same model, on the same bill, for another space on the same columns.
+
+        `n_inputs` inputs count as judged already. The model goes on counting rows, and knows how
+        it has to be asked.
+        """
+        part = Oracle(
+            self.model.estimator,
+            space,
+            threshold=self.threshold,
+            max_queries=self.limits["max_queries"],
+            max_time=max(0.0, self.limits["max_time"] - self.seconds),
+            max_inputs=max(0.0, self.limits["max_inputs"] - n_inputs),
+            progress=self.progress,
+        )
+        part.model = self.model
+        part._answering = Answering(self.model, space)
+        return part
 
     # The bill ------------------------------------------------------------------------------
 
@@ -154,12 +175,17 @@ class Oracle:
     def respond(self, Z: Floats) -> Floats:
         """Raw answers of the rows as they are, (n, n_outputs); for gradients and explanations.
 
-        Ends the run when the budget does not hold all of them.
+        A model that gives labels alone answers with codes of them. Ends the run when the budget
+        does not hold all rows.
         """
-        if len(Z) * self.model.cost > self.queries_left:
-            raise StopSearch(self._spent("max_queries"))
         Z = np.asarray(Z, dtype=np.float64)
-        return self._answers(Z, self._row_keys(Z))[0]
+        if not len(Z):
+            return np.zeros((0, 1))
+        self._afford(len(Z))
+        scores, labels = self._answering.ask(Z, self._answering.row_keys(Z))
+        if self.model.response == "labels":
+            return labels[:, None].astype(np.float64)
+        return scores
 
     def disparity(self, Z: Floats, pairs: Ints | None = None) -> Judgement:
         """Judge inputs by all sensitive combinations, or by the given ones.
@@ -207,21 +233,16 @@ class Oracle:
         Ends the run when the budget does not hold all of them.
         """
         pairs = np.tile(np.arange(self.space.n_combinations), (len(Z), 1))
-        _, rows, keys, valid = self._twins(Z, pairs)
-        if len(rows) * self.model.cost > self.queries_left:
-            raise StopSearch(self._spent("max_queries"))
+        _, rows, keys, valid = self._answering.twins(Z, pairs)
+        self._afford(len(rows))
         valid &= valid.sum(axis=1, keepdims=True) > 1
-        return *self._masked_answers(rows, keys, valid), valid
+        return *self._answering.ask_wanted(rows, keys, valid), valid
 
-    def _twins(self, Z: Floats, pairs: Ints) -> tuple[Keys, Floats, Keys, Bools]:
-        """Keys of the inputs, then all their twins as rows: codes, keys, and which are valid."""
-        n, width = pairs.shape
-        inputs = row_keys(Z[:, self.space.free])
-        codes = self.space.combination_codes(pairs).reshape(n * width, -1)
-        rows = np.repeat(Z, width, axis=0)
-        rows[:, self.space.sensitive] = codes
-        keys = combine_keys(np.repeat(inputs, width), row_keys(codes))
-        return inputs, rows, keys, self.space.valid(rows).reshape(n, width)
+    def _afford(self, n_rows: int) -> None:
+        """End the run, with the rows of the last steps in its history, if so many are too many."""
+        if n_rows * self.model.cost > self.queries_left:
+            self._note()
+            raise StopSearch(self._spent("max_queries"))
 
     def _price(self, width: int) -> int:
         """Queries that one input may need: its twins, and two to confirm a flip."""
@@ -238,12 +259,12 @@ class Oracle:
     def _judge(self, Z: Floats, pairs: Ints) -> Judgement:
         before = (self.n_inputs, self.archive.n_found, self.degree)
         n, width = pairs.shape
-        inputs, rows, keys, valid = self._twins(Z, pairs)
+        inputs, rows, keys, valid = self._answering.twins(Z, pairs)
         fits = self._fitting(keys.reshape(n, width), valid)
         counted = fits & (valid.sum(axis=1) > 1)
         # Of an input that cannot be compared, nothing is asked.
         valid &= counted[:, None]
-        scores, labels = self._masked_answers(rows, keys, valid)
+        scores, labels = self._answering.ask_wanted(rows, keys, valid)
         shown = compare(
             scores,
             labels,
@@ -256,6 +277,7 @@ class Oracle:
         self._record(Z, inputs, pairs, shown, verdict, counted)
         news = (self.n_inputs, self.archive.n_found, self.degree) != before
         self.n_idle = 0 if news else self.n_idle + 1
+        self.n_idle_inputs = 0 if news else self.n_idle_inputs + n
         self._end_of_batch(complete=bool(fits.all()))
         first, second = np.take_along_axis(pairs, shown.pair, axis=1).T
         return Judgement(shown.disparity, first, second, verdict)
@@ -265,52 +287,13 @@ class Oracle:
         n, width = keys.shape
         if n * self._price(width) <= self.queries_left:
             return np.ones(n, dtype=bool)
-        new = allowed.ravel().copy()
-        if self._memory is not None:
-            new &= ~self._memory.find(keys.ravel())[0]
+        new = allowed.ravel() & self._answering.unknown(keys.ravel())
         # Of equal rows only the first is asked.
         first = np.zeros(len(new), dtype=bool)
         first[np.unique(np.where(new, keys.ravel(), 0), return_index=True)[1]] = True
         needed = (new & first).reshape(n, width).sum(axis=1) * self.model.cost
         needed += self._price(width) - width * self.model.cost
         return np.cumsum(needed) <= self.queries_left
-
-    def _masked_answers(self, rows: Floats, keys: Keys, wanted: Bools) -> tuple[Floats, Labels]:
-        """Answers of shape (n, width, n_outputs) and labels of shape (n, width)."""
-        flat = wanted.ravel()
-        if flat.all():
-            scores, labels = self._answers(rows, keys)
-        elif not flat.any():
-            scores, labels = np.zeros((len(rows), 1)), np.zeros(len(rows), dtype=np.int64)
-        else:
-            some_scores, some_labels = self._answers(rows[flat], keys[flat])
-            scores = np.zeros((len(rows), some_scores.shape[1]))
-            labels = np.zeros(len(rows), dtype=np.int64)
-            scores[flat], labels[flat] = some_scores, some_labels
-        return scores.reshape(*wanted.shape, -1), labels.reshape(wanted.shape)
-
-    def _answers(self, rows: Floats, keys: Keys) -> tuple[Floats, Labels]:
-        """Answers of the rows, each different one asked once and known ones not at all."""
-        known = np.zeros(len(rows), dtype=bool)
-        if self._memory is not None:
-            known, scores, labels = self._memory.find(keys)
-        unknown = np.flatnonzero(~known)
-        if len(unknown):
-            first, back = _distinct(keys[unknown])
-            asked = unknown[first]
-            new_scores, new_labels = self.model.ask(rows[asked])
-            if self._memory is None:
-                self._memory = AnswerMemory(new_scores.shape[1])
-                scores = np.empty((len(rows), new_scores.shape[1]))
-                labels = np.empty(len(rows), dtype=np.int64)
-            self._memory.store(keys[asked], new_scores, new_labels)
-            scores[unknown] = new_scores[back]
-            labels[unknown] = new_labels[back]
-        return scores, labels
-
-    def _row_keys(self, rows: Floats) -> Keys:
-        free, sensitive = rows[:, self.space.free], rows[:, self.space.sensitive]
-        return combine_keys(row_keys(free), row_keys(sensitive))
 
     # Keeping -------------------------------------------------------------------------------
 
@@ -322,17 +305,8 @@ class Oracle:
         if not len(flips):
             return shown.verdict
         combinations = np.take_along_axis(pairs[flips], shown.twins[flips], axis=1)
-        twins = np.concatenate([self.space.with_sensitive(Z[flips], c) for c in combinations.T])
-        keys = self._row_keys(twins)
-        known, _, labels = self._confirmed.find(keys)
-        unknown = np.flatnonzero(~known)
-        if len(unknown):
-            first, back = _distinct(keys[unknown])
-            said = self.model.labels(twins[unknown[first]])
-            self._confirmed.store(keys[unknown[first]], np.empty((len(first), 0)), said)
-            labels[unknown] = said[back]
         verdict = np.zeros(len(Z), dtype=bool)
-        verdict[flips] = labels[: len(flips)] != labels[len(flips) :]
+        verdict[flips] = self._answering.confirm(Z[flips], combinations)
         return verdict
 
     def _record(
@@ -360,6 +334,11 @@ class Oracle:
     def _spent(self, limit: str) -> str:
         return f"{limit}={self.limits[limit]:g} reached"
 
+    def _note(self) -> None:
+        self.history.add(
+            self.n_queries, self.seconds, self.n_inputs, self.archive.n_found, self.degree
+        )
+
     def _end_of_batch(self, complete: bool = True) -> None:
         seconds = self.seconds
         spent = {
@@ -368,7 +347,7 @@ class Oracle:
             "max_found": self.archive.n_found,
             "max_inputs": self.n_inputs,
         }
-        self.history.add(self.n_queries, seconds, self.n_inputs, self.archive.n_found, self.degree)
+        self._note()
         if self.progress is not None:
             share = max(spent[name] / self.limits[name] for name in spent)
             line = (
@@ -385,15 +364,7 @@ class Oracle:
             raise StopSearch(self._spent("max_queries"))
         if self.n_idle >= FEW_IDLE and self.clip and self.n_inputs >= self.space.n_inputs:
             raise StopSearch("exhausted: every input of the domain was judged")
-        if self.n_idle >= STALL and self.clip:
-            raise StopSearch(f"stalled: {STALL} batches without a new input or a new find")
-
-
-def _distinct(keys: Keys) -> tuple[Ints, Ints]:
-    """First places of the different keys in their order, and each key's place among those."""
-    _, first, back = np.unique(keys, return_index=True, return_inverse=True)
-    # In the order of the batch, so that equal batches are equal calls.
-    order = np.argsort(first, kind="stable")
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    return first[order], rank[back.ravel()]
+        if self.n_idle >= STALL and self.n_idle_inputs >= STALL_INPUTS and self.clip:
+            raise StopSearch(
+                f"stalled: {self.n_idle} batches, {self.n_idle_inputs} inputs, none of them new"
+            )

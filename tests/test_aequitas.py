@@ -243,7 +243,7 @@ def test_default_batch_asks_many_rows_a_call(models):
     ("wrong", "says"),
     [
         ({"strategy": "directed"}, r"fully-directed.*semi-directed.*random.*got 'directed'"),
-        ({"n_global": 0}, "n_global must be a whole number"),
+        ({"n_global": 0}, "n_global must be None or a whole number"),
         ({"n_local": 2.5}, "n_local must be a whole number"),
         ({"batch_size": True}, "batch_size must be a whole number"),
         ({"delta_v": -0.1}, r"delta_v must be a number in \[0, 1\]"),

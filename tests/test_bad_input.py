@@ -8,8 +8,9 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 
-from skfairtest import EstimatorFailedError, RandomAuditor, SBFTAuditor
+from skfairtest import EstimatorFailedError, NoDisparityWarning, RandomAuditor, SBFTAuditor
 
 AUDITORS = [RandomAuditor, SBFTAuditor]
 
@@ -319,3 +320,28 @@ def test_audit_of_no_rows(auditor, models, frame):
 def test_bad_targets_are_the_estimators_own_error(auditor, small):
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         auditor(LogisticRegression(), sensitive_features=[0]).fit(small, [0, 1])
+
+
+def test_probabilities_that_do_not_sum_to_one(auditor, models):
+    X = np.random.default_rng(0).integers(0, 5, size=(60, 3)).astype(float)
+    model = models.Proba(lambda X: np.column_stack([0.5 + 0 * X[:, 0], 0.6 + X[:, 0] / 10]))
+    with pytest.raises(EstimatorFailedError, match=r"add up to 1 in each row; got \[0\.5, "):
+        auditor(model, sensitive_features=[0], max_queries=2000).fit(X)
+    # Noticed on the rows of the first look, before the search spends its budget.
+    assert model.rows <= 100
+
+
+def test_several_labels_at_once_are_no_wrong_sum(auditor):
+    X = np.random.default_rng(0).integers(0, 5, size=(200, 3)).astype(float)
+    Y = np.column_stack([X[:, 0] > 2, X[:, 0] + X[:, 1] > 3]).astype(int)
+    model = OneVsRestClassifier(LogisticRegression()).fit(X, Y)
+    assert np.abs(model.predict_proba(X).sum(axis=1) - 1).max() > 0.1
+    fitted = auditor(model, sensitive_features=[0], max_queries=2000, random_state=0).fit(X)
+    assert fitted.n_found_ > 0
+
+
+def test_few_inputs_without_disparity_are_called_few(auditor, models):
+    X = np.random.default_rng(0).integers(0, 50, size=(60, 3)).astype(float)
+    model = models.Regressor(lambda X: X[:, 1])
+    with pytest.warns(NoDisparityWarning, match="which are few.*Raise the budget"):
+        auditor(model, sensitive_features=[0], max_queries=100).fit(X)

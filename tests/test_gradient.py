@@ -452,8 +452,8 @@ def test_linear_steps_that_mix_columns_are_fine():
 
 BAD = [
     (MAFTAuditor, {"n_clusters": 0}, "n_clusters.*at least 1.*got 0"),
-    (MAFTAuditor, {"h": 0}, "h must be a number between.*got 0"),
-    (MAFTAuditor, {"decay": 2}, "decay.*between 0 and 1.*got 2"),
+    (MAFTAuditor, {"h": 0}, "h must be a number in .1e-5, 1e9.*got 0"),
+    (MAFTAuditor, {"decay": 2}, "decay.*in .0, 1..*got 2"),
     (EIDIGAuditor, {"update_interval": 0.5}, "update_interval.*whole.*0.5"),
     (EIDIGAuditor, {"gradient": "torch"}, "'auto' or a callable.*'torch'.*MAFTAuditor"),
     (ADFAuditor, {"gradient": np.ones(3)}, "'auto' or a callable"),

@@ -11,7 +11,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 
 from skfairtest import InputSpace, RandomAuditor, SBFTAuditor
 from skfairtest._model import hash_labels
-from skfairtest._oracle import STALL, Oracle, StopSearch
+from skfairtest._oracle import STALL, STALL_INPUTS, Oracle, StopSearch
 
 
 def tilted(X):
@@ -29,6 +29,10 @@ def product_of(X):
 
 def probability(X):
     return (product_of(X) + 4) / 10
+
+
+def make_oracle(estimator, X, **limits):
+    return Oracle(estimator, InputSpace.from_data(X, [0]), **limits)
 
 
 def estimators(models):
@@ -300,3 +304,30 @@ def test_a_label_has_one_code_whatever_stands_beside_it():
     assert hash_labels(np.array(["a"]))[0] == hash_labels(np.array(["bcd", "a"]))[1]
     assert hash_labels(np.array(["a"]))[0] == hash_labels(np.array(["a", "b"], dtype=object))[0]
     assert len(set(hash_labels(np.array([[0, 1], [1, 0], [1, 1]])))) == 3
+
+
+def test_rows_asked_last_are_in_the_history(models, small):
+    model = models.Regressor(product_of)
+    oracle = make_oracle(model, small, max_queries=30)
+    oracle.disparity(small[:3])
+    oracle.respond(small[30:40])
+    with pytest.raises(StopSearch):
+        oracle.respond(small)
+    assert oracle.history.arrays()["queries"][-1] == oracle.n_queries == model.rows
+
+
+def test_labels_are_answers_too(models, small):
+    model = models.LabelsOnly(lambda X: np.where(X[:, 1] > 2, "high", "low"))
+    answers = make_oracle(model, small).respond(small).ravel()
+    assert len(np.unique(answers)) == 2
+    assert len(np.unique(answers[small[:, 1] > 2])) == 1
+
+
+def test_single_steps_do_not_stall_at_once(models, small):
+    # A tester that asks input by input may come by known ones 200 times in a row.
+    oracle = make_oracle(models.Regressor(product_of), small)
+    for _ in range(STALL + 10):
+        oracle.disparity(small[:1])
+    with pytest.raises(StopSearch, match="stalled"):
+        for _ in range(STALL_INPUTS):
+            oracle.disparity(small[:1])

@@ -178,7 +178,7 @@ def test_labels_alone(models, small):
 
 BAD = {
     "n_clusters": (0, "n_clusters.*at least 1.*got 0"),
-    "t1": (1.5, "t1 must be a number between 0 and 1; got 1.5"),
+    "t1": (1.5, "t1 must be a number in .0, 1.; got 1.5"),
     "t2": ("low", "t2.*got 'low'"),
     "n_neighbours": (1, "n_neighbours.*at least 2"),
     "max_depth": (None, "max_depth.*whole number.*got None"),

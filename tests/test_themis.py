@@ -265,7 +265,7 @@ def test_limits_on_inputs_hold_for_the_subsets_too(models):
         ({"min_samples": 0}, "min_samples must be a whole number"),
         ({"measure": "both"}, r"measure must be one of \['causal', 'group'\]; got 'both'"),
         ({"discrimination_threshold": 20}, r"discrimination_threshold must be a number in \[0, 1"),
-        ({"max_subset_size": 0}, "max_subset_size must be a whole number"),
+        ({"max_subset_size": 0}, "max_subset_size must be None or a whole number"),
         ({"favourable": "maybe"}, r"favourable must be a class.*\[0, 1\]"),
         ({"favourable": []}, "favourable must be a class"),
         ({"candidates": ["nowhere"]}, "candidates names 'nowhere'"),

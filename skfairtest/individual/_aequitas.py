@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._checks import check_real, check_whole
 from skfairtest._docs import document
 from skfairtest._oracle import Oracle
 from skfairtest.base import BaseAuditor
@@ -153,21 +153,12 @@ class AequitasAuditor(BaseAuditor):
             raise ValueError(
                 f"strategy must be one of {list(STRATEGIES)}; got {self.strategy!r}. Choose one."
             )
-        for name in ("n_global", "n_local", "batch_size"):
-            value = getattr(self, name)
-            if value is None and name == "n_global":
-                continue
-            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-            if not whole or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
-        for name in ("delta_v", "delta_pr"):
-            value = getattr(self, name)
-            real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-            if not real or not 0 <= float(value) <= 1:
-                raise ValueError(
-                    f"{name} must be a number in [0, 1]; got {value!r}. It is added to a "
-                    "probability at each step; the paper's is 0.001."
-                )
+        check_whole(self, {"n_global": 1, "n_local": 1, "batch_size": 1}, optional=("n_global",))
+        check_real(
+            self,
+            {"delta_v": "[0, 1]", "delta_pr": "[0, 1]"},
+            hint="It is added to a probability at each step; the paper's is 0.001.",
+        )
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         while True:

@@ -10,7 +10,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skfairtest._oracle import Oracle
 from skfairtest._space import InputSpace
-from skfairtest.individual._seeds import ask
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +65,7 @@ class Explainer:
         """The path of each input; the neighbours of all are labelled in one batch."""
         rows = self._neighbourhoods(Z)
         valid = self.space.valid(rows)
-        answers = self._targets(ask(self.oracle, rows[valid])) if len(rows) else np.zeros(0)
+        answers = self._targets(self.oracle.respond(rows[valid])) if len(rows) else np.zeros(0)
         owner = np.repeat(np.arange(len(Z)), self.n_neighbours)[valid]
         ends = np.searchsorted(owner, np.arange(len(Z) + 1))
         neighbours = rows[valid].astype(np.float32)

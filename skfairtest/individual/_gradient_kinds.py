@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from skfairtest._oracle import Oracle
 from skfairtest._space import InputSpace
 from skfairtest.individual._gradients_of import AnalyticGradient
-from skfairtest.individual._seeds import ask
 from skfairtest.individual._two_phase import GUARD, Floats, Gradient, Ints
 
 
@@ -35,7 +34,7 @@ class ZeroOrderGradient:
         g = np.zeros((n, len(free)))
         used = moved != 0
         if used.any():
-            answers = ask(self.oracle, rows[used])
+            answers = self.oracle.respond(rows[used])
             owner = np.repeat(np.arange(n), len(free)).reshape(used.shape)[used]
             if self.oracle.model.response == "labels":
                 change = (answers[:, 0] == scores[owner, 0]) - 1.0

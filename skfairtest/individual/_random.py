@@ -11,6 +11,9 @@ from skfairtest.individual._operators import pairs_to_judge, twins_a_judgement
 
 #: Rows in one batch: large enough that the model's cost of a call does not count.
 BATCH_ROWS = 8192
+#: Batches that a run consists of at least, and rows below which a batch is not cut for that.
+N_BATCHES = 50
+LEAST_ROWS = 64
 
 
 @document
@@ -63,7 +66,10 @@ class RandomAuditor(BaseAuditor):
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         space = oracle.space
-        n = BATCH_ROWS // twins_a_judgement(space)
+        n_twins = twins_a_judgement(space)
+        # A small budget is spent in several batches, so that the history has a course.
+        rows = min(BATCH_ROWS, max(LEAST_ROWS, oracle.queries_left // N_BATCHES))
+        n = max(1, int(rows) // n_twins)
         while True:
             Z = space.sample(n, rng)
             oracle.disparity(Z, pairs_to_judge(n, space, rng))

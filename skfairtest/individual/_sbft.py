@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 
+from skfairtest._checks import check_real, check_whole
 from skfairtest._docs import document
 from skfairtest._oracle import Oracle
 from skfairtest.base import BaseAuditor
@@ -146,18 +146,9 @@ class SBFTAuditor(BaseAuditor):
     def _check_own_params(self) -> None:
         if self.preset not in PRESETS:
             raise ValueError(f"preset must be one of {list(PRESETS)}; got {self.preset!r}.")
-        for name, least in (("population_size", 2), ("n_islands", 1)):
-            value = getattr(self, name)
-            if value is None and name == "n_islands":
-                continue
-            if not isinstance(value, numbers.Integral) or value < least:
-                raise ValueError(
-                    f"{name} must be a whole number of at least {least}; got {value!r}."
-                )
-        for name in ("crossover_proba", "mutation_proba", "newcomer_rate", "cache_proba"):
-            value = getattr(self, name)
-            if not isinstance(value, numbers.Real) or not 0 <= float(value) <= 1:
-                raise ValueError(f"{name} must be a number in [0, 1]; got {value!r}.")
+        check_whole(self, {"population_size": 2, "n_islands": 1}, optional=("n_islands",))
+        shares = ("crossover_proba", "mutation_proba", "newcomer_rate", "cache_proba")
+        check_real(self, dict.fromkeys(shares, "[0, 1]"))
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         PRESETS[self.preset](

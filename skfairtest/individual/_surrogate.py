@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from skfairtest._checks import check_real, check_whole
 from skfairtest._docs import document
 from skfairtest._oracle import Oracle
 from skfairtest._space import InputSpace
@@ -141,13 +141,8 @@ class SurrogateAuditor(BaseAuditor):
     def _check_own_params(self) -> None:
         if self.objective not in OBJECTIVES:
             raise ValueError(f"objective must be one of {OBJECTIVES}; got {self.objective!r}.")
-        for name in ("batch_size", "min_samples_leaf"):
-            value = getattr(self, name)
-            if not isinstance(value, numbers.Integral) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
-        share = self.explore_share
-        if not isinstance(share, numbers.Real) or not 0 < float(share) <= 1:
-            raise ValueError(f"explore_share must be a number in (0, 1]; got {share!r}.")
+        check_whole(self, {"batch_size": 1, "min_samples_leaf": 1})
+        check_real(self, {"explore_share": "(0, 1]"})
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         space = oracle.space

@@ -9,18 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._checks import check_real, check_whole
 from skfairtest._docs import document
 from skfairtest._oracle import Oracle
 from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._explanations import Box, Explainer, Predicate, conjunction, solve
 from skfairtest.individual._operators import pairs_to_judge
-from skfairtest.individual._seeds import (
-    check_enough_rows,
-    check_numbers,
-    check_probabilities,
-    cluster_seeds,
-)
+from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
 
 Floats = NDArray[np.float64]
 
@@ -154,7 +150,8 @@ class SymbolicAuditor(BaseAuditor):
 
     def _check_own_params(self) -> None:
         whole = {"n_clusters": 1, "n_neighbours": 2, "max_depth": 1, "batch_size": 1}
-        check_numbers(self, whole, {"t1": (0.0, 1.0), "t2": (0.0, 1.0)})
+        check_whole(self, whole)
+        check_real(self, {"t1": "[0, 1]", "t2": "[0, 1]"})
 
     def _make_space(self, X: Any) -> InputSpace:
         space = super()._make_space(X)
@@ -165,7 +162,6 @@ class SymbolicAuditor(BaseAuditor):
         space = oracle.space
         explainer = Explainer(oracle, rng, self.n_neighbours, self.max_depth)
         queue = Queue(cluster_seeds(space, self.n_clusters, rng))
-        check_probabilities(oracle, queue.seeds)
         unexplained: list[Floats] = []
         while True:
             size = self._affordable(oracle)

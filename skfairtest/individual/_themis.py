@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
+from skfairtest._checks import check_real, check_whole
 from skfairtest._docs import document
 from skfairtest._oracle import Oracle
 from skfairtest._space import InputSpace
@@ -189,35 +190,19 @@ class ThemisAuditor(BaseAuditor):
     # Checks --------------------------------------------------------------------------------
 
     def _check_own_params(self) -> None:
-        for name, hint in (
-            ("margin", "0.05 lets an estimate be five points off."),
-            ("confidence", "0.95 is usual."),
-        ):
-            if not _is_real(value := getattr(self, name)) or not 0 < value < 1:
-                raise ValueError(
-                    f"{name} must be a number in (0, 1), both ends excluded; got {value!r}. {hint}"
-                )
-        share = self.discrimination_threshold
-        if not _is_real(share) or not 0 <= share < 1:
-            raise ValueError(
-                f"discrimination_threshold must be a number in [0, 1); got {share!r}. It is a "
-                "share of inputs; the threshold on the model's answers is threshold=."
-            )
+        check_real(self, {"margin": "(0, 1)"}, hint="0.05 lets an estimate be five points off.")
+        check_real(self, {"confidence": "(0, 1)"}, hint="0.95 is usual.")
+        check_real(
+            self,
+            {"discrimination_threshold": "[0, 1)"},
+            hint="It is a share of inputs; the threshold on the model's answers is threshold=.",
+        )
         if self.measure not in MEASURES:
             raise ValueError(
                 f"measure must be one of {list(MEASURES)}; got {self.measure!r}. Choose one of "
                 "these."
             )
-        for name in ("min_samples", "max_subset_size"):
-            value = getattr(self, name)
-            if value is None and name == "max_subset_size":
-                continue
-            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-            if not whole or value < 1:
-                raise ValueError(
-                    f"{name} must be a whole number of at least 1; got {value!r}. The default is "
-                    f"{100 if name == 'min_samples' else None}."
-                )
+        check_whole(self, {"min_samples": 1, "max_subset_size": 1}, optional=("max_subset_size",))
 
     def _make_space(self, X: Any) -> InputSpace:
         space = super()._make_space(X)

@@ -53,7 +53,13 @@ class SubsetSearch:
         """Measure each subset by the given function, on the budget of the oracle."""
         self.n_inputs = oracle.n_inputs
         for subset in self.subsets():
-            part = fork(oracle, list(subset), self.n_inputs)
+            space = oracle.space
+            part = oracle.fork(
+                InputSpace(
+                    space.columns, space.container, list(subset), space.data, space.constraint
+                ),
+                self.n_inputs,
+            )
             measured = measure(part)
             self.n_inputs += part.n_inputs
             self.judge(subset, measured, oracle.space.feature_names)
@@ -85,23 +91,6 @@ class SubsetSearch:
                 "group_interval": list(group[1:]),
             }
         )
-
-
-def fork(oracle: Oracle, sensitive: list[int], n_inputs: int) -> Oracle:
-    """An oracle for the same model and the same bill that takes other columns for sensitive."""
-    space = oracle.space
-    part = Oracle(
-        oracle.model.estimator,
-        InputSpace(space.columns, space.container, sensitive, space.data, space.constraint),
-        threshold=oracle.threshold,
-        max_queries=oracle.limits["max_queries"],
-        max_time=max(0.0, oracle.limits["max_time"] - oracle.seconds),
-        max_inputs=max(0.0, oracle.limits["max_inputs"] - n_inputs),
-        progress=oracle.progress,
-    )
-    # The model counts the rows, and knows already how it has to be asked.
-    part.model = oracle.model
-    return part
 
 
 def candidate_columns(names: list[Any], candidates: Any) -> list[int]:

@@ -12,17 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._checks import check_real, check_whole
 from skfairtest._oracle import Judgement, Oracle
 from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._operators import pairs_to_judge
-from skfairtest.individual._seeds import (
-    ask,
-    check_enough_rows,
-    check_numbers,
-    check_probabilities,
-    cluster_seeds,
-)
+from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -43,7 +38,7 @@ MOST_ROWS = 50_000
 GLOBAL_SHARE = 0.5
 
 #: Least and largest length of a step, and of the differences of MAFT.
-LENGTHS = (1e-5, 1e9)
+LENGTHS = "[1e-5, 1e9]"
 
 
 class Finds(NamedTuple):
@@ -176,7 +171,7 @@ class TwoPhase:
         twins = np.concatenate(
             [self.space.with_sensitive(x, first), self.space.with_sensitive(x, second)]
         )
-        scores = ask(self.oracle, twins)
+        scores = self.oracle.respond(twins)
         if self.apart:
             output = np.abs(scores[:n] - scores[n:]).argmax(axis=1)
             rows = np.arange(n)
@@ -239,13 +234,10 @@ class TwoPhaseAuditor(BaseAuditor):
 
     def _check_own_params(self) -> None:
         whole = {"n_clusters": 1, "n_global": 1, "max_iter": 1, "n_local": 0, "update_interval": 1}
-        real = {"global_step": LENGTHS, "local_step": LENGTHS, "decay": (0.0, 1.0), "h": LENGTHS}
+        real = {"global_step": LENGTHS, "local_step": LENGTHS, "decay": "[0, 1]", "h": LENGTHS}
         mine = self.get_params(deep=False)
-        check_numbers(
-            self,
-            {name: least for name, least in whole.items() if name in mine},
-            {name: ends for name, ends in real.items() if name in mine},
-        )
+        check_whole(self, {name: least for name, least in whole.items() if name in mine})
+        check_real(self, {name: ends for name, ends in real.items() if name in mine})
         gradient = mine.get("gradient", "auto")
         if not callable(gradient) and not (isinstance(gradient, str) and gradient == "auto"):
             raise ValueError(
@@ -258,15 +250,13 @@ class TwoPhaseAuditor(BaseAuditor):
         check_enough_rows(space, self.n_clusters)
         return space
 
-    def _run(self, oracle: Oracle, rng: np.random.Generator) -> None:
+    def _prepare(self, oracle: Oracle) -> None:
         self._make_gradient(oracle)  # an unknown one is an error before the first query
         self.n_iter_ = 0
-        super()._run(oracle, rng)
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         seeds = cluster_seeds(oracle.space, self.n_clusters, rng)[: self.n_global]
         more = oracle.space.sample(self.n_global - len(seeds), rng)
-        check_probabilities(oracle, seeds)
         decay, update_interval = self._settings()
         phases = TwoPhase(
             oracle,
