@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._keys import AnswerMemory, Keys, combine_keys, row_keys
+from skfairtest._keys import AnswerMemory, Keys, combine_keys, distinct, row_keys
 from skfairtest._model import Labels, Model
 from skfairtest._space import InputSpace
 
@@ -96,13 +96,3 @@ class Answering:
             labels[unknown] = said[back]
         differ: Bools = labels[: len(Z)] != labels[len(Z) :]
         return differ
-
-
-def distinct(keys: Keys) -> tuple[Ints, Ints]:
-    """First places of the different keys in their order, and each key's place among those."""
-    _, first, back = np.unique(keys, return_index=True, return_inverse=True)
-    # In the order of the batch, so that equal batches are equal calls.
-    order = np.argsort(first, kind="stable")
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    return first[order], rank[back.ravel()]

@@ -32,6 +32,8 @@ class Archive:
         self.n_found = 0
         self._known = KeySet()
         self._size = 0
+        # Disparity that a find must exceed to be among those that a full archive keeps.
+        self._floor = -np.inf
         self._Z = np.empty((1024, n_features))
         self._pairs = np.empty((1024, 2), dtype=np.intp)
         self._disparity = np.empty(1024)
@@ -41,6 +43,9 @@ class Archive:
         """Add discriminatory inputs; the number of those that were not known."""
         n_new = int(self._known.add(keys).sum()) if len(Z) else 0
         self.n_found += n_new
+        if self._floor > -np.inf and len(Z):
+            above = disparity > self._floor
+            Z, pairs, disparity, keys = Z[above], pairs[above], disparity[above], keys[above]
         for start in range(0, len(Z), 1024):
             part = slice(start, start + 1024)
             self._append(Z[part], pairs[part], disparity[part], keys[part])
@@ -82,6 +87,8 @@ class Archive:
         for name in ("_Z", "_pairs", "_disparity", "_keys"):
             array = getattr(self, name)
             array[: self._size] = array[order]
+        if self._size == self.capacity:
+            self._floor = float(self._disparity[self._size - 1])
 
 
 class History:

@@ -58,7 +58,8 @@ class KeySet:
         """Add the keys; True for each key that was not there before, once a key."""
         fresh = np.zeros(len(keys), dtype=bool)
         # Within a batch, only the first of equal keys is new.
-        unique, first = np.unique(keys, return_index=True)
+        first, _ = distinct(keys)
+        unique = keys[first]
         is_new = np.ones(len(unique), dtype=bool)
         if self.size < self.capacity:
             self._grow(len(unique))
@@ -136,9 +137,27 @@ class AnswerMemory:
     def store(self, keys: Keys, values: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
         """Remember the answers."""
         slots = self._slots(keys)
+        self._keys[slots] = keys
         # Of several rows that share a slot exactly one may stay, with its own values.
-        slots, last = np.unique(slots[::-1], return_index=True)
-        last = len(keys) - 1 - last
-        self._keys[slots] = keys[last]
-        self._values[slots] = values[last]
-        self._labels[slots] = labels[last]
+        stays = self._keys[slots] == keys
+        self._values[slots[stays]] = values[stays]
+        self._labels[slots[stays]] = labels[stays]
+
+
+def distinct(keys: Keys) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """First places of the different keys in their order, and each key's place among those."""
+    # A scratch table of one place a slot finds most of them without sorting.
+    size = 1 << max(4, 2 * len(keys) - 1).bit_length()
+    slots = (keys >> np.uint64(16)).astype(np.intp) & (size - 1)
+    table = np.empty(size, dtype=np.intp)
+    places = np.arange(len(keys), dtype=np.intp)
+    table[slots[::-1]] = places[::-1]  # the first of equal slots is written last, and stays
+    leader = table[slots]
+    clash = np.flatnonzero(keys[leader] != keys)
+    if len(clash):
+        _, first, back = np.unique(keys[clash], return_index=True, return_inverse=True)
+        leader[clash] = clash[first][back.ravel()]
+    first = np.flatnonzero(leader == places)
+    rank = np.empty(len(keys), dtype=np.intp)
+    rank[first] = np.arange(len(first))
+    return first, rank[leader]

@@ -168,7 +168,7 @@ class Oracle:
         if not self.model.probe_cost:
             return
         n = int(
-            min(PROBE_ROWS, len(seeds), max(1, self.queries_left // (20 * self.model.probe_cost)))
+            min(PROBE_ROWS, len(seeds), max(1, self.queries_left / (20 * self.model.probe_cost)))
         )
         self.model.probe(seeds[:n])
 
@@ -253,7 +253,7 @@ class Oracle:
         # A many-valued attribute times a large batch would not fit into memory at once, and a
         # batch may run neither past the budget nor past the number of inputs that the user allows.
         inputs_left = self.limits["max_inputs"] - self.n_inputs
-        affordable = self.queries_left // self._price(width)
+        affordable = self.queries_left / self._price(width)
         return int(max(1, min(MAX_ROWS // max(1, width), inputs_left, affordable)))
 
     def _judge(self, Z: Floats, pairs: Ints) -> Judgement:

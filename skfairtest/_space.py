@@ -291,7 +291,9 @@ class InputSpace:
     def clip(self, Z: Floats) -> Floats:
         """The nearest codes inside the domains: clipped, rounded to whole codes where discrete."""
         Z = np.clip(Z, self.low, self.high)
-        if self.discrete.any():
+        if self.discrete.all():
+            np.rint(Z, out=Z)
+        elif self.discrete.any():
             Z[:, self.discrete] = np.rint(Z[:, self.discrete])
         if self.single.any():
             # What the model will see is a float32; two codes that it cannot tell apart are one.

@@ -68,7 +68,7 @@ class RandomAuditor(BaseAuditor):
         space = oracle.space
         n_twins = twins_a_judgement(space)
         # A small budget is spent in several batches, so that the history has a course.
-        rows = min(BATCH_ROWS, max(LEAST_ROWS, oracle.queries_left // N_BATCHES))
+        rows = min(BATCH_ROWS, max(LEAST_ROWS, oracle.queries_left / N_BATCHES))
         n = max(1, int(rows) // n_twins)
         while True:
             Z = space.sample(n, rng)

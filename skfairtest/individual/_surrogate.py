@@ -21,14 +21,14 @@ Ints = NDArray[np.intp]
 
 OBJECTIVES = ("finds", "degree")
 #: Inputs of each kind (high and low) that are remembered, and that the surrogate learns from.
-MEMORY = 200_000
+MEMORY = 100_000
 LESSON = 30_000
 #: Finds from which the surrogate learns verdicts instead of disparities.
 ENOUGH_FINDS = 50
 #: Steps proposed for each one that is taken: the surrogate drops the others.
 PROPOSALS = 3
 #: The surrogate is fitted anew when it has seen this many times as much.
-GROWTH = 1.6
+GROWTH = 3.0
 #: No source of proposals gets less than this share of the directed part of a batch.
 LEAST_SHARE = 0.1
 
@@ -177,7 +177,7 @@ class SurrogateAuditor(BaseAuditor):
     def _batch_inputs(self, oracle: Oracle) -> int:
         twins = min(oracle.space.n_combinations, FEW_COMBINATIONS)
         # Ten rounds at least: a surrogate that never sees its own draws learns nothing from them.
-        return int(max(2, min(self.batch_size, oracle.queries_left // (10 * twins))))
+        return int(max(2, min(self.batch_size, oracle.queries_left / (10 * twins))))
 
     def _surrogate(self, by_degree: bool, rng: np.random.Generator) -> Any:
         kind = DecisionTreeRegressor if by_degree else DecisionTreeClassifier
@@ -221,39 +221,26 @@ class Memory:
         self.space = space
         self.by_degree = by_degree
         self.n_seen = 0
-        empty = np.empty((0, space.n_features))
-        self.high, self.low = (empty, np.empty(0)), (empty, np.empty(0))
+        self.high, self.low = Sample(space.n_features), Sample(space.n_features)
 
     def add(self, Z: Floats, value: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Remember judged inputs; which of them are high."""
         high = value > self._bar(value)
         self.n_seen += len(Z)
-        self.high = self._keep(self.high, Z[high], value[high], rng)
-        self.low = self._keep(self.low, Z[~high], value[~high], rng)
+        self.high.add(Z[high], value[high], rng, largest=self.by_degree)
+        self.low.add(Z[~high], value[~high], rng, largest=self.by_degree)
         return high
 
     def _bar(self, value: Floats) -> float:
         if not self.by_degree:
             return 0.5
         # High means close to the best so far.
-        best = max(value.max(initial=0.0), self.high[1].max(initial=0.0))
+        best = max(value.max(initial=0.0), self.high.value.max(initial=0.0))
         return 0.7 * float(best)
-
-    def _keep(
-        self, kept: tuple[Floats, Floats], Z: Floats, value: Floats, rng: np.random.Generator
-    ) -> tuple[Floats, Floats]:
-        Z, value = np.concatenate([kept[0], Z]), np.concatenate([kept[1], value])
-        if self.by_degree and len(value):
-            near = value >= np.median(value) if len(value) > MEMORY else np.ones(len(value), bool)
-            Z, value = Z[near], value[near]
-        if len(Z) > MEMORY:
-            chosen = rng.choice(len(Z), size=MEMORY, replace=False)
-            Z, value = Z[chosen], value[chosen]
-        return Z, value
 
     def parents(self) -> Floats:
         """Inputs worth a step: the finds, or those with the largest disparity."""
-        Z, value = self.high
+        Z, value = self.high.Z, self.high.value
         if not self.by_degree or not len(Z):
             return Z
         return Z[np.argsort(-value, kind="stable")[:200]]
@@ -261,10 +248,45 @@ class Memory:
     def table(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Free attributes and values of a sample of what is remembered."""
         parts = []
-        for Z, value in (self.high, self.low):
-            chosen = rng.permutation(len(Z))[:LESSON]
-            parts.append((Z[chosen][:, self.space.free], value[chosen]))
+        for sample in (self.high, self.low):
+            chosen = rng.permutation(len(sample.Z))[:LESSON]
+            parts.append((sample.Z[chosen][:, self.space.free], sample.value[chosen]))
         return np.concatenate([Z for Z, _ in parts]), np.concatenate([v for _, v in parts])
+
+
+class Sample:
+    """A sample of bounded size of the inputs that were added, with a value for each."""
+
+    def __init__(self, n_features: int) -> None:
+        self._Z, self._value = np.empty((1024, n_features)), np.empty(1024)
+        self._n = 0
+
+    @property
+    def Z(self) -> Floats:
+        """The inputs."""
+        return self._Z[: self._n]
+
+    @property
+    def value(self) -> Floats:
+        """Their values."""
+        return self._value[: self._n]
+
+    def add(self, Z: Floats, value: Floats, rng: np.random.Generator, *, largest: bool) -> None:
+        """Add inputs; of twice too many, the largest or any half go on."""
+        n = self._n + len(Z)
+        if n > len(self._Z):
+            room = max(n, 2 * len(self._Z)) - self._n
+            self._Z = np.concatenate([self.Z, np.empty((room, self._Z.shape[1]))])
+            self._value = np.concatenate([self.value, np.empty(room)])
+        self._Z[self._n : n], self._value[self._n : n] = Z, value
+        self._n = n
+        if n > 2 * MEMORY:
+            if largest:
+                chosen = np.argpartition(-self.value, MEMORY)[:MEMORY]
+            else:
+                chosen = rng.choice(n, size=MEMORY, replace=False)
+            self._Z[:MEMORY], self._value[:MEMORY] = self._Z[chosen], self._value[chosen]
+            self._n = MEMORY
 
 
 def _step_away(Z: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
@@ -274,7 +296,8 @@ def _step_away(Z: Floats, space: InputSpace, rng: np.random.Generator) -> Floats
     column = rng.choice(space.free, size=n)
     length = space.steps[column] * 2.0 ** np.minimum(rng.geometric(0.6, size=n) - 1, 4)
     moved = Z[rows, column] + rng.choice([-1.0, 1.0], size=n) * length
-    anew = space.draw(n, rng)[rows, column]
+    anew = np.flatnonzero(rng.random(n) < 0.1)
+    moved[anew] = space.draw(len(anew), rng)[np.arange(len(anew)), column[anew]]
     Z = Z.copy()
-    Z[rows, column] = np.where(rng.random(n) < 0.1, anew, moved)
+    Z[rows, column] = moved
     return space.clip(Z)

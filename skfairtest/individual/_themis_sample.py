@@ -81,7 +81,7 @@ class Measurement:
         cost = (space.n_combinations + CONFIRM) * oracle.model.cost
         n_inputs_left = oracle.limits["max_inputs"] - oracle.n_inputs
         # At least a tenth more, so that the last inputs of a finite domain come up.
-        affordable = min(max(n, oracle.n_inputs // 10), oracle.queries_left // cost, n_inputs_left)
+        affordable = min(max(n, oracle.n_inputs // 10), oracle.queries_left / cost, n_inputs_left)
         if affordable < 1:
             # More than is left, which ends the run: an input that is judged in part has no share.
             oracle.respond(np.repeat(space.data[:1], cost, axis=0))
