@@ -56,9 +56,12 @@ class Explainer:
     ) -> None:
         self.oracle, self.space, self.rng = oracle, oracle.space, rng
         self.n_neighbours = n_neighbours
-        tree: Any = DecisionTreeClassifier
-        if oracle.model.response == "regression":
-            tree = DecisionTreeRegressor
+        # Where a difference of scores decides, labels would explain the wrong thing.
+        response = oracle.model.response
+        self.by_scores = response == "regression" or (
+            oracle.threshold is not None and response != "labels"
+        )
+        tree: Any = DecisionTreeRegressor if self.by_scores else DecisionTreeClassifier
         self.tree = tree(max_depth=max_depth, random_state=int(rng.integers(2**31)))
 
     def paths(self, Z: Floats) -> list[list[Predicate]]:
@@ -90,10 +93,10 @@ class Explainer:
         return np.where(mask, changed, rows)
 
     def _targets(self, answers: Floats) -> NDArray[Any]:
-        """What the trees learn: labels, or the answers of a regressor."""
-        response = self.oracle.model.response
-        if response == "regression":
+        """What the trees learn: labels, or the answers where their differences decide."""
+        if self.by_scores:
             return answers
+        response = self.oracle.model.response
         if answers.shape[1] == 1:
             middle = 0.5 if response == "predict_proba" else 0.0
             codes = answers[:, 0] if response == "labels" else answers[:, 0] > middle

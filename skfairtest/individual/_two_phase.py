@@ -36,6 +36,8 @@ PATIENCE = 50
 #: group may take.
 MOST_ROWS = 50_000
 GLOBAL_SHARE = 0.5
+#: Walks that are worth a local phase of their own while there are seeds left.
+FEW_WALKS = 64
 
 #: Least and largest length of a step, and of the differences of MAFT.
 LENGTHS = "[1e-5, 1e9]"
@@ -47,6 +49,11 @@ class Finds(NamedTuple):
     Z: Floats
     first: Ints
     second: Ints
+
+
+def joined(found: list[Finds]) -> Finds:
+    """All finds of several lists, in their order."""
+    return Finds(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 class TwoPhase:
@@ -67,11 +74,20 @@ class TwoPhase:
         self.apart &= oracle.model.response != "labels"
 
     def run(self, seeds: Floats) -> None:
-        """Both phases, a group of seeds at a time: all of them where the budget allows."""
+        """Both phases, a group of seeds at a time: all of them where the budget allows.
+
+        The finds of several groups walk together, where one has few of them.
+        """
         while len(seeds):
-            size = self._group_size()
-            group, seeds = seeds[:size], seeds[size:]
-            self.local_phase(self.global_phase(group))
+            left = (1 - GLOBAL_SHARE) * self.oracle.queries_left
+            found: list[Finds] = []
+            while len(seeds) and sum(len(finds.Z) for finds in found) < FEW_WALKS:
+                size = self._group_size()
+                group, seeds = seeds[:size], seeds[size:]
+                found.append(self.global_phase(group))
+                if self.oracle.queries_left < left:
+                    break
+            self.local_phase(joined(found))
 
     def _group_size(self) -> int:
         rows = 2 * (len(self.space.free) + 2) * self.oracle.model.cost
@@ -104,7 +120,7 @@ class TwoPhase:
                 agree = np.sign(grad1) == np.sign(grad2)
                 direction = np.where(agree, -np.sign(grad1), 0.0)
             x = self.move(x, self.global_step * direction, first, second)
-        return Finds(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        return joined(found)
 
     # Local phase (Algorithm 4) -------------------------------------------------------------
 
