@@ -44,7 +44,7 @@ class SymbolicAuditor(BaseAuditor):
         Undirected search stops at the first condition with a confidence below it.
     t2 : float, default=0.2
         Directed search negates the conditions with a confidence below it.
-    n_neighbours : int, default=100
+    n_neighbours : int, default=40
         Inputs around a judged one that the model labels for an explanation.
     max_depth : int, default=6
         Largest depth of an explaining tree: conditions on a path at most.
@@ -120,7 +120,7 @@ class SymbolicAuditor(BaseAuditor):
         n_clusters: int = 4,
         t1: float = 0.3,
         t2: float = 0.2,
-        n_neighbours: int = 100,
+        n_neighbours: int = 40,
         max_depth: int = 6,
         batch_size: int = 64,
     ) -> None:
