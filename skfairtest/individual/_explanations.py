@@ -145,17 +145,23 @@ def conjunction(space: InputSpace, predicates: list[Predicate]) -> Box:
     return box
 
 
-def solve(t: Floats, box: Box, space: InputSpace, rng: np.random.Generator) -> Floats | None:
-    """An input that meets the constraint, drawn uniformly; None where none is found.
+def nearest(t: Floats, box: Box, space: InputSpace) -> Floats | None:
+    """The input next to `t` that meets the constraint; None where it is not valid."""
+    Z = space.clip(np.clip(t, box.low, box.high)[None])
+    return Z[0] if space.valid(Z)[0] else None
 
-    Attributes that the constraint leaves free keep the values of `t`.
+
+def solve(t: Floats, box: Box, space: InputSpace, rng: np.random.Generator) -> Floats | None:
+    """An input that meets the constraint and changes `t` little; None where none is found.
+
+    Values of `t` that meet the constraint stay, the others are drawn uniformly.
     """
-    bound = (box.low > space.low) | (box.high < space.high)
+    outside = (t < box.low) | (t > box.high)
     spread = box.high - box.low
     for _ in range(MOST_DRAWS):
         U = rng.random(space.n_features)
         drawn = box.low + np.where(space.discrete, np.floor(U * (spread + 1)), U * spread)
-        Z = space.clip(np.where(bound, np.minimum(drawn, box.high), t)[None])
+        Z = space.clip(np.where(outside, np.minimum(drawn, box.high), t)[None])
         if space.valid(Z)[0]:
             return Z[0]
     return None

@@ -14,7 +14,14 @@ from skfairtest._docs import document
 from skfairtest._oracle import Oracle
 from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._explanations import Box, Explainer, Predicate, conjunction, solve
+from skfairtest.individual._explanations import (
+    Box,
+    Explainer,
+    Predicate,
+    conjunction,
+    nearest,
+    solve,
+)
 from skfairtest.individual._operators import pairs_to_judge
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
 
@@ -46,7 +53,7 @@ class SymbolicAuditor(BaseAuditor):
         Directed search negates the conditions with a confidence below it.
     n_neighbours : int, default=40
         Inputs around a judged one that the model labels for an explanation.
-    max_depth : int, default=6
+    max_depth : int, default=12
         Largest depth of an explaining tree: conditions on a path at most.
     batch_size : int, default=64
         Queued inputs that are judged and explained together, of one class of priority. 1 is the
@@ -72,8 +79,12 @@ class SymbolicAuditor(BaseAuditor):
     keep their values. Directed inputs wait by rising average
     confidence, undirected ones by falling one. A regressor is explained by a regression tree.
 
-    With `batch_size` above 1, inputs that do not discriminate are explained when the directed ones
-    and the seeds have run out, which is when their explanation is needed. When the queue is empty,
+    Of the inputs that solve a path constraint the directed search takes the one next to the
+    explained input, the undirected search one that keeps the values which meet the constraint.
+
+    With `batch_size` above 1, judged inputs wait for their explanation until the directed ones
+    have run out, those that do not discriminate until the seeds have run out as well: an
+    explanation costs many rows, and so none is bought that is not needed. When the queue is empty,
     uniform random inputs are the next seeds, so that the budget ends the run.
 
     A find shows that the model treats two twins differently. Whether such a person exists, and
@@ -121,7 +132,7 @@ class SymbolicAuditor(BaseAuditor):
         t1: float = 0.3,
         t2: float = 0.2,
         n_neighbours: int = 40,
-        max_depth: int = 6,
+        max_depth: int = 12,
         batch_size: int = 64,
     ) -> None:
         super().__init__(
@@ -162,22 +173,23 @@ class SymbolicAuditor(BaseAuditor):
         space = oracle.space
         explainer = Explainer(oracle, rng, self.n_neighbours, self.max_depth)
         queue = Queue(cluster_seeds(space, self.n_clusters, rng))
-        unexplained: list[Floats] = []
+        finds: list[Floats] = []
+        others: list[Floats] = []
         while True:
             size = self._affordable(oracle)
-            if not queue.directed and not queue.n_seeds and unexplained:
-                # Nothing better is left: the inputs that did not discriminate get their turn.
-                batch, unexplained = unexplained[:size], unexplained[size:]
-                for t, path in zip(batch, explainer.paths(np.array(batch)), strict=True):
-                    self._undirected(t, path, queue, space, rng)
-            Z = queue.take(size)
-            if not len(Z):
-                Z = space.sample(size, rng)
-            found = oracle.disparity(Z, pairs_to_judge(len(Z), space, rng)).verdict
-            now = found if self.batch_size > 1 else np.ones(len(Z), dtype=bool)
-            unexplained.extend(Z[~now])
-            for t, path, hit in zip(Z[now], explainer.paths(Z[now]), found[now], strict=True):
-                if hit:
+            Z = queue.take(size) if queue.directed or not finds else np.empty((0, 0))
+            if len(Z) or not (finds or others):
+                Z = Z if len(Z) else space.sample(size, rng)
+                found = oracle.disparity(Z, pairs_to_judge(len(Z), space, rng)).verdict
+                finds.extend(Z[found])
+                others.extend(Z[~found])
+                if self.batch_size > 1:
+                    continue
+            # Explained when their turn comes: an explanation costs more rows than a judgement.
+            waiting = finds or others
+            batch, waiting[:] = waiting[:size], waiting[size:]
+            for t, path in zip(batch, explainer.paths(np.array(batch)), strict=True):
+                if waiting is finds:
                     self._directed(t, path, queue, space, rng)
                 self._undirected(t, path, queue, space, rng)
 
@@ -198,7 +210,8 @@ class SymbolicAuditor(BaseAuditor):
             box = box.within(c.attribute, c.other_low, c.other_high)
             if queue.visit(box, space):
                 r = float(np.mean([p.confidence for p in path]))
-                queue.add_directed(solve(t, box, space, rng), r)
+                near = nearest(t, box, space)
+                queue.add_directed(solve(t, box, space, rng) if near is None else near, r)
 
     def _undirected(
         self, t: Floats, path: list[Predicate], queue: Queue, space: InputSpace,
