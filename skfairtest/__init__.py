@@ -8,6 +8,7 @@ from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
 from skfairtest.comparison import AuditorComparison, compare_auditors
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
+from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import (
     ADFAuditor,
     AequitasAuditor,
@@ -40,6 +41,7 @@ __all__ = [
     "SBFTAuditor",
     "SurrogateAuditor",
     "SymbolicAuditor",
+    "TestSGDAuditor",
     "ThemisAuditor",
     "compare_auditors",
     "datasets",

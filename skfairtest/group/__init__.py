@@ -1,0 +1,5 @@
+"""Testers of group discrimination: the group that a model treats differently."""
+
+from skfairtest.group._testsgd import TestSGDAuditor
+
+__all__ = ["TestSGDAuditor"]
