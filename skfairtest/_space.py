@@ -135,9 +135,7 @@ class InputSpace:
         container = make_container(X)
         names = container.names
         # None: no column is sensitive, as in a table of columns that a model never sees.
-        positions = (
-            [] if sensitive_features is None else resolve_columns(names, sensitive_features)
-        )
+        positions = [] if sensitive_features is None else resolve_columns(names, sensitive_features)
         wishes = {
             label: by_position(names, mapping, label)
             for label, mapping in (("bounds", bounds), ("categories", categories), ("steps", steps))

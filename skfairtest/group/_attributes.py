@@ -212,7 +212,12 @@ def _edges(column: Column, edges: list[Any]) -> Floats:
         values = np.asarray(edges, dtype=np.float64)
     except (TypeError, ValueError):
         values = np.empty(0)
-    if values.ndim != 1 or not len(values) or np.isnan(values).any() or (np.diff(values) <= 0).any():
+    if (
+        values.ndim != 1
+        or not len(values)
+        or np.isnan(values).any()
+        or (np.diff(values) <= 0).any()
+    ):
         raise ValueError(
             f"n_bins= of column {column.name!r} must be a number of bins or a list of increasing "
             f"edges; got {edges!r}."

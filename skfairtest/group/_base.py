@@ -43,6 +43,8 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
     favourable: Any
     response_method: str
     min_support: float
+    min_outside: float
+    max_attributes: int | None
     sampling_threshold: int
     error_threshold: float
     max_rules: int
@@ -78,8 +80,10 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
                 f"estimator must be an instance; got the class {self.estimator.__name__}. Write "
                 f"{self.estimator.__name__}()."
             )
-        for name in ("min_support", "confidence"):
-            check_share(name, getattr(self, name))
+        for name in ("min_support", "min_outside", "confidence"):
+            _check_share(name, getattr(self, name))
+        if self.max_attributes is not None:
+            check_whole("max_attributes", self.max_attributes)
         if not _is_real(self.error_threshold) or self.error_threshold <= 0:
             raise ValueError(
                 f"error_threshold must be a positive number; got {self.error_threshold!r}."
@@ -97,11 +101,18 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
 
     # Asking ----------------------------------------------------------------------------------
 
-    def _begin(self, X: Any) -> None:
-        self._start = time.perf_counter()
+    def _begin(self, X: Any, seconds: float) -> None:
+        """Start the clock at what was spent before training, and the progress at nothing.
+
+        Called when all that can be checked was checked: until here, an earlier run's results stay.
+        """
+        for name in ("_state", "stop_reason_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self._start = time.perf_counter() - seconds
         self._progress = Progress(self, X, self.verbose)
 
-    def _ask(self, answers: Answers, rows: NDArray[Any], share: float) -> tuple[Floats, Any]:
+    def _ask(self, answers: Answers, rows: Any, share: float) -> tuple[Floats, Any]:
         """Answers to the rows, and what ended the asking: an error, a reason, or None.
 
         What was answered before an error is not lost.
@@ -143,17 +154,14 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
         self.seconds_ = time.perf_counter() - self._start
         self.stop_reason_ = reason
 
-    def _finish(self) -> None:
-        """End the progress, and leave nothing of the run on the auditor."""
-        self._progress.update(1.0, f"{self.n_queries_} queries")
-        self._progress.finish()
+    def _finish(self, ended: Any) -> None:
+        """End the progress, leave nothing of the run on the auditor, and raise what ended it."""
+        progress = self._progress
         del self._progress, self._start
-
-    def _abandon(self) -> None:
-        """Leave nothing of an earlier run that a failed one could be mistaken for."""
-        for name in ("_state", "stop_reason_", "_progress", "_start"):
-            if hasattr(self, name):
-                delattr(self, name)
+        if isinstance(ended, BaseException):
+            raise ended
+        progress.update(1.0, f"{self.n_queries_} queries")
+        progress.finish()
 
     def _check_occurs(self, answers: Answers, total: float, n: int) -> None:
         """Say it where nobody, or everybody, got a favourable answer."""
@@ -184,12 +192,24 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
         )
 
 
+def stop_reason(ended: Any, needed: int, budget: int) -> str:
+    """What ended a run, in words."""
+    if isinstance(ended, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(ended, BaseException):
+        return f"failed: {ended}"
+    if ended is not None:
+        return str(ended)
+    reason = "all frequent rule sets were compared"
+    return reason if needed <= budget else f"{reason}; max_queries={budget} reached"
+
+
 def _is_real(value: Any) -> bool:
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return real and math.isfinite(value)
 
 
-def check_share(name: str, value: Any) -> None:
+def _check_share(name: str, value: Any) -> None:
     """See that a parameter lies strictly between 0 and 1."""
     if not _is_real(value) or not 0 < value < 1:
         raise ValueError(f"{name} must be a number between 0 and 1, exclusive; got {value!r}.")

@@ -8,6 +8,9 @@ T = TypeVar("T", bound=type)
 
 _PARAMETERS = """min_support : float, default=0.05
     Share of the rows that a rule set must hold for, at least, in (0, 1).
+min_outside : float, default=0.05
+    Share of the rows that a rule set must leave outside, at least, to be ranked. Those that
+    leave fewer are counted and listed behind the others: their score is about the few outside.
 sampling_threshold : int, default=1000
     Rows that are asked about on each side of a rule set, at least.
 error_threshold : float, default=0.05

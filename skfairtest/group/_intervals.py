@@ -58,9 +58,7 @@ def _variance(n: Floats, mean: Floats, squares: Floats, binary: bool) -> Floats:
 def paper_error(sides: Sides, z: float) -> Floats:
     """The paper's error: the errors of the two sides, added up."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return z * (
-            np.sqrt(sides.variance / sides.n) + np.sqrt(sides.variance_out / sides.n_out)
-        )
+        return z * (np.sqrt(sides.variance / sides.n) + np.sqrt(sides.variance_out / sides.n_out))
 
 
 def wilson(share: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
@@ -83,8 +81,8 @@ def wilson(share: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
 def difference_interval(sides: Sides, alpha: float, kind: str) -> tuple[Floats, Floats]:
     """Interval of the difference, missing with probability `alpha`, half of it at each end.
 
-    Shares: Newcombe's hybrid score interval, the sum of two Wilson intervals, or the paper's. Means:
-    Welch's, or the paper's.
+    Shares: Newcombe's hybrid score interval, the sum of two Wilson intervals, or the paper's.
+    Means: Welch's, or the paper's.
 
     References
     ----------
@@ -168,9 +166,7 @@ def score_interval(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return np.where(across, 0.0, np.minimum(np.abs(low), np.abs(high))), largest
 
 
-def n_needed(
-    smallest: float, *, n_side: int, error: float, alpha: float, kind: str
-) -> int:
+def n_needed(smallest: float, *, n_side: int, error: float, alpha: float, kind: str) -> int:
     """Rows of one shared pool that give every rule set its rows and its error.
 
     The smaller side of any rule set that counts holds at least the share `smallest` of the rows.

@@ -67,12 +67,12 @@ def take_census(
 class Ranked(NamedTuple):
     """Rule sets, worst first; arrays of length n_kept.
 
-    `n`, `total` and `squares` are sums over the pool rows inside; `ranked` says whether both sides
-    are large enough to be compared with others.
+    `support` is in rows; `n`, `total` and `squares` are sums over the pool rows inside; `ranked`
+    says whether both sides are large enough to be compared with others.
     """
 
     rules: NDArray[np.int16]
-    count: Floats
+    support: Floats
     n: Floats
     total: Floats
     squares: Floats
@@ -164,13 +164,13 @@ class Ranking:
 
     def finish(self) -> Ranked:
         """The kept rule sets: worst first, simplest first among equal scores, each group once."""
-        merged = Ranked(*(np.concatenate(arrays) for arrays in zip(*self.parts, strict=True)))
+        merged = Ranked._make(np.concatenate(arrays) for arrays in zip(*self.parts, strict=True))
         simple = np.argsort(merged.complexity, kind="stable")
         first = ~pd.Series(merged.marks[simple]).duplicated().to_numpy()
         simple = simple[first]
         # Equal groups may differ in the last bits of their scores; rounding keeps their order.
         order = simple[np.argsort(-np.round(merged.rank[simple], 12), kind="stable")]
-        kept = Ranked(*(array[order[: self.most]] for array in merged))
+        kept = Ranked._make(array[order[: self.most]] for array in merged)
         if len(order) > self.most:
             self.least = float(kept.rank[-1])
         self.parts = [kept]

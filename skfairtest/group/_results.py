@@ -132,4 +132,3 @@ class GroupResults:
             "same_direction": same,
         }
         return pd.DataFrame(table)
-

@@ -14,6 +14,7 @@ from skfairtest.group._attributes import RuleAttribute
 from skfairtest.group._cells import Cells
 
 Ints = NDArray[np.intp]
+Rules = NDArray[np.int16]
 Tables = list[NDArray[Any]]
 
 #: Rule sets that are expanded at once: few enough that the tables stay in the processor's cache.
@@ -36,7 +37,7 @@ class Block:
     """
 
     def __init__(
-        self, attributes: tuple[int, ...], prefix: Ints, last: RuleAttribute, tables: Tables
+        self, attributes: tuple[int, ...], prefix: Rules, last: RuleAttribute, tables: Tables
     ) -> None:
         self.attributes = attributes
         self.prefix = prefix
@@ -57,7 +58,7 @@ class Block:
         rules, columns = np.divmod(self.index[chosen], len(self.prefix))
         return self.last.pick(self.tables[table], rules, columns)
 
-    def rules(self, n_attributes: int, chosen: Any = slice(None)) -> NDArray[np.int16]:
+    def rules(self, n_attributes: int, chosen: Any = slice(None)) -> Rules:
         """Number of the rule for each attribute, -1 for none; shape (n, n_attributes)."""
         rules, columns = np.divmod(self.index[chosen], len(self.prefix))
         table = np.full((len(rules), n_attributes), -1, dtype=np.int16)
@@ -161,7 +162,7 @@ def _cubes(
 def _grow(
     chosen: tuple[int, ...],
     parts: list[RuleAttribute],
-    prefix: Ints,
+    prefix: Rules,
     cubes: Tables,
     min_count: float,
 ) -> Iterator[Block]:

@@ -66,6 +66,7 @@ class SensitiveTables:
     def cells(self, X: Any, sensitive_features: Any) -> Ints:
         """Cells of the rows of new tables, shape (n, n_attributes)."""
         X = self.space.container.check_names(X)
+        cells: list[Ints] = []
         tables = [(self.space, self.inputs, X)]
         if self.beside is not None:
             beside = as_table(sensitive_features, n_rows(X))
@@ -75,7 +76,6 @@ class SensitiveTables:
                     "which were given to fit and are no inputs of the model; got None."
                 )
             tables.append((self.beside, self.others, self.beside.container.check_names(beside)))
-        cells = []
         for table, positions, rows in tables:
             for j in positions:
                 attribute, column = self.attributes[len(cells)], table.columns[j]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,10 @@ from numpy.typing import NDArray
 from skfairtest._progress import with_callbacks
 from skfairtest.base import _generator
 from skfairtest.group._answers import Answers
-from skfairtest.group._base import GroupAuditor, check_share, check_whole
-from skfairtest.group._cells import Cells
+from skfairtest.group._base import GroupAuditor, check_whole, stop_reason
 from skfairtest.group._docs import document_groups
 from skfairtest.group._intervals import n_needed, sides_of
-from skfairtest.group._ranking import Census, Ranking, take_census
-from skfairtest.group._rules import check_size, frequent_rule_sets
+from skfairtest.group._pool import Counted, compare_rule_sets, count_rule_sets
 from skfairtest.group._sampling import draw_near
 from skfairtest.group._tables import GivenRows, SensitiveTables, as_table, make_tables, n_rows
 
@@ -48,9 +47,6 @@ class TestSGDAuditor(GroupAuditor):
         belong to the outermost bins; a column of two numbers is not binned.
     binning : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as in the paper, or of equal numbers of rows.
-    min_outside : float, default=0.05
-        Share of the rows that a rule set must leave outside, at least, to be ranked. Those that
-        leave fewer are counted and listed behind the others: their score is about the few outside.
     max_attributes : int, default=None
         Most conditions of a rule set; None for as many as there are sensitive attributes.
     {shared}
@@ -150,8 +146,7 @@ class TestSGDAuditor(GroupAuditor):
         self.response_method = response_method
         self.n_bins = n_bins
         self.binning = binning
-        self.min_support = min_support
-        self.min_outside = min_outside
+        self.min_support, self.min_outside = min_support, min_outside
         self.sampling_threshold = sampling_threshold
         self.error_threshold = error_threshold
         self.confidence = confidence
@@ -159,10 +154,8 @@ class TestSGDAuditor(GroupAuditor):
         self.multiplicity = multiplicity
         self.interval = interval
         self.max_rules = max_rules
-        self.bounds = bounds
-        self.categories = categories
-        self.steps = steps
-        self.constraint = constraint
+        self.bounds, self.categories = bounds, categories
+        self.steps, self.constraint = steps, constraint
         self.max_queries = max_queries
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -183,7 +176,7 @@ class TestSGDAuditor(GroupAuditor):
         y : array-like of shape (n_samples,), default=None
             With targets, a clone of the estimator is fitted first (a `FrozenEstimator` never is);
             without, the estimator is audited as it stands.
-        sensitive_features : array-like or DataFrame of shape (n_samples, n_attributes), default=None
+        sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
             Sensitive columns that are no inputs of the model, in the order of the rows of X. They
             come beside those that the constructor names in X.
         **fit_params : dict
@@ -204,12 +197,20 @@ class TestSGDAuditor(GroupAuditor):
         EstimatorFailedError
             If the estimator fails during the audit; rule sets are ranked by the answers so far.
         """
-        self._abandon()
+        start = time.perf_counter()
         self._check_params()
         X = self._check_table(X)
         rng = _generator(self.random_state)
-        self._begin(X)
-        tables, cells, census = self._count(X, sensitive_features)
+        tables = self._tables_of(X, sensitive_features)
+        counted = count_rule_sets(
+            tables,
+            n_bins=self.n_bins,
+            binning=self.binning,
+            min_support=self.min_support,
+            min_outside=self.min_outside,
+            max_attributes=self.max_attributes,
+        )
+        seconds = time.perf_counter() - start
         self.estimator_ = self._make_estimator(X, y, self._routed(fit_params, sensitive_features))
         answers = Answers(
             self.estimator_, tables.space, self.favourable, self.response_method, self.n_jobs
@@ -217,12 +218,10 @@ class TestSGDAuditor(GroupAuditor):
         self.space_ = tables.space
         self.sensitive_features_ = tables.names
         self.tables_ = tables
-        ended = self._search(tables, cells, census, answers, rng)
+        self._begin(X, seconds)
+        ended = self._search(counted, answers, rng)
         tables.forget_data()
-        if isinstance(ended, BaseException):
-            del self._progress, self._start
-            raise ended
-        self._finish()
+        self._finish(ended)
         return self
 
     def _routed(self, fit_params: dict[str, Any], sensitive_features: Any) -> dict[str, Any]:
@@ -231,68 +230,21 @@ class TestSGDAuditor(GroupAuditor):
             return fit_params
         requests = self.estimator.get_metadata_routing()
         consumed = requests.consumes("fit", ["sensitive_features"])
-        return fit_params | {name: sensitive_features for name in consumed}
+        return fit_params | dict.fromkeys(consumed, sensitive_features)
 
-    def _count(
-        self, X: Any, sensitive_features: Any
-    ) -> tuple[SensitiveTables, Cells, Census]:
-        """All that can be known, and all that can be wrong, before the model is asked."""
-        beside = as_table(sensitive_features, n_rows(X))
+    def _tables_of(self, X: Any, sensitive_features: Any) -> SensitiveTables:
         settings = {
             "bounds": self.bounds,
             "categories": self.categories,
             "steps": self.steps,
             "constraint": self.constraint,
         }
-        tables = make_tables(X, self.sensitive_features, beside, settings)
-        columns = tables.divide(self.n_bins, self.binning)
-        attributes = tables.attributes
-        self.max_attributes_ = min(self.max_attributes or len(attributes), len(attributes))
-        check_size(attributes, self.max_attributes_)
-        cells = Cells(columns, [attribute.n_cells for attribute in attributes])
-        census = take_census(cells, attributes, **self._limits(cells))
-        self._check_census(cells, tables, census)
-        return tables, cells, census
+        beside = as_table(sensitive_features, n_rows(X))
+        return make_tables(X, self.sensitive_features, beside, settings)
 
-    def _limits(self, cells: Cells) -> dict[str, Any]:
-        # A share of 0.05 must not fail by the last bit of 0.05 * 20.
-        return {
-            "min_count": self.min_support * cells.n_rows * (1 - 1e-12),
-            "min_outside": self.min_outside * cells.n_rows * (1 - 1e-12),
-            "max_attributes": self.max_attributes_,
-        }
-
-    def _check_census(self, cells: Cells, tables: SensitiveTables, census: Census) -> None:
-        if not census.n_rule_sets:
-            limits = self._limits(cells) | {"min_count": 1}
-            largest = 0.0
-            for block in frequent_rule_sets(
-                cells, tables.attributes, [cells.count], min_count=1, max_attributes=1
-            ):
-                largest = max(largest, float(block.counts.max(initial=0)))
-            del limits
-            raise ValueError(
-                f"No rule set over {tables.names!r} holds for min_support={self.min_support:g} of "
-                f"{cells.n_rows} rows and not for all of them. The largest support of one is "
-                f"{largest / cells.n_rows:.4g}: set min_support to that or less, or give other "
-                "sensitive columns."
-            )
-        if np.isnan(census.smallest):
-            raise ValueError(
-                f"Every one of {census.n_rule_sets} frequent rule sets is one-sided: outside of "
-                f"it are at most {census.widest_outside:.4g} of the rows, and min_outside="
-                f"{self.min_outside:g} are expected. Lower min_outside, or min_support."
-            )
-
-    def _search(
-        self,
-        tables: SensitiveTables,
-        cells: Cells,
-        census: Census,
-        answers: Answers,
-        rng: np.random.Generator,
-    ) -> Any:
+    def _search(self, counted: Counted, answers: Answers, rng: np.random.Generator) -> Any:
         """Ask about one pool, and rank the rule sets by it; returns what ended it early."""
+        census = counted.census
         needed = n_needed(
             census.smallest,
             n_side=self.sampling_threshold,
@@ -302,69 +254,32 @@ class TestSGDAuditor(GroupAuditor):
         )
         if needed > self.max_queries:
             self._warn_budget(needed)
-        seeds, Z = draw_near(tables.space, min(needed, self.max_queries), rng)
+        seeds, Z = draw_near(counted.tables.space, min(needed, self.max_queries), rng)
         values, ended = self._ask(answers, Z, 0.9)
         if not len(values):
             return ended
-        self._rank(tables, cells, census, answers, seeds[: len(values)], values)
-        reason = "all frequent rule sets were compared"
-        if needed > self.max_queries:
-            reason += f"; max_queries={self.max_queries} reached"
-        if isinstance(ended, BaseException):
-            interrupted = isinstance(ended, KeyboardInterrupt)
-            reason = "interrupted" if interrupted else f"failed: {ended}"
-        elif ended is not None:
-            reason = ended
-        self.stop_reason_ = reason
-        self._check_occurs(answers, float(values.sum()), len(values))
-        return ended
-
-    def _rank(
-        self,
-        tables: SensitiveTables,
-        cells: Cells,
-        census: Census,
-        answers: Answers,
-        seeds: NDArray[np.intp],
-        values: Floats,
-    ) -> None:
-        binary = bool(answers.binary)
-        # Sums of squares of large numbers lose the small ones: means are taken about the middle.
-        middle = 0.0 if binary else float(values.mean())
-        values = values - middle
-        sums = [cells.count, cells.marks, cells.sums(seeds), cells.sums(seeds, values)]
-        everyone = (float(len(values)), float(values.sum()), float((values**2).sum()))
-        if not binary:
-            sums.append(cells.sums(seeds, values**2))
-        limits = self._limits(cells)
-        ranking = Ranking(
-            tables.attributes,
-            self.max_rules,
-            n_rows=cells.n_rows,
-            min_outside=limits.pop("min_outside"),
-            everyone=everyone,
+        kept, sides = compare_rule_sets(
+            counted,
+            seeds[: len(values)],
+            values,
+            binary=bool(answers.binary),
+            max_rules=self.max_rules,
         )
-        for block in frequent_rule_sets(cells, tables.attributes, sums, **limits):
-            ranking.add(block)
-        kept = ranking.finish()
-        sides = sides_of(kept.n, kept.total, kept.squares, everyone, binary)
-        sides = sides._replace(mean=sides.mean + middle, mean_out=sides.mean_out + middle)
         self._store(
             rules=kept.rules,
-            support=kept.count / cells.n_rows,
+            support=kept.support / counted.cells.n_rows,
             ranked=kept.ranked,
             sides=sides,
             n_rule_sets=census.n_rule_sets,
             n_groups=census.n_groups,
             answers=answers,
-            reason="",
+            reason=stop_reason(ended, needed, self.max_queries),
         )
+        self._check_occurs(answers, float(values.sum()), len(values))
+        return ended
 
     def _check_params(self) -> None:
         self._check_shared_params()
-        check_share("min_outside", self.min_outside)
-        if self.max_attributes is not None:
-            check_whole("max_attributes", self.max_attributes)
         if self.binning not in ("uniform", "quantile"):
             raise ValueError(f"binning must be 'uniform' or 'quantile'; got {self.binning!r}.")
 
@@ -388,9 +303,7 @@ class TestSGDAuditor(GroupAuditor):
                 holds &= members[cells[:, j]]
         return holds
 
-    def matches(
-        self, X: Any, rule: Any, *, sensitive_features: Any = None
-    ) -> NDArray[np.bool_]:
+    def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
         """Which rows a rule set holds for.
 
         Parameters
