@@ -144,12 +144,8 @@ class Answers:
         if self.model.response == "predict_proba":
             return self._probabilities(Z)
         scores, _ = self.model.ask(Z)
-        if scores.shape[1] != 1:
-            raise ValueError(
-                f"{type(self.estimator).__name__} has {scores.shape[1]} outputs; a group's share "
-                "is that of one. Wrap the estimator so that it answers with one number."
-            )
-        values = scores[:, 0]
+        # Of several outputs the mean counts; who wants one of them passes a model of that one.
+        values = scores.mean(axis=1)
         return (values >= self.favourable).astype(np.float64) if self.binary else values
 
     def _probabilities(self, Z: Any) -> Floats:

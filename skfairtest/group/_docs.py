@@ -45,7 +45,8 @@ verbose : int, default=0
 _FAVOURABLE = """favourable : label, set of labels, float or "mean", default=None
     What counts as a favourable answer. Classifiers: a label or several; None takes the last
     of ``classes_``, which is the positive one of two. Regressors: answers of at least this
-    threshold; None or "mean" compares means instead of shares.
+    threshold; None or "mean" compares means instead of shares. Of several outputs the mean
+    counts.
 response_method : {"auto", "predict", "predict_proba"}, default="auto"
     "auto" asks for labels. "predict_proba" compares the mean probability of the favourable
     labels in place of their share."""

@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 
 #: Groups that are told apart before the answers are known; beyond, each rule set counts as one.
 MAX_DISTINCT = 2_000_000
+#: Rule sets that wait to be compared with the kept ones; sorting each block would take longer.
+WAITING = 2**18
 
 
 class Census(NamedTuple):
@@ -140,7 +142,7 @@ class Ranking:
         )
         self.parts.append(part)
         self.n_waiting += len(chosen)
-        if self.n_waiting > 8 * self.most + 2**18:
+        if self.n_waiting > 8 * self.most + WAITING:
             self.finish()
 
     def _rank(self, counts: Floats, n: Floats, total: Floats) -> tuple[Floats, NDArray[np.bool_]]:
