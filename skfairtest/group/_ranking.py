@@ -167,7 +167,8 @@ class Ranking:
     def finish(self) -> Ranked:
         """The kept rule sets: worst first, simplest first among equal scores, each group once."""
         merged = Ranked._make(np.concatenate(arrays) for arrays in zip(*self.parts, strict=True))
-        simple = np.argsort(merged.complexity, kind="stable")
+        # A group and everyone else have one score; the smaller of the two is told of first.
+        simple = np.lexsort((merged.support, merged.complexity))
         first = ~pd.Series(merged.marks[simple]).duplicated().to_numpy()
         simple = simple[first]
         # Equal groups may differ in the last bits of their scores; rounding keeps their order.

@@ -216,8 +216,10 @@ class TextSGDAuditor(GroupAuditor):
         rows, weights = sample.outside
         values, ended = self._ask(answers, [corpus.texts[row] for row in rows], 0.1)
         if len(values) < len(rows):  # without an outside there is nothing to compare with
-            return ended if isinstance(ended, BaseException) else RuntimeError(
-                f"No rule set was compared: {ended}."
+            return (
+                ended
+                if isinstance(ended, BaseException)
+                else RuntimeError(f"No rule set was compared: {ended}.")
             )
         asked, ended = self._ask_inside(corpus, sample, answers)
         if not asked.rules:
