@@ -86,7 +86,9 @@ def test_holm_refutes_what_a_step_down_by_p_values_refutes():
     p, q = rng.uniform(0.3, 0.7, 40), rng.uniform(0.3, 0.7, 40)
     x, y = rng.binomial(400, p).astype(float), rng.binomial(400, q).astype(float)
     sides = shares(x, n, y, n)
-    low, high = simultaneous(sides, confidence=0.95, kind="paper", multiplicity="holm", n_rules=40)
+    low, high, differs = simultaneous(
+        sides, confidence=0.95, kind="paper", multiplicity="holm", n_rules=40
+    )
     # One-sided p-values of both directions of the same test, and the textbook's loop.
     z = sides.difference / paper_error(sides, 1.0)
     p_values = np.concatenate([stats.norm.sf(z), stats.norm.cdf(z)])
@@ -99,7 +101,9 @@ def test_holm_refutes_what_a_step_down_by_p_values_refutes():
     bonferroni = simultaneous(
         sides, confidence=0.95, kind="paper", multiplicity="bonferroni", n_rules=40
     )
+    assert (differs == (refuted[:40] | refuted[40:])).all()
     both = (bonferroni[0] > 0) | (bonferroni[1] < 0)
+    assert (bonferroni[2] == both).all()
     assert both.sum() <= refuted.sum() and refuted[:40][bonferroni[0] > 0].all()
     # Where nothing was refuted, Holm is the sharper one.
     open_ = ~refuted[:40] & ~refuted[40:]

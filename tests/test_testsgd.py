@@ -148,6 +148,41 @@ def test_paper_settings_ask_less_and_claim_less():
     assert set(paper.rules_["rule"]) == set(honest.rules_["rule"])
 
 
+def test_holm_shows_more_differences_and_less_of_their_size():
+    holm, bonferroni = fit(multiplicity="holm").rules_, fit().rules_
+    assert holm["differs"].sum() >= bonferroni["differs"].sum() > 0
+    assert (holm["low"][holm["differs"]] == 0).all()
+    assert (bonferroni["differs"] == (bonferroni["low"] > 0)).all()
+    assert (holm["high"] <= bonferroni["high"] + 1e-12).all()
+
+
+def test_every_column_may_be_sensitive():
+    X = people(800)[["sex", "age"]]
+    model = Plain(lambda X: np.where((X["sex"] == "f") & (X["age"] < 30), "no", "yes"))
+    auditor = TestSGDAuditor(model, sensitive_features=["sex", "age"], random_state=0).fit(X)
+    assert auditor.worst_rule_["rule"] == "sex = f and age < 30"
+    assert auditor.group_fairness_score_ == 1
+
+
+def test_small_answers_are_ranked_too():
+    model = Plain(lambda X: 1e-14 * np.asarray(PlantedRegressor(middle_aged_women).lead(X)))
+    assert fit(model).worst_rule_["rule"] == RULE
+
+
+def test_verbose_prints_the_course(capsys):
+    fit(verbose=1, X=people(300))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) >= 2 and "100%" in lines[-1] and "queries" in lines[-1]
+
+
+def test_a_callback_can_end_the_asking(monkeypatch):
+    monkeypatch.setattr("skfairtest.group._base.BATCH", 4096)
+    monkeypatch.setattr("skfairtest._progress.Progress.update", lambda self, share, line: True)
+    auditor = fit()
+    assert auditor.stop_reason_ == "a callback asked to stop"
+    assert auditor.n_queries_ == 4096 and len(auditor.rules_)
+
+
 def test_max_attributes_and_max_rules():
     auditor = fit(max_attributes=1, max_rules=5)
     assert len(auditor.rules_) == 5 < auditor.n_groups_

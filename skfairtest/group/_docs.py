@@ -21,7 +21,7 @@ confidence : float, default=0.95
     Confidence of the intervals.
 multiplicity : {"bonferroni", "holm", "none"}, default="bonferroni"
     "bonferroni": all intervals hold at once with the confidence, so that the worst of many
-    rule sets may be quoted. "holm" refutes equality for more rule sets; for those, its
+    rule sets may be quoted. "holm" shows a difference for more rule sets; for those, its
     interval begins at 0. "none": each interval by itself, as in the paper: right for a rule
     set that was chosen beforehand, too narrow for the worst of many.
 interval : {"newcombe", "wilson", "paper"}, default="newcombe"
@@ -55,8 +55,9 @@ _ATTRIBUTES = """rules_ : DataFrame
     The kept rule sets, worst first: `rule` (in words), `attributes`, `support` (share of the
     rows of X), `share_inside` and `share_outside` (of favourable answers; means for a
     regressor without a threshold), `score` (their absolute difference), `low` and `high` (the
-    interval of the score), `error` (the paper's, for the rule set alone), `n_inside` and
-    `n_outside` (rows asked about), `ranked` (whether both sides are large enough to compare).
+    interval of the score), `differs` (whether it shows a difference), `error` (the paper's, for
+    the rule set alone), `n_inside` and `n_outside` (rows asked about), `ranked` (whether both
+    sides are large enough to compare).
 worst_rule_ : Series
     The first row of `rules_`.
 group_fairness_score_ : float

@@ -125,8 +125,8 @@ def _welch(sides: Sides, alpha: float) -> tuple[Floats, Floats]:
 
 def simultaneous(
     sides: Sides, *, confidence: float, kind: str, multiplicity: str, n_rules: int
-) -> tuple[Floats, Floats]:
-    """Intervals of the differences that all hold at once with the given confidence.
+) -> tuple[Floats, Floats, Bools]:
+    """Intervals of the differences that all hold at once, and whether they refute equality.
 
     Bonferroni shares the error among the `n_rules` rule sets that were searched. Holm shares it
     among the claims "the group gets less" and "the group gets more" that were not refuted yet, so
@@ -142,12 +142,10 @@ def simultaneous(
        4914-4927.
     """
     alpha = 1 - confidence
-    if multiplicity == "none":
-        return difference_interval(sides, alpha, kind)
-    n_open = 2 * n_rules
+    n_open = 2 if multiplicity == "none" else 2 * n_rules
     low, high = difference_interval(sides, 2 * alpha / n_open, kind)
-    if multiplicity == "bonferroni":
-        return low, high
+    if multiplicity != "holm":
+        return low, high, (low > 0) | (high < 0)
     while True:
         more, less = low > 0, high < 0
         n_left = 2 * n_rules - int(more.sum() + less.sum())
@@ -156,7 +154,7 @@ def simultaneous(
         n_open = n_left
         # What was refuted stays refuted: the bounds only move inward.
         low, high = difference_interval(sides, min(1.0, 2 * alpha / n_open), kind)
-    return np.where(more, 0.0, low), np.where(less, 0.0, high)
+    return np.where(more, 0.0, low), np.where(less, 0.0, high), more | less
 
 
 def score_interval(low: Floats, high: Floats) -> tuple[Floats, Floats]:

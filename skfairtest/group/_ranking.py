@@ -171,8 +171,9 @@ class Ranking:
         simple = np.lexsort((merged.support, merged.complexity))
         first = ~pd.Series(merged.marks[simple]).duplicated().to_numpy()
         simple = simple[first]
-        # Equal groups may differ in the last bits of their scores; rounding keeps their order.
-        order = simple[np.argsort(-np.round(merged.rank[simple], 12), kind="stable")]
+        # Equal scores may differ in their last bits; rounded, the simpler rule set comes first.
+        scale = float(np.abs(merged.rank).max()) or 1.0
+        order = simple[np.argsort(-np.round(merged.rank[simple] / scale, 12), kind="stable")]
         kept = Ranked._make(array[order[: self.most]] for array in merged)
         if len(order) > self.most:
             self.least = float(kept.rank[-1])

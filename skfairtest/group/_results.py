@@ -40,9 +40,9 @@ class GroupResults:
             )
         return self._state
 
-    def _intervals(self, sides: Sides, n_rules: int) -> dict[str, Floats]:
-        """Score, its interval and the paper's error."""
-        low, high = simultaneous(
+    def _intervals(self, sides: Sides, n_rules: int) -> dict[str, NDArray[Any]]:
+        """Score, its interval, whether that excludes 0, and the paper's error."""
+        low, high, differs = simultaneous(
             sides,
             confidence=self.confidence,
             kind=self.interval,
@@ -57,6 +57,7 @@ class GroupResults:
             "score": np.abs(sides.difference),
             "low": least,
             "high": most,
+            "differs": differs,
             "error": paper_error(sides, z),
         }
 
@@ -74,7 +75,7 @@ class GroupResults:
             "share_inside": state["mean"],
             "share_outside": state["mean_out"],
         }
-        for name in ("score", "low", "high", "error"):
+        for name in ("score", "low", "high", "differs", "error"):
             table[name] = state[name]
         table["n_inside"] = state["n"].astype(np.int64)
         table["n_outside"] = state["n_out"].astype(np.int64)
