@@ -263,13 +263,49 @@ def test_decimal_edges_mean_what_the_words_say():
 
 def test_cells_do_not_overflow():
     rng = np.random.default_rng(0)
-    columns = [rng.integers(0, 150, 60) for _ in range(12)]  # 151 ** 12 keys
-    cells = Cells(columns, [150] * 12)
+    # 64 ** 12 keys: written into 64 bits, the first two columns would be lost.
+    columns = [rng.integers(0, 63, 60) for _ in range(12)]
+    columns[2:] = [np.zeros(60, dtype=np.intp)] * 10
+    cells = Cells(columns, [63] * 12)
     table = np.column_stack(columns)
-    different, number = np.unique(table, axis=0, return_inverse=True)
+    different = np.unique(table, axis=0)
     assert len(cells.codes) == len(different)
     assert (cells.codes[cells.of_row] == table).all()
     assert cells.count.sum() == 60
+
+
+def test_the_simplest_of_equal_groups_has_fewest_conditions():
+    # The same rows: three categories, or two conditions of one word each.
+    X = pd.DataFrame({
+        "race": ["a", "b", "c", "d", "e", "f", "g"] * 20,
+        "sex": ["x", "x", "x", "x", "y", "y", "x"] * 20,
+        "faith": ["p", "p", "p", "q", "p", "q", "q"] * 20,
+    })  # fmt: skip
+    counted = count(X, 10, 0.05)
+    seeds = np.arange(len(X))
+    inside = X["race"].isin(["a", "b", "c"]).to_numpy()
+    kept, _ = compare_rule_sets(counted, seeds, inside.astype(float), binary=True, max_rules=10**6)
+    assert next(describe(counted, kept.rules))[1] == "race in {a, b, c}"
+    words = [words for _, words in describe(counted, kept.rules)]
+    assert "sex = x and faith = p" not in words
+
+
+def test_rules_that_hold_for_everybody_are_none():
+    # Nobody is "d", so "a, b or c" are all there are.
+    X = pd.DataFrame({"race": ["a", "b", "c"] * 20, "x": range(60)})
+    tables = make_tables(X, ["race"], None, {"categories": {"race": list("abcd")}})
+    counted = _pool.count_rule_sets(
+        tables, n_bins=10, binning="uniform", min_support=0.05, min_outside=0.05,
+        max_attributes=None,
+    )  # fmt: skip
+    kept, _ = compare_rule_sets(
+        counted, np.arange(60), np.arange(60) / 60, binary=False, max_rules=100
+    )
+    words = {words for _, words in describe(counted, kept.rules)}
+    # With or without "d" it is the same group, which is told of once, without.
+    assert words == {
+        "race = a", "race = b", "race = c", "race in {a, b}", "race in {a, c}", "race in {b, c}",
+    }  # fmt: skip
 
 
 def test_too_many_rule_sets_are_refused_with_a_way_out():

@@ -359,6 +359,32 @@ def test_pool_is_near_the_data():
     assert asked["hours"].between(X["hours"].min(), X["hours"].max()).all()
 
 
+def test_every_row_asked_about_satisfies_the_constraint():
+    X = people(400).query("hours < 50")
+    seen = []
+
+    class Sees(PlantedClassifier):
+        def predict(self, X):
+            seen.append(X["hours"].max())
+            return super().predict(X)
+
+    fit(Sees(middle_aged_women), X, bounds={"hours": (0, 90)})
+    assert max(seen) == 50
+    seen.clear()
+    fit(Sees(middle_aged_women), X, constraint=lambda rows: rows["hours"] < 50,
+        bounds={"hours": (0, 90)})  # fmt: skip
+    assert max(seen) == 49
+
+
+def test_large_answers_keep_their_small_differences():
+    small = Plain(lambda X: np.asarray(X["income"] + 5 * (X["sex"] == "f")))
+    large = Plain(lambda X: 1e9 + np.asarray(X["income"] + 5 * (X["sex"] == "f")))
+    first, second = fit(small).worst_rule_, fit(large).worst_rule_
+    assert first["rule"] == second["rule"]
+    for name in ("score", "low", "high"):
+        assert second[name] == pytest.approx(first[name], rel=1e-4)
+
+
 def test_constraint_and_seed():
     X = people(400)
     auditor = fit(X=X, constraint=lambda rows: rows["hours"] < 50)

@@ -50,7 +50,8 @@ class Reader(ClassifierMixin, BaseEstimator):
         if len(self.seen_) > self.fail_after:
             raise RuntimeError("asked too often")
         self.kinds_ = getattr(self, "kinds_", set()) | {type(X)}
-        refused = ["bad" in text or ("poor" in text and self.term in text) for text in X]
+        plain = [" ".join(text.split()) for text in X]
+        refused = ["bad" in text or ("poor" in text and self.term in text) for text in plain]
         return np.where(refused, "no", "yes")
 
 
