@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class Cells:
         Rows of each combination.
     """
 
-    def __init__(self, columns: list[Ints], sizes: list[int]) -> None:
+    def __init__(self, columns: Sequence[NDArray[Any]], sizes: list[int]) -> None:
         key = np.zeros(len(columns[0]), dtype=np.int64)
         n_keys = 1
         for column, size in zip(columns, sizes, strict=True):

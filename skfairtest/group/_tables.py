@@ -16,6 +16,7 @@ from skfairtest._wishes import by_position, resolve_columns
 from skfairtest.group._attributes import RuleAttribute, bins_of, make_attribute, recode
 
 Ints = NDArray[np.intp]
+Cell = NDArray[np.int16]
 
 
 class SensitiveTables:
@@ -45,7 +46,7 @@ class SensitiveTables:
         """Names of the sensitive attributes."""
         return [attribute.name for attribute in self.attributes]
 
-    def divide(self, n_bins: Any, binning: str) -> list[Ints]:
+    def divide(self, n_bins: Any, binning: str) -> list[Cell]:
         """Make the attributes, and return the cells of the data, one array an attribute."""
         by_position(self._all_names(), n_bins if isinstance(n_bins, dict) else None, "n_bins")
         cells = []
@@ -56,7 +57,8 @@ class SensitiveTables:
                 bins = bins_of(column.name, j, n_bins)
                 attribute = make_attribute(column, codes, bins, binning)
                 self.attributes.append(attribute)
-                cells.append(attribute.cells(recode(attribute, column, codes)))
+                # Few bins, many rows: two bytes a row are felt where there are ten million.
+                cells.append(attribute.cells(recode(attribute, column, codes)).astype(np.int16))
         return cells
 
     def _all_names(self) -> list[Any]:
