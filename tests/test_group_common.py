@@ -152,6 +152,9 @@ def test_sensitive_features_are_routed(table):
         asks = Asks().set_fit_request(sensitive_features=True)
         auditor = TestSGDAuditor(asks, **settings).fit(X, y, sensitive_features=sex)
         assert auditor.estimator_.seen_ is sex
+        # Fitted already, it is not fitted again, whatever it asked for.
+        prefit = TestSGDAuditor(auditor.estimator_, **settings).fit(X, sensitive_features=sex)
+        same(prefit, auditor)
 
 
 def test_before_fit_results_are_absent():

@@ -507,6 +507,25 @@ def test_failure_keeps_what_was_answered():
     assert auditor.rules_["n_inside"].max() < 20_000
 
 
+def test_a_run_that_ends_badly_leaves_nothing_behind(monkeypatch):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    auditor = TestSGDAuditor(
+        PlantedClassifier(middle_aged_women), sensitive_features=SENSITIVE, random_state=0
+    )
+    for name in ("skfairtest.group._answers.Answers.ask", "skfairtest.group._testsgd.draw_near"):
+        with monkeypatch.context() as patch:
+            patch.setattr(name, interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                auditor.fit(people())
+        private = {key for key in vars(auditor) if key in ("_progress", "_start", "_state")}
+        assert not private and not hasattr(auditor, "rules_")
+        assert len(auditor.space_.data) == 0
+    auditor.fit(people())
+    assert auditor.worst_rule_["rule"] == RULE
+
+
 def test_no_warnings_of_ours_on_good_input():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -173,7 +173,7 @@ def check_texts(X: Any) -> tuple[list[str], str]:
             "X must be a list, a one-dimensional array or a Series of strings; got "
             f"{type(X).__name__}. Pass the column of texts."
         )
-    if np.ndim(X) != 1 if kind == "array" else False:
+    if kind == "array" and np.ndim(X) != 1:
         raise ValueError(
             f"X must be one-dimensional, one text a row; got shape {np.shape(X)}. Pass the column "
             "of texts."

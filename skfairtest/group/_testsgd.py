@@ -211,7 +211,9 @@ class TestSGDAuditor(GroupAuditor):
             max_attributes=self.max_attributes,
         )
         seconds = time.perf_counter() - start
-        self.estimator_ = self._make_estimator(X, y, self._routed(fit_params, sensitive_features))
+        if y is not None:  # else nothing is fitted that could want them
+            fit_params = self._routed(fit_params, sensitive_features)
+        self.estimator_ = self._make_estimator(X, y, fit_params)
         answers = Answers(
             self.estimator_, tables.space, self.favourable, self.response_method, self.n_jobs
         )
@@ -219,7 +221,10 @@ class TestSGDAuditor(GroupAuditor):
         self.sensitive_features_ = tables.names
         self.tables_ = tables
         self._begin(X, seconds)
-        ended = self._search(counted, answers, rng)
+        try:
+            ended = self._search(counted, answers, rng)
+        except BaseException as error:  # raised again, when nothing of the run is left behind
+            ended = error
         tables.forget_data()
         self._finish(ended)
         return self

@@ -184,7 +184,11 @@ class TextSGDAuditor(GroupAuditor):
         self.terms_ = terms
         self.text_kind_ = kind
         self._begin(X, seconds)
-        self._finish(self._search(corpus, frequent, answers, rng))
+        try:
+            ended = self._search(corpus, frequent, answers, rng)
+        except BaseException as error:  # raised again, when nothing of the run is left behind
+            ended = error
+        self._finish(ended)
         return self
 
     @property
