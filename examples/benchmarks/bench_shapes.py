@@ -204,7 +204,7 @@ def degrees(n_repeats):
         auditors, fitted, bunch.data, n_repeats=n_repeats, max_queries=20_000, random_state=0,
         verbose=0,
     )  # fmt: skip
-    print(result.summary()[["median_degree", "median_finds"]].to_string())
+    print(result.summary()[["degree", "found"]].to_string())
     pairs = result.pairwise("degree")
     ahead = pairs[pairs["first"].isin(["SBFT", "SBFT paper"])]
     print(ahead[["first", "second", "p_value", "a12", "effect"]].to_string(index=False))
