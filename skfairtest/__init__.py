@@ -8,6 +8,7 @@ from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
 from skfairtest.comparison import AuditorComparison, compare_auditors
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
+from skfairtest.group import TestSGDAuditor, TextSGDAuditor
 from skfairtest.individual import (
     ADFAuditor,
     AequitasAuditor,
@@ -40,6 +41,8 @@ __all__ = [
     "SBFTAuditor",
     "SurrogateAuditor",
     "SymbolicAuditor",
+    "TestSGDAuditor",
+    "TextSGDAuditor",
     "ThemisAuditor",
     "compare_auditors",
     "datasets",

@@ -95,7 +95,7 @@ class InputSpace:
     def from_data(
         cls,
         X: Any,
-        sensitive_features: Sequence[Any],
+        sensitive_features: Sequence[Any] | None,
         *,
         bounds: Mapping[Any, Any] | None = None,
         categories: Mapping[Any, Any] | None = None,
@@ -108,8 +108,8 @@ class InputSpace:
         ----------
         X : array-like or DataFrame of shape (n_rows, n_features)
             NumPy array, pandas or polars frame.
-        sensitive_features : sequence of str or int
-            Names (or positions) of the sensitive columns.
+        sensitive_features : sequence of str or int, or None
+            Names (or positions) of the sensitive columns; None for no sensitive column.
         bounds : dict of name to (low, high), default=None
             Closed domains of numeric columns; by default the smallest and largest value present.
         categories : dict of name to list, default=None
@@ -134,7 +134,8 @@ class InputSpace:
         """
         container = make_container(X)
         names = container.names
-        positions = resolve_columns(names, sensitive_features)
+        # None: no column is sensitive, as in a table of columns that a model never sees.
+        positions = [] if sensitive_features is None else resolve_columns(names, sensitive_features)
         wishes = {
             label: by_position(names, mapping, label)
             for label, mapping in (("bounds", bounds), ("categories", categories), ("steps", steps))
@@ -152,7 +153,8 @@ class InputSpace:
             )
             for j, name in enumerate(names)
         ]
-        check_sensitive(columns, positions, len(values[0]))
+        if sensitive_features is not None:
+            check_sensitive(columns, positions, len(values[0]))
         if constraint is not None and not callable(constraint):
             raise TypeError(
                 f"constraint= must be a callable on rows; got {type(constraint).__name__}."

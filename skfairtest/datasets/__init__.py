@@ -2,12 +2,13 @@
 
 The generators (`make_biased_regression`, `make_biased_classification`) plant a dependence on a
 sensitive column whose exact strength is known, so that an auditor can be judged by how much of
-it it finds. The fetchers read public data sets of the fairness literature from a folder or,
-without it, from OpenML.
+it it finds; `make_identity_comments` does the same for terms in texts. The fetchers read public
+data sets of the fairness literature from a folder or, without it, from OpenML.
 """
 
 from __future__ import annotations
 
+from ._comments import KnownTextClassifier, make_identity_comments
 from ._known import KnownClassifier, KnownRegressor
 from ._loaders import fetch_adult, fetch_bank_marketing, fetch_communities, fetch_german_credit
 from ._planted import make_biased_classification, make_biased_regression
@@ -15,10 +16,12 @@ from ._planted import make_biased_classification, make_biased_regression
 __all__ = [
     "KnownClassifier",
     "KnownRegressor",
+    "KnownTextClassifier",
     "fetch_adult",
     "fetch_bank_marketing",
     "fetch_communities",
     "fetch_german_credit",
     "make_biased_classification",
     "make_biased_regression",
+    "make_identity_comments",
 ]

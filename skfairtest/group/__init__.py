@@ -1,0 +1,7 @@
+"""Testers of group discrimination: the group that a model treats differently."""
+
+from skfairtest.group._terms import IDENTITY_TERMS
+from skfairtest.group._testsgd import TestSGDAuditor
+from skfairtest.group._textsgd import TextSGDAuditor
+
+__all__ = ["IDENTITY_TERMS", "TestSGDAuditor", "TextSGDAuditor"]

@@ -1,0 +1,189 @@
+"""Which answers of a model are favourable, and what it answers to rows, as numbers."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import is_outlier_detector
+
+from skfairtest._model import Model, hash_labels
+from skfairtest.exceptions import EstimatorFailedError
+
+Floats = NDArray[np.float64]
+
+METHODS = ("auto", "predict", "predict_proba")
+
+
+class Answers:
+    """A model asked for one number a row: whether, how likely or how much.
+
+    Labels become 1 where they are favourable and 0 elsewhere, probabilities that of the favourable
+    classes; a regressor's answers are compared with a threshold or stay as they are.
+
+    Attributes
+    ----------
+    binary : bool or None
+        Whether the numbers are 0 or 1; None until the first answer tells it.
+    favourable : list, float, "mean" or None
+        What is favourable, once it is known.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted estimator.
+    rows : object
+        Has ``decode``, which turns an array that stands for rows into what the estimator takes.
+    favourable : object
+        As the user gave it.
+    response_method : {"auto", "predict", "predict_proba"}
+        How to ask a classifier; "auto" is ``predict``.
+    n_jobs : int or None
+        Chunks of a batch that are asked at the same time.
+    """
+
+    def __init__(
+        self, estimator: Any, rows: Any, favourable: Any, response_method: str, n_jobs: int | None
+    ) -> None:
+        if response_method not in METHODS:
+            raise ValueError(f"response_method must be one of {METHODS}; got {response_method!r}.")
+        method = "predict" if response_method == "auto" else response_method
+        self.model = Model(estimator, rows, response_method=method, n_jobs=n_jobs)
+        self.estimator = estimator
+        self.given = favourable
+        self.classes = _classes(estimator)
+        self.favourable: Any = None
+        self.binary: bool | None = None
+        self._chosen: Any = None
+        if self.model.response == "unknown" and self.classes is not None:
+            self.model.response = "labels"  # what has classes classifies
+        if self.model.response == "regression":
+            self._choose_threshold()
+        elif self.classes is not None:
+            self._choose_labels(self.classes)
+        elif self.model.response == "labels" and favourable is not None:
+            self._choose_unknown_labels()
+
+    @property
+    def n_queries(self) -> int:
+        """Rows shown to the model."""
+        return self.model.n_rows
+
+    # What is favourable ----------------------------------------------------------------------
+
+    def _choose_threshold(self) -> None:
+        given = self.given
+        if given is None or (isinstance(given, str) and given == "mean"):
+            self.favourable, self.binary = "mean", False
+            return
+        real = isinstance(given, numbers.Real) and not isinstance(given, bool)
+        if not real or not np.isfinite(given):
+            raise ValueError(
+                "favourable must be a finite threshold (answers of at least so much are "
+                f"favourable), or 'mean', for a regressor; got {given!r}."
+            )
+        self.favourable, self.binary = float(given), True
+
+    def _choose_labels(self, classes: NDArray[Any]) -> None:
+        wanted = [classes[-1]] if self.given is None else _as_list(self.given)
+        places = []
+        for label in wanted:
+            equal = [j for j, known in enumerate(classes) if _same(known, label)]
+            if not equal:
+                raise ValueError(
+                    f"favourable={label!r} is a label that never occurs: the classes of "
+                    f"{type(self.estimator).__name__} are {list(classes)!r}. Name one or more of "
+                    "them."
+                )
+            places.append(equal[0])
+        if len(set(places)) == len(classes) > 1:
+            raise ValueError(
+                f"favourable= names every class, {list(classes)!r}, so every answer would be "
+                "favourable. Leave out at least one."
+            )
+        self.favourable = [classes[j] for j in sorted(set(places))]
+        self.binary = self.model.response == "labels"
+        self._chosen = sorted(set(places)) if not self.binary else _hashes(self.favourable)
+
+    def _choose_unknown_labels(self) -> None:
+        """Labels of an estimator that does not tell its classes; they are looked for in answers."""
+        self.favourable = _as_list(self.given)
+        self.binary = True
+        self._chosen = _hashes(self.favourable)
+
+    def _learn(self, Z: Any) -> None:
+        """Learn from a first answer what an estimator without tags and classes answers with."""
+        answer = np.concatenate([np.asarray(part) for part, _ in self.model._call("predict", Z)])
+        if pd.isna(answer).any():
+            raise EstimatorFailedError(
+                f"{type(self.estimator).__name__}.predict must return an answer for every row; got "
+                "missing values. Mend the estimator."
+            )
+        if self.model.response == "unknown" and answer.dtype.kind == "f":
+            self.model.response = "regression"
+            self._choose_threshold()
+            return
+        self.model.response = "labels"
+        if self.given is None:
+            self._choose_labels(np.unique(answer))
+        else:
+            self._choose_unknown_labels()
+
+    # Asking ----------------------------------------------------------------------------------
+
+    def ask(self, Z: Any) -> Floats:
+        """One number for each row, shape (n,)."""
+        if self.binary is None:
+            self._learn(Z[:1000])
+        if self.model.response == "labels":
+            return np.isin(self.model.labels(Z), self._chosen).astype(np.float64)
+        if self.model.response == "predict_proba":
+            return self._probabilities(Z)
+        scores, _ = self.model.ask(Z)
+        # Of several outputs the mean counts; who wants one of them passes a model of that one.
+        values = scores.mean(axis=1)
+        return (values >= self.favourable).astype(np.float64) if self.binary else values
+
+    def _probabilities(self, Z: Any) -> Floats:
+        scores, _ = self.model.ask(Z)
+        if scores.shape[1] == 1:  # of two classes the model tells that of the second
+            scores = np.column_stack([1 - scores[:, 0], scores[:, 0]])
+        return scores[:, self._chosen].sum(axis=1)
+
+
+def _classes(estimator: Any) -> NDArray[Any] | None:
+    if hasattr(estimator, "__sklearn_tags__") and is_outlier_detector(estimator):
+        return np.array([-1, 1])
+    classes = getattr(estimator, "classes_", None)
+    if isinstance(classes, list):
+        raise ValueError(
+            f"{type(estimator).__name__} has {len(classes)} outputs with classes of their own; a "
+            "group's share is that of one. Audit one output at a time."
+        )
+    return None if classes is None else np.asarray(classes)
+
+
+def _as_list(favourable: Any) -> list[Any]:
+    single = isinstance(favourable, (str, bytes)) or not isinstance(favourable, Iterable)
+    labels = [favourable] if single else list(favourable)
+    if not labels:
+        raise ValueError("favourable= is empty; name a label, or a set of labels.")
+    return labels
+
+
+def _hashes(labels: list[Any]) -> NDArray[np.int64]:
+    # One by one: an array of labels of several types would make strings of all of them.
+    return np.concatenate([hash_labels(np.asarray([label])) for label in labels])
+
+
+def _same(known: Any, label: Any) -> bool:
+    if isinstance(known, str) or isinstance(label, str):
+        return isinstance(label, str) and str(known) == label and isinstance(known, str)
+    try:
+        return bool(known == label)
+    except (TypeError, ValueError):
+        return False

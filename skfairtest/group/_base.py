@@ -1,0 +1,222 @@
+"""GroupAuditor: what the testers of groups share: parameters, fit's pieces, the asking."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metadata_routing import MetadataRouter
+
+from skfairtest._delegation import DelegatingEstimator
+from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress
+from skfairtest.base import BaseAuditor
+from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.group._answers import Answers
+from skfairtest.group._intervals import INTERVALS, MULTIPLICITIES, Sides
+from skfairtest.group._results import SIDES, GroupResults
+
+Floats = NDArray[np.float64]
+
+#: Rows between two looks at the clock and the callbacks.
+BATCH = 16_384
+
+
+class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
+    """Base of the group auditors. Not for use by itself.
+
+    Apart from `BaseAuditor`, because a group has no twins: degree, worst pair and discriminatory
+    inputs mean nothing here. What both do alike, it borrows.
+
+    Examples
+    --------
+    >>> from skfairtest import BaseAuditor, TestSGDAuditor
+    >>> issubclass(TestSGDAuditor, BaseAuditor)
+    False
+    """
+
+    # Set by the constructors of the subclasses, which scikit-learn reads the parameters from.
+    favourable: Any
+    response_method: str
+    min_support: float
+    min_outside: float
+    max_attributes: int | None
+    sampling_threshold: int
+    error_threshold: float
+    max_rules: int
+    max_queries: int
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+    sensitive_features: Any
+
+    _check_table = BaseAuditor._check_table
+    _make_estimator = BaseAuditor._make_estimator
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Routing of fit and score parameters to the estimator, and of what fit itself takes.
+
+        Returns
+        -------
+        MetadataRouter
+            The routing.
+        """
+        return super().get_metadata_routing().add_self_request(self)
+
+    # Parameters ------------------------------------------------------------------------------
+
+    def _check_shared_params(self) -> None:
+        if self.estimator is None:
+            raise ValueError(
+                f"{type(self).__name__}(estimator=None) is a template for scorers and retrainers, "
+                "which set the estimator; it cannot be fitted itself. Give an estimator."
+            )
+        if isinstance(self.estimator, type):
+            raise TypeError(
+                f"estimator must be an instance; got the class {self.estimator.__name__}. Write "
+                f"{self.estimator.__name__}()."
+            )
+        for name in ("min_support", "min_outside", "confidence"):
+            _check_share(name, getattr(self, name))
+        if self.max_attributes is not None:
+            check_whole("max_attributes", self.max_attributes)
+        if not _is_real(self.error_threshold) or self.error_threshold <= 0:
+            raise ValueError(
+                f"error_threshold must be a positive number; got {self.error_threshold!r}."
+            )
+        for name in ("sampling_threshold", "max_rules", "max_queries"):
+            check_whole(name, getattr(self, name))
+        for name, known in (("interval", INTERVALS), ("multiplicity", MULTIPLICITIES)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {known}; got {getattr(self, name)!r}.")
+
+    def _alpha(self, n_groups: int) -> float:
+        """The error that one of so many intervals may have."""
+        alone = self.multiplicity == "none"
+        return (1 - self.confidence) / (1 if alone else max(1, n_groups))
+
+    # Asking ----------------------------------------------------------------------------------
+
+    def _begin(self, X: Any, seconds: float) -> None:
+        """Start the clock at what was spent before training, and the progress at nothing.
+
+        Called when all that can be checked was checked: until here, an earlier run's results stay.
+        """
+        for name in ("_state", "stop_reason_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self._start = time.perf_counter() - seconds
+        self._progress = Progress(self, X, self.verbose)
+
+    def _ask(self, answers: Answers, rows: Any, share: float) -> tuple[Floats, Any]:
+        """Answers to the rows, and what ended the asking: an error, a reason, or None.
+
+        What was answered before an error is not lost.
+        """
+        values: list[Floats] = []
+        ended: Any = None
+        for start in range(0, len(rows), BATCH):
+            try:
+                values.append(answers.ask(rows[start : start + BATCH]))
+            except BaseException as error:  # Ctrl-C, too: the caller raises it again
+                ended = error
+                break
+            done = min(len(rows), start + BATCH)
+            if self._progress.update(share * done / len(rows), f"{answers.n_queries} queries"):
+                ended = "a callback asked to stop"
+                break
+        return (np.concatenate(values) if values else np.empty(0)), ended
+
+    def _store(
+        self,
+        *,
+        rules: NDArray[np.int16],
+        support: Floats,
+        ranked: NDArray[np.bool_],
+        sides: Sides,
+        n_rule_sets: int,
+        n_groups: int,
+        answers: Answers,
+        reason: str,
+    ) -> None:
+        state: dict[str, Any] = {"rules": rules, "support": support, "ranked": ranked}
+        state |= {name: np.asarray(getattr(sides, name), dtype=np.float64) for name in SIDES}
+        state |= self._intervals(sides, n_groups)
+        self._state = state
+        self.favourable_ = answers.favourable
+        self.n_rule_sets_ = n_rule_sets
+        self.n_groups_ = n_groups
+        self.n_queries_ = answers.n_queries
+        self.seconds_ = time.perf_counter() - self._start
+        self.stop_reason_ = reason
+
+    def _finish(self, ended: Any) -> None:
+        """End the progress, leave nothing of the run on the auditor, and raise what ended it."""
+        progress = self._progress
+        del self._progress, self._start
+        if isinstance(ended, BaseException):
+            raise ended
+        progress.update(1.0, f"{self.n_queries_} queries")
+        progress.finish()
+
+    def _check_occurs(self, answers: Answers, total: float, n: int) -> None:
+        """Say it where nobody, or everybody, got a favourable answer."""
+        if not answers.binary or 0 < total < n:
+            return
+        never = total == 0
+        if never and answers.classes is None and isinstance(answers.favourable, list):
+            raise ValueError(
+                f"favourable={answers.favourable!r} is a label that never occurs among {n} answers "
+                f"of {type(self.estimator_).__name__}. Give a label that it answers with."
+            )
+        warnings.warn(
+            f"{'No' if never else 'Every'} answer among {n} is favourable "
+            f"({answers.favourable!r}), so all scores are 0. Expected if the model answers alike "
+            "to everybody; else choose another favourable=.",
+            NoDisparityWarning,
+            stacklevel=4 + FIT_WRAPPERS,
+        )
+
+    def _warn_budget(self, needed: int) -> None:
+        warnings.warn(
+            f"max_queries={self.max_queries} is less than the {needed} queries that "
+            f"sampling_threshold={self.sampling_threshold} and error_threshold="
+            f"{self.error_threshold:g} need: intervals are wider. Raise max_queries, or "
+            "error_threshold.",
+            UserWarning,
+            stacklevel=4 + FIT_WRAPPERS,
+        )
+
+
+def stop_reason(ended: Any, needed: int, budget: int) -> str:
+    """What ended a run, in words."""
+    if isinstance(ended, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(ended, BaseException):
+        return f"failed: {ended}"
+    if ended is not None:
+        return str(ended)
+    reason = "all frequent rule sets were compared"
+    return reason if needed <= budget else f"{reason}; max_queries={budget} reached"
+
+
+def _is_real(value: Any) -> bool:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return real and math.isfinite(value)
+
+
+def _check_share(name: str, value: Any) -> None:
+    """See that a parameter lies strictly between 0 and 1."""
+    if not _is_real(value) or not 0 < value < 1:
+        raise ValueError(f"{name} must be a number between 0 and 1, exclusive; got {value!r}.")
+
+
+def check_whole(name: str, value: Any) -> None:
+    """See that a parameter is a whole number of at least 1."""
+    whole = _is_real(value) and value == int(value) and value >= 1
+    if not whole:
+        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")

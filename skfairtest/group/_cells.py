@@ -1,0 +1,78 @@
+"""Rows with equal sensitive cells, counted once: all that rules can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+#: Beyond this a mixed-radix number no longer fits into 64 bits.
+MAX_KEY = 2**62
+#: Keys up to this are sorted by counting, which ten million rows feel.
+MAX_COUNTED = 2**22
+
+
+class Cells:
+    """The different combinations of sensitive cells that occur, and which row has which.
+
+    Attributes
+    ----------
+    codes : ndarray of int of shape (n_different, n_attributes)
+        The combinations.
+    of_row : ndarray of int of shape (n_rows,)
+        The number of each row's combination.
+    count : ndarray of shape (n_different,)
+        Rows of each combination.
+    """
+
+    def __init__(self, columns: Sequence[NDArray[Any]], sizes: list[int]) -> None:
+        key = np.zeros(len(columns[0]), dtype=np.int64)
+        n_keys = 1
+        for column, size in zip(columns, sizes, strict=True):
+            if n_keys * (size + 1) > MAX_KEY:
+                different, key = np.unique(key, return_inverse=True)
+                n_keys = len(different)
+            key = key * (size + 1) + column
+            n_keys *= size + 1
+        first, self.of_row = _first_and_number(key, n_keys)
+        self.codes = np.column_stack([column[first] for column in columns])
+        self.count = np.bincount(self.of_row, minlength=len(first)).astype(np.float64)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.of_row)
+
+    @property
+    def marks(self) -> NDArray[np.uint64]:
+        """A 64-bit number for each combination.
+
+        Their sums, modulo 2**64, tell two groups apart (up to one chance in 10**19), so equal
+        groups are found without a look at the rows.
+        """
+        return pd.util.hash_array(np.arange(1, len(self.codes) + 1), categorize=False)
+
+    def sums(self, rows: Ints, values: Any = None) -> Floats:
+        """Sum of the values over the given rows of the data, shape (n_different,)."""
+        return np.bincount(self.of_row[rows], weights=values, minlength=len(self.codes)).astype(
+            np.float64
+        )
+
+
+def _first_and_number(key: NDArray[np.int64], n_keys: int) -> tuple[Ints, Ints]:
+    """A row of each different key, and the number of each row's key among those."""
+    if n_keys > MAX_COUNTED:
+        _, first, number = np.unique(key, return_index=True, return_inverse=True)
+        return first, number.reshape(-1)
+    place = np.full(n_keys, -1, dtype=np.intp)
+    place[key] = np.arange(len(key))
+    occurs = np.flatnonzero(place >= 0)
+    first = place[occurs]
+    place[occurs] = np.arange(len(occurs))
+    return first, place[key]

@@ -1,0 +1,180 @@
+"""Intervals for a difference of two shares or means, alone or for many rule sets at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+INTERVALS = ("newcombe", "wilson", "paper")
+MULTIPLICITIES = ("bonferroni", "holm", "none")
+
+
+class Sides(NamedTuple):
+    """What was observed inside and outside of each rule set; arrays of shape (n_rules,).
+
+    The variances are those of single answers; `binary` says that answers are 0 or 1.
+    """
+
+    n: Floats
+    mean: Floats
+    variance: Floats
+    n_out: Floats
+    mean_out: Floats
+    variance_out: Floats
+    binary: bool
+
+    @property
+    def difference(self) -> Floats:
+        """Inside minus outside."""
+        return self.mean - self.mean_out
+
+
+def sides_of(
+    n: Floats, total: Floats, squares: Floats, everyone: tuple[float, float, float], binary: bool
+) -> Sides:
+    """Means and variances of both sides from sums inside and sums over everyone."""
+    n_out, total_out, squares_out = (
+        whole - part for whole, part in zip(everyone, (n, total, squares), strict=True)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean, mean_out = total / n, total_out / n_out
+        variance = _variance(n, mean, squares, binary)
+        variance_out = _variance(n_out, mean_out, squares_out, binary)
+    return Sides(n, mean, variance, n_out, mean_out, variance_out, binary)
+
+
+def _variance(n: Floats, mean: Floats, squares: Floats, binary: bool) -> Floats:
+    if binary:
+        return np.clip(mean * (1 - mean), 0, None)
+    return np.clip(squares / n - mean**2, 0, None) * n / (n - 1)
+
+
+def paper_error(sides: Sides, z: float) -> Floats:
+    """The paper's error: the errors of the two sides, added up."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return z * (np.sqrt(sides.variance / sides.n) + np.sqrt(sides.variance_out / sides.n_out))
+
+
+def wilson(share: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
+    """Wilson's interval of a share; from 0 to 1 where nothing was observed.
+
+    References
+    ----------
+    .. [1] Wilson, E. B. (1927). Probable inference, the law of succession, and statistical
+       inference. JASA 22, 209-212.
+    """
+    share = np.where(n > 0, share, 0.5)
+    middle = (share * n + z**2 / 2) / (n + z**2)
+    half = z * np.sqrt(share * (1 - share) * n + z**2 / 4) / (n + z**2)
+    # At 0 and 1 the ends are exact; rounding must not push them past the share itself.
+    return np.minimum(np.clip(middle - half, 0, 1), share), np.maximum(
+        np.clip(middle + half, 0, 1), share
+    )
+
+
+def difference_interval(sides: Sides, alpha: float, kind: str) -> tuple[Floats, Floats]:
+    """Interval of the difference, missing with probability `alpha`, half of it at each end.
+
+    Shares: Newcombe's hybrid score interval, the sum of two Wilson intervals, or the paper's.
+    Means: Welch's, or the paper's.
+
+    References
+    ----------
+    .. [1] Newcombe, R. G. (1998). Interval estimation for the difference between independent
+       proportions: comparison of eleven methods. Statistics in Medicine 17, 873-890.
+    .. [2] Welch, B. L. (1947). The generalization of "Student's" problem when several different
+       population variances are involved. Biometrika 34, 28-35.
+    """
+    z = float(stats.norm.isf(alpha / 2))
+    d = sides.difference
+    if kind == "paper":
+        error = paper_error(sides, z)
+        return d - error, d + error
+    if not sides.binary:
+        return _welch(sides, alpha)
+    low, high = wilson(sides.mean, sides.n, z)
+    low_out, high_out = wilson(sides.mean_out, sides.n_out, z)
+    if kind == "wilson":
+        return low - high_out, high - low_out
+    below = np.hypot(sides.mean - low, high_out - sides.mean_out)
+    above = np.hypot(high - sides.mean, sides.mean_out - low_out)
+    observed = np.isfinite(d)  # with nothing on one side, nothing is known
+    return (
+        np.where(observed, np.maximum(d - below, -1), -1.0),
+        np.where(observed, np.minimum(d + above, 1), 1.0),
+    )
+
+
+def _welch(sides: Sides, alpha: float) -> tuple[Floats, Floats]:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first, second = sides.variance / sides.n, sides.variance_out / sides.n_out
+        spread = first + second
+        freedom = spread**2 / (first**2 / (sides.n - 1) + second**2 / (sides.n_out - 1))
+    freedom = np.where(np.isfinite(freedom), np.maximum(freedom, 1), 1)
+    error = stats.t.isf(alpha / 2, freedom) * np.sqrt(spread)
+    error = np.where(np.isfinite(error), error, np.inf)
+    d = np.where(np.isfinite(sides.difference), sides.difference, 0.0)
+    return d - error, d + error
+
+
+def simultaneous(
+    sides: Sides, *, confidence: float, kind: str, multiplicity: str, n_rules: int
+) -> tuple[Floats, Floats, Bools]:
+    """Intervals of the differences that all hold at once, and whether they refute equality.
+
+    Bonferroni shares the error among the `n_rules` rule sets that were searched. Holm shares it
+    among the claims "the group gets less" and "the group gets more" that were not refuted yet, so
+    that it refutes more; where it refutes one of them, that is all it says about that end, which is
+    0. "none" gives each interval the confidence by itself.
+
+    References
+    ----------
+    .. [1] Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian
+       Journal of Statistics 6, 65-70.
+    .. [2] Strassburger, K., & Bretz, F. (2008). Compatible simultaneous lower confidence bounds for
+       the Holm procedure and other Bonferroni-based closed tests. Statistics in Medicine 27,
+       4914-4927.
+    """
+    alpha = 1 - confidence
+    n_open = 2 if multiplicity == "none" else 2 * n_rules
+    low, high = difference_interval(sides, 2 * alpha / n_open, kind)
+    if multiplicity != "holm":
+        return low, high, (low > 0) | (high < 0)
+    while True:
+        more, less = low > 0, high < 0
+        n_left = 2 * n_rules - int(more.sum() + less.sum())
+        if n_left == n_open:
+            break
+        n_open = n_left
+        # What was refuted stays refuted: the bounds only move inward.
+        low, high = difference_interval(sides, min(1.0, 2 * alpha / n_open), kind)
+    return np.where(more, 0.0, low), np.where(less, 0.0, high), more | less
+
+
+def score_interval(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Interval of the absolute difference from that of the difference."""
+    across = (low <= 0) & (high >= 0)
+    largest = np.maximum(np.abs(low), np.abs(high))
+    return np.where(across, 0.0, np.minimum(np.abs(low), np.abs(high))), largest
+
+
+def n_needed(smallest: float, *, n_side: int, error: float, alpha: float, kind: str) -> int:
+    """Rows of one shared pool that give every rule set its rows and its error.
+
+    The smaller side of any rule set that counts holds at least the share `smallest` of the rows.
+    Shares are taken to be one half, where the error is largest, so the answers of the model play
+    no part: the pool is not stopped when it looks good.
+    """
+    z = float(stats.norm.isf(alpha / 2))
+    per_row = np.array([1 / smallest, 1 / (1 - smallest)])
+    spread = np.sqrt(per_row).sum() if kind in ("paper", "wilson") else np.sqrt(per_row.sum())
+    n = max((z * 0.5 * spread / error) ** 2, n_side / smallest)
+    # Rows are drawn by chance: three and a half standard deviations more, so that they suffice.
+    least = n * smallest
+    return int(np.ceil((least + 3.5 * np.sqrt(least * (1 - smallest))) / smallest))

@@ -1,0 +1,135 @@
+"""What a group auditor shows after fit: plain arrays inside, tables built on access."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from skfairtest.group._intervals import Sides, paper_error, score_interval, simultaneous
+
+Floats = NDArray[np.float64]
+
+SIDES = ("n", "mean", "variance", "n_out", "mean_out", "variance_out")
+
+
+class GroupResults:
+    """Results as properties of `_state`, a dict of arrays; how rules read is the subclass's."""
+
+    _state: dict[str, Any]
+    confidence: float
+    multiplicity: str
+    interval: str
+
+    def _words(self, rule: NDArray[np.int16]) -> tuple[str, list[Any]]:
+        """A rule set in words, and the attributes that it names."""
+        raise NotImplementedError
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether results are there."""
+        return hasattr(self, "stop_reason_")
+
+    def _result(self, name: str) -> dict[str, Any]:
+        if not hasattr(self, "stop_reason_"):
+            # hasattr() must say False before fit, so this is no NotFittedError.
+            raise AttributeError(
+                f"{type(self).__name__} has no {name} before fit. Call fit(X) first."
+            )
+        return self._state
+
+    def _intervals(self, sides: Sides, n_rules: int) -> dict[str, NDArray[Any]]:
+        """Score, its interval, whether that excludes 0, and the paper's error."""
+        low, high, differs = simultaneous(
+            sides,
+            confidence=self.confidence,
+            kind=self.interval,
+            multiplicity=self.multiplicity,
+            n_rules=n_rules,
+        )
+        least, most = score_interval(low, high)
+        if sides.binary:
+            most = np.minimum(most, 1.0)
+        z = float(stats.norm.isf((1 - self.confidence) / 2))
+        return {
+            "score": np.abs(sides.difference),
+            "low": least,
+            "high": most,
+            "differs": differs,
+            "error": paper_error(sides, z),
+        }
+
+    @property
+    def rules_(self) -> pd.DataFrame:
+        """The kept rule sets, worst first."""
+        return self._table(self._result("rules_"))
+
+    def _table(self, state: dict[str, Any]) -> pd.DataFrame:
+        described = [self._words(rule) for rule in state["rules"]]
+        table = {
+            "rule": [words for words, _ in described],
+            "attributes": [names for _, names in described],
+            "support": state["support"],
+            "share_inside": state["mean"],
+            "share_outside": state["mean_out"],
+        }
+        for name in ("score", "low", "high", "differs", "error"):
+            table[name] = state[name]
+        table["n_inside"] = state["n"].astype(np.int64)
+        table["n_outside"] = state["n_out"].astype(np.int64)
+        table["ranked"] = state["ranked"]
+        return pd.DataFrame(table)
+
+    @property
+    def worst_rule_(self) -> pd.Series:
+        """The first row of `rules_`."""
+        state = self._result("worst_rule_")
+        first = {key: value[:1] for key, value in state.items() if isinstance(value, np.ndarray)}
+        return self._table(first).iloc[0]
+
+    @property
+    def group_fairness_score_(self) -> float:
+        """Score of the worst rule set."""
+        return float(self._result("group_fairness_score_")["score"][0])
+
+    def _rule_number(self, rule: Any) -> int:
+        """Place of a rule in `rules_`, from that place, its words or its row."""
+        rules = self._result("rules_")["rules"]
+        if isinstance(rule, (pd.Series, dict)):
+            rule = rule["rule"]
+        if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
+            if 0 <= rule < len(rules):
+                return int(rule)
+            raise ValueError(
+                f"rule must be a place in rules_, from 0 to {len(rules) - 1}; got {rule}."
+            )
+        if isinstance(rule, str):
+            for number, codes in enumerate(rules):
+                if self._words(codes)[0] == rule:
+                    return number
+        raise ValueError(
+            "rule must be a place in rules_, the words of one of its rules, or one of its rows; "
+            f"got {rule!r}, which is none of its {len(rules)} rules."
+        )
+
+    def _confirmation(self, numbers: list[int], sides: Sides, support: Floats) -> pd.DataFrame:
+        """The table that `confirm` returns."""
+        state = self._state
+        chosen = np.asarray(numbers)
+        searched = state["mean"][chosen] - state["mean_out"][chosen]
+        with np.errstate(invalid="ignore"):
+            same = np.sign(searched) == np.sign(sides.difference)
+        table = {
+            "rule": [self._words(state["rules"][number])[0] for number in numbers],
+            "support": support,
+            "share_inside": sides.mean,
+            "share_outside": sides.mean_out,
+            **self._intervals(sides, len(numbers)),
+            "n_inside": sides.n.astype(np.int64),
+            "n_outside": sides.n_out.astype(np.int64),
+            "searched_score": state["score"][chosen],
+            "same_direction": same,
+        }
+        return pd.DataFrame(table)

@@ -1,0 +1,380 @@
+"""TestSGD: the group, described by a readable rule, that a model treats most differently."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skfairtest._progress import with_callbacks
+from skfairtest.base import _generator
+from skfairtest.group._answers import Answers
+from skfairtest.group._base import GroupAuditor, check_whole, stop_reason
+from skfairtest.group._docs import document_groups
+from skfairtest.group._intervals import n_needed, sides_of
+from skfairtest.group._pool import Counted, compare_rule_sets, count_rule_sets
+from skfairtest.group._sampling import draw_near
+from skfairtest.group._tables import GivenRows, SensitiveTables, as_table, make_tables, n_rows
+
+Floats = NDArray[np.float64]
+
+
+@document_groups
+class TestSGDAuditor(GroupAuditor):
+    """Find the group that gets the most different share of favourable outcomes.
+
+    A rule names values of one sensitive attribute: any of its categories, or a run of adjacent
+    bins. A rule set is a conjunction of rules. Every rule set that holds for at least `min_support`
+    of the rows is looked at, and the score of one is the difference between the shares of
+    favourable answers inside and outside of it. Shares are estimated on rows near the data: rows
+    drawn from it, one attribute that is not sensitive moved by one step. All rule sets share one
+    pool of such rows, asked about once.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Regressor, classifier or pipeline to audit. Fitted, or fitted by ``fit(X, y)``.
+    sensitive_features : "auto", str, int or list of these, default="auto"
+        Sensitive columns of X by name or position. "auto" takes the columns whose names are common
+        protected attributes (sex, race, age, ...). Columns that the model does not see are given to
+        ``fit`` instead.
+    {favourable}
+    n_bins : int or dict of column to int or list of float, default=10
+        Bins of numeric attributes, or the edges between them. Values beyond the outermost edges
+        belong to the outermost bins; a column of two numbers is not binned.
+    binning : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width, as in the paper, or of equal numbers of rows.
+    max_attributes : int, default=None
+        Most conditions of a rule set; None for as many as there are sensitive attributes.
+    {shared}
+    bounds, categories, steps, constraint : default=None
+        Domains of the columns of X, as for `InputSpace`. A numeric column named in `categories`
+        becomes categorical; `steps` says how far an attribute is moved (1 for integers, a
+        hundredth of the domain for reals, the neighbouring category).
+    {run}
+
+    Attributes
+    ----------
+    {attributes}
+    sensitive_features_ : list
+        The sensitive attributes.
+    space_ : InputSpace
+        The model's inputs.
+
+    See Also
+    --------
+    TextSGDAuditor : The same for texts.
+    SBFTAuditor : Asks how one person's answer changes with the sensitive attributes.
+
+    Notes
+    -----
+    The intervals refer to the *perturbed population*: rows of X, each equally likely, with one
+    attribute moved as above. The pool is a random sample of it, drawn independently and with
+    replacement, so the intervals are right for it however many rows X has. They do not cover how X
+    itself was drawn: about the population that X is a sample of, ask ``confirm(X_new)``.
+
+    A difference in shares is no verdict. It says neither why the groups differ, for they may
+    differ in other columns, too, nor whether that is unfair, which is for people to judge. A small
+    score says nothing of groups below `min_support`, nor of attributes that were not named.
+
+    Equal groups are reported once, by the rule set that is simplest to read: fewest conditions,
+    then fewest bounds and values. Other than in the paper, the size of the pool is fixed before
+    the model is asked, for shares of one half, so that it cannot stop at a lucky moment.
+
+    References
+    ----------
+    .. [1] Zhang, M., Sun, J., Wang, J., & Sun, B. (2022). TestSGD: Interpretable testing of neural
+       networks against subtle group discrimination. ACM TOSEM.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skfairtest import TestSGDAuditor
+    >>> rng = np.random.default_rng(0)
+    >>> X = pd.DataFrame(
+    ...     {"group": rng.choice(["A", "B"], 500), "age": rng.integers(20, 70, 500),
+    ...      "income": rng.normal(30, 9, 500)})
+    >>> y = (X["income"] > 30) & ~((X["group"] == "B") & (X["age"] >= 50))
+    >>> model = DecisionTreeClassifier(random_state=0).fit(X.assign(group=X["group"] == "B"), y)
+    >>> X["group"] = X["group"] == "B"
+    >>> auditor = TestSGDAuditor(
+    ...     model, sensitive_features=["group", "age"], random_state=0).fit(X)
+    >>> auditor.worst_rule_["rule"]
+    'group = True and age >= 50'
+    >>> bool(auditor.worst_rule_["low"] > 0.4)
+    True
+    """
+
+    #: pytest takes classes named Test... for tests.
+    __test__ = False
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        sensitive_features: Any = "auto",
+        favourable: Any = None,
+        response_method: str = "auto",
+        n_bins: Any = 10,
+        binning: str = "uniform",
+        min_support: float = 0.05,
+        min_outside: float = 0.05,
+        sampling_threshold: int = 1000,
+        error_threshold: float = 0.05,
+        confidence: float = 0.95,
+        max_attributes: int | None = None,
+        multiplicity: str = "bonferroni",
+        interval: str = "newcombe",
+        max_rules: int = 20_000,
+        bounds: Any = None,
+        categories: Any = None,
+        steps: Any = None,
+        constraint: Any = None,
+        max_queries: int = 100_000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.sensitive_features = sensitive_features
+        self.favourable = favourable
+        self.response_method = response_method
+        self.n_bins = n_bins
+        self.binning = binning
+        self.min_support, self.min_outside = min_support, min_outside
+        self.sampling_threshold = sampling_threshold
+        self.error_threshold = error_threshold
+        self.confidence = confidence
+        self.max_attributes = max_attributes
+        self.multiplicity = multiplicity
+        self.interval = interval
+        self.max_rules = max_rules
+        self.bounds, self.categories = bounds, categories
+        self.steps, self.constraint = steps, constraint
+        self.max_queries = max_queries
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # Fit -------------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any = None, *, sensitive_features: Any = None, **fit_params: Any
+    ) -> Any:
+        """Look at every frequent rule set.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows that show who there is: they are counted, and the pool is drawn near them.
+        y : array-like of shape (n_samples,), default=None
+            With targets, a clone of the estimator is fitted first (a `FrozenEstimator` never is);
+            without, the estimator is audited as it stands.
+        sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
+            Sensitive columns that are no inputs of the model, in the order of the rows of X. They
+            come beside those that the constructor names in X.
+        **fit_params : dict
+            Passed to the estimator's ``fit``, or routed when metadata routing is on.
+
+        Returns
+        -------
+        self : object
+            The fitted auditor.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For parameters and input that cannot be audited, no frequent rule set among them, before
+            the first query where possible.
+        NotFittedError
+            If the estimator is not fitted and `y` is not given.
+        EstimatorFailedError
+            If the estimator fails during the audit; rule sets are ranked by the answers so far.
+        """
+        start = time.perf_counter()
+        self._check_params()
+        X = self._check_table(X)
+        rng = _generator(self.random_state)
+        tables = self._tables_of(X, sensitive_features)
+        counted = count_rule_sets(
+            tables,
+            n_bins=self.n_bins,
+            binning=self.binning,
+            min_support=self.min_support,
+            min_outside=self.min_outside,
+            max_attributes=self.max_attributes,
+        )
+        seconds = time.perf_counter() - start
+        if y is not None:  # else nothing is fitted that could want them
+            fit_params = self._routed(fit_params, sensitive_features)
+        self.estimator_ = self._make_estimator(X, y, fit_params)
+        answers = Answers(
+            self.estimator_, tables.space, self.favourable, self.response_method, self.n_jobs
+        )
+        self.space_ = tables.space
+        self.sensitive_features_ = tables.names
+        self.tables_ = tables
+        self._begin(X, seconds)
+        try:
+            ended = self._search(counted, answers, rng)
+        except BaseException as error:  # raised again, when nothing of the run is left behind
+            ended = error
+        tables.forget_data()
+        self._finish(ended)
+        return self
+
+    def _routed(self, fit_params: dict[str, Any], sensitive_features: Any) -> dict[str, Any]:
+        """Fit parameters, and the sensitive columns where the estimator asked for them, too."""
+        if sensitive_features is None or not hasattr(self.estimator, "get_metadata_routing"):
+            return fit_params
+        requests = self.estimator.get_metadata_routing()
+        consumed = requests.consumes("fit", ["sensitive_features"])
+        return fit_params | dict.fromkeys(consumed, sensitive_features)
+
+    def _tables_of(self, X: Any, sensitive_features: Any) -> SensitiveTables:
+        settings = {
+            "bounds": self.bounds,
+            "categories": self.categories,
+            "steps": self.steps,
+            "constraint": self.constraint,
+        }
+        beside = as_table(sensitive_features, n_rows(X))
+        return make_tables(X, self.sensitive_features, beside, settings)
+
+    def _search(self, counted: Counted, answers: Answers, rng: np.random.Generator) -> Any:
+        """Ask about one pool, and rank the rule sets by it; returns what ended it early."""
+        census = counted.census
+        needed = n_needed(
+            census.smallest,
+            n_side=self.sampling_threshold,
+            error=self.error_threshold,
+            alpha=self._alpha(census.n_groups),
+            kind=self.interval,
+        )
+        if needed > self.max_queries:
+            self._warn_budget(needed)
+        seeds, Z = draw_near(counted.tables.space, min(needed, self.max_queries), rng)
+        values, ended = self._ask(answers, Z, 0.9)
+        if not len(values):
+            return ended
+        kept, sides = compare_rule_sets(
+            counted,
+            seeds[: len(values)],
+            values,
+            binary=bool(answers.binary),
+            max_rules=self.max_rules,
+        )
+        self._store(
+            rules=kept.rules,
+            support=kept.support / counted.cells.n_rows,
+            ranked=kept.ranked,
+            sides=sides,
+            n_rule_sets=census.n_rule_sets,
+            n_groups=census.n_groups,
+            answers=answers,
+            reason=stop_reason(ended, needed, self.max_queries),
+        )
+        self._check_occurs(answers, float(values.sum()), len(values))
+        return ended
+
+    def _check_params(self) -> None:
+        self._check_shared_params()
+        if self.binning not in ("uniform", "quantile"):
+            raise ValueError(f"binning must be 'uniform' or 'quantile'; got {self.binning!r}.")
+
+    # Results ---------------------------------------------------------------------------------
+
+    def _words(self, rule: NDArray[np.int16]) -> tuple[str, list[Any]]:
+        parts = [
+            (attribute.words(int(number)), attribute.name)
+            for attribute, number in zip(self.tables_.attributes, rule, strict=True)
+            if number >= 0
+        ]
+        return " and ".join(words for words, _ in parts), [name for _, name in parts]
+
+    def _holds(self, cells: NDArray[np.intp], rule: int) -> NDArray[np.bool_]:
+        holds = np.ones(len(cells), dtype=bool)
+        for j, number in enumerate(self._state["rules"][rule]):
+            if number >= 0:
+                attribute = self.tables_.attributes[j]
+                # The cell of missing numbers is in no rule.
+                members = np.append(attribute.members[number], False)
+                holds &= members[cells[:, j]]
+        return holds
+
+    def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
+        """Which rows a rule set holds for.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_features)
+            Rows with the columns and the kind of table seen in fit.
+        rule : int, str or Series
+            Place in `rules_`, the words of the rule set, or a row of `rules_`.
+        sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
+            The columns beside X, where fit got some.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows,)
+            Which rows. A row whose number is missing matches no rule over that attribute.
+
+        Raises
+        ------
+        ValueError
+            If there is no such rule set, or a sensitive value was not seen in fit.
+        """
+        number = self._rule_number(rule)
+        return self._holds(self.tables_.cells(X, sensitive_features), number)
+
+    def confirm(
+        self, X_new: Any, n_rules: int = 10, *, sensitive_features: Any = None
+    ) -> pd.DataFrame:
+        """Estimate the worst rule sets again, on rows that were not searched.
+
+        The rows are asked about as they are. If they are a random sample of a population, the
+        intervals are about that population; they allow for `n_rules` rule sets, no longer for all
+        that were searched, because these were chosen without a look at the new rows.
+
+        Parameters
+        ----------
+        X_new : array-like or DataFrame of shape (n_rows, n_features)
+            Rows that fit has not seen.
+        n_rules : int, default=10
+            How many of the worst rule sets.
+        sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
+            The columns beside X_new, where fit got some.
+
+        Returns
+        -------
+        DataFrame
+            One row a rule set: as in `rules_`, and `searched_score` and `same_direction`, which
+            compare with the search. Where a side is empty, nothing is known: the score is NaN.
+
+        Raises
+        ------
+        ValueError
+            If a sensitive value was not seen in fit.
+        """
+        self._result("confirm")
+        check_whole("n_rules", n_rules)
+        cells = self.tables_.cells(X_new, sensitive_features)
+        if not len(cells):
+            raise ValueError("X_new has no rows; give rows to confirm the rule sets on.")
+        rows = GivenRows(self.space_.container.check_names(X_new))
+        answers = Answers(
+            self.estimator_, rows, self.favourable_, self.response_method, self.n_jobs
+        )
+        values = answers.ask(np.arange(len(cells)))
+        numbers = list(range(min(n_rules, len(self._state["rules"]))))
+        inside = np.array([self._holds(cells, number) for number in numbers], dtype=float)
+        sums = (inside.sum(axis=1), inside @ values, inside @ values**2)
+        everyone = (float(len(values)), float(values.sum()), float((values**2).sum()))
+        sides = sides_of(*sums, everyone, bool(answers.binary))
+        return self._confirmation(numbers, sides, sums[0] / len(values))

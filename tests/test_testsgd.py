@@ -1,0 +1,532 @@
+"""TestSGDAuditor: planted rules, results, confirmation, bad input."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.ensemble import IsolationForest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from skfairtest import EstimatorFailedError, NoDisparityWarning, TestSGDAuditor
+
+SENSITIVE = ["sex", "race", "age"]
+
+
+def people(n=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({
+        "sex": rng.choice(["f", "m"], n),
+        "race": rng.choice(["a", "b", "c", "d"], n),
+        "age": rng.integers(20, 70, n),
+        "income": rng.normal(30, 8, n),
+        "hours": rng.integers(10, 60, n),
+    })  # fmt: skip
+
+
+class Planted(BaseEstimator):
+    """Asks more of one group than of everyone else."""
+
+    def __init__(self, group=None, fail_after=np.inf):
+        self.group = group
+        self.fail_after = fail_after
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X, y=None):
+        return self
+
+    def lead(self, X):
+        self.rows_ = getattr(self, "rows_", 0) + len(X)
+        if self.rows_ > self.fail_after:
+            raise RuntimeError("asked too often")
+        return X["income"] + X["hours"] / 20 - np.where(self.group(X), 130.0, 30.0)
+
+
+class PlantedClassifier(ClassifierMixin, Planted):
+    classes_ = np.array(["no", "yes"])
+
+    def predict(self, X):
+        return np.where(self.lead(X) > 0, "yes", "no")
+
+
+class PlantedRegressor(RegressorMixin, Planted):
+    def predict(self, X):
+        return np.asarray(self.lead(X))
+
+
+def middle_aged_women(X):
+    return (X["sex"] == "f") & X["race"].isin(["a", "d"]) & (X["age"] >= 35) & (X["age"] < 60)
+
+
+RULE = "sex = f and race in {a, d} and 35 <= age < 60"
+
+
+def fit(model=None, X=None, **settings):
+    model = PlantedClassifier(middle_aged_women) if model is None else model
+    settings = {"sensitive_features": SENSITIVE, "random_state": 0} | settings
+    return TestSGDAuditor(model, **settings).fit(people() if X is None else X)
+
+
+# Truth ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_planted_rule_is_the_worst(seed):
+    X = people(seed=seed)
+    for model in (PlantedClassifier(middle_aged_women), PlantedRegressor(middle_aged_women)):
+        auditor = fit(model, X, random_state=seed)
+        assert auditor.worst_rule_["rule"] == RULE
+        assert auditor.worst_rule_["share_inside"] < auditor.worst_rule_["share_outside"]
+    inside = middle_aged_women(X).to_numpy()
+    assert (auditor.matches(X, 0) == inside).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("rule", "group"),
+    [
+        ("age >= 60", lambda X: X["age"] >= 60),
+        ("sex = m and race = c", lambda X: (X["sex"] == "m") & (X["race"] == "c")),
+        ("race in {b, c} and 25 <= age < 35", lambda X: X["race"].isin(["b", "c"])
+         & X["age"].between(25, 34)),
+    ],
+    ids=["one", "two", "run"],
+)  # fmt: skip
+def test_other_planted_rules(rule, group, seed):
+    assert fit(PlantedClassifier(group), people(seed=seed)).worst_rule_["rule"] == rule
+
+
+def test_a_planted_difference_of_means_is_measured_in_its_units():
+    worst = fit(PlantedRegressor(middle_aged_women)).worst_rule_
+    assert worst["low"] < 100 < worst["high"] and worst["high"] - worst["low"] < 3
+    assert worst["share_inside"] == pytest.approx(30 + 1.75 - 130, abs=1)
+
+
+# Results ----------------------------------------------------------------------------------------
+
+
+def test_results_and_bill():
+    model = PlantedClassifier(middle_aged_women)
+    auditor = fit(model)
+    rules = auditor.rules_
+    assert auditor.group_fairness_score_ == rules["score"][0] == rules["score"].max()
+    assert (rules["score"].diff().dropna() <= 1e-12)[rules["ranked"][1:]].all()
+    assert rules["score"].between(rules["low"], rules["high"]).all()
+    assert auditor.n_queries_ == model.rows_ and auditor.seconds_ > 0
+    assert (rules["n_inside"] + rules["n_outside"] == auditor.n_queries_).all()
+    # What was promised: rows on both sides, and the error, for all rules at once.
+    ranked = rules[rules["ranked"]]
+    assert ranked[["n_inside", "n_outside"]].min().min() >= 1000
+    reach = np.maximum(ranked["high"] - ranked["score"], ranked["score"] - ranked["low"])
+    assert reach.max() <= 0.05
+    assert auditor.stop_reason_ == "all frequent rule sets were compared"
+    assert auditor.favourable_ == ["yes"] and auditor.sensitive_features_ == SENSITIVE
+    assert len(rules) == auditor.n_groups_ <= auditor.n_rule_sets_
+    supports = [auditor.matches(people(), number).mean() for number in range(0, len(rules), 50)]
+    assert np.allclose(supports, rules["support"][::50]) and rules["support"].min() >= 0.05
+
+
+def test_rules_that_leave_few_outside_are_listed_behind():
+    rules = fit(min_outside=0.3).rules_
+    assert not rules["ranked"].all()
+    assert rules["ranked"].is_monotonic_decreasing
+    assert (rules["support"][rules["ranked"]] <= 0.7).all()
+
+
+def test_paper_settings_ask_less_and_claim_less():
+    paper = fit(multiplicity="none", interval="paper")
+    honest = fit()
+    assert paper.n_queries_ < honest.n_queries_
+    assert paper.rules_["error"].max() <= 0.05 + 1e-9
+    narrow = paper.worst_rule_["high"] - paper.worst_rule_["low"]
+    assert narrow == pytest.approx(2 * paper.worst_rule_["error"])
+    assert set(paper.rules_["rule"]) == set(honest.rules_["rule"])
+
+
+def test_holm_shows_more_differences_and_less_of_their_size():
+    holm, bonferroni = fit(multiplicity="holm").rules_, fit().rules_
+    assert holm["differs"].sum() >= bonferroni["differs"].sum() > 0
+    assert (holm["low"][holm["differs"]] == 0).all()
+    assert (bonferroni["differs"] == (bonferroni["low"] > 0)).all()
+    assert (holm["high"] <= bonferroni["high"] + 1e-12).all()
+
+
+def test_every_column_may_be_sensitive():
+    X = people(800)[["sex", "age"]]
+    model = Plain(lambda X: np.where((X["sex"] == "f") & (X["age"] < 30), "no", "yes"))
+    auditor = TestSGDAuditor(model, sensitive_features=["sex", "age"], random_state=0).fit(X)
+    assert auditor.worst_rule_["rule"] == "sex = f and age < 30"
+    assert auditor.group_fairness_score_ == 1
+
+
+def test_small_answers_are_ranked_too():
+    model = Plain(lambda X: 1e-14 * np.asarray(PlantedRegressor(middle_aged_women).lead(X)))
+    assert fit(model).worst_rule_["rule"] == RULE
+
+
+def test_verbose_prints_the_course(capsys):
+    fit(verbose=1, X=people(300))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) >= 2 and "100%" in lines[-1] and "queries" in lines[-1]
+
+
+def test_a_callback_can_end_the_asking(monkeypatch):
+    monkeypatch.setattr("skfairtest.group._base.BATCH", 4096)
+    monkeypatch.setattr("skfairtest._progress.Progress.update", lambda self, share, line: True)
+    auditor = fit()
+    assert auditor.stop_reason_ == "a callback asked to stop"
+    assert auditor.n_queries_ == 4096 and len(auditor.rules_)
+
+
+def test_max_attributes_and_max_rules():
+    auditor = fit(max_attributes=1, max_rules=5)
+    assert len(auditor.rules_) == 5 < auditor.n_groups_
+    assert auditor.rules_["attributes"].map(len).max() == 1
+
+
+def test_matches_takes_places_words_and_rows():
+    auditor, X = fit(), people(300, seed=9)
+    masks = [auditor.matches(X, rule) for rule in (0, RULE, auditor.worst_rule_)]
+    assert (masks[0] == masks[1]).all() and (masks[0] == masks[2]).all()
+    assert (masks[0] == middle_aged_women(X)).all()
+    for rule in (10**6, "age < 3", None):
+        with pytest.raises(ValueError, match="rule must be"):
+            auditor.matches(X, rule)
+
+
+def test_missing_numbers_match_no_rule_and_missing_categories_are_one():
+    X = people(600)
+    X["age"] = X["age"].astype(float).where(X["age"] > 25)
+    X["race"] = X["race"].where(X["race"] != "d").astype(object)
+    auditor = fit(PlantedClassifier(lambda X: X["race"].isna()), X)
+    assert auditor.worst_rule_["rule"] == "race = missing"
+    ages = [rule for rule in auditor.rules_["rule"] if rule.startswith("age")]
+    for rule in ages:
+        assert not auditor.matches(X, rule)[X["age"].isna()].any()
+
+
+def test_confirm_on_new_rows():
+    auditor, new = fit(), people(4000, seed=77)
+    table = auditor.confirm(new, 3)
+    answers = auditor.estimator_.predict(new) == "yes"
+    for number, row in table.iterrows():
+        inside = auditor.matches(new, number)
+        assert row["share_inside"] == pytest.approx(answers[inside].mean())
+        assert row["share_outside"] == pytest.approx(answers[~inside].mean())
+        assert row["n_inside"] == inside.sum() and row["support"] == inside.mean()
+    assert table["same_direction"].all() and (table["low"] > 0.3).all()
+    assert (table["searched_score"] == auditor.rules_["score"][:3]).all()
+    # Fewer rule sets share the error, so intervals are narrower.
+    wide, narrow = auditor.confirm(new, 50).iloc[0], auditor.confirm(new, 1).iloc[0]
+    assert narrow["high"] - narrow["low"] < wide["high"] - wide["low"]
+
+
+def test_confirm_where_a_side_is_empty():
+    auditor = fit()
+    nobody = people(500).query("sex == 'm'")
+    row = auditor.confirm(nobody, 1).iloc[0]
+    assert row["n_inside"] == 0 and np.isnan(row["score"])
+    assert (row["low"], row["high"]) == (0, 1)
+
+
+def test_the_worst_of_chance_does_not_survive():
+    # Answers that have nothing to do with the groups: equal shares for all, up to chance.
+    auditor = fit(PlantedClassifier(lambda X: X["hours"] % 2 == 1))
+    table = auditor.confirm(people(3000, seed=5), 5)
+    assert (table["low"] == 0).all()
+
+
+def test_sensitive_columns_that_the_model_does_not_see():
+    X = people()
+    hidden, inputs = X[["sex", "race"]], X[["age", "income", "hours"]].copy()
+    inputs["income"] -= 12 * (hidden["sex"] == "f").to_numpy()
+    model = PlantedClassifier(lambda X: X["age"] > 100)
+    auditor = TestSGDAuditor(model, sensitive_features="age", random_state=0)
+    auditor.fit(inputs, sensitive_features=hidden)
+    assert auditor.sensitive_features_ == ["age", "sex", "race"]
+    # Near enough: groups of women score alike, so look at the single condition.
+    rules = auditor.rules_.set_index("rule")
+    assert rules.loc["sex = f", "low"] > 0.4
+    held = auditor.matches(inputs, "sex = f", sensitive_features=hidden)
+    assert (held == (hidden["sex"] == "f")).all()
+    assert len(auditor.confirm(inputs, 2, sensitive_features=hidden)) == 2
+    with pytest.raises(ValueError, match="no inputs of the model; got None"):
+        auditor.matches(inputs, 0)
+    with pytest.raises(ValueError, match="one row for each row of X"):
+        auditor.fit(inputs, sensitive_features=hidden[:10])
+    alone = TestSGDAuditor(model, random_state=0)
+    alone.set_params(sensitive_features="auto").fit(
+        inputs.drop(columns="age").assign(age=inputs["age"]),
+        sensitive_features=np.asarray(hidden["sex"]),
+    )
+    assert alone.sensitive_features_ == ["age", "sensitive_0"]
+
+
+# Favourable -------------------------------------------------------------------------------------
+
+
+def three_classes():
+    X = people(1500)
+    y = np.select([X["income"] < 25, X["income"] < 33], ["low", "mid"], "high")
+    inputs = X[["age", "income", "hours"]]
+    return inputs, DecisionTreeClassifier(max_depth=4, random_state=0).fit(inputs, y), y
+
+
+def test_favourable_labels_and_sets_of_labels():
+    X, model, _ = three_classes()
+    base = {"sensitive_features": "age", "random_state": 0}
+    last = TestSGDAuditor(model, **base).fit(X)
+    assert last.favourable_ == ["mid"]
+    low, high = (TestSGDAuditor(model, favourable=f, **base).fit(X) for f in ("low", "high"))
+    both = TestSGDAuditor(model, favourable={"low", "high"}, **base).fit(X)
+
+    def shares(auditor):
+        return auditor.rules_.set_index("rule")["share_inside"].sort_index()
+
+    assert np.allclose(shares(low) + shares(high), shares(both))
+    assert np.allclose(1 - shares(both), shares(last))
+
+
+def test_probabilities_and_thresholds():
+    X, model, _ = three_classes()
+    base = {"sensitive_features": "age", "random_state": 0}
+    auditor = TestSGDAuditor(model, response_method="predict_proba", favourable="low", **base)
+    worst = auditor.fit(X).worst_rule_
+    assert 0 <= worst["share_inside"] <= 1 and worst["score"] <= 1
+    regressor = PlantedRegressor(middle_aged_women)
+    cut = fit(regressor, favourable=0.0)
+    label = fit()
+    assert cut.worst_rule_["rule"] == RULE
+    assert cut.group_fairness_score_ == pytest.approx(label.group_fairness_score_, abs=1e-3)
+    assert fit(regressor, favourable="mean").favourable_ == fit(regressor).favourable_ == "mean"
+
+
+class Plain:
+    """No scikit-learn estimator: just predict."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def predict(self, X):
+        return self.answer(X)
+
+
+def test_plain_objects():
+    X = people(800)
+    labels = Plain(lambda X: np.where(X["income"] > 30, "yes", "no"))
+    assert fit(labels, X).favourable_ == ["yes"]
+    assert fit(labels, X, favourable="no").favourable_ == ["no"]
+    numbers = Plain(lambda X: X["income"].to_numpy())
+    assert fit(numbers, X).favourable_ == "mean"
+    assert fit(numbers, X, favourable=30).favourable_ == 30.0
+    with pytest.raises(ValueError, match="'maybe'.*never occurs"):
+        fit(labels, X, favourable="maybe")
+
+
+def test_outlier_detectors_favour_inliers():
+    X = people(300)[["age", "income", "hours"]]
+    model = IsolationForest(n_estimators=5, random_state=0).fit(X)
+    auditor = TestSGDAuditor(model, sensitive_features="age", error_threshold=0.2, random_state=0)
+    assert auditor.fit(X).favourable_ == [1]
+
+
+# Sampling ---------------------------------------------------------------------------------------
+
+
+def test_pool_is_near_the_data():
+    X, seen = people(200), []
+
+    class Sees(PlantedClassifier):
+        def predict(self, X):
+            seen.append(X)
+            return super().predict(X)
+
+    fit(Sees(middle_aged_women), X, steps={"income": 0.01})
+    asked = pd.concat(seen)
+    assert list(asked.dtypes) == list(X.dtypes)
+    rows = X.merge(asked, on=SENSITIVE, suffixes=("", "_asked"))
+    hours = (rows["hours_asked"] - rows["hours"]).abs()
+    income = (rows["income_asked"] - rows["income"]).abs()
+    near = ((hours == 0) & (income < 0.0101)) | ((hours == 1) & (income < 1e-12))
+    matched = rows[near].drop_duplicates([*SENSITIVE, "hours_asked", "income_asked"])
+    assert len(matched) == len(asked.drop_duplicates())
+    assert (hours[near] == 1).any() and (income[near] > 0.009).any()
+    assert asked["hours"].between(X["hours"].min(), X["hours"].max()).all()
+
+
+def test_every_row_asked_about_satisfies_the_constraint():
+    X = people(400).query("hours < 50")
+    seen = []
+
+    class Sees(PlantedClassifier):
+        def predict(self, X):
+            seen.append(X["hours"].max())
+            return super().predict(X)
+
+    fit(Sees(middle_aged_women), X, bounds={"hours": (0, 90)})
+    assert max(seen) == 50
+    seen.clear()
+    fit(Sees(middle_aged_women), X, constraint=lambda rows: rows["hours"] < 50,
+        bounds={"hours": (0, 90)})  # fmt: skip
+    assert max(seen) == 49
+
+
+def test_large_answers_keep_their_small_differences():
+    small = Plain(lambda X: np.asarray(X["income"] + 5 * (X["sex"] == "f")))
+    large = Plain(lambda X: 1e9 + np.asarray(X["income"] + 5 * (X["sex"] == "f")))
+    first, second = fit(small).worst_rule_, fit(large).worst_rule_
+    assert first["rule"] == second["rule"]
+    for name in ("score", "low", "high"):
+        assert second[name] == pytest.approx(first[name], rel=1e-4)
+
+
+def test_constraint_and_seed():
+    X = people(400)
+    auditor = fit(X=X, constraint=lambda rows: rows["hours"] < 50)
+    again = fit(X=X, constraint=lambda rows: rows["hours"] < 50)
+    pd.testing.assert_frame_equal(auditor.rules_, again.rules_)
+    other = fit(X=X, random_state=1)
+    assert not other.rules_["score"].equals(auditor.rules_["score"])
+
+
+def test_small_budget_is_kept_and_told():
+    model = PlantedClassifier(middle_aged_women)
+    with pytest.warns(UserWarning, match="intervals are wider"):
+        auditor = fit(model, max_queries=2000)
+    assert auditor.n_queries_ == model.rows_ == 2000
+    assert "max_queries=2000 reached" in auditor.stop_reason_
+
+
+def test_arrays_and_polars():
+    pl = pytest.importorskip("polars")
+    X = people(500)[["age", "hours", "income"]]
+    model = Plain(lambda rows: (np.asarray(rows, dtype=float)[:, 2] > 30).astype(int))
+    tables = [X.to_numpy(), pl.from_pandas(X), X]
+    scores = []
+    for table in tables:
+        auditor = TestSGDAuditor(model, sensitive_features=[0], random_state=0).fit(table)
+        scores.append(auditor.rules_["score"])
+        assert len(auditor.confirm(table, 2)) == 2
+    assert np.allclose(scores[0], scores[1]) and np.allclose(scores[0], scores[2])
+
+
+# Bad input --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"min_support": 0.999}, "largest support of one is 0.9"),
+        ({"min_support": 0}, "min_support must be a number between 0 and 1"),
+        ({"min_outside": 0.9, "min_support": 0.5}, "one-sided"),
+        ({"confidence": 95}, "confidence must be"),
+        ({"favourable": "maybe"}, "'maybe' is a label that never occurs.*'no'.*'yes'"),
+        ({"favourable": ["no", "yes"]}, "names every class"),
+        ({"favourable": []}, "favourable= is empty"),
+        ({"n_bins": 1}, "n_bins must be a whole number from 2"),
+        ({"n_bins": {"age": [60, 40]}}, "increasing edges"),
+        ({"n_bins": {"wealth": 3}}, "n_bins= names 'wealth'"),
+        ({"n_bins": {"age": [5, 15]}}, "leave one bin only"),
+        ({"binning": "log"}, "binning must be"),
+        ({"interval": "wald"}, "interval must be one of"),
+        ({"multiplicity": "fdr"}, "multiplicity must be one of"),
+        ({"sampling_threshold": 0}, "sampling_threshold must be a whole number"),
+        ({"error_threshold": -1}, "error_threshold must be a positive"),
+        ({"max_attributes": 0}, "max_attributes must be a whole number"),
+        ({"sensitive_features": ["wealth"]}, "'wealth', which is not a column"),
+        ({"response_method": "transform"}, "response_method must be one of"),
+    ],
+)
+def test_bad_settings_are_refused_before_the_first_query(settings, message):
+    model = PlantedClassifier(middle_aged_women)
+    with pytest.raises(ValueError, match=message):
+        fit(model, **settings)
+    assert not hasattr(model, "rows_")
+
+
+def test_advice_on_support_is_right():
+    with pytest.raises(ValueError, match="largest support") as caught:
+        fit(min_support=0.999)
+    support = float(str(caught.value).split("largest support of one is ")[1].split(":")[0])
+    assert len(fit(min_support=support * 0.9999, min_outside=1e-4).rules_) >= 1
+
+
+def test_bad_input_keeps_earlier_results():
+    auditor = fit()
+    before = auditor.rules_
+    with pytest.raises(ValueError):
+        auditor.set_params(min_support=0.999).fit(people())
+    pd.testing.assert_frame_equal(auditor.rules_, before)
+
+
+def test_one_value_and_no_sensitive_column():
+    X = people(100).assign(sex="f")
+    with pytest.raises(ValueError, match="'sex' has one value only"):
+        fit(X=X, sensitive_features=["sex"])
+    with pytest.raises(ValueError, match="found no column with the name"):
+        fit(X=X[["income", "hours"]], sensitive_features="auto")
+    with pytest.raises(ValueError, match="Give an estimator"):
+        TestSGDAuditor().fit(X)
+    with pytest.raises(NotFittedError, match="target y is None"):
+        fit(LogisticRegression())
+    with pytest.raises(ValueError, match="finite threshold"):
+        fit(PlantedRegressor(middle_aged_women), favourable="yes")
+
+
+def test_values_unseen_in_fit():
+    auditor, new = fit(), people(50)
+    new.loc[3, "race"] = "z"
+    for call in (lambda: auditor.matches(new, 0), lambda: auditor.confirm(new)):
+        with pytest.raises(ValueError, match="'race' has values that are not among.*'z'"):
+            call()
+    # Numbers beyond those seen belong to the outermost bins, as the words of the rules say.
+    young = people(50).assign(age=5)
+    old_rule = next(rule for rule in auditor.rules_["rule"] if rule.startswith("age < "))
+    assert auditor.matches(young, old_rule).all()
+
+
+def test_nobody_is_favoured():
+    model = PlantedClassifier(middle_aged_women)
+    with pytest.warns(NoDisparityWarning, match="No answer .* is favourable"):
+        auditor = fit(model, people().assign(income=0.0))
+    assert auditor.group_fairness_score_ == 0
+
+
+def test_failure_keeps_what_was_answered():
+    model = PlantedClassifier(middle_aged_women, fail_after=20_000)
+    auditor = TestSGDAuditor(model, sensitive_features=SENSITIVE, random_state=0)
+    with pytest.raises(EstimatorFailedError, match="asked too often"):
+        auditor.fit(people())
+    assert auditor.stop_reason_.startswith("failed")
+    assert auditor.worst_rule_["rule"] == RULE
+    assert auditor.rules_["n_inside"].max() < 20_000
+
+
+def test_a_run_that_ends_badly_leaves_nothing_behind(monkeypatch):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    auditor = TestSGDAuditor(
+        PlantedClassifier(middle_aged_women), sensitive_features=SENSITIVE, random_state=0
+    )
+    for name in ("skfairtest.group._answers.Answers.ask", "skfairtest.group._testsgd.draw_near"):
+        with monkeypatch.context() as patch:
+            patch.setattr(name, interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                auditor.fit(people())
+        private = {key for key in vars(auditor) if key in ("_progress", "_start", "_state")}
+        assert not private and not hasattr(auditor, "rules_")
+        assert len(auditor.space_.data) == 0
+    auditor.fit(people())
+    assert auditor.worst_rule_["rule"] == RULE
+
+
+def test_no_warnings_of_ours_on_good_input():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit(X=people(300))
