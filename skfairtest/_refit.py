@@ -72,9 +72,7 @@ class ParetoRefit(BaseEstimator):
     1
     """
 
-    def __init__(
-        self, objective: str, unfairness: str | None = None, weight: float = 0.5
-    ) -> None:
+    def __init__(self, objective: str, unfairness: str | None = None, weight: float = 0.5) -> None:
         self.objective = objective
         self.unfairness = unfairness
         self.weight = weight
@@ -246,7 +244,7 @@ def _two_columns(cv_results: Any, objective: str, unfairness: str | None) -> tup
 
 def _known(*columns: Floats) -> NDArray[np.bool_]:
     """Candidates without a NaN, or an error when that is none."""
-    known = np.isfinite(np.column_stack(columns)).all(axis=1)
+    known: NDArray[np.bool_] = np.asarray(np.isfinite(np.column_stack(columns)).all(axis=1))
     if not known.any():
         raise ValueError(
             f"All {len(known)} candidates have a NaN among their scores: their fits or audits "

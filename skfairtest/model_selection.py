@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import numbers
 import warnings
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from skfairtest._refit import (
     ConstrainedRefit,
@@ -19,6 +21,7 @@ from skfairtest._refit import (
     pareto_refit,
 )
 from skfairtest._space import InputSpace
+from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
 
 __all__ = [
@@ -66,9 +69,6 @@ class AuditScorer(BaseEstimator):
     True
     """
 
-    # What scikit-learn's metadata routing may pass on, and lets `set_score_request` ask for.
-    __metadata_request__score = {"sample_weight": None}
-
     def __init__(
         self,
         auditor: Any,
@@ -81,9 +81,7 @@ class AuditScorer(BaseEstimator):
         self.space = space
         self.random_state = random_state
 
-    def __call__(
-        self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
-    ) -> float:
+    def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Audit a fitted estimator and report what was found; greater is better.
 
         Parameters
@@ -141,6 +139,38 @@ class AuditScorer(BaseEstimator):
             # A candidate that treats all twins alike is what the selection looks for.
             warnings.simplefilter("ignore", NoDisparityWarning)
             return auditor.fit(rows)
+
+    def set_score_request(self, *, sample_weight: Any) -> AuditScorer:
+        """Say whether routed sample weights are wanted.
+
+        Parameters
+        ----------
+        sample_weight : bool, None or str
+            True, False, None (an error when weights are passed), or the name that they have.
+
+        Returns
+        -------
+        self : AuditScorer
+            The scorer.
+        """
+        request = self.get_metadata_routing()
+        request.score.add_request(param="sample_weight", alias=sample_weight)
+        self._metadata_request = request  # which is the name that `clone` copies
+        return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """What metadata routing may pass on.
+
+        Returns
+        -------
+        MetadataRequest
+            Weights, as `set_score_request` said.
+        """
+        if hasattr(self, "_metadata_request"):
+            return copy.deepcopy(self._metadata_request)
+        request = MetadataRequest(owner=type(self).__name__)
+        request.score.add_request(param="sample_weight", alias=None)
+        return request
 
     def _accept_sample_weight(self) -> bool:
         # Asked by scikit-learn's multi-metric scoring; without it such a search fails on weights.
@@ -211,7 +241,17 @@ def make_audit_scorer(
     check_metric(auditor, metric)
     if random_state is None:
         random_state = auditor.get_params(deep=False).get("random_state")
-    return AuditScorer(auditor, metric, space, _seed(random_state))
+    return AuditScorer(auditor, metric, _as_space(auditor, space), _seed(random_state))
+
+
+def _as_space(auditor: Any, space: Any) -> Any:
+    """A table as the space that the auditor sees in it: that can be written to disk, too."""
+    if space is None or isinstance(space, InputSpace):
+        return space
+    template = clone(auditor)
+    if isinstance(template, BaseAuditor):
+        return template._make_space(template._check_table(space))
+    return template._tables_of(space, None).space
 
 
 def check_metric(auditor: Any, metric: Any) -> None:

@@ -1,14 +1,15 @@
 """Mending beside the papers' figures: Aequitas's Table 5 and TestSGD's Table 7.
 
-Table 1: the six classifiers of the Aequitas paper's Table 2, as far as scikit-learn has them, on the
-coded census data, sensitive attribute sex, the papers' domains. Printed: the share of discriminatory
-inputs among fresh uniform inputs before and after, the rows added, and the accuracy on test rows
-that neither training nor mending has seen: of a model of all training rows, of the original (which
-leaves a fifth of them for validation, as the mended one does), and of the mended model. "aequitas" is
-the paper's Algorithm 5, "twins" ours; ``--labelers`` prints each labeler of ours by itself.
+Table 1: the six classifiers of the Aequitas paper's Table 2, as far as scikit-learn has them, on
+the coded census data, sensitive attribute sex, the papers' domains. Printed: the share of
+discriminatory inputs among fresh uniform inputs before and after, the rows added, and the accuracy
+on test rows that neither training nor mending has seen: of a model of all training rows, of the
+original (which leaves a fifth of them for validation, as the mended one does), and of the mended
+model. "aequitas" is the paper's Algorithm 5, "twins" ours; ``--labelers`` prints each labeler of
+ours by itself.
 
-Table 2: groups. The score of the rule set that was worst at first, which is what the paper's Table 7
-reports, and of the worst rule set of all, both near test rows. "testsgd" is the paper's way,
+Table 2: groups. The score of the rule set that was worst at first, which is what the paper's Table
+7 reports, and of the worst rule set of all, both near test rows. "testsgd" is the paper's way,
 "groups" ours. Figures are means over the splits.
 
 Table 3: one round on the adult data with a forest of 100 trees, in seconds.

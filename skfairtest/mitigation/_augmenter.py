@@ -36,8 +36,8 @@ class Lesson(NamedTuple):
 class FairnessAugmenter(BaseSampler):
     """Add the twins that a model treats differently, both under one label.
 
-    One round of `FairnessRetrainer` as a sampler: a clone of the estimator is fitted and audited, and
-    the pairs that were found are put below the data. What comes after it in an
+    One round of `FairnessRetrainer` as a sampler: a clone of the estimator is fitted and audited,
+    and the pairs that were found are put below the data. What comes after it in an
     ``imblearn.pipeline.Pipeline`` learns from both. It does not balance classes, and it does not
     check that anything got better: that is for the pipeline's own validation to see.
 
@@ -100,10 +100,9 @@ class FairnessAugmenter(BaseSampler):
     _sampling_type = "bypass"
 
     #: imbalanced-learn asks for it; values are checked in our own words.
-    _parameter_constraints: dict[str, Any] = {
-        name: "no_validation"
-        for name in ("estimator", "auditor", "labeler", "share", "random_state")
-    }
+    _parameter_constraints: dict[str, Any] = dict.fromkeys(
+        ("estimator", "auditor", "labeler", "share", "random_state"), "no_validation"
+    )
 
     def __init__(
         self,

@@ -28,8 +28,8 @@ FIRST = 50
 LARGEST = 0.1
 #: Rows drawn near the data, to pick those to add from.
 POOL = 50_000
-#: The own strategy: rule sets that a round mends, rows of the first round as a share of the training
-#: rows, and how many times as many each round adds.
+#: The own strategy: rule sets that a round mends, rows of the first round as a share of the
+#: training rows, and how many times as many each round adds.
 WORST = 3
 FIRST_SHARE = 0.01
 GROWTH = 1.35

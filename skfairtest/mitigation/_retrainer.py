@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import check_scoring
 from sklearn.utils import assert_all_finite
 from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest._checks import check_real, check_whole
@@ -59,9 +60,9 @@ class FairnessRetrainer(DelegatingEstimator):
         of the training rows from doubling intervals, until the share of discriminatory inputs no
         longer falls. "twins" is ours: both twins of each find, under one label, and in every round
         what is found in the latest model. "testsgd" adds rows of the worst rule set to which the
-        original model gives the label that it gives to this group too rarely, from 50 rows to 10% of
-        the data. "groups" is ours: the same on both sides of the worst rule sets, and for the latest
-        model in every round.
+        original model gives the label that it gives to this group too rarely, from 50 rows to 10%
+        of the data. "groups" is ours: the same on both sides of the worst rule sets, and for the
+        latest model in every round.
     labeler : {"auto", "majority", "average", "opposite"} or callable, default="auto"
         Labels of added twins. "majority": vote of diverse models (mean, for a regression).
         "average": average of the model's answers to the two twins. "opposite": the label that the
@@ -116,17 +117,17 @@ class FairnessRetrainer(DelegatingEstimator):
     Notes
     -----
     What falls is the difference in treatment of twins (or of groups) in the inputs that are looked
-    at. That is not the same as fair: columns that stand for the sensitive ones keep their influence,
-    twins may be unlike any real person, the labels that are added are guesses, and a group may get
-    worse answers on the way. Look at error rates by group before and after, and say which measure
-    was mended.
+    at. That is not the same as fair: columns that stand for the sensitive ones keep their
+    influence, twins may be unlike any real person, the labels that are added are guesses, and a
+    group may get worse answers on the way. Look at error rates by group before and after, and say
+    which measure was mended.
 
     A mended model was chosen as the best of some; `before_` and `after_` are measured on fresh
     inputs for that reason. The intervals are about the sampled inputs, not about how the
     training data were drawn.
 
-    A round that fails (a model that cannot be trained on the added rows, say) ends the course with a
-    `MendingWarning`, and the best model so far is kept. If the audit of the original fails, the
+    A round that fails (a model that cannot be trained on the added rows, say) ends the course with
+    a `MendingWarning`, and the best model so far is kept. If the audit of the original fails, the
     original is kept, with the same warning. A model that answers the same to all validation rows is
     never kept, if the original does not.
 
@@ -229,9 +230,7 @@ class FairnessRetrainer(DelegatingEstimator):
         model = task.train()
         self.original_estimator_ = self.estimator_ = model
         self.n_added_, self._table, self.stop_reason_ = 0, {}, "interrupted"
-        course = Course(
-            task, model, max_score_drop=self.max_score_drop, verbose=self.verbose
-        )
+        course = Course(task, model, max_score_drop=self.max_score_drop, verbose=self.verbose)
         try:
             self._mend(course, strategy)
         finally:
@@ -278,9 +277,7 @@ class FairnessRetrainer(DelegatingEstimator):
                 "mended. Give the estimator inside, unfitted."
             )
         if self.strategy not in STRATEGIES:
-            raise ValueError(
-                f"strategy must be one of {list(STRATEGIES)}; got {self.strategy!r}."
-            )
+            raise ValueError(f"strategy must be one of {list(STRATEGIES)}; got {self.strategy!r}.")
         check_labeler(self.labeler)
         check_real(self, {"max_score_drop": "[0, inf)", "validation_fraction": "(0, 1)"})
         check_whole(self, {"n_estimates": 1, "max_rounds": 1})
@@ -297,7 +294,9 @@ class FairnessRetrainer(DelegatingEstimator):
                 "Found input variables with inconsistent numbers of samples: X has "
                 f"{n_rows} rows, y has {len(y)}."
             )
-        if not is_classifier(self.estimator) and y.dtype.kind in "biu":
+        if is_classifier(self.estimator):
+            check_classification_targets(y)
+        elif y.dtype.kind in "biu":
             y = y.astype(np.float64)  # labels of added rows are means
         return y
 

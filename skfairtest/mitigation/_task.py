@@ -78,7 +78,7 @@ class Task:
 
     def score(self, model: Any) -> float:
         """Score on the validation part."""
-        score = self.scorer(model, self.X_validation, self.y_validation)
+        score: Any = self.scorer(model, self.X_validation, self.y_validation)
         if not np.isscalar(score) or not np.isfinite(score):
             raise ValueError(
                 f"scoring must give one finite number for the validation part; got {score!r}. "

@@ -26,7 +26,8 @@ Values = NDArray[Any]
 FEW_COMBINATIONS = 8
 LEAST_ESTIMATES = 500
 #: The labelers of "auto". Where trees and networks are mended, the majority is ahead; linear models
-#: cannot follow it, and the average of their own answers is (see examples/benchmarks/bench_mend.py).
+#: cannot follow it, and the average of their own answers is (see
+#: examples/benchmarks/bench_mend.py).
 IN_TURN = ("majority", "average")
 
 
