@@ -61,8 +61,8 @@ class FairnessRetrainer(DelegatingEstimator):
         longer falls. "twins" is ours: both twins of each find, under one label, and in every round
         what is found in the latest model. "testsgd" adds rows of the worst rule set to which the
         original model gives the label that it gives to this group too rarely, from 50 rows to 10%
-        of the data. "groups" is ours: the same on both sides of the worst rule sets, and for the
-        latest model in every round.
+        of the data. "groups" is ours: rows of the latest model's three worst rule sets, those that
+        it is least sure about, with the answer that the group gets too rarely; in every round.
     labeler : {"auto", "majority", "average", "opposite"} or callable, default="auto"
         Labels of added twins. "majority": vote of diverse models (mean, for a regression).
         "average": average of the model's answers to the two twins. "opposite": the label that the

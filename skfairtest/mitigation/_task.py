@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import column_or_1d
 
+from skfairtest._checks import is_real
 from skfairtest.mitigation._tables import stack, take_rows
 
 Ints = NDArray[np.intp]
@@ -79,7 +80,7 @@ class Task:
     def score(self, model: Any) -> float:
         """Score on the validation part."""
         score: Any = self.scorer(model, self.X_validation, self.y_validation)
-        if not np.isscalar(score) or not np.isfinite(score):
+        if not is_real(score) or not np.isfinite(score):
             raise ValueError(
                 f"scoring must give one finite number for the validation part; got {score!r}. "
                 "Choose another scoring=."
