@@ -4,6 +4,9 @@ A file in the skops format is a description of objects, and loading it runs no c
 own; the reader says which types it trusts. `TRUSTED_TYPES` lists ours and nothing else, so that a
 file with anything foreign in it is still refused.
 
+The model inside is its author's: where skops does not trust it (trees, whose files can crash a
+process), add its types yourself if you trust the file.
+
 Examples
 --------
 >>> import skops.io
