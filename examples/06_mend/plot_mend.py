@@ -3,8 +3,9 @@
 Can a model be trained to treat more twins alike?
 ==================================================
 
-A decision tree is trained, audited for ``sex``, and trained again on what the audit found: both twins
-of each pair, under one label. What falls is the share of inputs whose label changes with ``sex``.
+A decision tree is trained, audited for ``sex``, and trained again on what the audit found: both
+twins of each pair, under one label. What falls is the share of inputs whose label changes with
+``sex``.
 """
 
 # %%
@@ -36,8 +37,8 @@ mended = FairnessRetrainer(model, auditor, n_estimates=5000, random_state=0)
 mended.fit(X_train, y_train)
 
 # %%
-# The course. A round is kept when the share fell and the score on the validation part, which nothing
-# is learned from, did not fall by more than 0.01.
+# The course. A round is kept when the share fell and the score on the validation part, which
+# nothing is learned from, did not fall by more than 0.01.
 
 print(mended.history_[["round", "n_added", "before", "after", "score", "kept"]].round(4))
 print(f"rows added: {mended.n_added_} to {len(X_train)}")
@@ -68,7 +69,7 @@ for name, fitted in models.items():
 # people in the table more, and may tell another story, so both belong in a report.
 
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-for place, (name, parts) in enumerate(shares.items()):
+for place, parts in enumerate(shares.values()):
     for shift, (where, result) in zip((-0.15, 0.15), parts.items(), strict=True):
         error = [[result.rate - result.low], [result.high - result.rate]]
         label = {"uniform": "uniform inputs", "data": "near the data"}[where]
@@ -88,9 +89,9 @@ ax.legend()
 # %%
 # What this does not show
 # -----------------------
-# The mended model changes its answer with ``sex`` for fewer inputs. That is all that was measured. It
-# may still rely on columns that stand for ``sex``, its errors may fall on one group more than on the
-# other, and the labels that were added are the answers of models, which have learned from the same
-# data.
+# The mended model changes its answer with ``sex`` for fewer inputs. That is all that was measured.
+# It may still rely on columns that stand for ``sex``, its errors may fall on one group more than on
+# the other, and the labels that were added are the answers of models, which have learned from the
+# same data.
 
 plt.show()
