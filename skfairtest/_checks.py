@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any
 
@@ -10,15 +11,18 @@ def check_whole(owner: Any, least: dict[str, int], *, optional: tuple[str, ...] 
     """Check whole numbers by their least value; those in `optional` may be None."""
     for name, smallest in least.items():
         value = getattr(owner, name)
-        if value is None and name in optional:
-            continue
-        fits = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        if not fits or value < smallest:
-            none = "None or " if name in optional else ""
-            raise ValueError(
-                f"{name} must be {none}a whole number of at least {smallest}; got {value!r}. "
-                "Leave it out for the default."
-            )
+        if value is not None or name not in optional:
+            check_one_whole(name, value, smallest, "None or " if name in optional else "")
+
+
+def check_one_whole(name: str, value: Any, least: int, none: str = "") -> None:
+    """Check one whole number; `none` says in words whether None is allowed, too."""
+    fits = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not fits or value < least:
+        raise ValueError(
+            f"{name} must be {none}a whole number of at least {least}; got {value!r}. Leave it "
+            "out for the default."
+        )
 
 
 def check_real(owner: Any, intervals: dict[str, str], *, hint: str = "") -> None:
@@ -32,8 +36,9 @@ def check_real(owner: Any, intervals: dict[str, str], *, hint: str = "") -> None
 
 
 def is_real(value: Any) -> bool:
-    """Whether the value is a number, truth values left out."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    """Whether the value is a finite number, truth values left out."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return real and math.isfinite(value)
 
 
 def _inside(value: float, interval: str) -> bool:

@@ -237,6 +237,10 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
                     f"(sex, race, age, ...) among {names!r}. Name the sensitive columns: "
                     "sensitive_features=[...]."
                 )
+        if sensitive is None:  # a space may be without, an audit may not
+            raise ValueError(
+                "sensitive_features must be 'auto', a column or a list of columns; got None."
+            )
         return InputSpace.from_data(
             X,
             sensitive,

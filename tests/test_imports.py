@@ -29,7 +29,12 @@ LAYERS = [
     ["_oracle"],
     ["_results"],
     ["base"],
-    ["individual._operators", "individual._regions", "individual._seeds"],
+    [
+        "individual._operators",
+        "individual._regions",
+        "individual._seeds",
+        "individual._torch_gradient",
+    ],
     ["individual._random", "individual._sbft_paper", "individual._sbft_tuned"],
     ["individual._aequitas", "individual._themis_sample"],
     ["individual._themis_subsets"],

@@ -1,76 +1,22 @@
-"""TestSGDAuditor: planted rules, results, confirmation, bad input."""
-
-import warnings
+"""TestSGDAuditor: planted rules, results, what is favourable, confirmation, sampling."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from planted_groups import (
+    RULE,
+    SENSITIVE,
+    Plain,
+    PlantedClassifier,
+    PlantedRegressor,
+    fit,
+    middle_aged_women,
+    people,
+)
 from sklearn.ensemble import IsolationForest
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from skfairtest import EstimatorFailedError, NoDisparityWarning, TestSGDAuditor
-
-SENSITIVE = ["sex", "race", "age"]
-
-
-def people(n=2000, seed=0):
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame({
-        "sex": rng.choice(["f", "m"], n),
-        "race": rng.choice(["a", "b", "c", "d"], n),
-        "age": rng.integers(20, 70, n),
-        "income": rng.normal(30, 8, n),
-        "hours": rng.integers(10, 60, n),
-    })  # fmt: skip
-
-
-class Planted(BaseEstimator):
-    """Asks more of one group than of everyone else."""
-
-    def __init__(self, group=None, fail_after=np.inf):
-        self.group = group
-        self.fail_after = fail_after
-
-    def __sklearn_is_fitted__(self):
-        return True
-
-    def fit(self, X, y=None):
-        return self
-
-    def lead(self, X):
-        self.rows_ = getattr(self, "rows_", 0) + len(X)
-        if self.rows_ > self.fail_after:
-            raise RuntimeError("asked too often")
-        return X["income"] + X["hours"] / 20 - np.where(self.group(X), 130.0, 30.0)
-
-
-class PlantedClassifier(ClassifierMixin, Planted):
-    classes_ = np.array(["no", "yes"])
-
-    def predict(self, X):
-        return np.where(self.lead(X) > 0, "yes", "no")
-
-
-class PlantedRegressor(RegressorMixin, Planted):
-    def predict(self, X):
-        return np.asarray(self.lead(X))
-
-
-def middle_aged_women(X):
-    return (X["sex"] == "f") & X["race"].isin(["a", "d"]) & (X["age"] >= 35) & (X["age"] < 60)
-
-
-RULE = "sex = f and race in {a, d} and 35 <= age < 60"
-
-
-def fit(model=None, X=None, **settings):
-    model = PlantedClassifier(middle_aged_women) if model is None else model
-    settings = {"sensitive_features": SENSITIVE, "random_state": 0} | settings
-    return TestSGDAuditor(model, **settings).fit(people() if X is None else X)
-
+from skfairtest import TestSGDAuditor
 
 # Truth ------------------------------------------------------------------------------------------
 
@@ -306,16 +252,6 @@ def test_probabilities_and_thresholds():
     assert fit(regressor, favourable="mean").favourable_ == fit(regressor).favourable_ == "mean"
 
 
-class Plain:
-    """No scikit-learn estimator: just predict."""
-
-    def __init__(self, answer):
-        self.answer = answer
-
-    def predict(self, X):
-        return self.answer(X)
-
-
 def test_plain_objects():
     X = people(800)
     labels = Plain(lambda X: np.where(X["income"] > 30, "yes", "no"))
@@ -413,120 +349,3 @@ def test_arrays_and_polars():
         scores.append(auditor.rules_["score"])
         assert len(auditor.confirm(table, 2)) == 2
     assert np.allclose(scores[0], scores[1]) and np.allclose(scores[0], scores[2])
-
-
-# Bad input --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"min_support": 0.999}, "largest support of one is 0.9"),
-        ({"min_support": 0}, "min_support must be a number between 0 and 1"),
-        ({"min_outside": 0.9, "min_support": 0.5}, "one-sided"),
-        ({"confidence": 95}, "confidence must be"),
-        ({"favourable": "maybe"}, "'maybe' is a label that never occurs.*'no'.*'yes'"),
-        ({"favourable": ["no", "yes"]}, "names every class"),
-        ({"favourable": []}, "favourable= is empty"),
-        ({"n_bins": 1}, "n_bins must be a whole number from 2"),
-        ({"n_bins": {"age": [60, 40]}}, "increasing edges"),
-        ({"n_bins": {"wealth": 3}}, "n_bins= names 'wealth'"),
-        ({"n_bins": {"age": [5, 15]}}, "leave one bin only"),
-        ({"binning": "log"}, "binning must be"),
-        ({"interval": "wald"}, "interval must be one of"),
-        ({"multiplicity": "fdr"}, "multiplicity must be one of"),
-        ({"sampling_threshold": 0}, "sampling_threshold must be a whole number"),
-        ({"error_threshold": -1}, "error_threshold must be a positive"),
-        ({"max_attributes": 0}, "max_attributes must be a whole number"),
-        ({"sensitive_features": ["wealth"]}, "'wealth', which is not a column"),
-        ({"response_method": "transform"}, "response_method must be one of"),
-    ],
-)
-def test_bad_settings_are_refused_before_the_first_query(settings, message):
-    model = PlantedClassifier(middle_aged_women)
-    with pytest.raises(ValueError, match=message):
-        fit(model, **settings)
-    assert not hasattr(model, "rows_")
-
-
-def test_advice_on_support_is_right():
-    with pytest.raises(ValueError, match="largest support") as caught:
-        fit(min_support=0.999)
-    support = float(str(caught.value).split("largest support of one is ")[1].split(":")[0])
-    assert len(fit(min_support=support * 0.9999, min_outside=1e-4).rules_) >= 1
-
-
-def test_bad_input_keeps_earlier_results():
-    auditor = fit()
-    before = auditor.rules_
-    with pytest.raises(ValueError):
-        auditor.set_params(min_support=0.999).fit(people())
-    pd.testing.assert_frame_equal(auditor.rules_, before)
-
-
-def test_one_value_and_no_sensitive_column():
-    X = people(100).assign(sex="f")
-    with pytest.raises(ValueError, match="'sex' has one value only"):
-        fit(X=X, sensitive_features=["sex"])
-    with pytest.raises(ValueError, match="found no column with the name"):
-        fit(X=X[["income", "hours"]], sensitive_features="auto")
-    with pytest.raises(ValueError, match="Give an estimator"):
-        TestSGDAuditor().fit(X)
-    with pytest.raises(NotFittedError, match="target y is None"):
-        fit(LogisticRegression())
-    with pytest.raises(ValueError, match="finite threshold"):
-        fit(PlantedRegressor(middle_aged_women), favourable="yes")
-
-
-def test_values_unseen_in_fit():
-    auditor, new = fit(), people(50)
-    new.loc[3, "race"] = "z"
-    for call in (lambda: auditor.matches(new, 0), lambda: auditor.confirm(new)):
-        with pytest.raises(ValueError, match="'race' has values that are not among.*'z'"):
-            call()
-    # Numbers beyond those seen belong to the outermost bins, as the words of the rules say.
-    young = people(50).assign(age=5)
-    old_rule = next(rule for rule in auditor.rules_["rule"] if rule.startswith("age < "))
-    assert auditor.matches(young, old_rule).all()
-
-
-def test_nobody_is_favoured():
-    model = PlantedClassifier(middle_aged_women)
-    with pytest.warns(NoDisparityWarning, match="No answer .* is favourable"):
-        auditor = fit(model, people().assign(income=0.0))
-    assert auditor.group_fairness_score_ == 0
-
-
-def test_failure_keeps_what_was_answered():
-    model = PlantedClassifier(middle_aged_women, fail_after=20_000)
-    auditor = TestSGDAuditor(model, sensitive_features=SENSITIVE, random_state=0)
-    with pytest.raises(EstimatorFailedError, match="asked too often"):
-        auditor.fit(people())
-    assert auditor.stop_reason_.startswith("failed")
-    assert auditor.worst_rule_["rule"] == RULE
-    assert auditor.rules_["n_inside"].max() < 20_000
-
-
-def test_a_run_that_ends_badly_leaves_nothing_behind(monkeypatch):
-    def interrupt(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    auditor = TestSGDAuditor(
-        PlantedClassifier(middle_aged_women), sensitive_features=SENSITIVE, random_state=0
-    )
-    for name in ("skfairtest.group._answers.Answers.ask", "skfairtest.group._testsgd.draw_near"):
-        with monkeypatch.context() as patch:
-            patch.setattr(name, interrupt)
-            with pytest.raises(KeyboardInterrupt):
-                auditor.fit(people())
-        private = {key for key in vars(auditor) if key in ("_progress", "_start", "_state")}
-        assert not private and not hasattr(auditor, "rules_")
-        assert len(auditor.space_.data) == 0
-    auditor.fit(people())
-    assert auditor.worst_rule_["rule"] == RULE
-
-
-def test_no_warnings_of_ours_on_good_input():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fit(X=people(300))

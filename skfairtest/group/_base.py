@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import time
 import warnings
 from typing import Any
@@ -12,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRouter
 
+from skfairtest._checks import check_real, check_whole
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress
 from skfairtest.base import BaseAuditor
@@ -80,16 +79,10 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
                 f"estimator must be an instance; got the class {self.estimator.__name__}. Write "
                 f"{self.estimator.__name__}()."
             )
-        for name in ("min_support", "min_outside", "confidence"):
-            _check_share(name, getattr(self, name))
-        if self.max_attributes is not None:
-            check_whole("max_attributes", self.max_attributes)
-        if not _is_real(self.error_threshold) or self.error_threshold <= 0:
-            raise ValueError(
-                f"error_threshold must be a positive number; got {self.error_threshold!r}."
-            )
-        for name in ("sampling_threshold", "max_rules", "max_queries"):
-            check_whole(name, getattr(self, name))
+        check_real(self, dict.fromkeys(("min_support", "min_outside", "confidence"), "(0, 1)"))
+        check_real(self, {"error_threshold": "(0, inf)"})
+        whole = ("sampling_threshold", "max_rules", "max_queries", "max_attributes")
+        check_whole(self, dict.fromkeys(whole, 1), optional=("max_attributes",))
         for name, known in (("interval", INTERVALS), ("multiplicity", MULTIPLICITIES)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {known}; got {getattr(self, name)!r}.")
@@ -202,21 +195,3 @@ def stop_reason(ended: Any, needed: int, budget: int) -> str:
         return str(ended)
     reason = "all frequent rule sets were compared"
     return reason if needed <= budget else f"{reason}; max_queries={budget} reached"
-
-
-def _is_real(value: Any) -> bool:
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return real and math.isfinite(value)
-
-
-def _check_share(name: str, value: Any) -> None:
-    """See that a parameter lies strictly between 0 and 1."""
-    if not _is_real(value) or not 0 < value < 1:
-        raise ValueError(f"{name} must be a number between 0 and 1, exclusive; got {value!r}.")
-
-
-def check_whole(name: str, value: Any) -> None:
-    """See that a parameter is a whole number of at least 1."""
-    whole = _is_real(value) and value == int(value) and value >= 1
-    if not whole:
-        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest._checks import check_one_whole
 from skfairtest._progress import with_callbacks
 from skfairtest.base import _generator
 from skfairtest.group._answers import Answers
-from skfairtest.group._base import GroupAuditor, check_whole, stop_reason
+from skfairtest.group._base import GroupAuditor, stop_reason
 from skfairtest.group._docs import document_groups
 from skfairtest.group._intervals import n_needed, sides_of
 from skfairtest.group._pool import Counted, compare_rule_sets, count_rule_sets
@@ -363,7 +364,7 @@ class TestSGDAuditor(GroupAuditor):
             If a sensitive value was not seen in fit.
         """
         self._result("confirm")
-        check_whole("n_rules", n_rules)
+        check_one_whole("n_rules", n_rules, 1)
         cells = self.tables_.cells(X_new, sensitive_features)
         if not len(cells):
             raise ValueError("X_new has no rows; give rows to confirm the rule sets on.")

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest._checks import check_one_whole
 from skfairtest._progress import with_callbacks
 from skfairtest.base import _generator
 from skfairtest.group._answers import Answers
-from skfairtest.group._base import BATCH, GroupAuditor, check_whole, stop_reason
+from skfairtest.group._base import BATCH, GroupAuditor, stop_reason
 from skfairtest.group._docs import document_groups
 from skfairtest.group._terms import IDENTITY_TERMS, Terms, TextRows, check_texts
 from skfairtest.group._textsample import (
@@ -315,7 +316,7 @@ class TextSGDAuditor(GroupAuditor):
             compare with the search. Where a side is empty, nothing is known: the score is NaN.
         """
         self._result("confirm")
-        check_whole("n_rules", n_rules)
+        check_one_whole("n_rules", n_rules, 1)
         corpus = Corpus(self.terms_, check_texts(X_new)[0])
         answers = Answers(
             self.estimator_,

@@ -11,6 +11,7 @@ from skfairtest.individual._gradient_kinds import (
     ZeroOrderGradient,
     white_box_gradient,
 )
+from skfairtest.individual._gradients_of import refuse_bare_module
 from skfairtest.individual._two_phase import Gradient, TwoPhaseAuditor
 
 
@@ -153,10 +154,11 @@ class EIDIGAuditor(TwoPhaseAuditor):
         Successful local steps after which the attributes' probabilities are updated.
     gradient : "auto" or callable, default="auto"
         "auto": analytic for linear models, `MLPClassifier` and `MLPRegressor`, automatic for torch
-        modules in a skorch net; each also as the last step of a `Pipeline`, behind steps that
-        scale, encode or pass single columns. A callable takes rows in the container of X and
-        returns the derivative of the answer by each column's code, shape (n, n_features): of the
-        second class of two, of the predicted one of more, or of a regressor's output.
+        modules in a skorch net (the extra `torch`); each also as the last step of a `Pipeline`,
+        behind steps that scale, encode or pass single columns. A callable takes rows in the
+        container of X and returns the derivative of the answer by each column's code, shape
+        (n, n_features): of the second class of two, of the predicted one of more, or of a
+        regressor's output.
 
     Attributes
     ----------
@@ -230,6 +232,10 @@ class EIDIGAuditor(TwoPhaseAuditor):
         self.update_interval = update_interval
         self.gradient = gradient
 
+    def _check_own_params(self) -> None:
+        super()._check_own_params()
+        refuse_bare_module(self.estimator)
+
     def _make_gradient(self, oracle: Oracle) -> Gradient:
         return white_box_gradient(oracle, self.gradient)
 
@@ -257,10 +263,11 @@ class ADFAuditor(TwoPhaseAuditor):
         Length of these steps.
     gradient : "auto" or callable, default="auto"
         "auto": analytic for linear models, `MLPClassifier` and `MLPRegressor`, automatic for torch
-        modules in a skorch net; each also as the last step of a `Pipeline`, behind steps that
-        scale, encode or pass single columns. A callable takes rows in the container of X and
-        returns the derivative of the answer by each column's code, shape (n, n_features): of the
-        second class of two, of the predicted one of more, or of a regressor's output.
+        modules in a skorch net (the extra `torch`); each also as the last step of a `Pipeline`,
+        behind steps that scale, encode or pass single columns. A callable takes rows in the
+        container of X and returns the derivative of the answer by each column's code, shape
+        (n, n_features): of the second class of two, of the predicted one of more, or of a
+        regressor's output.
 
     Attributes
     ----------
@@ -333,6 +340,10 @@ class ADFAuditor(TwoPhaseAuditor):
 
     def _settings(self) -> tuple[float, int]:
         return 0.0, 1
+
+    def _check_own_params(self) -> None:
+        super()._check_own_params()
+        refuse_bare_module(self.estimator)
 
     def _make_gradient(self, oracle: Oracle) -> Gradient:
         return LossGradient(oracle, white_box_gradient(oracle, self.gradient))

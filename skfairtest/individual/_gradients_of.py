@@ -22,6 +22,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVR
 
 from skfairtest._space import InputSpace
+from skfairtest.individual._torch_gradient import (
+    TorchGradient,
+    holds_module,
+    how_to_wrap,
+    is_skorch_net,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -49,10 +55,17 @@ class AnalyticGradient:
         self.space = space
         self.last = gradient_of_last(last, response)
         self.steps = AdditiveSteps(steps, space)
+        if isinstance(self.last, TorchGradient):
+            # A module that cannot be differentiated is an error before the first query.
+            Z = space.draw(1, np.random.default_rng(0))
+            self.last(self.steps.encode(Z), np.zeros(1, dtype=np.intp))
 
     def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
         """Change of the chosen output per step, shape (n, n_features)."""
-        return self.steps.pull_back(Z, self.last(self.steps.encode(Z), column))
+        T = self.steps.encode(Z)
+        if isinstance(self.last, TorchGradient):
+            self.last.check(T, scores, column)
+        return self.steps.pull_back(Z, self.last(T, column))
 
 
 def take_apart(estimator: Any) -> tuple[Any, Any]:
@@ -79,6 +92,7 @@ class AdditiveSteps:
 
     def __init__(self, steps: Any, space: InputSpace) -> None:
         self.space, self._steps = space, steps
+        self.single = bool(space.single.any())
         low, high = space.low[None], space.high[None]
         self.origin = self._transform(low)[0]
         self.tables: list[Floats] = []
@@ -101,7 +115,9 @@ class AdditiveSteps:
         rows = self.space.decode(Z)
         try:
             out = rows if self._steps is None else self._steps.transform(rows)
-            out = out.toarray() if sparse.issparse(out) else out
+            out = np.asarray(out.toarray() if sparse.issparse(out) else out)
+            # Nets are shown float32, often by a cast behind the scalers.
+            self.single |= out.dtype == np.float32
             return np.asarray(out, dtype=np.float64)
         except Exception as error:
             raise ValueError(
@@ -113,7 +129,7 @@ class AdditiveSteps:
         Z = self.space.draw(N_CHECKED, np.random.default_rng(0))
         expected = self._transform(Z)
         scale = np.abs(expected).max(axis=0, initial=1.0)
-        tolerance = 1e-3 if self.space.single.any() else 1e-6
+        tolerance = 1e-3 if self.single else 1e-6
         if not (np.abs(self.encode(Z) - expected) <= tolerance * scale).all():
             raise ValueError(
                 "gradient='auto' expects steps before the model that scale, encode or pass single "
@@ -158,16 +174,26 @@ def gradient_of_last(model: Any, response: str) -> LastGradient:
             f"Labels have no gradient; {name} is asked for labels only. Use response_method='auto' "
             "and an estimator with predict_proba or decision_function, or MAFTAuditor."
         )
-    if any(cls.__module__.split(".")[0] == "skorch" for cls in type(model).__mro__):
-        return torch_gradient(model, response)
+    if is_skorch_net(model):
+        return TorchGradient(model, response)
     if isinstance(model, (MLPClassifier, MLPRegressor)):
         return MLPGradient(model)
     if isinstance(model, (LinearModel, LinearClassifierMixin, LinearSVR)) or _is_sgd(model):
         return linear_gradient(model, response)
+    wrap = f"{how_to_wrap(model)} " if holds_module(model) else ""
     raise ValueError(
         f"gradient='auto' knows the gradient of linear models, MLPClassifier, MLPRegressor and "
-        f"torch modules in skorch, also as the last step of a Pipeline; got {name}. {HINT}"
+        f"torch modules in skorch, also as the last step of a Pipeline; got {name}. {wrap}{HINT}"
     )
+
+
+def refuse_bare_module(estimator: Any) -> None:
+    """Tell users of a torch module without predict, alone or behind steps, how to wrap it."""
+    if hasattr(estimator, "predict"):
+        return
+    last = take_apart(estimator)[1]
+    if holds_module(last):
+        raise TypeError(f"The estimator must have predict. {how_to_wrap(last)}")
 
 
 def _is_sgd(model: Any) -> bool:
@@ -299,31 +325,3 @@ OUT: dict[str, Callable[[Floats, Ints], Floats]] = {
     "logistic": _sigmoid_slopes,
     "softmax": _softmax_slopes,
 }
-
-
-def torch_gradient(net: Any, response: str) -> LastGradient:
-    """By automatic differentiation of a torch module in a skorch net."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            "The gradient of a skorch net needs torch; it could not be imported. Install torch and "
-            "skorch, or use MAFTAuditor."
-        ) from error
-    nonlinearity = net._get_predict_nonlinearity()
-
-    def gradient(T: Floats, column: Ints) -> Floats:
-        X = torch.tensor(T, dtype=torch.float32, device=net.device, requires_grad=True)
-        net.module_.eval()
-        with torch.enable_grad():
-            out = net.infer(X)
-            out = out[0] if isinstance(out, tuple) else out
-            # A net of two classes may give one logit, which becomes two probabilities.
-            out = nonlinearity(out) if response == "predict_proba" else out
-            out = out.reshape(len(T), -1)
-            # Of two outputs the oracle shows the second one alone.
-            place = torch.as_tensor(column + (response == "predict_proba" and out.shape[1] == 2))
-            out.gather(1, place.to(out.device)[:, None]).sum().backward()
-        return X.grad.detach().cpu().numpy().astype(np.float64)
-
-    return gradient

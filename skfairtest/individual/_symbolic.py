@@ -29,6 +29,8 @@ Floats = NDArray[np.float64]
 
 #: Share of the remaining budget that one batch may cost.
 BATCH_SHARE = 0.05
+#: Directed inputs that an explanation brings, about.
+CHILDREN = 4
 
 
 @document
@@ -177,25 +179,29 @@ class SymbolicAuditor(BaseAuditor):
         others: list[Floats] = []
         while True:
             size = self._affordable(oracle)
-            Z = queue.take(size) if queue.directed or not finds else np.empty((0, 0))
-            if len(Z) or not (finds or others):
-                Z = Z if len(Z) else space.sample(size, rng)
-                found = oracle.disparity(Z, pairs_to_judge(len(Z), space, rng)).verdict
-                finds.extend(Z[found])
-                others.extend(Z[~found])
-                if self.batch_size > 1:
-                    continue
-            # Explained when their turn comes: an explanation costs more rows than a judgement.
-            waiting = finds or others
-            batch, waiting[:] = waiting[:size], waiting[size:]
-            for t, path in zip(batch, explainer.paths(np.array(batch)), strict=True):
-                if waiting is finds:
+            n_missing = size - len(queue.directed) if self.batch_size > 1 else len(finds)
+            if finds and n_missing > 0:
+                # Enough of them for the next batch: an explanation costs more than a judgement.
+                n = max(1, n_missing // CHILDREN)
+                batch, finds = finds[:n], finds[n:]
+                for t, path in zip(batch, explainer.paths(np.array(batch)), strict=True):
                     self._directed(t, path, queue, space, rng)
-                self._undirected(t, path, queue, space, rng)
+                    self._undirected(t, path, queue, space, rng)
+            elif others and (self.batch_size == 1 or not (queue.directed or queue.n_seeds)):
+                batch, others = others[:size], others[size:]
+                for t, path in zip(batch, explainer.paths(np.array(batch)), strict=True):
+                    self._undirected(t, path, queue, space, rng)
+            Z = queue.take(size)
+            if not len(Z):
+                Z = space.sample(size, rng)
+            found = oracle.disparity(Z, pairs_to_judge(len(Z), space, rng)).verdict
+            finds.extend(Z[found])
+            others.extend(Z[~found])
 
     def _affordable(self, oracle: Oracle) -> int:
         """Inputs in a batch: few enough that the budget holds many batches."""
-        cost = (self.n_neighbours + 2) * oracle.model.cost
+        # A judged input, and its share in the explanation that it came from.
+        cost = (self.n_neighbours / CHILDREN + 2) * oracle.model.cost
         most = min(float(self.batch_size), BATCH_SHARE * oracle.queries_left / cost)
         return max(1, int(most))
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
 
-from skfairtest._checks import check_real, check_whole
+from skfairtest._checks import check_real, check_whole, is_real
 from skfairtest._docs import document
 from skfairtest._oracle import Oracle
 from skfairtest._space import InputSpace
@@ -225,7 +223,7 @@ class ThemisAuditor(BaseAuditor):
         if value is None:
             return estimator
         if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
-            if not _is_real(value):
+            if not is_real(value):
                 raise ValueError(
                     f"favourable must be a finite number for a regressor; got {value!r}. Give the "
                     "output above which an answer is favourable, or None for the mean."
@@ -274,8 +272,3 @@ def sensitive_groups(space: InputSpace) -> list[list[Any]]:
     codes = space.sensitive_values
     values = [space.columns[j].take(codes[:, i]) for i, j in enumerate(space.sensitive)]
     return [list(group) for group in zip(*(v.tolist() for v in values), strict=True)]
-
-
-def _is_real(value: Any) -> bool:
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return real and math.isfinite(value)
