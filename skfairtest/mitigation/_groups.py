@@ -27,7 +27,7 @@ Values = NDArray[Any]
 FIRST = 50
 LARGEST = 0.1
 #: Rows drawn near the data, to pick those to add from.
-POOL = 50_000
+POOL = 20_000
 #: The own strategy: rule sets that a round mends, rows of the first round as a share of the
 #: training rows, and how many times as many each round adds.
 WORST = 3
