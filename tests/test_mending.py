@@ -431,7 +431,8 @@ def test_sample_weights_are_extended():
 
 
 class WithGroups(DecisionTreeClassifier):
-    def fit(self, X, y, groups=None):
+    # scikit-learn 1.6 wants a subclass to keep `check_input`.
+    def fit(self, X, y, groups=None, check_input=True):
         return super().fit(X, y)
 
 
@@ -574,8 +575,8 @@ def test_round_that_cannot_be_trained_leaves_the_original():
     assert mended.estimator_ is mended.original_estimator_
 
 
-class FailsOnUnknownRows(DecisionTreeClassifier):
-    """Answers about rows of the training data only, so that every audit fails."""
+class RefusesProbabilities(DecisionTreeClassifier):
+    """Gives labels and refuses probabilities, so that every audit fails."""
 
     def fit(self, X, y, **params):
         self.known_ = {tuple(row) for row in X}
@@ -588,7 +589,7 @@ class FailsOnUnknownRows(DecisionTreeClassifier):
 def test_audit_that_fails_keeps_the_original_with_a_warning():
     X, y = people()
     with pytest.warns(MendingWarning, match="Not mended.*the audit failed.*never seen"):
-        mended = mend(FailsOnUnknownRows(random_state=0)).fit(X, y)
+        mended = mend(RefusesProbabilities(random_state=0)).fit(X, y)
     assert mended.estimator_ is mended.original_estimator_
     assert mended.stop_reason_.startswith("the audit failed")
     assert not hasattr(mended, "after_")
