@@ -2,12 +2,12 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-from skfairtest import datasets
+from skfairtest import datasets, io
 from skfairtest._results import RowsAudit
 from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
 from skfairtest.comparison import AuditorComparison, compare_auditors
-from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
+from skfairtest.exceptions import EstimatorFailedError, MendingWarning, NoDisparityWarning
 from skfairtest.group import TestSGDAuditor, TextSGDAuditor
 from skfairtest.individual import (
     ADFAuditor,
@@ -20,6 +20,22 @@ from skfairtest.individual import (
     SymbolicAuditor,
     ThemisAuditor,
 )
+from skfairtest.mitigation import (
+    DiscriminationEstimate,
+    FairnessAugmenter,
+    FairnessRetrainer,
+    FoundPairs,
+    estimate_discrimination,
+)
+from skfairtest.model_selection import (
+    AuditScorer,
+    ConstrainedRefit,
+    ParetoRefit,
+    constrained_refit,
+    make_audit_scorer,
+    pareto_front,
+    pareto_refit,
+)
 
 try:
     __version__ = version("skfairtest")
@@ -29,13 +45,21 @@ except PackageNotFoundError:  # a checkout that is not installed
 __all__ = [
     "ADFAuditor",
     "AequitasAuditor",
+    "AuditScorer",
     "AuditorComparison",
     "BaseAuditor",
+    "ConstrainedRefit",
+    "DiscriminationEstimate",
     "EIDIGAuditor",
     "EstimatorFailedError",
+    "FairnessAugmenter",
+    "FairnessRetrainer",
+    "FoundPairs",
     "InputSpace",
     "MAFTAuditor",
+    "MendingWarning",
     "NoDisparityWarning",
+    "ParetoRefit",
     "RandomAuditor",
     "RowsAudit",
     "SBFTAuditor",
@@ -45,5 +69,11 @@ __all__ = [
     "TextSGDAuditor",
     "ThemisAuditor",
     "compare_auditors",
+    "constrained_refit",
     "datasets",
+    "estimate_discrimination",
+    "io",
+    "make_audit_scorer",
+    "pareto_front",
+    "pareto_refit",
 ]

@@ -222,6 +222,10 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         return X
 
     def _make_space(self, X: Any) -> InputSpace:
+        # Set by scorers and retrainers, which audit several models in one and the same space.
+        given: InputSpace | None = getattr(self, "given_space", None)
+        if given is not None:
+            return given
         sensitive = self.sensitive_features
         if isinstance(sensitive, str) and sensitive == "auto":
             names = make_container(X).names

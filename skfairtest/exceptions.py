@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["EstimatorFailedError", "NoDisparityWarning"]
+__all__ = ["EstimatorFailedError", "MendingWarning", "NoDisparityWarning"]
 
 
 class EstimatorFailedError(RuntimeError):
@@ -26,5 +26,16 @@ class NoDisparityWarning(UserWarning):
     --------
     >>> from skfairtest.exceptions import NoDisparityWarning
     >>> issubclass(NoDisparityWarning, UserWarning)
+    True
+    """
+
+
+class MendingWarning(UserWarning):
+    """A model was not mended, or mending ended early; the original model is still there.
+
+    Examples
+    --------
+    >>> from skfairtest.exceptions import MendingWarning
+    >>> issubclass(MendingWarning, UserWarning)
     True
     """

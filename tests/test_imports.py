@@ -51,7 +51,14 @@ LAYERS = [
     ["group._pool", "group._textsgd"],
     ["group._testsgd"],
     ["group"],
-    ["testing", "_demo", "comparison"],
+    ["mitigation._tables", "mitigation._panel", "mitigation._estimate"],
+    ["mitigation._labels", "mitigation._task"],
+    ["mitigation._course"],
+    ["mitigation._twins", "mitigation._groups"],
+    ["mitigation._augmenter", "mitigation._retrainer"],
+    ["mitigation"],
+    ["_refit"],
+    ["testing", "_demo", "comparison", "model_selection", "io"],
     ["datasets._response", "datasets._sources"],
     ["datasets._known"],
     ["datasets._planted", "datasets._loaders", "datasets._comments"],
@@ -88,7 +95,7 @@ def imported_modules(path):
 
 
 #: Made by the package, never by a user.
-RESULT_TYPES = {"AuditorComparison", "RowsAudit"}
+RESULT_TYPES = {"AuditorComparison", "DiscriminationEstimate", "FoundPairs", "RowsAudit"}
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -1,0 +1,275 @@
+"""Which candidate of a search to refit: within a limit of unfairness, or on the Pareto front."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from skfairtest._checks import is_real
+
+Floats = NDArray[np.float64]
+
+WHEN_NONE = ("raise", "least_unfair")
+#: What scikit-learn writes before the name of a metric in ``cv_results_``.
+PREFIX = "mean_test_"
+
+
+class ConstrainedRefit(BaseEstimator):
+    """Best objective among candidates whose unfairness is within a limit.
+
+    Made by `constrained_refit`, which documents the parameters.
+
+    Examples
+    --------
+    >>> from skfairtest import ConstrainedRefit
+    >>> results = {"mean_test_accuracy": [0.9, 0.8], "mean_test_degree": [-0.5, -0.1]}
+    >>> ConstrainedRefit("accuracy", 0.2)(results)
+    1
+    """
+
+    def __init__(
+        self,
+        objective: str,
+        limit: float,
+        unfairness: str | None = None,
+        when_none: str = "raise",
+    ) -> None:
+        self.objective = objective
+        self.limit = limit
+        self.unfairness = unfairness
+        self.when_none = when_none
+
+    def __call__(self, cv_results: Any) -> int:
+        """Place of the chosen candidate in ``cv_results_``."""
+        objective, unfair = _two_columns(cv_results, self.objective, self.unfairness)
+        known = _known(objective, unfair)
+        fits = known & (unfair <= self.limit)
+        if fits.any():
+            return _best(objective, -unfair, fits)
+        if self.when_none == "least_unfair":
+            return _best(-unfair, objective, known)
+        raise ValueError(
+            f"No candidate has an unfairness of at most limit={self.limit:g}; the least of "
+            f"{int(known.sum())} is {unfair[known].min():.6g}. Raise the limit, add candidates, or "
+            "set when_none='least_unfair'."
+        )
+
+
+class ParetoRefit(BaseEstimator):
+    """A candidate that no other beats in both objective and unfairness.
+
+    Made by `pareto_refit`, which documents the parameters.
+
+    Examples
+    --------
+    >>> from skfairtest import ParetoRefit
+    >>> results = {"mean_test_accuracy": [0.9, 0.88, 0.5], "mean_test_degree": [-0.5, -0.1, -0.05]}
+    >>> ParetoRefit("accuracy")(results)
+    1
+    """
+
+    def __init__(self, objective: str, unfairness: str | None = None, weight: float = 0.5) -> None:
+        self.objective = objective
+        self.unfairness = unfairness
+        self.weight = weight
+
+    def __call__(self, cv_results: Any) -> int:
+        """Place of the chosen candidate in ``cv_results_``."""
+        objective, unfair = _two_columns(cv_results, self.objective, self.unfairness)
+        front = np.flatnonzero(_not_dominated(np.column_stack([objective, -unfair])))
+        # Both scales from 0 to 1 on the front: without that, the larger unit would decide alone.
+        loss = _scaled(-objective[front])
+        harm = _scaled(unfair[front])
+        distance = np.hypot(self.weight * loss, (1 - self.weight) * harm)
+        return int(front[distance.argmin()])
+
+
+def constrained_refit(
+    objective: str, limit: float, *, unfairness: str | None = None, when_none: str = "raise"
+) -> ConstrainedRefit:
+    """Refit the candidate with the best objective whose unfairness is within a limit.
+
+    Parameters
+    ----------
+    objective : str
+        Name of a metric in ``scoring``, greater is better.
+    limit : float
+        Largest unfairness that is allowed, at least 0, in the units of the audit.
+    unfairness : str, default=None
+        Name of the audit scorer in ``scoring``; None for the only other metric.
+    when_none : {"raise", "least_unfair"}, default="raise"
+        What to do when no candidate is within the limit.
+
+    Returns
+    -------
+    ConstrainedRefit
+        To be passed as ``refit=`` to a search with several metrics.
+
+    Raises
+    ------
+    ValueError
+        For a limit that is no number of at least 0; in the search, when no candidate meets it.
+
+    Notes
+    -----
+    Candidates of which a score is NaN are left out. Equal objectives: the least unfair is taken.
+    The chosen figures are the best of many and look a little better than they are.
+
+    Examples
+    --------
+    >>> from skfairtest import constrained_refit
+    >>> results = {"mean_test_accuracy": [0.9, 0.8], "mean_test_degree": [-0.5, -0.1]}
+    >>> constrained_refit("accuracy", limit=0.2)(results)
+    1
+    """
+    if not is_real(limit) or not limit >= 0 or not np.isfinite(limit):
+        raise ValueError(
+            f"limit must be a finite number of at least 0; got {limit!r}. It is the largest "
+            "unfairness allowed: the score times -1."
+        )
+    if when_none not in WHEN_NONE:
+        raise ValueError(f"when_none must be one of {WHEN_NONE}; got {when_none!r}.")
+    return ConstrainedRefit(objective, limit, unfairness, when_none)
+
+
+def pareto_refit(
+    objective: str, *, unfairness: str | None = None, weight: float = 0.5
+) -> ParetoRefit:
+    """Refit the candidate on the Pareto front that is nearest to the best of both.
+
+    Parameters
+    ----------
+    objective : str
+        Name of a metric in ``scoring``, greater is better.
+    unfairness : str, default=None
+        Name of the audit scorer in ``scoring``; None for the only other metric.
+    weight : float, default=0.5
+        Weight of the objective, from 0 (the least unfair) to 1 (the best objective). Distances are
+        Euclidean, each metric scaled to its range on the front.
+
+    Returns
+    -------
+    ParetoRefit
+        To be passed as ``refit=`` to a search with several metrics.
+
+    Examples
+    --------
+    >>> from skfairtest import pareto_refit
+    >>> results = {"mean_test_accuracy": [0.9, 0.88, 0.5], "mean_test_degree": [-0.5, -0.1, -0.05]}
+    >>> pareto_refit("accuracy")(results)
+    1
+    """
+    if not is_real(weight) or not 0 <= weight <= 1:
+        raise ValueError(f"weight must be a number in [0, 1]; got {weight!r}.")
+    return ParetoRefit(objective, unfairness, weight)
+
+
+def pareto_front(cv_results: Any, metrics: Any = None) -> pd.DataFrame:
+    """The candidates that no other candidate beats in every metric.
+
+    Parameters
+    ----------
+    cv_results : dict
+        ``cv_results_`` of a search.
+    metrics : list of str, default=None
+        Names of metrics, greater is better; None for all.
+
+    Returns
+    -------
+    DataFrame
+        One row a candidate, the best in the first metric first: its place in ``cv_results_``, its
+        ``params``, and its mean test scores as they are (an audit score is negative or 0).
+        Candidates with a NaN among the scores are left out; equal ones are all there.
+
+    Raises
+    ------
+    ValueError
+        For unknown metrics.
+
+    Examples
+    --------
+    >>> from skfairtest import pareto_front
+    >>> results = {"mean_test_accuracy": [0.9, 0.8, 0.7], "mean_test_degree": [-0.5, -0.1, -0.2]}
+    >>> pareto_front(results)[["candidate", "accuracy", "degree"]]
+       candidate  accuracy  degree
+    0          0       0.9    -0.5
+    1          1       0.8    -0.1
+    """
+    names = _metric_names(cv_results) if metrics is None else list(metrics)
+    values = np.column_stack([_column(cv_results, name) for name in names])
+    front = np.flatnonzero(_not_dominated(values))
+    front = front[np.argsort(-values[front, 0], kind="stable")]
+    params = cv_results.get("params", [{}] * len(values))
+    table: dict[str, Any] = {"candidate": front, "params": [params[place] for place in front]}
+    return pd.DataFrame(table | {name: values[front, j] for j, name in enumerate(names)})
+
+
+def _metric_names(cv_results: Any) -> list[str]:
+    return [key.removeprefix(PREFIX) for key in cv_results if key.startswith(PREFIX)]
+
+
+def _column(cv_results: Any, name: str) -> Floats:
+    if name not in _metric_names(cv_results):
+        raise ValueError(
+            f"cv_results_ has no metric {name!r}; it has {_metric_names(cv_results)}. Name a key "
+            "of scoring={...}."
+        )
+    # A masked array where a search did not run everything.
+    return np.ma.filled(np.ma.asarray(cv_results[PREFIX + name], dtype=float), np.nan)
+
+
+def _two_columns(cv_results: Any, objective: str, unfairness: str | None) -> tuple[Floats, Floats]:
+    """The objective, and the unfairness as a number that is better when smaller."""
+    names = _metric_names(cv_results)
+    if unfairness is None:
+        others = [name for name in names if name != objective]
+        if len(others) != 1:
+            raise ValueError(
+                f"unfairness=None needs exactly one metric beside {objective!r}; got {others}. "
+                "Name the audit scorer: unfairness=..."
+            )
+        unfairness = others[0]
+    values, unfair = _column(cv_results, objective), 0.0 - _column(cv_results, unfairness)
+    if (unfair < 0).any():
+        raise ValueError(
+            f"Scores of {unfairness!r} must be those of an audit scorer, at most 0; got "
+            f"{-unfair[unfair < 0][0]:.6g}. Swap the two names, or make it with make_audit_scorer."
+        )
+    return values, unfair
+
+
+def _known(*columns: Floats) -> NDArray[np.bool_]:
+    """Candidates without a NaN, or an error when that is none."""
+    known: NDArray[np.bool_] = np.asarray(np.isfinite(np.column_stack(columns)).all(axis=1))
+    if not known.any():
+        raise ValueError(
+            f"All {len(known)} candidates have a NaN among their scores: their fits or audits "
+            "failed. Look at the warnings, or set error_score='raise'."
+        )
+    return known
+
+
+def _best(first: Floats, second: Floats, allowed: NDArray[np.bool_]) -> int:
+    """Place of the largest `first`, of the largest `second` among equals."""
+    places = np.flatnonzero(allowed)
+    return int(places[np.lexsort((-second[places], -first[places]))[0]])
+
+
+def _not_dominated(values: Floats) -> NDArray[np.bool_]:
+    """Rows that no other row matches everywhere and beats somewhere."""
+    known = _known(*values.T)
+    front = known.copy()
+    for place in np.flatnonzero(known):
+        other = values[known]
+        beaten = (other >= values[place]).all(axis=1) & (other > values[place]).any(axis=1)
+        front[place] = not beaten.any()
+    return front
+
+
+def _scaled(values: Floats) -> Floats:
+    spread = float(np.ptp(values))
+    return (values - values.min()) / spread if spread > 0 else np.zeros_like(values)

@@ -1,0 +1,224 @@
+"""Mending by the rule sets that TestSGD found: rows of a group with the answer that it lacks."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_regressor
+from sklearn.frozen import FrozenEstimator
+
+from skfairtest._space import InputSpace
+from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.group import TestSGDAuditor
+from skfairtest.group._intervals import score_interval, sides_of, simultaneous
+from skfairtest.group._sampling import draw_near
+from skfairtest.mitigation._course import Addition, Measure
+from skfairtest.mitigation._tables import stack, take_rows
+from skfairtest.mitigation._task import Task
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Values = NDArray[Any]
+
+#: Rows added in the first round, and the largest share of the training rows, as in the paper.
+FIRST = 50
+LARGEST = 0.1
+#: Rows drawn near the data, to pick those to add from.
+POOL = 20_000
+#: The own strategy: rule sets that a round mends, rows of the first round as a share of the
+#: training rows, and how many times as many each round adds.
+WORST = 3
+FIRST_SHARE = 0.01
+GROWTH = 1.35
+
+
+class Groups:
+    """What the two ways have in common: audits, rows near the data and their answers.
+
+    The parameters are those of `_twins.Twins`; the labels are the strategies' own, and the auditor
+    says how many rows an estimate takes.
+    """
+
+    def __init__(
+        self, task: Task, auditor: Any, labeler: Any, n_estimates: int, rng: np.random.Generator
+    ) -> None:
+        check_feeds_groups(auditor)
+        self.task = task
+        self.auditor = auditor
+        self.rng = rng
+        self.seeds = [int(seed) for seed in rng.integers(2**31 - 1, size=2)]
+        # Before any training: bad columns are told at once.
+        self.space: InputSpace = clone(auditor)._tables_of(task.X, None).space
+
+    def audit(self, model: Any, *, fresh: bool = False) -> TestSGDAuditor:
+        """All rule sets of a model, on the pool that rounds are judged by, or on another."""
+        auditor = clone(self.auditor).set_params(
+            estimator=FrozenEstimator(model), random_state=self.seeds[int(fresh)]
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoDisparityWarning)
+            return auditor.fit(self.task.X)
+
+    def near(self, rng: np.random.Generator) -> Any:
+        """Rows near the training rows."""
+        return self.space.decode(draw_near(self.space, POOL, rng)[1])
+
+
+class TestSGDRetraining(Groups):
+    """The paper's way: rows of the original's worst rule set that it gives the rarer answer."""
+
+    #: pytest takes classes named Test... for tests.
+    __test__ = False
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._audited: TestSGDAuditor | None = None
+        self._chosen: tuple[Any, Values] | None = None
+        self._done = False
+
+    def measure(self, model: Any, *, fresh: bool = False) -> Measure:
+        """Score of the rule set that was the worst one of the original, as in the paper."""
+        if self._audited is None:
+            self._audited = self.audit(model)
+        audited = self._audited
+        rows = self.near(np.random.default_rng(self.seeds[int(fresh)]))
+        inside = audited.matches(rows, 0).astype(float)
+        values = favourable(model, rows, audited.favourable_)
+        sums = (inside.sum(keepdims=True), (inside @ values)[None], (inside @ values**2)[None])
+        everyone = (float(len(values)), float(values.sum()), float((values**2).sum()))
+        sides = sides_of(*sums, everyone, bool(np.isin(values, (0, 1)).all()))
+        low, high, _ = simultaneous(
+            sides, confidence=audited.confidence, kind=audited.interval,
+            multiplicity="none", n_rules=1,
+        )  # fmt: skip
+        least, most = score_interval(low, high)
+        return Measure(float(abs(sides.difference[0])), float(least[0]), float(most[0]))
+
+    def propose(self, number: int, model: Any) -> Addition | str:
+        """Rows of the original's answers: more than in the round before, not on top of them."""
+        largest = max(1, int(LARGEST * len(self.task.y)))
+        if self._done:
+            return "a tenth of the training rows was added"
+        if self._chosen is None:
+            assert self._audited is not None, "the original is measured first"
+            rows = self.near(self.rng)
+            over = over_favoured(self._audited, 0)
+            values = favourable(model, rows, self._audited.favourable_)
+            rarer = values < values.mean() if over else values > values.mean()
+            places = np.flatnonzero(self._audited.matches(rows, 0) & rarer)
+            if not len(places):
+                return "no row near the worst rule set gets the rarer answer"
+            rows = take_rows(rows, places)
+            self._chosen = rows, np.asarray(model.predict(rows))
+        n = min(FIRST * 2 ** (number - 1), largest)
+        self._done = n == largest
+        places = self.rng.permutation(len(self._chosen[1]))[:n]
+        return Addition(take_rows(self._chosen[0], places), self._chosen[1][places])
+
+    def goes_on(self, kept: bool) -> bool:
+        """Always: the lowest score of all sizes is wanted."""
+        return True
+
+
+class GroupRetraining(Groups):
+    """Our own way: rows of the latest model's worst rule sets, close to its boundary, relabelled.
+
+    The paper's rows say what the model says already, which a model that remembers its training rows
+    does not learn from. Here rows with the answer that the group gets too often are given the other
+    one, first those about which the model is least sure: that moves the boundary and costs least.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._rows: list[Any] = []
+        self._labels: list[Values] = []
+
+    def measure(self, model: Any, *, fresh: bool = False) -> Measure:
+        """Score of the worst rule set, whichever that is, with its simultaneous interval."""
+        worst = self.audit(model, fresh=fresh).worst_rule_
+        return Measure(float(worst["score"]), float(worst["low"]), float(worst["high"]))
+
+    def propose(self, number: int, model: Any) -> Addition | str:
+        """Rows for the worst rule sets of the latest model, on top of those of earlier rounds."""
+        audited = self.audit(model)
+        n = max(1, round(FIRST_SHARE * GROWTH ** (number - 1) * len(self.task.y)))
+        rules = range(min(WORST, len(audited.rules_)))
+        rows = self.near(self.rng)
+        values = favourable(model, rows, audited.favourable_)
+        sure = distance(model, rows, values)
+        added = 0
+        for rule in rules:
+            over = over_favoured(audited, rule)
+            often = values > values.mean() if over else values < values.mean()
+            places = np.flatnonzero(audited.matches(rows, rule) & often)
+            if not len(places):
+                continue
+            places = places[np.argsort(sure[places], kind="stable")[: max(1, n // len(rules))]]
+            table = take_rows(rows, places)
+            self._rows.append(table)
+            self._labels.append(self._other(model, table, audited.favourable_, over))
+            added += len(places)
+        if not added:
+            return "no row near the worst rule sets has an answer to change"
+        return Addition(stack(self._rows), np.concatenate(self._labels))
+
+    def _other(self, model: Any, rows: Any, favoured: Any, over: bool) -> Values:
+        """The answer that rows of a group get too rarely."""
+        if self.task.classes is None:
+            # Half way back to the mean: targets far from any answer would bend a regression.
+            answers = np.asarray(model.predict(rows), dtype=np.float64)
+            return (answers + self.task.y.mean()) / 2
+        wanted = is_favourable(self.task.classes, favoured) != over
+        # Of several labels on the wanted side the most frequent one.
+        counts = [(self.task.y == label).sum() for label in self.task.classes[wanted]]
+        return np.repeat(self.task.classes[wanted][int(np.argmax(counts))], len(rows))
+
+    def goes_on(self, kept: bool) -> bool:
+        """Always: what one round leaves, the next one finds."""
+        return True
+
+
+def check_feeds_groups(auditor: Any) -> None:
+    """See that the auditor ranks rule sets over columns of a table."""
+    if not isinstance(auditor, TestSGDAuditor):
+        raise TypeError(
+            "strategies 'groups' and 'testsgd' add rows of rule sets; "
+            f"{type(auditor).__name__} finds none. Give a TestSGDAuditor, or use "
+            "strategy='twins'."
+        )
+
+
+def over_favoured(audited: TestSGDAuditor, rule: int) -> bool:
+    """Whether a group gets more favourable answers than the others do."""
+    row = audited.rules_.iloc[rule]
+    return bool(row["share_inside"] > row["share_outside"])
+
+
+def is_favourable(labels: Values, favoured: list[Any]) -> Bools:
+    """Which labels are favourable."""
+    # One by one: an array of labels of several types would make strings of all of them.
+    return np.any([labels == label for label in favoured], axis=0)
+
+
+def favourable(model: Any, rows: Any, favoured: Any) -> Floats:
+    """1 where the answer is favourable, else 0; of a regressor without a threshold the answer."""
+    answers = np.asarray(model.predict(rows))
+    if not is_regressor(model):
+        return is_favourable(answers, favoured).astype(np.float64)
+    if isinstance(favoured, str):  # "mean": answers are compared as they are
+        return answers.astype(np.float64)
+    return (answers >= favoured).astype(np.float64)
+
+
+def distance(model: Any, rows: Any, values: Floats) -> Floats:
+    """How sure the model is of each answer; zeros where it does not say."""
+    if hasattr(model, "predict_proba"):
+        scores = np.asarray(model.predict_proba(rows))
+        return np.asarray(scores.max(axis=1), dtype=np.float64)
+    if hasattr(model, "decision_function"):
+        scores = np.abs(np.asarray(model.decision_function(rows), dtype=np.float64))
+        return scores if scores.ndim == 1 else np.asarray(scores.max(axis=1))
+    return np.abs(values - values.mean()) if is_regressor(model) else np.zeros(len(values))

@@ -1,0 +1,185 @@
+"""Which label an added input gets: small functions of the pairs that were found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest.mitigation._panel import Panel
+
+__all__ = ["LABELERS", "FoundPairs", "average_label", "majority_label", "opposite_label"]
+
+Values = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class FoundPairs:
+    """The pairs that are to be labelled: what a labeler is called with.
+
+    Attributes
+    ----------
+    first, second : table of shape (n_pairs, n_features)
+        The two twins of each pair, in the container of the training data.
+    both : bool
+        Whether both twins will be added, or `first` alone.
+    estimator : estimator
+        The model that treats them differently.
+    panel : Panel
+        Models of other families, fitted on the training rows: ``panel.votes(table)`` gives the
+        answers of each.
+    classes : ndarray of shape (n_classes,) or None
+        Class labels; None for a regression.
+    """
+
+    first: Any
+    second: Any
+    both: bool
+    estimator: Any
+    panel: Panel
+    classes: Values | None
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def majority_label(pairs: FoundPairs) -> Values:
+    """Label by the majority of diverse models; for a regression, by their mean.
+
+    Where both twins of a pair are added, the votes on both are counted together, so that the two
+    get one label.
+
+    Parameters
+    ----------
+    pairs : FoundPairs
+        The pairs.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        One label a pair.
+
+    References
+    ----------
+    .. [1] Udeshi, S., Arora, P., & Chattopadhyay, S. (2018). Automated directed fairness testing.
+       ASE, 98-108. (Labels of the inputs that are added.)
+
+    Examples
+    --------
+    >>> from skfairtest import FairnessRetrainer
+    >>> from skfairtest.mitigation import majority_label
+    >>> FairnessRetrainer(None, labeler=majority_label).labeler.__name__
+    'majority_label'
+    """
+    votes = pairs.panel.votes(pairs.first)
+    if pairs.both:
+        votes = votes + pairs.panel.votes(pairs.second)
+    if pairs.classes is None:
+        return np.mean(votes, axis=0)
+    counts = np.stack([(np.stack(votes) == label).sum(axis=0) for label in pairs.classes], axis=1)
+    return pairs.classes[counts.argmax(axis=1)]
+
+
+def average_label(pairs: FoundPairs) -> Values:
+    """Label by the average of what the model answers to the two twins.
+
+    Of a classifier the probabilities (or scores, where it has no probabilities) are averaged; one
+    that gives labels alone has nothing to average, and the majority of diverse models decides.
+
+    Parameters
+    ----------
+    pairs : FoundPairs
+        The pairs.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        One label a pair.
+
+    Examples
+    --------
+    >>> from skfairtest import FairnessRetrainer
+    >>> from skfairtest.mitigation import average_label
+    >>> FairnessRetrainer(None, labeler=average_label).labeler.__name__
+    'average_label'
+    """
+    model = pairs.estimator
+    if pairs.classes is None:
+        return np.mean([model.predict(pairs.first), model.predict(pairs.second)], axis=0)
+    for method in ("predict_proba", "decision_function"):
+        if hasattr(model, method):
+            ask = getattr(model, method)
+            score = (np.asarray(ask(pairs.first)) + np.asarray(ask(pairs.second))) / 2
+            if score.ndim == 1:
+                return pairs.classes[(score > 0).astype(int)]
+            return pairs.classes[score.argmax(axis=1)]
+    return majority_label(pairs)
+
+
+def opposite_label(pairs: FoundPairs) -> Values:
+    """Label each first twin as the model does not: with the other class, or its twin's answer.
+
+    With two classes the label is the class that the model does not give. With more, and for a
+    regression, it is what the model answers to the twin.
+
+    Parameters
+    ----------
+    pairs : FoundPairs
+        The pairs.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        One label a pair.
+
+    Examples
+    --------
+    >>> from skfairtest import FairnessRetrainer
+    >>> from skfairtest.mitigation import opposite_label
+    >>> FairnessRetrainer(None, labeler=opposite_label).labeler.__name__
+    'opposite_label'
+    """
+    if pairs.classes is None or len(pairs.classes) != 2:
+        return np.asarray(pairs.estimator.predict(pairs.second))
+    said = np.asarray(pairs.estimator.predict(pairs.first))
+    return np.where(said == pairs.classes[0], pairs.classes[1], pairs.classes[0])
+
+
+LABELERS: dict[str, Callable[[FoundPairs], Values]] = {
+    "majority": majority_label,
+    "average": average_label,
+    "opposite": opposite_label,
+}
+
+
+def check_labeler(labeler: Any) -> None:
+    """See that it is a name or a function."""
+    names = ["auto", *sorted(LABELERS)]
+    if not callable(labeler) and labeler not in names:
+        raise ValueError(
+            f"labeler must be one of {names} or a callable on FoundPairs; got {labeler!r}. Write "
+            "labeler='majority'."
+        )
+
+
+def label_pairs(labeler: Any, pairs: FoundPairs) -> Values:
+    """Ask a labeler, and see that it gave one known label a pair."""
+    function = labeler if callable(labeler) else LABELERS[labeler]
+    labels = np.asarray(function(pairs))
+    if labels.shape != (len(pairs),):
+        raise ValueError(
+            f"labeler must return one label a pair, shape ({len(pairs)},); got shape "
+            f"{labels.shape}. Both twins of a pair get the same label."
+        )
+    if pairs.classes is None:
+        if labels.dtype.kind not in "biuf" or not np.isfinite(labels).all():
+            raise ValueError("labeler must return finite numbers for a regression; got others.")
+    elif unknown := sorted({str(label) for label in labels} - {str(c) for c in pairs.classes}):
+        raise ValueError(
+            f"labeler must return classes of the training data, {pairs.classes.tolist()}; got "
+            f"{unknown[:5]}."
+        )
+    return labels

@@ -1,0 +1,42 @@
+"""Rows of a table picked out and tables put below each other, in the container of the user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+
+def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Those rows of an array, a pandas frame, or a table that narwhals reads."""
+    if isinstance(X, (pd.DataFrame, pd.Series)):
+        return X.iloc[rows]
+    if isinstance(X, np.ndarray):
+        return X[rows]
+    if nw.dependencies.is_into_dataframe(X):
+        return nw.from_native(X, eager_only=True)[rows.tolist()].to_native()
+    if hasattr(X, "__getitem__") and not hasattr(X, "shape"):
+        return [X[row] for row in rows]
+    return X[rows]
+
+
+def stack(tables: list[Any]) -> Any:
+    """Tables of one kind below each other; rows of a pandas frame are numbered anew."""
+    tables = [table for table in tables if len(table)] or tables[:1]
+    if len(tables) == 1:
+        return tables[0]
+    if isinstance(tables[0], pd.DataFrame):
+        below = pd.concat(tables, ignore_index=True)
+        # A table of few rows may have lost a dtype (an integer column with a missing value).
+        kept = {
+            name: dtype
+            for name, dtype in tables[0].dtypes.items()
+            if isinstance(dtype, pd.CategoricalDtype)
+        }
+        return below.astype(kept) if kept else below
+    if isinstance(tables[0], np.ndarray):
+        return np.concatenate(tables)
+    return nw.concat([nw.from_native(table, eager_only=True) for table in tables]).to_native()

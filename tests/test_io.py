@@ -1,0 +1,195 @@
+"""Every public estimator goes to disk and comes back, trusting our own types alone."""
+
+import importlib
+import inspect
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from numpy.testing import assert_array_equal
+from pandas.testing import assert_frame_equal
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from skops.io.exceptions import UntrustedTypesFoundException
+
+import skfairtest
+from skfairtest import (
+    AuditScorer,
+    BaseAuditor,
+    ConstrainedRefit,
+    FairnessAugmenter,
+    FairnessRetrainer,
+    ParetoRefit,
+    RandomAuditor,
+    TestSGDAuditor,
+    TextSGDAuditor,
+    make_audit_scorer,
+)
+from skfairtest.datasets import make_identity_comments
+from skfairtest.io import TRUSTED_TYPES
+from skfairtest.mitigation import average_label
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning"),
+    pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+PUBLIC = {
+    name: value
+    for name, value in vars(skfairtest).items()
+    if inspect.isclass(value) and issubclass(value, BaseEstimator) and value is not BaseAuditor
+}
+TWINS = [name for name, value in PUBLIC.items() if issubclass(value, BaseAuditor)]
+#: Estimators that are tested one by one below.
+OTHERS = {
+    "AuditScorer", "ConstrainedRefit", "FairnessAugmenter", "FairnessRetrainer", "ParetoRefit",
+    "TestSGDAuditor", "TextSGDAuditor",
+}  # fmt: skip
+
+
+def round_trip(thing, model=None):
+    """To the file format and back; nothing but our own types may be asked for.
+
+    Apart from what the user's own model asks for, were it stored alone.
+    """
+    data = skops.io.dumps(thing)
+    asked = skops.io.get_untrusted_types(data=data)
+    trusted = TRUSTED_TYPES + skops.io.get_untrusted_types(data=skops.io.dumps(model))
+    assert set(asked) <= set(trusted), sorted(set(asked) - set(trusted))
+    return skops.io.loads(data, trusted=trusted)
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Whole numbers; sex decides for those above 4."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 10, (300, 3)), columns=["points", "hours", "sex"])
+    X["sex"] %= 2
+    y = np.where(X["points"] + 3 * X["sex"] * (X["points"] > 4) + X["hours"] / 5 > 7, "yes", "no")
+    return X, y
+
+
+def test_every_public_estimator_is_tested_here():
+    assert set(PUBLIC) == set(TWINS) | OTHERS
+
+
+def test_the_list_holds_our_own_types_and_they_exist():
+    assert len(set(TRUSTED_TYPES)) == len(TRUSTED_TYPES) > 10
+    for name in TRUSTED_TYPES:
+        module, _, attribute = name.rpartition(".")
+        assert module.startswith("skfairtest")
+        thing = getattr(importlib.import_module(module), attribute)
+        assert thing.__module__ == module
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_auditors_of_twins(name, people):
+    X, y = people
+    model = LogisticRegression()  # has a gradient; a network's optimizer skops does not trust
+    if name not in ("ADFAuditor", "EIDIGAuditor"):
+        model = make_pipeline(StandardScaler(), LogisticRegression())
+    auditor = PUBLIC[name](model, sensitive_features="sex", max_queries=600, random_state=0)
+    auditor.fit(X, y)
+    again = round_trip(auditor)
+    assert again.fairness_degree_ == auditor.fairness_degree_
+    assert again.stop_reason_ == auditor.stop_reason_
+    assert_frame_equal(again.discriminatory_inputs_, auditor.discriminatory_inputs_)
+    assert_frame_equal(again.history_, auditor.history_)
+    assert_array_equal(again.predict(X), auditor.predict(X))
+    assert again.audit_rows(X).rate == auditor.audit_rows(X).rate
+    assert again.fit(X, y).fairness_degree_ == auditor.fairness_degree_
+
+
+@pytest.mark.parametrize("container", ["array", "mixed", "polars"])
+def test_containers(container, mixed, people, pipeline_of):
+    (X, y), columns, model = people, "sex", LogisticRegression()
+    if container == "array":
+        X, columns = X.to_numpy(dtype=float), [2]
+    elif container == "polars":
+        X = pytest.importorskip("polars").DataFrame(X.to_dict("list"))
+    else:
+        X, y, model = mixed[0], mixed[1] > 8, pipeline_of(model)
+    auditor = RandomAuditor(model, sensitive_features=columns, max_queries=200, random_state=0)
+    auditor.fit(X, y)
+    again = round_trip(auditor, auditor.estimator_)
+    assert again.fairness_degree_ == auditor.fairness_degree_
+    assert type(again.discriminatory_inputs_) is type(auditor.discriminatory_inputs_)
+
+
+def test_auditor_of_groups(people):
+    X, y = people
+    auditor = TestSGDAuditor(LogisticRegression(), sensitive_features="sex", random_state=0)
+    auditor.fit(X, y)
+    again = round_trip(auditor)
+    assert_frame_equal(again.rules_, auditor.rules_)
+    assert_array_equal(again.matches(X, 0), auditor.matches(X, 0))
+
+
+def test_auditor_of_texts():
+    data = make_identity_comments(n_samples=400, random_state=0)
+    auditor = TextSGDAuditor(data.estimator, random_state=0).fit(data.data)
+    assert_frame_equal(round_trip(auditor).rules_, auditor.rules_)
+
+
+def test_scorer(people):
+    X, y = people
+    model = LogisticRegression().fit(X, y)
+    auditor = RandomAuditor(sensitive_features="sex", max_queries=300)
+    scorer = make_audit_scorer(auditor, space=X, random_state=0)
+    assert round_trip(scorer)(model, X) == scorer(model, X) < 0
+
+
+def test_scorer_with_a_space(people):
+    X, y = people
+    model = LogisticRegression().fit(X, y)
+    space = skfairtest.InputSpace.from_data(X, ["sex"], bounds={"points": (0, 20)})
+    scorer = AuditScorer(RandomAuditor(max_queries=300), space=space)
+    assert round_trip(scorer)(model, X) == scorer(model, X) < 0
+
+
+@pytest.mark.parametrize("rule", [ConstrainedRefit("a", 0.3), ParetoRefit("a")])
+def test_refit_rules(rule):
+    results = {"mean_test_a": [0.9, 0.8], "mean_test_b": [-0.5, -0.1]}
+    assert round_trip(rule)(results) == rule(results)
+
+
+@pytest.mark.parametrize("labeler", ["auto", average_label])
+def test_retrainer(people, labeler):
+    X, y = people
+    auditor = RandomAuditor(sensitive_features="sex", max_queries=600)
+    mended = FairnessRetrainer(
+        LogisticRegression(), auditor, labeler=labeler, max_rounds=2, random_state=0
+    ).fit(X, y)
+    again = round_trip(mended)
+    assert_array_equal(again.predict(X), mended.predict(X))
+    assert_array_equal(again.predict_proba(X), mended.predict_proba(X))
+    assert_frame_equal(again.history_, mended.history_)
+    assert (again.n_added_, again.after_) == (mended.n_added_, mended.after_)
+    assert_array_equal(again.original_estimator_.coef_, mended.original_estimator_.coef_)
+
+
+def test_augmenter(people):
+    X, y = people
+    auditor = RandomAuditor(sensitive_features="sex", max_queries=600)
+    augmenter = FairnessAugmenter(LogisticRegression(), auditor, random_state=0)
+    X_more, y_more = augmenter.fit_resample(X, y)
+    again = round_trip(augmenter)
+    assert again.n_added_ == augmenter.n_added_ > 0
+    assert_frame_equal(again.fit_resample(X, y)[0], X_more)
+    assert Counter(again.fit_resample(X, y)[1]) == Counter(y_more)
+
+
+class Foreign(LogisticRegression):
+    """A type that is not ours."""
+
+
+def test_foreign_types_are_refused(people):
+    X, y = people
+    auditor = RandomAuditor(Foreign(), sensitive_features="sex", max_queries=200).fit(X, y)
+    with pytest.raises(UntrustedTypesFoundException, match="Foreign"):
+        skops.io.loads(skops.io.dumps(auditor), trusted=TRUSTED_TYPES)

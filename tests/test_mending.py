@@ -1,0 +1,617 @@
+"""FairnessRetrainer: what falls, what is kept, and what is never touched."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from skfairtest import (
+    AequitasAuditor,
+    EstimatorFailedError,
+    FairnessRetrainer,
+    MendingWarning,
+    RandomAuditor,
+    TestSGDAuditor,
+    ThemisAuditor,
+    estimate_discrimination,
+)
+
+TWINS = RandomAuditor(sensitive_features=[0], max_queries=3000)
+GROUPS = TestSGDAuditor(sensitive_features=[0])
+COLUMNS = ["round", "n_added", "before", "before_low", "before_high", "after", "after_low",
+           "after_high", "score", "kept", "reason"]  # fmt: skip
+
+
+def people(n=600, seed=0, strength=0):
+    """The first column decides together with the third (and by itself); labels are noisy."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 12, (n, 4)).astype(float)
+    X[:, 0] %= 2
+    y = X[:, 1] + 3 * X[:, 0] * (X[:, 2] > 6) + strength * X[:, 0] + rng.normal(size=n) > 7
+    return X, y.astype(int)
+
+
+def mend(estimator=None, auditor=TWINS, **settings):
+    estimator = DecisionTreeClassifier(random_state=0) if estimator is None else estimator
+    settings = {
+        "max_score_drop": 0.05, "n_estimates": 1500, "max_rounds": 4, "labeler": "average",
+        "random_state": 0,
+    } | settings  # fmt: skip
+    return FairnessRetrainer(estimator, auditor, **settings)
+
+
+# What falls -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "strategy, labeler, n, most", [("twins", "auto", 600, 0.7), ("aequitas", "majority", 2000, 1)]
+)
+def test_share_of_discriminatory_inputs_falls_on_fresh_inputs(strategy, labeler, n, most):
+    X, y = people(n)
+    mended = mend(strategy=strategy, labeler=labeler, random_state=2, max_rounds=8).fit(X, y)
+    shares = [
+        estimate_discrimination(model, X, sensitive_features=[0], random_state=77)
+        for model in (mended.original_estimator_, mended.estimator_)
+    ]
+    assert shares[1].rate < most * shares[0].rate
+    assert mended.n_added_ > 0
+    assert mended.after_["value"] < mended.before_["value"]
+
+
+@pytest.mark.parametrize("strategy, most", [("groups", 0.8), ("testsgd", 0.95)])
+def test_group_scores_fall_on_fresh_inputs(strategy, most):
+    X, y = people(1500, strength=3)
+    mended = mend(LogisticRegression(), GROUPS, strategy=strategy, max_rounds=8).fit(X, y)
+    scores = [
+        TestSGDAuditor(m, sensitive_features=[0], random_state=55).fit(X).group_fairness_score_
+        for m in (mended.original_estimator_, mended.estimator_)
+    ]
+    assert scores[1] < most * scores[0]
+    assert mended.after_["value"] < mended.before_["value"]
+
+
+def test_regression_with_a_threshold_mends_the_rate():
+    X, _ = people()
+    y = X[:, 1] + 2 * X[:, 0] * (X[:, 2] > 6)
+    auditor = clone(TWINS).set_params(threshold=1.0)
+    mended = mend(DecisionTreeRegressor(max_depth=6), auditor, max_score_drop=0.2).fit(X, y)
+    domain = {"sensitive_features": [0], "threshold": 1.0, "random_state": 5}
+    before = estimate_discrimination(mended.original_estimator_, X, **domain)
+    after = estimate_discrimination(mended.estimator_, X, **domain)
+    assert after.rate < 0.7 * before.rate
+
+
+def test_regression_without_a_threshold_mends_the_degree():
+    X, _ = people()
+    y = X[:, 1] + 2 * X[:, 0] * (X[:, 2] > 6)
+    mended = mend(LinearRegression(), max_score_drop=0.2, max_rounds=10).fit(X, y)
+    assert mended.after_["value"] < mended.before_["value"]
+    assert np.isnan(mended.before_["low"])  # a degree is a maximum and has no interval
+    weight = [abs(m.coef_[0]) for m in (mended.original_estimator_, mended.estimator_)]
+    assert weight[1] < weight[0]
+
+
+def test_regression_of_groups():
+    X, _ = people()
+    y = X[:, 1] + 2 * X[:, 0]
+    mended = mend(LinearRegression(), GROUPS, strategy="groups", max_score_drop=0.3).fit(X, y)
+    assert mended.after_["value"] < mended.before_["value"]
+    assert mended.n_added_ > 0
+
+
+def test_rows_that_say_what_the_model_says_teach_a_line_nothing():
+    X, _ = people()
+    y = X[:, 1] + 2 * X[:, 0]
+    with pytest.warns(MendingWarning, match="original model is kept"):
+        mended = mend(LinearRegression(), GROUPS, strategy="testsgd").fit(X, y)
+    assert mended.estimator_ is mended.original_estimator_
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], [False, True], [-1, 1]])
+def test_labels_of_any_kind(labels):
+    X, y = people()
+    y = np.array(labels)[y]
+    mended = mend().fit(X, y)
+    assert mended.after_["value"] < mended.before_["value"]
+    assert set(mended.predict(X)) <= set(labels)
+    assert mended.predict(X).dtype == y.dtype
+
+
+def test_three_classes():
+    X, y = people()
+    y = y + (X[:, 3] > 8)
+    mended = mend().fit(X, y)
+    assert mended.after_["value"] < mended.before_["value"]
+    assert mended.classes_.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("model", [KNeighborsClassifier(), LinearSVC()], ids=["knn", "svm"])
+def test_models_without_sample_weight_or_probabilities(model):
+    X, y = people()
+    mended = mend(model, random_state=3, max_rounds=8).fit(X, y)
+    assert mended.after_["value"] < mended.before_["value"]
+
+
+def test_many_combinations_of_sensitive_values():
+    X, y = people()
+    auditor = RandomAuditor(sensitive_features=[0, 3], max_queries=3000)
+    mended = mend(auditor=auditor, max_rounds=3).fit(X, y)
+    assert mended.after_["value"] < mended.before_["value"]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_frames_and_pipelines(kind, mixed, pipeline_of):
+    X, y = mixed
+    y = (y > y.median()).to_numpy()
+    model = pipeline_of(DecisionTreeClassifier(random_state=0))
+    if kind == "polars":
+        table = {"sex": X["sex"] == "male", "age": X["age"], "member": X["member"]}
+        X = pytest.importorskip("polars").DataFrame({k: v.tolist() for k, v in table.items()})
+        model = DecisionTreeClassifier(random_state=0)
+    auditor = RandomAuditor(sensitive_features="sex", max_queries=2000)
+    mended = mend(model, auditor, max_score_drop=0.3).fit(X, y)
+    assert mended.after_["value"] < mended.before_["value"]
+    assert len(mended.predict(X)) == len(y)
+    assert mended.feature_names_in_.tolist() == list(X.columns)
+
+
+# The course -------------------------------------------------------------------------------------
+
+
+def test_history_tells_the_course():
+    X, y = people()
+    mended = mend().fit(X, y)
+    table = mended.history_
+    assert table.columns.tolist() == COLUMNS
+    assert table["round"].tolist() == list(range(len(table)))
+    assert table["n_added"].iloc[0] == 0 and table["kept"].iloc[0]
+    rates = table[["before", "after"]].to_numpy()
+    assert ((table[["before_low", "after_low"]].to_numpy() <= rates).all()) and (
+        rates <= table[["before_high", "after_high"]].to_numpy()
+    ).all()
+    # What is kept is lower than all that was kept before, and good enough.
+    kept = table[table["kept"]]
+    assert (kept["after"].diff().iloc[1:] < 0).all()
+    assert (kept["score"] >= table["score"].iloc[0] - 0.05).all()
+    assert mended.n_added_ == kept["n_added"].iloc[-1]
+    # Before is the best so far.
+    for place in range(1, len(table)):
+        so_far = table.iloc[:place]
+        assert table["before"].iloc[place] == so_far.loc[so_far["kept"], "after"].iloc[-1]
+
+
+def test_the_papers_algorithm_stops_when_the_share_no_longer_falls():
+    X, y = people()
+    table = mend(strategy="aequitas", max_rounds=20).fit(X, y).history_
+    kept = table["kept"].tolist()
+    assert all(kept[:-1])  # the first round that is not better is the last
+    n_train = 480
+    for number, n_added in zip(table["round"][1:], table["n_added"][1:], strict=True):
+        low, high = 2.0 ** (number - 1), 2.0**number
+        assert low * n_train / 100 - 1 <= n_added <= high * n_train / 100
+
+
+def test_the_papers_sizes_of_groups():
+    X, y = people(1500)
+    mended = mend(LogisticRegression(), GROUPS, strategy="testsgd").fit(X, y)
+    assert mended.history_["n_added"].tolist() == [0, 50, 100, 120]  # a tenth of 1,200
+
+
+def test_one_more_round_adds_to_the_rows_of_the_last():
+    X, y = people()
+    table = mend(max_rounds=4).fit(X, y).history_
+    assert (table["n_added"].diff().iloc[1:] > 0).all()
+    assert len(table) == 5
+
+
+def test_same_seed_same_result():
+    X, y = people()
+    first, second = (mend(n_jobs=n).fit(X, y) for n in (None, 2))
+    pd.testing.assert_frame_equal(first.history_, second.history_)
+    np.testing.assert_array_equal(first.predict(X), second.predict(X))
+    other = mend(random_state=1, max_rounds=1).fit(X, y)
+    assert not other.history_.equals(first.history_)
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+def test_models_without_a_seed_get_one():
+    X, y = people()
+    tree = DecisionTreeClassifier(max_features=1)
+    first, second = (mend(tree).fit(X, y) for _ in range(2))
+    pd.testing.assert_frame_equal(first.history_, second.history_)
+    assert tree.random_state is None
+
+
+def test_verbose_prints_a_line_a_round(capsys):
+    X, y = people()
+    mended = mend(verbose=1, max_rounds=2).fit(X, y)
+    assert capsys.readouterr().out.count("[FairnessRetrainer] round") == len(mended.history_)
+
+
+# What is never touched --------------------------------------------------------------------------
+
+
+class Watched(ClassifierMixin, BaseEstimator):
+    """A tree that notes the rows it was trained on."""
+
+    seen: list = []
+
+    def fit(self, X, y):
+        Watched.seen.append(np.column_stack([X, y]))
+        self.tree_ = DecisionTreeClassifier(random_state=0).fit(X, y)
+        self.classes_ = self.tree_.classes_
+        return self
+
+    def predict(self, X):
+        return self.tree_.predict(X)
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+@pytest.mark.parametrize(
+    "strategy, auditor",
+    [("twins", TWINS), ("aequitas", TWINS), ("groups", GROUPS), ("testsgd", GROUPS)],
+)
+def test_validation_rows_are_never_learned_from(strategy, auditor):
+    X, y = people()
+    X[:, 3] = np.arange(len(X)) / 7  # each row is known by this number
+    Watched.seen = []
+    scored = []
+
+    def note(model, X, y):
+        scored.append(X[:, 3])
+        return model.score(X, y)
+
+    mend(Watched(), auditor, strategy=strategy, scoring=note, max_rounds=2).fit(X, y)
+    validation = set(scored[0])
+    assert all(set(rows) == validation for rows in scored)
+    assert len(validation) == 120
+    assert len(Watched.seen) > 1
+    assert not set(Watched.seen[0][:, 3]) & validation
+    assert len(Watched.seen[0]) == 480
+    for rows in Watched.seen[1:]:
+        # The same training part in each round, and the added rows below it.
+        np.testing.assert_array_equal(rows[:480], Watched.seen[0])
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+def test_added_twins_have_one_label():
+    X, y = people()
+    Watched.seen = []
+    mend(Watched(), max_rounds=1).fit(X, y)
+    added = Watched.seen[1][480:]
+    first, second = np.split(added, 2)
+    np.testing.assert_array_equal(first[:, 1:], second[:, 1:])  # all but the sensitive column
+    assert (first[:, 0] != second[:, 0]).all()
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_never_worse_than_the_original_on_what_is_mended(seed):
+    X, y = people(seed=seed)
+    mended = mend(labeler="opposite", random_state=seed, max_rounds=3).fit(X, y)
+    assert mended.after_["value"] <= mended.before_["value"]
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+def test_bad_labels_are_not_kept():
+    X, y = people()
+
+    def as_the_model_says(pairs):
+        return pairs.estimator.predict(pairs.first)
+
+    # Added one by one under the model's own label, finds teach it what it did wrong.
+    mended = mend(strategy="aequitas", labeler=as_the_model_says).fit(X, y)
+    if mended.n_added_ == 0:
+        assert mended.estimator_ is mended.original_estimator_
+    assert mended.after_["value"] <= mended.before_["value"]
+
+
+def test_score_is_guarded():
+    X, y = people()
+
+    def nonsense(pairs):
+        return 1 - pairs.panel.votes(pairs.first)[0]
+
+    with pytest.warns(MendingWarning, match="The original model is kept"):
+        mended = mend(labeler=nonsense, max_score_drop=0).fit(X, y)
+    assert mended.estimator_ is mended.original_estimator_
+    assert mended.n_added_ == 0
+    assert not mended.history_["kept"].iloc[1:].any()
+    assert mended.history_["reason"].iloc[1:].str.contains("score below|not lower").all()
+
+
+class Moody(ClassifierMixin, BaseEstimator):
+    """A tree at first, and one answer for everybody in later fits."""
+
+    fits = 0
+
+    def fit(self, X, y):
+        Moody.fits += 1
+        self.tree_ = DecisionTreeClassifier(random_state=0).fit(X, y)
+        self.constant_ = Moody.fits > 1
+        self.classes_ = self.tree_.classes_
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int) if self.constant_ else self.tree_.predict(X)
+
+
+def test_rounds_of_one_answer_are_not_kept():
+    X, y = people()
+    Moody.fits = 0
+    with pytest.warns(MendingWarning, match="original model is kept"):
+        mended = mend(Moody(), max_score_drop=1.0).fit(X, y)
+    assert mended.estimator_ is mended.original_estimator_
+    assert (mended.history_["reason"].iloc[1:] == "answers the same to all validation rows").all()
+
+
+# Labelers ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labeler", ["auto", "majority", "average"])
+def test_labelers_mend(labeler):
+    X, y = people()
+    mended = mend(labeler=labeler).fit(X, y)
+    assert mended.after_["value"] < mended.before_["value"]
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+def test_labeler_of_the_user_sees_the_pairs():
+    X, y = people()
+    calls = []
+
+    def label(pairs):
+        calls.append(pairs)
+        return np.zeros(len(pairs), dtype=int)
+
+    mend(labeler=label, max_rounds=1).fit(X, y)
+    pairs = calls[0]
+    assert pairs.both and len(pairs.first) == len(pairs.second) == len(pairs)
+    assert (pairs.estimator.predict(pairs.first) != pairs.estimator.predict(pairs.second)).all()
+    assert pairs.classes.tolist() == [0, 1]
+    assert all(len(votes) == len(pairs) for votes in pairs.panel.votes(pairs.first))
+
+
+@pytest.mark.parametrize(
+    "labeler, message",
+    [
+        (lambda pairs: np.zeros(99), "one label a pair"),
+        (lambda pairs: np.full(len(pairs), 9), "classes of the training data"),
+    ],
+)
+def test_labeler_that_gives_no_labels(labeler, message):
+    X, y = people()
+    with pytest.raises(ValueError, match=message):
+        mend(labeler=labeler).fit(X, y)
+
+
+# In scikit-learn --------------------------------------------------------------------------------
+
+
+def test_is_the_mended_model():
+    X, y = people()
+    mended = mend().fit(X, y)
+    np.testing.assert_array_equal(mended.predict(X), mended.estimator_.predict(X))
+    np.testing.assert_array_equal(mended.predict_proba(X), mended.estimator_.predict_proba(X))
+    assert mended.score(X, y) == mended.estimator_.score(X, y)
+    assert mended.estimator_ is not mended.original_estimator_
+    assert not hasattr(mend(LinearSVC()).fit(X, y), "predict_proba")
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+def test_in_pipeline_search_and_cross_validation():
+    X, y = people(300)
+    fast = mend(max_rounds=2, n_estimates=200, auditor=clone(TWINS).set_params(max_queries=400))
+    assert make_pipeline(StandardScaler(), fast).fit(X, y).score(X, y) > 0.6
+    assert (cross_val_score(fast, X, y, cv=2) > 0.6).all()
+    search = GridSearchCV(
+        fast, {"estimator__max_depth": [2, 6], "auditor__max_queries": [200]}, cv=2
+    )
+    assert search.fit(X, y).best_estimator_.n_added_ >= 0
+
+
+def test_sample_weights_are_extended():
+    X, y = people()
+    model = LogisticRegression()
+    heavy = mend(model, max_rounds=2).fit(X, y, sample_weight=np.where(y == 1, 20.0, 1.0))
+    plain = mend(model, max_rounds=2).fit(X, y)
+    assert heavy.predict(X).mean() > plain.predict(X).mean()
+    with pytest.raises(ValueError, match="one entry for each of 600 rows; got 3"):
+        mend().fit(X, y, sample_weight=[1, 2, 3])
+
+
+class WithGroups(DecisionTreeClassifier):
+    # scikit-learn 1.6 wants a subclass to keep `check_input`.
+    def fit(self, X, y, groups=None, check_input=True):
+        return super().fit(X, y)
+
+
+def test_other_metadata_of_rows_cannot_be_extended():
+    X, y = people()
+    with pytest.raises(ValueError, match="fit got groups with one entry a row"):
+        mend(WithGroups()).fit(X, y, groups=np.arange(len(y)))
+
+
+def test_metadata_routing():
+    X, y = people()
+    with sklearn.config_context(enable_metadata_routing=True):
+        tree = DecisionTreeClassifier(random_state=0).set_fit_request(sample_weight=True)
+        routed = mend(tree, max_rounds=2).fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))
+    plain = mend(max_rounds=2).fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))
+    np.testing.assert_array_equal(routed.predict(X), plain.predict(X))
+
+
+# Bad input --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "settings, error, message",
+    [
+        ({"strategy": "magic"}, ValueError, "strategy must be one of"),
+        ({"labeler": "guess"}, ValueError, "labeler must be one of"),
+        ({"max_score_drop": -0.1}, ValueError, "max_score_drop must be"),
+        ({"validation_fraction": 1.0}, ValueError, "validation_fraction must be"),
+        ({"n_estimates": 0}, ValueError, "n_estimates must be"),
+        ({"max_rounds": 0}, ValueError, "max_rounds must be"),
+        ({"strategy": "groups"}, TypeError, "RandomAuditor finds none"),
+        ({"strategy": "testsgd"}, TypeError, "RandomAuditor finds none"),
+        ({"auditor": GROUPS}, TypeError, "TestSGDAuditor finds none"),
+        ({"auditor": GROUPS, "strategy": "aequitas"}, TypeError, "TestSGDAuditor finds none"),
+        ({"auditor": None}, ValueError, "Name the sensitive columns"),
+        ({"auditor": None, "strategy": "groups"}, ValueError, "sensitive"),
+    ],
+)
+def test_bad_parameters(settings, error, message):
+    X, y = people(60)
+    with pytest.raises(error, match=message):
+        mend(**settings).fit(X, y)
+
+
+def test_bad_estimators_and_targets():
+    X, y = people(60)
+    with pytest.raises(ValueError, match="must be an instance"):
+        FairnessRetrainer(None, TWINS).fit(X, y)
+    with pytest.raises(ValueError, match="must be an instance"):
+        FairnessRetrainer(LogisticRegression, TWINS).fit(X, y)
+    with pytest.raises(ValueError, match="FrozenEstimator, which is never trained"):
+        mend(FrozenEstimator(LogisticRegression().fit(X, y))).fit(X, y)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        mend().fit(X)
+    with pytest.raises(ValueError, match="X has 60 rows, y has 59"):
+        mend().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="no validation part"):
+        mend(KNeighborsClassifier(1)).fit(X[:2], [0, 1])
+
+
+@pytest.mark.parametrize("auditor", [RandomAuditor, ThemisAuditor, AequitasAuditor])
+def test_nothing_to_find(auditor, recwarn):
+    X, y = people()
+    blind = mend(make_pipeline(StandardScaler(), Blind()), auditor(sensitive_features=[0]))
+    blind.fit(X, y)
+    assert blind.estimator_ is blind.original_estimator_
+    assert blind.stop_reason_ == "nothing to mend was seen in the original"
+    assert len(blind.history_) == 1 and blind.after_["value"] == 0
+    assert not [w for w in recwarn if issubclass(w.category, MendingWarning)]
+
+
+class Blind(LogisticRegression):
+    """Does not see the first column."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.coef_[:, 0] = 0
+        return self
+
+
+def test_too_small_an_audit_to_find_anything():
+    X, y = people()
+    auditor = RandomAuditor(sensitive_features=[0], max_queries=2)
+    model = DecisionTreeClassifier(max_depth=4, random_state=0)
+    with pytest.warns(MendingWarning, match="the audit found nothing to add"):
+        mended = mend(model, auditor, random_state=3).fit(X, y)
+    assert mended.estimator_ is mended.original_estimator_
+    assert mended.before_["value"] > 0
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+def test_few_finds_are_all_added():
+    X, y = people()
+    auditor = RandomAuditor(sensitive_features=[0], max_found=3, max_queries=3000)
+    mended = mend(auditor=auditor, max_rounds=1).fit(X, y)
+    assert 2 <= mended.history_["n_added"].iloc[-1] <= 200
+
+
+def fails(model, X, y):
+    raise RuntimeError("no score today")
+
+
+def test_scorer_that_fails_leaves_the_original():
+    X, y = people()
+    retrainer = mend(scoring=make_scorer(lambda y, p: fails(0, y, p)))
+    with pytest.raises(RuntimeError, match="no score today"):
+        retrainer.fit(X, y)
+    assert retrainer.estimator_ is retrainer.original_estimator_
+    assert len(retrainer.predict(X)) == len(y)
+    with pytest.raises(ValueError, match="one finite number"):
+        mend(scoring=lambda model, X, y: np.nan).fit(X, y)
+
+
+def test_scorer_that_fails_in_a_round_ends_the_course():
+    X, y = people()
+    calls = []
+
+    def tires(model, X, y):
+        calls.append(1)
+        return model.score(X, y) if len(calls) < 3 else fails(model, X, y)
+
+    with pytest.warns(MendingWarning, match="round 2 failed: RuntimeError: no score today"):
+        mended = mend(scoring=tires, labeler="majority").fit(X, y)
+    assert len(mended.history_) == 2
+    assert mended.stop_reason_.startswith("round 2 failed")
+    assert mended.after_["value"] <= mended.before_["value"]
+
+
+class FitsOnce(DecisionTreeClassifier):
+    def fit(self, X, y, **params):
+        if len(X) > 480:
+            raise MemoryError("too many rows")
+        return super().fit(X, y)
+
+
+def test_round_that_cannot_be_trained_leaves_the_original():
+    X, y = people()
+    with pytest.warns(MendingWarning, match="round 1 failed: MemoryError"):
+        mended = mend(FitsOnce(random_state=0)).fit(X, y)
+    assert mended.estimator_ is mended.original_estimator_
+
+
+class RefusesProbabilities(DecisionTreeClassifier):
+    """Gives labels and refuses probabilities, so that every audit fails."""
+
+    def fit(self, X, y, **params):
+        self.known_ = {tuple(row) for row in X}
+        return super().fit(X, y)
+
+    def predict_proba(self, X, check_input=True):
+        raise EstimatorFailedError("never seen")
+
+
+def test_audit_that_fails_keeps_the_original_with_a_warning():
+    X, y = people()
+    with pytest.warns(MendingWarning, match="Not mended.*the audit failed.*never seen"):
+        mended = mend(RefusesProbabilities(random_state=0)).fit(X, y)
+    assert mended.estimator_ is mended.original_estimator_
+    assert mended.stop_reason_.startswith("the audit failed")
+    assert not hasattr(mended, "after_")
+
+
+def test_interrupted_fit_keeps_the_best_so_far():
+    X, y = people()
+    calls = []
+
+    def stops(model, X, y):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return model.score(X, y)
+
+    retrainer = mend(scoring=stops)
+    with pytest.raises(KeyboardInterrupt):
+        retrainer.fit(X, y)
+    assert len(retrainer.predict(X)) == len(y)
+    assert len(retrainer.history_) == 2
+
+
+def test_history_before_fit():
+    with pytest.raises(AttributeError, match="before fit"):
+        mend().history_  # noqa: B018

@@ -1,0 +1,389 @@
+"""Audit scorers in all of scikit-learn's model selection, and which candidate is refitted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    RandomizedSearchCV,
+    cross_validate,
+)
+from sklearn.tree import DecisionTreeClassifier
+
+from skfairtest import (
+    EstimatorFailedError,
+    InputSpace,
+    RandomAuditor,
+    SBFTAuditor,
+    TestSGDAuditor,
+    constrained_refit,
+    make_audit_scorer,
+    pareto_front,
+    pareto_refit,
+)
+from skfairtest.datasets import make_biased_regression
+
+GRID = {"max_depth": [1, 2, 8]}
+
+
+@pytest.fixture(scope="module")
+def people():
+    """The first column is sensitive and decides for half of the rows."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 10, (240, 3)).astype(float)
+    X[:, 0] %= 2
+    y = (X[:, 1] + 4 * X[:, 0] * (X[:, 2] > 4) + rng.normal(size=240) > 6).astype(int)
+    return X, y
+
+
+@pytest.fixture
+def scorer():
+    return make_audit_scorer(RandomAuditor(sensitive_features=[0], max_queries=300), random_state=0)
+
+
+def both(scorer):
+    return {"accuracy": "accuracy", "degree": scorer}
+
+
+# Scores -----------------------------------------------------------------------------------------
+
+
+def test_score_is_the_degree_with_its_sign_turned(people, scorer):
+    X, y = people
+    model = DecisionTreeClassifier(max_depth=8, random_state=0).fit(X, y)
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=300, random_state=0).fit(X)
+    assert scorer(model, X) == scorer(model, X, y) == -auditor.fairness_degree_ < 0
+    assert scorer.audit(model, X).n_found_ == auditor.n_found_
+
+
+@pytest.mark.parametrize(
+    "metric", ["fairness_degree", "discrimination_rate", "on_data_degree", "on_data_rate"]
+)
+def test_metrics_of_twins(people, metric):
+    X, y = people
+    model = DecisionTreeClassifier(max_depth=8, random_state=0).fit(X, y)
+    auditor = SBFTAuditor(sensitive_features=[0], max_queries=400)
+    score = make_audit_scorer(auditor, metric, random_state=3)(model, X)
+    same = auditor.set_params(estimator=model, random_state=3).fit(X)
+    assert score == -getattr(same, f"{metric}_") < 0
+
+
+def test_worst_group_fairness_score(people):
+    X, y = people
+    model = DecisionTreeClassifier(max_depth=8, random_state=0).fit(X, y)
+    auditor = TestSGDAuditor(sensitive_features=[0])
+    score = make_audit_scorer(auditor, "group_fairness_score", random_state=0)(model, X)
+    same = TestSGDAuditor(model, sensitive_features=[0], random_state=0).fit(X)
+    assert score == -same.group_fairness_score_ < 0
+
+
+def test_blind_model_scores_zero_without_a_warning(people, recwarn):
+    X, y = people
+    blind = LogisticRegression().fit(X * [0, 1, 1], y)
+    blind.coef_[:, 0] = 0
+    auditor = RandomAuditor(sensitive_features=[0], max_queries=100)
+    score = make_audit_scorer(auditor, random_state=0)(blind, X)
+    assert score == 0 and np.copysign(1, score) == 1
+    assert not [w for w in recwarn if "disparity" in str(w.message)]
+
+
+def test_audited_model_is_not_fitted_again(people, scorer, models):
+    X, _ = people
+    model = models.Regressor(lambda rows: rows[:, 0])
+    assert scorer(model, X) == -1
+    assert model.rows > 0
+
+
+# The seed ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "seed", [None, 7, np.random.RandomState(0), np.random.default_rng(0)], ids=str
+)
+def test_every_call_has_the_same_seed(people, seed):
+    X, y = people
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    auditor = RandomAuditor(sensitive_features=[0], max_queries=60, random_state=seed)
+    scorer = make_audit_scorer(auditor, "discrimination_rate")
+    assert scorer(model, X) == scorer(model, X) == clone(scorer)(model, X)
+
+
+def test_different_seeds_differ(people):
+    X, y = people
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    auditor = RandomAuditor(sensitive_features=[0], max_queries=60)
+    scores = {
+        make_audit_scorer(auditor, "discrimination_rate", random_state=seed)(model, X)
+        for seed in range(6)
+    }
+    assert len(scores) > 1
+
+
+# The space --------------------------------------------------------------------------------------
+
+
+def test_fixed_space_is_that_of_every_audit(people):
+    X, y = people
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    auditor = RandomAuditor(sensitive_features=[0], max_queries=200)
+    space = InputSpace.from_data(X, [0], bounds={1: (0, 3)})
+    fixed = make_audit_scorer(auditor, space=space, random_state=0)
+    assert fixed(model, X) == fixed(model, X[:5])
+    audited = fixed.audit(model)
+    assert audited.space_ is space
+    assert audited.discriminatory_inputs_[:, 1].max() <= 3
+    free = make_audit_scorer(auditor, random_state=0)
+    assert free.audit(model, X).space_.high[1] == 9
+
+
+@pytest.mark.parametrize(
+    "auditor, metric",
+    [
+        (RandomAuditor(sensitive_features=[0], max_queries=200), "on_data_rate"),
+        (TestSGDAuditor(sensitive_features=[0]), "group_fairness_score"),
+    ],
+)
+def test_a_table_is_a_space(people, auditor, metric):
+    X, y = people
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    scorer = make_audit_scorer(auditor, metric, space=X, random_state=0)
+    alone = make_audit_scorer(auditor, metric, random_state=0)
+    assert scorer(model, X[:50]) == scorer(model, X) == alone(model, X)
+
+
+# Searches ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_grid_search_prefers_the_tree_that_ignores_the_column(people, scorer, n_jobs):
+    X, y = people
+    tree = DecisionTreeClassifier(random_state=0)
+    search = GridSearchCV(tree, GRID, scoring=scorer, cv=3, n_jobs=n_jobs).fit(X, y)
+    assert search.best_params_ == {"max_depth": 1}
+    assert search.best_score_ == 0 > search.cv_results_["mean_test_score"].min()
+    again = GridSearchCV(tree, GRID, scoring=scorer, cv=3).fit(X, y)
+    np.testing.assert_array_equal(
+        again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"]
+    )
+
+
+def test_randomized_and_halving_search(people, scorer):
+    X, y = people
+    tree = DecisionTreeClassifier(random_state=0)
+    wide = RandomizedSearchCV(tree, GRID, n_iter=3, scoring=scorer, cv=3, random_state=0)
+    halving = HalvingGridSearchCV(
+        tree, GRID, scoring=scorer, cv=3, random_state=0, min_resources=60
+    )
+    for search in (wide, halving):
+        assert search.fit(X, y).best_params_["max_depth"] == 1
+
+
+def test_cross_validate_with_several_metrics(people, scorer):
+    X, y = people
+    result = cross_validate(
+        DecisionTreeClassifier(random_state=0), X, y, scoring=both(scorer), cv=3, n_jobs=2
+    )
+    assert (result["test_degree"] < 0).all() and (result["test_accuracy"] > 0.5).all()
+
+
+def test_permutation_importance(people):
+    X, y = people
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    auditor = RandomAuditor(sensitive_features=[0], max_queries=100)
+    scorer = make_audit_scorer(auditor, "on_data_rate", random_state=0)
+    result = permutation_importance(model, X, y, scoring=scorer, n_repeats=2, random_state=0)
+    # Who is asked about changes with the other columns, never with the sensitive one.
+    assert result.importances_mean[0] == 0
+    assert np.abs(result.importances_mean[1:]).max() > 0
+
+
+def test_pipeline_on_a_mixed_frame(mixed, pipeline_of):
+    X, y = mixed
+    auditor = RandomAuditor(sensitive_features="sex", max_queries=200)
+    scorer = make_audit_scorer(auditor, space=X, random_state=0)
+    search = GridSearchCV(
+        pipeline_of(Ridge()), {"ridge__alpha": [1, 1e5]}, scoring={"r2": "r2", "degree": scorer},
+        refit="degree", cv=3,
+    ).fit(X, y)  # fmt: skip
+    assert search.best_params_ == {"ridge__alpha": 1e5}
+
+
+# Weights and routing ----------------------------------------------------------------------------
+
+
+def test_sample_weights_without_routing(people, scorer):
+    X, y = people
+    search = GridSearchCV(
+        DecisionTreeClassifier(random_state=0), GRID, scoring=both(scorer), refit="degree", cv=3
+    )
+    search.fit(X, y, sample_weight=np.linspace(1, 2, len(y)))
+    assert np.isfinite(search.cv_results_["mean_test_degree"]).all()
+
+
+def test_weights_count_where_rows_count(people):
+    X, y = people
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    auditor = RandomAuditor(sensitive_features=[0], max_queries=100)
+    scorer = make_audit_scorer(auditor, "on_data_rate", random_state=0)
+    flipped = scorer.audit(model, X).audit_rows(X).is_discriminatory
+    assert 0 < flipped.mean() < 1
+    assert scorer(model, X, y, sample_weight=flipped) == -1
+    assert scorer(model, X, y, sample_weight=~flipped) == 0
+    degree = make_audit_scorer(auditor, random_state=0)
+    assert degree(model, X, y, sample_weight=flipped) == degree(model, X, y)
+
+
+def test_metadata_routing(people):
+    X, y = people
+    weights = np.linspace(1, 2, len(y))
+    auditor = RandomAuditor(sensitive_features=[0], max_queries=100)
+    with sklearn.config_context(enable_metadata_routing=True):
+        tree = DecisionTreeClassifier(random_state=0).set_fit_request(sample_weight=True)
+        wants = make_audit_scorer(auditor, "on_data_rate", random_state=0)
+        wants.set_score_request(sample_weight=True)
+        plain = make_audit_scorer(auditor, "on_data_rate", random_state=0)
+        plain.set_score_request(sample_weight=False)
+        accuracy = make_scorer(accuracy_score).set_score_request(sample_weight=False)
+        search = GridSearchCV(
+            tree, GRID, scoring={"w": wants, "p": plain, "a": accuracy}, refit="p", cv=3
+        ).fit(X, y, sample_weight=weights)
+    table = search.cv_results_
+    assert np.isfinite(table["mean_test_w"]).all()
+    assert (table["mean_test_w"] != table["mean_test_p"]).any()
+
+
+# Failures ---------------------------------------------------------------------------------------
+
+
+class Broken(DecisionTreeClassifier):
+    def predict_proba(self, X, check_input=True):
+        raise RuntimeError("out of order")
+
+
+def test_failing_audit_is_told_or_becomes_the_error_score(people, scorer):
+    X, y = people
+    with pytest.raises(EstimatorFailedError, match="out of order"):
+        scorer(Broken().fit(X, y), X)
+    with pytest.warns(UserWarning, match="[Ss]coring failed"):
+        result = cross_validate(Broken(), X, y, scoring=scorer, cv=2)
+    assert np.isnan(result["test_score"]).all()
+
+
+def test_bad_arguments():
+    auditor = RandomAuditor()
+    with pytest.raises(TypeError, match="must be an instance of an auditor"):
+        make_audit_scorer(RandomAuditor)
+    with pytest.raises(ValueError, match="fairness_degree.*got 'accuracy'"):
+        make_audit_scorer(auditor, "accuracy")
+    with pytest.raises(ValueError, match="result of RandomAuditor"):
+        make_audit_scorer(auditor, "group_fairness_score")
+    with pytest.raises(ValueError, match="result of TestSGDAuditor"):
+        make_audit_scorer(TestSGDAuditor(), "fairness_degree")
+
+
+# Refit ------------------------------------------------------------------------------------------
+
+
+def results(objective, unfair, **more):
+    return {"mean_test_r2": np.array(objective), "mean_test_degree": -np.array(unfair)} | more
+
+
+def test_constrained_refit_takes_the_best_within_the_limit():
+    table = results([0.9, 0.8, 0.7, 0.8], [0.5, 0.2, 0.1, 0.15])
+    assert constrained_refit("r2", 0.5)(table) == 0
+    assert constrained_refit("r2", 0.3)(table) == 3  # as good as 1, and less unfair
+    assert constrained_refit("r2", 0.1)(table) == 2
+
+
+def test_constrained_refit_when_none_is_within_the_limit():
+    table = results([0.9, 0.8, 0.9], [0.5, 0.2, 0.2])
+    with pytest.raises(ValueError, match="limit=0.1; the least of 3 is 0.2.*least_unfair"):
+        constrained_refit("r2", 0.1)(table)
+    assert constrained_refit("r2", 0.1, when_none="least_unfair")(table) == 2
+
+
+def test_refit_leaves_nan_out():
+    table = results([np.nan, 0.9, 0.8], [0.1, np.nan, 0.2])
+    assert constrained_refit("r2", 0.5)(table) == 2
+    assert constrained_refit("r2", 0.0, when_none="least_unfair")(table) == 2
+    assert pareto_refit("r2")(table) == 2
+    assert pareto_front(table)["candidate"].tolist() == [2]
+    nothing = results([np.nan, 0.9], [0.1, np.nan])
+    for rule in (constrained_refit("r2", 0.5), pareto_refit("r2"), pareto_front):
+        with pytest.raises(ValueError, match="All 2 candidates have a NaN"):
+            rule(nothing)
+
+
+def test_pareto_refit_weighs_objective_and_unfairness():
+    table = results([0.9, 0.88, 0.5, 0.4], [0.5, 0.1, 0.05, 0.3])
+    assert pareto_refit("r2")(table) == 1
+    assert pareto_refit("r2", weight=1)(table) == 0
+    assert pareto_refit("r2", weight=0)(table) == 2
+
+
+def test_pareto_front_is_a_table_of_what_nothing_beats():
+    params = [{"a": number} for number in range(5)]
+    table = results([0.7, 0.9, 0.8, 0.7, 0.6], [0.1, 0.5, 0.5, 0.1, 0.2], params=params)
+    front = pareto_front(table)
+    assert isinstance(front, pd.DataFrame)
+    assert front.columns.tolist() == ["candidate", "params", "r2", "degree"]
+    assert front["candidate"].tolist() == [1, 0, 3]
+    assert front["params"].tolist() == [{"a": 1}, {"a": 0}, {"a": 3}]
+    assert front["degree"].tolist() == [-0.5, -0.1, -0.1]
+    assert pareto_front(table, ["degree"])["candidate"].tolist() == [0, 3]
+
+
+def test_refit_in_a_search(people, scorer):
+    X, y = people
+    tree = DecisionTreeClassifier(random_state=0)
+    search = GridSearchCV(
+        tree, GRID, scoring=both(scorer), refit=constrained_refit("accuracy", 0), cv=3
+    ).fit(X, y)
+    assert search.best_estimator_.max_depth == 1
+    assert 1 <= len(pareto_front(search.cv_results_)) <= 3
+    free = GridSearchCV(tree, GRID, scoring=both(scorer), refit=pareto_refit("accuracy", weight=1))
+    table = free.fit(X, y).cv_results_
+    assert free.best_index_ == int(table["mean_test_accuracy"].argmax())
+
+
+def test_refit_in_a_search_that_cannot_meet_the_limit(people, scorer):
+    X, y = people
+    search = GridSearchCV(
+        DecisionTreeClassifier(random_state=0), {"max_depth": [6, 8]}, scoring=both(scorer),
+        refit=constrained_refit("accuracy", 0), cv=3,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="No candidate"):
+        search.fit(X, y)
+
+
+def test_bad_refit_arguments():
+    for limit in (-1, np.nan, np.inf, "low", None, True):
+        with pytest.raises(ValueError, match="limit must be"):
+            constrained_refit("r2", limit)
+    with pytest.raises(ValueError, match="when_none"):
+        constrained_refit("r2", 1, when_none="skip")
+    for weight in (-0.1, 1.1, np.nan, "half"):
+        with pytest.raises(ValueError, match="weight must be"):
+            pareto_refit("r2", weight=weight)
+    table = results([1.0], [0.5])
+    with pytest.raises(ValueError, match="no metric 'accuracy'; it has"):
+        constrained_refit("accuracy", 1, unfairness="degree")(table)
+    with pytest.raises(ValueError, match="exactly one metric beside"):
+        constrained_refit("r2", 1)(table | {"mean_test_f1": [0.5]})
+    with pytest.raises(ValueError, match="those of an audit scorer, at most 0"):
+        constrained_refit("degree", 1, unfairness="r2")(table)
+    with pytest.raises(ValueError, match="no metric"):
+        pareto_front(table, ["f1"])
+
+
+def test_regression_degree_has_the_units_of_the_target():
+    data = make_biased_regression(random_state=0)
+    scorer = make_audit_scorer(SBFTAuditor(), random_state=0)
+    assert scorer(data.estimator, data.data) == pytest.approx(-data.fairness_degree)
