@@ -184,7 +184,9 @@ def degrees(n_repeats):
     print("\n4. Degree on 293 values, network regressor, 20,000 queries (paper: SBFT above all, "
           "large effect)")  # fmt: skip
     bunch = make_biased_regression(20_000, variant="many-valued", random_state=0)
-    fitted = pipeline(MLPRegressor(hidden_layer_sizes=(64, 32), early_stopping=True, random_state=0))
+    fitted = pipeline(
+        MLPRegressor(hidden_layer_sizes=(64, 32), early_stopping=True, random_state=0)
+    )
     fitted.fit(bunch.data, bunch.target)
     # For a tester of finds: half the planted degree is worth a report.
     common = {"sensitive_features": bunch.sensitive_features, "threshold": 5.0}
