@@ -8,16 +8,10 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn import get_config
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
-from sklearn.utils.metadata_routing import process_routing
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skfairtest._containers import make_container
 from skfairtest._delegation import DelegatingEstimator
+from skfairtest._fitting import check_table, fitted_estimator, make_generator
 from skfairtest._oracle import Oracle, StopSearch
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._protected import protected_names
@@ -137,8 +131,8 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
             If the estimator fails during the audit; results so far stay readable.
         """
         self._check_params()
-        X = self._check_table(X)
-        rng = _generator(self.random_state)
+        X = check_table(self, X)
+        rng = make_generator(self.random_state)
         space = self._make_space(X)
         _check_constraint(space, self.constraint, rng)
         self.estimator_ = self._make_estimator(X, y, fit_params)
@@ -200,27 +194,6 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
             "n_jobs": self.n_jobs,
         }
 
-    def _check_table(self, X: Any) -> Any:
-        """X as a table, with names and number of its features noted."""
-        is_frame = hasattr(X, "columns") and not isinstance(X, np.ndarray)
-        if not is_frame:
-            if sparse.issparse(X):
-                make_container(X)  # says why sparse input cannot be audited
-            X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
-        else:
-            make_container(X)  # refuses duplicate names and foreign dtypes in our own words
-        validate_data(self, X, skip_check_array=True)
-        if is_frame and not hasattr(self, "feature_names_in_"):
-            # Older releases of scikit-learn do not see the names of every kind of frame.
-            names = make_container(X).names
-            if all(isinstance(name, str) for name in names):
-                self.feature_names_in_ = np.asarray(names, dtype=object)
-        if not len(X):
-            raise ValueError(
-                f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
-            )
-        return X
-
     def _make_space(self, X: Any) -> InputSpace:
         # Set by scorers and retrainers, which audit several models in one and the same space.
         given: InputSpace | None = getattr(self, "given_space", None)
@@ -251,27 +224,8 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         )
 
     def _make_estimator(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
-        if y is not None:
-            if get_config()["enable_metadata_routing"]:
-                fit_params = process_routing(self, "fit", **fit_params).estimator.fit
-            return clone(self.estimator).fit(X, y, **fit_params)
-        if fit_params:
-            raise ValueError(
-                f"fit got {sorted(fit_params)} without y; they are meant for the estimator's "
-                f"fit, which "
-                "is called with targets only. Pass y, or leave them out."
-            )
-        try:
-            # A plain object with predict and without fit has nothing to be fitted.
-            if hasattr(self.estimator, "fit"):
-                check_is_fitted(self.estimator)
-        except NotFittedError as error:
-            raise NotFittedError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None, or an "
-                f"estimator that is fitted; got an unfitted {type(self.estimator).__name__}. Call "
-                "fit(X, y), or fit the estimator first."
-            ) from error
-        return self.estimator
+        """The estimator to audit, fitted; a hook as well."""
+        return fitted_estimator(self, X, y, fit_params)
 
     # Parameters ----------------------------------------------------------------------------
 
@@ -322,16 +276,6 @@ def _check_budget(name: str, value: Any, least: int) -> None:
     if not fits:
         hint = " (a pair of twins is two queries)" if name == "max_queries" else ""
         raise ValueError(f"{name} must be None or {kind}{hint}; got {value!r}.")
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    """One generator from whatever scikit-learn users pass as random_state."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None or isinstance(random_state, numbers.Integral):
-        return np.random.default_rng(None if random_state is None else int(random_state))
-    state = check_random_state(random_state)
-    return np.random.default_rng(state.randint(0, 2**31, size=4))
 
 
 def _check_constraint(space: InputSpace, constraint: Any, rng: np.random.Generator) -> None:

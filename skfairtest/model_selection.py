@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from skfairtest._fitting import check_table
 from skfairtest._refit import (
     ConstrainedRefit,
     ParetoRefit,
@@ -250,7 +251,7 @@ def _as_space(auditor: Any, space: Any) -> Any:
         return space
     template = clone(auditor)
     if isinstance(template, BaseAuditor):
-        return template._make_space(template._check_table(space))
+        return template._make_space(check_table(template, space))
     return template._tables_of(space, None).space
 
 

@@ -23,7 +23,7 @@ LAYERS = [
         "_checks",
     ],
     ["_containers", "_wishes"],
-    ["_space"],
+    ["_space", "_fitting"],
     ["_model", "_archive"],
     ["_judging", "_answering"],
     ["_oracle"],

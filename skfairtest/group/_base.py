@@ -13,7 +13,6 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from skfairtest._checks import check_real, check_whole
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress
-from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group._answers import Answers
 from skfairtest.group._intervals import INTERVALS, MULTIPLICITIES, Sides
@@ -29,7 +28,7 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
     """Base of the group auditors. Not for use by itself.
 
     Apart from `BaseAuditor`, because a group has no twins: degree, worst pair and discriminatory
-    inputs mean nothing here. What both do alike, it borrows.
+    inputs mean nothing here.
 
     Examples
     --------
@@ -52,9 +51,6 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
     random_state: Any
     verbose: int
     sensitive_features: Any
-
-    _check_table = BaseAuditor._check_table
-    _make_estimator = BaseAuditor._make_estimator
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Routing of fit and score parameters to the estimator, and of what fit itself takes.

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._checks import check_one_whole
+from skfairtest._fitting import check_table, fitted_estimator, make_generator
 from skfairtest._progress import with_callbacks
-from skfairtest.base import _generator
 from skfairtest.group._answers import Answers
 from skfairtest.group._base import GroupAuditor, stop_reason
 from skfairtest.group._docs import document_groups
@@ -200,8 +200,8 @@ class TestSGDAuditor(GroupAuditor):
         """
         start = time.perf_counter()
         self._check_params()
-        X = self._check_table(X)
-        rng = _generator(self.random_state)
+        X = check_table(self, X)
+        rng = make_generator(self.random_state)
         tables = self._tables_of(X, sensitive_features)
         counted = count_rule_sets(
             tables,
@@ -214,7 +214,7 @@ class TestSGDAuditor(GroupAuditor):
         seconds = time.perf_counter() - start
         if y is not None:  # else nothing is fitted that could want them
             fit_params = self._routed(fit_params, sensitive_features)
-        self.estimator_ = self._make_estimator(X, y, fit_params)
+        self.estimator_ = fitted_estimator(self, X, y, fit_params)
         answers = Answers(
             self.estimator_, tables.space, self.favourable, self.response_method, self.n_jobs
         )

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._checks import check_one_whole
+from skfairtest._fitting import fitted_estimator, make_generator
 from skfairtest._progress import with_callbacks
-from skfairtest.base import _generator
 from skfairtest.group._answers import Answers
 from skfairtest.group._base import BATCH, GroupAuditor, stop_reason
 from skfairtest.group._docs import document_groups
@@ -174,11 +174,11 @@ class TextSGDAuditor(GroupAuditor):
         self._check_shared_params()
         texts, kind = check_texts(X)
         terms = Terms(IDENTITY_TERMS if self.categories is None else self.categories)
-        rng = _generator(self.random_state)
+        rng = make_generator(self.random_state)
         corpus = Corpus(terms, texts)
         frequent = corpus.frequent(self.min_support, self.max_attributes)
         seconds = time.perf_counter() - start
-        self.estimator_ = self._make_estimator(X, y, fit_params)
+        self.estimator_ = fitted_estimator(self, X, y, fit_params)
         answers = Answers(
             self.estimator_, TextRows(kind), self.favourable, self.response_method, self.n_jobs
         )

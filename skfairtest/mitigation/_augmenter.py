@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import assert_all_finite, get_tags
 
 from skfairtest._checks import check_real
-from skfairtest.base import BaseAuditor, _generator
+from skfairtest._fitting import check_table, make_generator
 from skfairtest.exceptions import MendingWarning
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._labels import check_labeler
@@ -122,8 +122,6 @@ class FairnessAugmenter(BaseSampler):
     #: The base class reads it; it is no parameter, because no class is balanced.
     sampling_strategy = "auto"
 
-    _check_table = BaseAuditor._check_table
-
     def _check_X_y(self, X: Any, y: Any, accept_sparse: Any = None) -> tuple[Any, Values, bool]:
         """X in its own container, so that strings and categories survive; y as a vector."""
         if self.estimator is None or isinstance(self.estimator, type):
@@ -139,7 +137,7 @@ class FairnessAugmenter(BaseSampler):
             )
         check_real(self, {"share": "(0, inf)"}, hint="It is a share of the rows of X.")
         y, binarized = check_target_type(y, indicate_one_vs_all=True)
-        X, y = self._check_table(X), np.asarray(y)
+        X, y = check_table(self, X), np.asarray(y)
         y = y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y
         assert_all_finite(y, input_name="y")
         if len(y) != len(X):
@@ -156,7 +154,7 @@ class FairnessAugmenter(BaseSampler):
                 f"y must have at least 2 classes; got one class, {classes[0]!r}: no model can be "
                 "trained and audited on it."
             )
-        rng = _generator(self.random_state)
+        rng = make_generator(self.random_state)
         auditor = AequitasAuditor() if self.auditor is None else clone(self.auditor)
         twins = TwinRetraining(Lesson(X, y, classes), auditor, self.labeler, 1, rng)
         model = seeded(self.estimator, int(rng.integers(2**31 - 1))).fit(X, y, **params)

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from skfairtest._checks import is_real
+from skfairtest._fitting import check_table, make_generator
 from skfairtest._oracle import Oracle
 from skfairtest._space import InputSpace
-from skfairtest.base import BaseAuditor, _generator
+from skfairtest.base import BaseAuditor
 from skfairtest.group._sampling import draw_near
 
 Floats = NDArray[np.float64]
@@ -172,7 +173,7 @@ def estimate_discrimination(
         raise ValueError(
             f"near must be None (uniform inputs) or 'data' (rows of X, moved); got {near!r}."
         )
-    rng = _generator(random_state)
+    rng = make_generator(random_state)
     template = BaseAuditor(
         sensitive_features=sensitive_features,
         bounds=bounds,
@@ -180,7 +181,7 @@ def estimate_discrimination(
         steps=steps,
         constraint=constraint,
     )
-    space = template._make_space(template._check_table(X))
+    space = template._make_space(check_table(template, X))
     Z = space.sample(n_samples, rng) if near is None else draw_near(space, n_samples, rng)[1]
     settings = {"threshold": threshold, "response_method": response_method, "n_jobs": n_jobs}
     return estimate_on(estimator, space, Z, confidence=confidence, settings=settings)

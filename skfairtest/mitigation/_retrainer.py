@@ -18,7 +18,7 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest._checks import check_real, check_whole
 from skfairtest._delegation import DelegatingEstimator
-from skfairtest.base import BaseAuditor, _generator
+from skfairtest._fitting import check_table, make_generator
 from skfairtest.exceptions import EstimatorFailedError, MendingWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
@@ -182,8 +182,6 @@ class FairnessRetrainer(DelegatingEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _check_table = BaseAuditor._check_table
-
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Train, audit, augment and train again.
 
@@ -209,11 +207,11 @@ class FairnessRetrainer(DelegatingEstimator):
             original. `original_estimator_` stays once it is trained.
         """
         self._check_params()
-        X = self._check_table(X)
+        X = check_table(self, X)
         y = self._check_targets(y, len(X))
         if get_config()["enable_metadata_routing"]:
             fit_params = process_routing(self, "fit", **fit_params).estimator.fit
-        rng = _generator(self.random_state)
+        rng = make_generator(self.random_state)
         task = Task(
             self.estimator,
             X,
