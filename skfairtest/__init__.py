@@ -7,6 +7,7 @@ from skfairtest._results import RowsAudit
 from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
 from skfairtest.comparison import AuditorComparison, compare_auditors
+from skfairtest.exact import Certificate, CertifiedAuditor, certify
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.individual import (
     ADFAuditor,
@@ -30,6 +31,8 @@ __all__ = [
     "AequitasAuditor",
     "AuditorComparison",
     "BaseAuditor",
+    "Certificate",
+    "CertifiedAuditor",
     "EIDIGAuditor",
     "EstimatorFailedError",
     "InputSpace",
@@ -41,6 +44,7 @@ __all__ = [
     "SurrogateAuditor",
     "SymbolicAuditor",
     "ThemisAuditor",
+    "certify",
     "compare_auditors",
     "datasets",
 ]
