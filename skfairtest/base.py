@@ -269,9 +269,7 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
             )
         smallest = {"max_queries": 2, "max_time": 0, "max_found": 1, "max_inputs": 1}
         for name, least in smallest.items():
-            _check_budget(
-                name, getattr(self, name), least, may_be_zero=self._max_time_may_be_zero
-            )
+            _check_budget(name, getattr(self, name), least, may_be_zero=self._max_time_may_be_zero)
         if all(getattr(self, name) is None for name in smallest):
             raise ValueError(
                 f"The run would never end: {', '.join(smallest)} are all None. Set at least one."

@@ -12,6 +12,7 @@ from skfairtest._docs import document
 from skfairtest._oracle import Oracle, StopSearch
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._closing import close
+from skfairtest.exact._compiled import AVAILABLE
 from skfairtest.exact._family import check_supported, read_family
 from skfairtest.individual._sbft_tuned import TunedSearch
 
@@ -232,9 +233,7 @@ def check_bracket_params(max_time: Any, rtol: Any, engine: str) -> None:
     if engine not in COMPILED:
         raise ValueError(f"engine must be one of {list(COMPILED)}; got {engine!r}.")
     if engine == "numba":
-        from skfairtest.exact import _compiled
-
-        if not _compiled.AVAILABLE:
+        if not AVAILABLE:
             raise ImportError(
                 "engine='numba' needs numba, which could not be imported. Install the extra "
                 "`exact` (pip install 'skfairtest[exact]'), or use engine='auto' or 'numpy'."

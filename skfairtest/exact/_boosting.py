@@ -68,9 +68,11 @@ def _start(model: Any, features: Features, parts: list[Part]) -> Any:
     table = features.space.decode(Z)
     for step in features.steps:
         table = step.transform(table)
-    score = model.predict if hasattr(model, "n_features_in_") and not hasattr(
-        model, "decision_function"
-    ) else model.decision_function
+    score = (
+        model.predict
+        if hasattr(model, "n_features_in_") and not hasattr(model, "decision_function")
+        else model.decision_function
+    )
     scores = np.atleast_2d(np.asarray(score(table), dtype=np.float64)).reshape(1, -1)[0]
     T = features.transform(Z)
     return [

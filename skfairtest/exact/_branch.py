@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest._space import InputSpace
-
 from skfairtest.exact._bracket import Bracket, make_links
 from skfairtest.exact._chains import Chain
 from skfairtest.exact._descend import Stack, Woods, fill_most, node_boxes
@@ -35,9 +34,12 @@ PATIENCE = 0.1
 def _woods(problem: Problem, levels: bool) -> Woods:
     forest = problem.forest
     ordered, one, two = problem.layout.tables()
-    whole = [forest.attribute, forest.cut, forest.first, forest.second, forest.roots]
     return Woods(
-        *(array.astype(np.int64) for array in whole),
+        forest.attribute.astype(np.int64),
+        forest.cut.astype(np.int64),
+        forest.first.astype(np.int64),
+        forest.second.astype(np.int64),
+        forest.roots.astype(np.int64),
         forest.sets,
         forest.depth.astype(np.int64),
         forest.splits,
@@ -91,7 +93,8 @@ def _twin_trees(woods: Woods, whole: Box, stack: Stack) -> TwinTrees:
     if not parts:
         none = np.empty(0, dtype=np.int32)
         return TwinTrees(none.astype(np.int16), none, none, np.empty(0), roots)
-    return TwinTrees(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)), roots)
+    place, cut, other, best = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return TwinTrees(place, cut, other, best, roots)
 
 
 def _room(n_trees: int, whole: Box, levels: bool) -> Pool:

@@ -208,9 +208,7 @@ def _guessed(features: Features, seen: Ints, codes: Floats) -> Floats | None:
     return values
 
 
-def misplaced(
-    below: Floats, above: Floats, features: Features, tests: Tests, which: Ints
-) -> Bools:
+def misplaced(below: Floats, above: Floats, features: Features, tests: Tests, which: Ints) -> Bools:
     """Tests that do not go left at the code below their cut, or do at the code above it.
 
     Asks the steps themselves. A code is NaN where there is none on that side.

@@ -9,7 +9,6 @@ from skfairtest._space import InputSpace
 from skfairtest.exact._steps import Features, TakeColumns
 from skfairtest.individual._gradients_of import take_apart
 
-
 __all__ = ["Chain", "TakeColumns"]
 
 
@@ -57,4 +56,3 @@ class Chain:
             return self, model
         kept = [step for _, step in steps.steps if not (step is None or isinstance(step, str))]
         return self.then(*kept), model
-

@@ -72,9 +72,11 @@ def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
         return "max_time reached before the bracket was closed"
     if ended == "memory":
         return "the memory for open boxes was full before the bracket was closed"
+    if oracle.queries_left < 2 * oracle.model.cost:
+        return "max_queries left no room to confirm the pair that attains the bound"
     if oracle.space.constraint is not None:
         return "the bound holds for the whole box; constraint= may exclude the pairs that reach it"
-    return f"the bracket could not be closed: {ended}"
+    return f"the bracket could not be closed ({ended})"
 
 
 def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:

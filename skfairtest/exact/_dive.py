@@ -130,7 +130,6 @@ def sum_of_heads(woods, pool, node):
 @njit
 def value_of_heads(woods, links, pool, node):
     """The output's difference where every tree has its head."""
-    n = len(links.base)
     U, V = links.base.copy(), links.base.copy()
     for t in range(len(woods.roots)):
         U[links.part[t]] += woods.low[pool.one[node, t]]
@@ -237,7 +236,9 @@ def settle(woods, links, boxes, pool, node, heads, weights, state):
 
 
 @njit
-def branch(woods, twins, links, boxes, pool, node, children, heads, weights, cuts, state, limits, stack):
+def branch(
+    woods, twins, links, boxes, pool, node, children, heads, weights, cuts, state, limits, stack
+):
     """Cut a box in two and bound both parts; minus infinity for one that is done with."""
     first, second = children
     n_cuts = propose(
@@ -260,8 +261,8 @@ def branch(woods, twins, links, boxes, pool, node, children, heads, weights, cut
     ordered, place = cuts[0, ORDERED] == 1, int(cuts[0, PLACE])
     for child in children:
         finish_child(
-            woods, twins, links, boxes, pool, node, child, ordered, place, (total, enough), state, limits,
-            stack,
+            woods, twins, links, boxes, pool, node, child, ordered, place, (total, enough), state,
+            limits, stack,
         )  # fmt: skip
 
 
@@ -306,7 +307,8 @@ def dive(woods, twins, links, boxes, pool, heads, state, limits, stack):
     Parameters
     ----------
     woods, twins, links, boxes, pool, heads, stack : named tuples
-        The trees, their twin trees, how they make the output, the nodes' boxes, open boxes, and scratch room.
+        The trees, their twin trees, how they make the output, the nodes' boxes, open boxes, and
+        scratch room.
     state : ndarray of shape (6,)
         Largest value known, largest bound dropped, boxes opened, 1 where a better point was found,
         boxes open, spare places; is written to.
@@ -332,8 +334,8 @@ def dive(woods, twins, links, boxes, pool, heads, state, limits, stack):
             children = (pool.spare[n_spare - 1], pool.spare[n_spare - 2])
             n_spare -= 2
             branch(
-                woods, twins, links, boxes, pool, node, children, heads, weights, cuts, state, limits,
-                stack,
+                woods, twins, links, boxes, pool, node, children, heads, weights, cuts, state,
+                limits, stack,
             )  # fmt: skip
             for child in children:
                 if pool.bound[child] > -np.inf:

@@ -104,9 +104,7 @@ def _read_voting(model: Any, chain: Chain, response: str) -> list[Output]:
     return [mixed(list(outputs), shares) for outputs in zip(*read, strict=True)]
 
 
-def _all_classes(
-    outputs: list[Output], seen: NDArray[Any], classes: NDArray[Any]
-) -> list[Output]:
+def _all_classes(outputs: list[Output], seen: NDArray[Any], classes: NDArray[Any]) -> list[Output]:
     """Probabilities of all classes from those that a member knows."""
     if len(seen) == len(classes):
         return outputs

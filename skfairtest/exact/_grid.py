@@ -98,9 +98,7 @@ class Grid:
             views.append((nodes.features, nodes.tests, wanted[tested]))
         return views
 
-    def _cut_wide(
-        self, j: int, views: list[tuple[Features, Tests, Ints]], *, exact: bool
-    ) -> None:
+    def _cut_wide(self, j: int, views: list[tuple[Features, Tests, Ints]], *, exact: bool) -> None:
         self.cells[j], cuts = cut_wide(self.space, j, views, exact=exact)
         for nodes, (_, _, which), cut in zip(self.nodes, views, cuts, strict=True):
             nodes.attribute[which] = j

@@ -1,8 +1,8 @@
 """Choosing where to cut a box: small compiled functions of the dive.
 
-The trees' best pairs of leaves, the *heads*, are boxes, too. Where all heads share a point the bound
-of the box is attained; else some copies have no cell that suits all heads, and a cut is worth the
-more the more weight of heads it takes from each of the two children.
+The trees' best pairs of leaves, the *heads*, are boxes, too. Where all heads share a point the
+bound of the box is attained; else some copies have no cell that suits all heads, and a cut is worth
+the more the more weight of heads it takes from each of the two children.
 """
 
 from __future__ import annotations

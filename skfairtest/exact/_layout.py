@@ -96,6 +96,8 @@ class Layout:
                 if self.is_ordered[j]:
                     cell = int(box.low[place])
                 else:
-                    cell = first_cell(box.words[self.word_start[place] : self.word_start[place + 1]])
+                    cell = first_cell(
+                        box.words[self.word_start[place] : self.word_start[place + 1]]
+                    )
                 row[j] = self.grid.codes(j, np.array([cell]), share)[0]
         return first, second

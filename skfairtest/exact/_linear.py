@@ -182,8 +182,8 @@ class LinearFamily:
         middle = -(high + low) / 2 - float(effects.base[o])
         free = [int(j) for j in self.space.free]
         discrete = {j: effects.tables[j][:, o] for j in free if j in effects.tables}
-        wide = {j: tuple(float(end[o]) for end in effects.limits(j)) for j in free
-                if j in effects.wide}  # fmt: skip
+        limits = {j: effects.limits(j) for j in free if j in effects.wide}
+        wide = {j: (float(low[o]), float(high[o])) for j, (low, high) in limits.items()}
         reached = nearest_sum(middle, discrete, wide)
         codes = self.space.clip(((self.space.low + self.space.high) / 2)[None])[0]
         for j, place in reached.places.items():

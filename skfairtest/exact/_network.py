@@ -205,7 +205,7 @@ class NetworkFamily:
             if value > known:
                 known, twins = value, pair
             for i in np.flatnonzero(bounds > known):
-                heapq.heappush(heap, (-float(bounds[i]), next(number), parts.take(slice(i, i + 1))))
+                heapq.heappush(heap, (-float(bounds[i]), next(number), parts.take(np.array([i]))))
         upper = max([known, dropped] + [-entry[0] for entry in heap[:1]])
         return Bracket(known, upper, twins, n_boxes, reason)
 
@@ -244,8 +244,7 @@ class NetworkFamily:
         spread, how = self._spreads(boxes)
         widest = spread.argmax(axis=1)
         origin = np.flatnonzero(spread.max(axis=1, initial=-1.0) >= 0)
-        parts = [boxes.take(origin), boxes.take(origin)]
-        halves = [Boxes(*(array.copy() for array in part)) for part in parts]
+        halves = [boxes.take(origin), boxes.take(origin)]  # each a copy
         for k, i in enumerate(origin):
             where, twin = how[widest[i]]
             if twin == 3:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._space import InputSpace
-from skfairtest.exact._grid import CutNodes, Grid
+from skfairtest.exact._grid import CutNodes, Grid, Words
 from skfairtest.exact._layout import Layout
 from skfairtest.exact._nodes import IDENTITY, SOFTMAX, Nodes, Output
 from skfairtest.exact._pairs import Forest
@@ -56,24 +56,34 @@ class Problem:
                 roots = roots[_sensitive_trees(space, nodes)]
             kept.append((nodes, column, factor, part, roots))
         distinct: dict[int, Nodes] = {id(nodes): nodes for nodes, *_ in kept}
-        wanted = {key: np.zeros(len(nodes.left), dtype=bool) for key, nodes in distinct.items()}
+        mask = {key: np.zeros(len(nodes.left), dtype=bool) for key, nodes in distinct.items()}
         for nodes, _, _, _, roots in kept:
-            wanted[id(nodes)] |= _of_trees(nodes, roots) & (nodes.left >= 0)
+            mask[id(nodes)] |= _of_trees(nodes, roots) & (nodes.left >= 0)
         keys = list(distinct)
         self.grid = Grid(
-            space, [distinct[k] for k in keys], [np.flatnonzero(wanted[k]) for k in keys]
+            space, [distinct[k] for k in keys], [np.flatnonzero(mask[k]) for k in keys]
         )
         self.layout = Layout(self.grid)
         cut = dict(zip(keys, self.grid.nodes, strict=True))
-        self.forest, part = _forest(space, self.grid, [
+        with_cuts = [
             (nodes, cut[id(nodes)], column, factor, part, roots)
             for nodes, column, factor, part, roots in kept
-        ])  # fmt: skip
-        self.sums = Sums(part, *groups)
+        ]
+        self.forest, part_of = _forest(space, self.grid, with_cuts)
+        self.sums = Sums(part_of, *groups)
 
 
-def _entries(output: Output):  # type: ignore[no-untyped-def]
-    entries, bases, starts, links, weights = [], [], [0], [], []
+#: Nodes, the column of their values, what it is multiplied with, and the part that it adds to.
+Entry = tuple[Nodes, int, float, int]
+#: The same, with the nodes' cuts and the trees that matter.
+Kept = tuple[Nodes, CutNodes, int, float, int, Ints]
+
+
+def _entries(output: Output) -> tuple[list[Entry], tuple[Floats, Ints, list[str], Floats]]:
+    """The sums of trees that an output is made of, and how it is made of them."""
+    entries: list[Entry] = []
+    bases: list[float] = []
+    starts, links, weights = [0], [], []
     for group in output:
         for p, part in enumerate(group.parts):
             # Other classes of a softmax work against the output: their sums are turned round.
@@ -103,51 +113,56 @@ def _sensitive_trees(space: InputSpace, nodes: Nodes) -> Ints:
     return np.unique(_tree_of(nodes)[tests])
 
 
-def _forest(space: InputSpace, grid: Grid, kept: list):  # type: ignore[no-untyped-def,type-arg]
-    most_words = max([s.shape[1] for s in grid.sets.values()], default=1)
-    sets, set_start = [np.zeros((0, most_words), dtype=np.uint64)], {}
-    n_sets = 0
+def _joined_sets(grid: Grid) -> tuple[Words, Ints]:
+    """The sets of all attributes one below the other, and where each attribute's begin."""
+    most = max([s.shape[1] for s in grid.sets.values()], default=1)
+    sets = [np.zeros((0, most), dtype=np.uint64)]
+    start = np.zeros(grid.space.n_features + 1, dtype=np.intp)
+    n = 0
     for j, words in grid.sets.items():
-        set_start[j] = n_sets
-        n_sets += len(words)
-        sets.append(np.pad(words, ((0, 0), (0, most_words - words.shape[1]))))
-    fields: list[list[NDArray]] = [[] for _ in range(6)]  # type: ignore[type-arg]
-    parts = []
+        start[j] = n
+        n += len(words)
+        sets.append(np.pad(words, ((0, 0), (0, most - words.shape[1]))))
+    return np.concatenate(sets), start
+
+
+def _forest(space: InputSpace, grid: Grid, kept: list[Kept]) -> tuple[Forest, Ints]:
+    """All trees that matter, one after another, and the part that each adds to."""
+    sets, set_start = _joined_sets(grid)
+    whole: list[list[Ints]] = [[] for _ in range(6)]
+    values: list[Floats] = [np.empty(0)]
     offset = 0
     for nodes, cut, column, factor, part, roots in kept:
         of = _of_trees(nodes, roots)
         number = np.cumsum(of) - 1 + offset
         attribute = cut.attribute[of]
-        shift = np.zeros(space.n_features + 1, dtype=np.intp)
-        for j, start in set_start.items():
-            shift[j] = start
-        first, second = _skip(cut), None
-        first, second = first
-        fields[0].append(attribute)
-        fields[1].append(cut.cut[of] + shift[attribute])
-        fields[2].append(np.where(first[of] >= 0, number[first[of]], -1))
-        fields[3].append(np.where(second[of] >= 0, number[second[of]], -1))
-        fields[4].append(factor * nodes.value[of, column])
-        starts = _skip_roots(cut, nodes.roots[roots])
-        fields[5].append(number[starts])
-        parts.append(np.full(len(roots), part, dtype=np.intp))
+        first, second = _skip(cut.first, cut)[of], _skip(cut.second, cut)[of]
+        for field, array in zip(
+            whole,
+            (
+                attribute,
+                cut.cut[of] + set_start[attribute],
+                np.where(first >= 0, number[first], -1),
+                np.where(second >= 0, number[second], -1),
+                number[_skip(nodes.roots[roots], cut)],
+                np.full(len(roots), part),
+            ),
+            strict=True,
+        ):
+            field.append(array.astype(np.intp))
+        values.append(factor * nodes.value[of, column])
         offset += int(of.sum())
-    arrays = [np.concatenate(f) if f else np.empty(0, dtype=np.intp) for f in fields]
-    attribute, cuts, first, second, value, roots = arrays
-    part = np.concatenate(parts) if parts else np.empty(0, dtype=np.intp)
+    attribute, cuts, first, second, roots, part_of = (
+        np.concatenate(field) if field else np.empty(0, dtype=np.intp) for field in whole
+    )
+    value = np.concatenate(values)
     depth, splits, low, high = _summaries(space, attribute, first, second, value, roots)
-    return Forest(
-        attribute, cuts, first, second, value.astype(np.float64), roots, np.concatenate(sets),
-        depth, splits, low, high,
-    ), part  # fmt: skip
+    forest = Forest(attribute, cuts, first, second, value, roots, sets, depth, splits, low, high)
+    return forest, part_of
 
 
-def _skip(cut: CutNodes) -> tuple[Ints, Ints]:
-    """Children behind the nodes whose test always has one outcome."""
-    return _skip_roots(cut, cut.first), _skip_roots(cut, cut.second)
-
-
-def _skip_roots(cut: CutNodes, nodes: Ints) -> Ints:
+def _skip(nodes: Ints, cut: CutNodes) -> Ints:
+    """The nodes, or those behind them where a test always has one outcome."""
     nodes = nodes.copy()
     while True:
         idle = (nodes >= 0) & (cut.attribute[nodes] < 0) & (cut.first[nodes] >= 0)
@@ -156,7 +171,10 @@ def _skip_roots(cut: CutNodes, nodes: Ints) -> Ints:
         nodes[idle] = cut.first[nodes[idle]]
 
 
-def _summaries(space, attribute, first, second, value, roots):  # type: ignore[no-untyped-def]
+def _summaries(
+    space: InputSpace, attribute: Ints, first: Ints, second: Ints, value: Floats, roots: Ints
+) -> tuple[Ints, NDArray[np.bool_], Floats, Floats]:
+    """Depth of each node, whether twins can part below it, smallest and largest value below it."""
     n = len(attribute)
     depth = np.zeros(n, dtype=np.intp)
     levels = [roots]
@@ -168,7 +186,7 @@ def _summaries(space, attribute, first, second, value, roots):  # type: ignore[n
         children = np.concatenate([first[inner], second[inner]])
         depth[children] = len(levels)
         levels.append(children)
-    low, high = value.astype(np.float64).copy(), value.astype(np.float64).copy()
+    low, high = value.copy(), value.copy()
     splits = np.zeros(n, dtype=bool)
     for here in reversed(levels):
         inner = here[attribute[here] >= 0]

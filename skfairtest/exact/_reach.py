@@ -68,7 +68,10 @@ def nearest_sum(
     for k, j in enumerate(rest):
         # What the sets behind it and the intervals cannot make up, this one has to.
         behind = [sets[i] for i in rest[k + 1 :]]
-        reach = low + sum(float(s.min()) for s in behind), high + sum(float(s.max()) for s in behind)
+        reach = (
+            low + sum(float(s.min()) for s in behind),
+            high + sum(float(s.max()) for s in behind),
+        )
         off = left - sets[j]
         places[j] = int(np.maximum(off - reach[1], reach[0] - off).argmin())
         left -= float(sets[j][places[j]])

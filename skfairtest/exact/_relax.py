@@ -178,9 +178,10 @@ class Network:
         up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
         best = np.full(total.shape, np.inf)
         for choose in (lines_by_difference, lines_by_value):
-            above, below = choose(found[0])
+            above_plane, below_plane = choose(found[0])
             one, two, offset = (
-                up * a[:, None, :] + down * b[:, None, :] for a, b in zip(above, below, strict=True)
+                up * a[:, None, :] + down * b[:, None, :]
+                for a, b in zip(above_plane, below_plane, strict=True)
             )
             best = np.minimum(best, offset.sum(axis=2) + self.extreme(one, two, boxes))
         return total + best
@@ -218,9 +219,7 @@ def lines_by_value(layer: Layer) -> tuple[Plane, Plane]:
     return above, (-turned[1], -turned[0], -turned[2])
 
 
-def _ramp(
-    low: tuple[Floats, ...], high: tuple[Floats, ...], less: Floats, more: Floats
-) -> Plane:
+def _ramp(low: tuple[Floats, ...], high: tuple[Floats, ...], less: Floats, more: Floats) -> Plane:
     slope, offset = _above(low, high, less, more)
     one, two = slope, -slope
     # Rising: 0 until y = 0, then y, at most the difference.

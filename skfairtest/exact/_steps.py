@@ -187,7 +187,9 @@ class Features:
         """Features of wide attributes at one code each, shape (n,)."""
         source = self.source[features]
         if self.identity:
-            return np.asarray(codes, dtype=np.float64)
+            # What the table holds of a code in a column of single precision.
+            held = np.asarray(codes, dtype=np.float32).astype(np.float64)
+            return np.where(self.space.single[source], held, codes)
         out = np.empty(len(features))
         # Rows carry one code of every attribute, so that few rows serve many features.
         order = np.argsort(source, kind="stable")
@@ -260,9 +262,7 @@ def attribute_grid(space: InputSpace, j: int) -> Floats:
     return np.asarray(space.columns[j].grid(), dtype=np.float64)
 
 
-def check_step(
-    step: Any, table: Any, sources: list[list[int]], wide: NDArray[np.bool_]
-) -> None:
+def check_step(step: Any, table: Any, sources: list[list[int]], wide: NDArray[np.bool_]) -> None:
     """See that a fitted step works on single columns, and keeps the order of real ones.
 
     Parameters

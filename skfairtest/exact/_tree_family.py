@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._space import InputSpace
-from skfairtest.exact import _compiled
 from skfairtest.exact._bracket import Bracket, make_links, trivial_bound
 from skfairtest.exact._branch import CompiledSearch, warm_up
 from skfairtest.exact._chains import Chain
+from skfairtest.exact._compiled import AVAILABLE
 from skfairtest.exact._ensembles import read_ensemble
 from skfairtest.exact._nodes import EXPONENTIAL, IDENTITY, all_nodes, evaluate_outputs
 from skfairtest.exact._problem import Problem
@@ -51,7 +51,7 @@ class TreeFamily:
         self, estimator: Any, space: InputSpace, response: str, compiled: bool | None = None
     ) -> None:
         self.space = space
-        self.compiled = _compiled.AVAILABLE if compiled is None else compiled
+        self.compiled = AVAILABLE if compiled is None else compiled
         if self.compiled:
             warm_up()
         self.outputs = read_ensemble(estimator, Chain(space), response)
