@@ -36,7 +36,7 @@ LAYERS = [
     ["exact._cells", "exact._chains", "exact._effects", "exact._twins"],
     ["exact._nodes", "exact._relax"],
     ["exact._grid", "exact._links", "exact._trees"],
-    ["exact._boosting", "exact._dive", "exact._layout"],
+    ["exact._boosting", "exact._climb", "exact._dive", "exact._layout"],
     ["exact._histogram", "exact._pairs"],
     ["exact._ensembles", "exact._problem"],
     ["exact._bracket"],

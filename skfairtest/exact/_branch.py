@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket, make_links
 from skfairtest.exact._chains import Chain
+from skfairtest.exact._climb import climb
 from skfairtest.exact._descend import Stack, Woods, fill_most, node_boxes
 from skfairtest.exact._dive import Heads, NodeBoxes, Pool, dive, push, start
 from skfairtest.exact._ensembles import read_ensemble
@@ -27,6 +28,8 @@ Ints = NDArray[np.intp]
 MEMORY = 2_000_000_000
 #: Nodes of all twin trees together; 18 bytes each. Trees beyond are descended twin by twin.
 MOST_TWIN_NODES = 60_000_000
+#: Share of the time that is spent on climbing.
+CLIMBING = 0.15
 #: Seconds that one call of the compiled code should take, so that the clock is looked at.
 PATIENCE = 0.1
 
@@ -124,7 +127,41 @@ def warm_up() -> None:
     output = read_ensemble(model, Chain(space), "regression")[0]
     for link in (IDENTITY, LOGISTIC):
         problem = Problem(space, [Group(link, 1.0, output[0].parts)])
-        CompiledSearch(problem, 0.0).run(np.inf, 0.0)
+        search = CompiledSearch(problem, 0.0)
+        search.run(np.inf, 0.0)
+        search.walkers.climb(search.state, 1)
+
+
+class _Walkers:
+    """Pairs of twins on cells that climb while the boxes are taken apart."""
+
+    def __init__(self, search: CompiledSearch, n_walkers: int) -> None:
+        self.search = search
+        layout = search.problem.layout
+        self.sizes = layout.set_sizes()
+        n_words = len(layout.whole.words)
+        self.cells = np.zeros((n_walkers, len(layout.whole.low)), dtype=np.int32)
+        self.words = np.zeros((n_walkers, n_words), dtype=np.uint64)
+        self.words[:, layout.word_start[:-1]] = 1
+        self.values = np.full(n_walkers, -np.inf)
+        # Fixed: the certificate of a model does not depend on a seed.
+        self.random = np.array([88172645463325252], dtype=np.uint64)
+
+    def climb(self, state: Floats, n_steps: int = 200) -> float:
+        """Let the walkers climb for a while, and note what they found; the seconds it took."""
+        began = time.perf_counter()
+        search, pool = self.search, self.search.pool
+        whole = search.problem.layout.whole.high
+        best = climb(
+            search.woods, search.links, whole, self.sizes, self.cells, self.words, self.values,
+            self.random, n_steps,
+        )  # fmt: skip
+        if self.values[best] > state[0]:
+            state[0], state[3] = self.values[best], 1.0
+            place = len(pool.bound) - 2
+            pool.low[place], pool.high[place] = self.cells[best], self.cells[best] + 1
+            pool.words[place] = self.words[best]
+        return time.perf_counter() - began
 
 
 class CompiledSearch:
@@ -170,12 +207,15 @@ class CompiledSearch:
         self.pool.low[0], self.pool.high[0], self.pool.words[0] = whole
         start(self.woods, self.twins, self.links, self.boxes, self.pool, self.stack)
         push(self.pool.heap, 0, self.pool.bound, 0)
+        self.walkers = _Walkers(self, n_walkers=8)
         self.state = np.array([known, known, 0.0, 0.0, 1.0, len(self.pool.spare) - 1.0])
 
     def run(self, deadline: float, rtol: float) -> Bracket:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`."""
         state, most = self.state, 16.0
         reason = "closed"
+        start = time.perf_counter()
+        climbed = 0.0
         while state[4] > 0:
             began = time.perf_counter()
             if began >= deadline:
@@ -189,6 +229,8 @@ class CompiledSearch:
                 np.array([most, rtol]), self.stack,
             )  # fmt: skip
             took = time.perf_counter() - began
+            if state[4] > 0 and climbed < CLIMBING * (began - start):
+                climbed += self.walkers.climb(state)
             most = max(16.0, most * min(4.0, PATIENCE / max(took, 1e-9)))
         upper = max(state[0], state[1])
         if state[4] > 0:

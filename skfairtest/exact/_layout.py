@@ -71,6 +71,14 @@ class Layout:
             np.concatenate(sets) if sets else np.empty(0, dtype=np.uint64),
         )
 
+    def set_sizes(self) -> NDArray[np.int64]:
+        """Numbers of cells of the unordered copies."""
+        sizes = np.zeros(len(self.word_start) - 1, dtype=np.int64)
+        for j, places in self.place.items():
+            if not self.is_ordered[j]:
+                sizes[list(places)] = self.grid.n_cells(j)
+        return sizes
+
     def tables(self) -> tuple[Ints, Ints, Ints]:
         """By attribute: 1 where it is ordered, and the places of its two copies."""
         n = self.grid.space.n_features
