@@ -122,8 +122,9 @@ def _room(n_trees: int, whole: Box, levels: bool) -> Pool:
 @lru_cache(maxsize=1)
 def warm_up() -> None:
     """Have everything compiled, or read from disk, before the clock runs."""
-    space = InputSpace.from_data(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 3.0]]), [0])
-    model = DecisionTreeRegressor().fit(space.data, [0.0, 1.0, 5.0])
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    space = InputSpace.from_data(X, [0])
+    model = DecisionTreeRegressor(random_state=0).fit(X, [0.0, 1.0, 2.0, 5.0])
     output = read_ensemble(model, Chain(space), "regression")[0]
     for link in (IDENTITY, LOGISTIC):
         problem = Problem(space, [Group(link, 1.0, output[0].parts)])
