@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     BaggingRegressor,
@@ -29,7 +30,7 @@ from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor, NoDisparityWarning, RandomAuditor, SBFTAuditor, certify
-from skfairtest.exact import _auditor
+from skfairtest.exact import _auditor, _branch
 from skfairtest.exact._links import exponential_gap, logistic_gap, softmax_gap
 from skfairtest.exact._reach import nearest_sum
 
@@ -362,6 +363,25 @@ def test_without_numba_numpy_is_used(plain, monkeypatch):
     with pytest.raises(ImportError, match="exact"):
         certified(model, X, engine="numba")
     assert certified(model, X, engine="numpy").certified_
+
+
+def test_where_twin_trees_have_no_room_the_answer_is_the_same(plain, monkeypatch):
+    X, y = plain
+    model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
+    roomy = certified(model, X)
+    monkeypatch.setattr(_branch, "MOST_TWIN_NODES", 0)
+    narrow = certified(model, X)
+    assert narrow.certified_
+    assert narrow.fairness_degree_ == pytest.approx(roomy.fairness_degree_, rel=1e-12)
+
+
+def test_skops_keeps_the_certificate(plain):
+    X, y = plain
+    auditor = certified(LinearRegression().fit(X, y), X)
+    dumped = skops.io.dumps(auditor)
+    again = skops.io.loads(dumped, trusted=skops.io.get_untrusted_types(data=dumped))
+    assert again.certified_
+    assert again.fairness_degree_upper_bound_ == auditor.fairness_degree_upper_bound_
 
 
 def test_no_disparity_warns(plain):

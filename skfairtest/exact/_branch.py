@@ -19,15 +19,16 @@ from skfairtest.exact._ensembles import read_ensemble
 from skfairtest.exact._layout import Box, Layout
 from skfairtest.exact._nodes import IDENTITY, LOGISTIC, Group
 from skfairtest.exact._problem import Problem
-from skfairtest.exact._twins import LEAF, TwinTrees, grow
+from skfairtest.exact._twins import TwinTrees, plant
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 #: Memory for open boxes, in bytes.
 MEMORY = 2_000_000_000
-#: Nodes of all twin trees together; 18 bytes each. Trees beyond are descended twin by twin.
-MOST_TWIN_NODES = 60_000_000
+#: Nodes of all twin trees together, 26 bytes each. When they are used up, trees are descended twin
+#: by twin.
+MOST_TWIN_NODES = 40_000_000
 #: Share of the time that is spent on climbing.
 CLIMBING = 0.15
 #: Seconds that one call of the compiled code should take, so that the clock is looked at.
@@ -81,23 +82,20 @@ def _boxes(woods: Woods, layout: Layout) -> NodeBoxes:
     return NodeBoxes(low, high, words, twin_ordered, first_ordered, twin_word, first_word)
 
 
-def _twin_trees(woods: Woods, whole: Box, stack: Stack) -> TwinTrees:
-    """Twin trees of all trees for which there is room."""
-    parts, roots, n = [], np.full(len(woods.roots), -1, dtype=np.int64), 0
-    for t in range(len(woods.roots)):
-        *arrays, size = grow(woods, t, *whole, stack, MOST_TWIN_NODES - n)
-        if size < 0:
-            break
-        place, _, other, _ = arrays
-        other += np.where(place == LEAF, 0, n).astype(np.int32)
-        parts.append(arrays)
-        roots[t] = n
-        n += size
-    if not parts:
-        none = np.empty(0, dtype=np.int32)
-        return TwinTrees(none.astype(np.int16), none, none, np.empty(0), roots)
-    place, cut, other, best = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return TwinTrees(place, cut, other, best, roots)
+def _twin_trees(woods: Woods) -> TwinTrees:
+    """Twin trees of all trees, folded up; memory is taken as they are grown."""
+    n = max(MOST_TWIN_NODES, len(woods.roots))
+    twins = TwinTrees(
+        np.empty(n, dtype=np.int16),
+        np.empty(n, dtype=np.int32),
+        np.empty(n, dtype=np.int32),
+        np.empty(n, dtype=np.int32),
+        np.empty(n, dtype=np.int32),
+        np.empty(n),
+        np.zeros(1, dtype=np.int64),
+    )
+    plant(woods, twins)
+    return twins
 
 
 def _room(n_trees: int, whole: Box, levels: bool) -> Pool:
@@ -193,12 +191,8 @@ class CompiledSearch:
             np.empty((size, len(whole.words)), np.uint64),
         )
         self.boxes = _boxes(self.woods, layout)
-        self.twins = _twin_trees(self.woods, whole, self.stack)
-        if (self.twins.roots < 0).any():
-            fill_most(
-                self.woods, self.boxes.low, self.boxes.high, self.boxes.words,
-                self.boxes.first_ordered, self.boxes.first_word, self.stack,
-            )  # fmt: skip
+        fill_most(self.woods)
+        self.twins = _twin_trees(self.woods)
         self.pool = _room(n_trees, whole, levels)
         self.heads = Heads(
             np.empty((n_trees, len(whole.low)), np.int32),

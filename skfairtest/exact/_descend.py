@@ -187,30 +187,16 @@ def node_boxes(woods, low, high, words, lows, highs, sets):
 
 
 @njit
-def fill_most(woods, lows, highs, sets, own_cells, own_words, stack):
-    """Largest difference of a possible pair below each node; written into ``woods.most``.
+def fill_most(woods):
+    """Bounds of the difference of a pair of leaves below each node; written into ``woods.most``.
 
-    `own_cells` and `own_words` tell where the first twin's copy of a copy's attribute stands.
+    Twins who reach a node together part at a sensitive test below it, if at all.
     """
-    low, high = np.empty_like(lows[0]), np.empty_like(highs[0])
-    words = np.empty_like(sets[0])
     for node in range(len(woods.attribute) - 1, -1, -1):
-        woods.most[node] = 0.0
-        if woods.attribute[node] < 0 or not woods.splits[node]:
-            continue
-        first, second = woods.first[node], woods.second[node]
-        most = max(woods.most[first], woods.most[second])
         j = woods.attribute[node]
-        if woods.place_one[j] != woods.place_two[j]:
-            for side in (1, 2):
-                for c in range(len(low)):
-                    low[c], high[c] = lows[node, own_cells[c]], highs[node, own_cells[c]]
-                for w in range(len(words)):
-                    words[w] = sets[node, own_words[w]]
-                restrict(woods, node, woods.place_one[j], side, low, high, words)
-                restrict(woods, node, woods.place_two[j], 3 - side, low, high, words)
-                a, b = (first, second) if side == 1 else (second, first)
-                if woods.high[a] - woods.low[b] > most:
-                    gap, _, _ = best_pair(woods, a, b, low, high, words, np.inf, stack)
-                    most = max(most, gap)
-        woods.most[node] = most
+        if j < 0 or not woods.splits[node]:
+            woods.most[node] = 0.0
+        elif woods.place_one[j] != woods.place_two[j]:
+            woods.most[node] = woods.high[node] - woods.low[node]
+        else:
+            woods.most[node] = max(woods.most[woods.first[node]], woods.most[woods.second[node]])

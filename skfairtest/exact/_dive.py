@@ -27,6 +27,8 @@ from skfairtest.exact._kernels import (
 from skfairtest.exact._links import gap_of_sums, loss_allowed
 from skfairtest.exact._twins import best_twins
 
+#: Twin trees have room for another question when so many nodes are left.
+SPARE_NODES = 100_000
 #: Trees whose heads propose cuts. Trying several cuts out costs more than it saves.
 PROPOSERS = 10
 
@@ -140,10 +142,8 @@ def value_of_heads(woods, links, pool, node):
 @njit
 def ask_tree(woods, twins, boxes, t, low, high, words, ceiling, stack):
     """Best pair of one tree in a box."""
-    if twins.roots[t] >= 0:
-        return best_twins(
-            twins, woods, boxes, twins.roots[t], low, high, words, ceiling, stack.one
-        )  # fmt: skip
+    if twins.size[0] + SPARE_NODES < len(twins.best):
+        return best_twins(twins, woods, boxes, t, low, high, words, ceiling, stack)
     root = woods.roots[t]
     return best_pair(woods, root, root, low, high, words, ceiling, stack)
 

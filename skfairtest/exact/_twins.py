@@ -1,8 +1,10 @@
-"""Twin trees: one tree of a model, asked about both twins at once.
+"""Twin trees: one tree of a model, asked about both twins at once, grown where it is asked.
 
 A twin tree is a decision tree on the doubled domain. Its leaves are the pairs of leaves that two
-twins can reach together, and each node knows the largest difference below it, so that the best pair
-in a box is found by a descent that turns aside only where that promises more.
+twins can reach together, and each node bounds the difference below it, so that the best pair in a
+box is found by a descent that turns aside only where that promises more. Of a deep tree there are
+very many pairs, few of which ever matter: a node stays *folded*, with a bound from the values below
+the two nodes that it stands for, until a descent arrives at it.
 """
 
 from __future__ import annotations
@@ -15,117 +17,111 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest.exact._compiled import njit
-from skfairtest.exact._descend import restrict
+from skfairtest.exact._descend import outcomes, promise
 
-#: Marks a leaf among the places.
-LEAF = 2**15 - 1
+#: Marks leaves and folded nodes among the places.
+LEAF, FOLDED = 2**15 - 1, 2**15 - 2
 
 
 class TwinTrees(NamedTuple):
-    """Nodes of twin trees, in preorder: the first child stands right behind its parent."""
+    """Nodes of twin trees; the first ones are the roots, the others come as they are grown."""
 
-    place: NDArray[np.int16]  # ordered copy; -1 - place of another one; LEAF
-    cut: NDArray[np.int32]  # cell or number of a set; at a leaf, the first twin's leaf
-    other: NDArray[np.int32]  # second child; at a leaf, the second twin's leaf
-    best: NDArray[np.float64]  # largest difference at or below the node
-    roots: NDArray[np.int64]  # -1 for a tree whose twin tree would be too large
-
-
-@njit
-def room_for(array, n):
-    """The array, or a copy of twice the size, so that place n exists."""
-    if n < len(array):
-        return array
-    new = np.empty(2 * n, array.dtype)
-    new[: len(array)] = array
-    return new
+    place: NDArray[np.int16]  # ordered copy; -1 - place of another one; LEAF or FOLDED
+    cut: NDArray[np.int32]  # cell or number of a set
+    first: NDArray[np.int32]  # child; where there is none, the first twin's node in the tree
+    second: NDArray[np.int32]  # child; where there is none, the second twin's node
+    parent: NDArray[np.int32]
+    best: NDArray[np.float64]  # bound of the difference at or below the node
+    size: NDArray[np.int64]  # (1,) nodes so far
 
 
 @njit
-def grow(woods, t, low, high, words, stack, most):
-    """Twin tree of the tree t, numbered from 0; its size is -1 where it exceeds `most` nodes."""
-    place, cut = np.empty(256, np.int16), np.empty(256, np.int32)
-    other, best = np.empty(256, np.int32), np.empty(256)
-    parents = np.empty(len(stack.one), np.int64)
-    stack.one[0], stack.two[0], parents[0] = woods.roots[t], woods.roots[t], -1
-    stack.low[0], stack.high[0], stack.words[0] = low, high, words
-    n, top = 0, 0
-    while top >= 0:
-        a, b, parent = stack.one[top], stack.two[top], parents[top]
-        while True:
-            if n > most:
-                return place, cut, other, best, -1
-            place, cut = room_for(place, n), room_for(cut, n)
-            other, best = room_for(other, n), room_for(best, n)
-            leaf_a, leaf_b = woods.attribute[a] < 0, woods.attribute[b] < 0
-            if (leaf_a and leaf_b) or (a == b and not woods.splits[a] and not woods.levels):
-                place[n], cut[n], other[n] = LEAF, a, b
-                best[n] = woods.low[a] - woods.low[b] if a != b else 0.0
-                if parent >= 0:
-                    other[parent] = n
-                n += 1
-                break
-            by_first = not leaf_a and (leaf_b or woods.depth[a] <= woods.depth[b])
-            node = a if by_first else b
-            j = woods.attribute[node]
-            copy = woods.place_one[j] if by_first else woods.place_two[j]
-            together = a == b and woods.place_one[j] == woods.place_two[j]
-            first, second = woods.first[node], woods.second[node]
-            a1, b1 = first if by_first else a, first if not by_first or together else b
-            a2, b2 = second if by_first else a, second if not by_first or together else b
-            some = step(woods, node, copy, stack, top)
-            if some == 1:
-                a, b = a1, b1
-                continue
-            if some == 2:
-                a, b = a2, b2
-                continue
-            place[n] = copy if woods.ordered[j] else -1 - copy
-            cut[n] = woods.cut[node]
-            if parent >= 0:
-                other[parent] = n
-            # The second child waits; the first one is taken up at once, so that it stands next.
-            stack.one[top], stack.two[top], parents[top] = a2, b2, n
-            a, b, parent = a1, b1, -1
-            top += 1
-            n += 1
-        top -= 1
-    for i in range(n - 1, -1, -1):
-        if place[i] != LEAF:
-            best[i] = max(best[i + 1], best[other[i]])
-    return place[:n], cut[:n], other[:n], best[:n], n
+def plant(woods, twins):
+    """Put a folded root for each tree."""
+    for t in range(len(woods.roots)):
+        fold(woods, twins, t, woods.roots[t], woods.roots[t], -1)
+    twins.size[0] = len(woods.roots)
 
 
 @njit
-def step(woods, node, copy, stack, top):
-    """Which children a box allows; where both, the box of the first goes above that of the second.
+def fold(woods, twins, node, a, b, parent):
+    """A node for the pair of nodes a and b, folded unless it is a leaf."""
+    twins.first[node], twins.second[node], twins.parent[node] = a, b, parent
+    both = woods.attribute[a] < 0 and woods.attribute[b] < 0
+    end = both or (a == b and not woods.splits[a] and not woods.levels)
+    twins.place[node] = LEAF if end else FOLDED
+    twins.best[node] = promise(woods, a, b)
 
-    1 the first, 2 the second, 3 both.
-    """
-    up = top + 1
-    stack.low[up], stack.high[up] = stack.low[top], stack.high[top]
-    stack.words[up] = stack.words[top]
-    restrict(woods, node, copy, 1, stack.low[up], stack.high[up], stack.words[up])
-    if woods.ordered[woods.attribute[node]]:
-        cell = woods.cut[node]
-        if stack.high[top, copy] <= cell:
-            return 1
-        if stack.low[top, copy] >= cell:
-            return 2
-    else:
-        some = 0
-        for w in range(woods.word_start[copy], woods.word_start[copy + 1]):
-            some |= 1 if stack.words[up, w] else 0
-            some |= 2 if stack.words[top, w] & ~stack.words[up, w] else 0
-        if some != 3:
-            return some
-    restrict(woods, node, copy, 2, stack.low[top], stack.high[top], stack.words[top])
-    return 3
+
+@njit
+def open_ends(woods, boxes, a, b, copy, ordered, words):
+    """Cells of one copy that the paths to a and b leave: low and high, or written to `words`."""
+    if ordered:
+        low, high = 0, 2**31 - 1
+        if boxes.twin_ordered[copy] != 1:
+            low, high = boxes.low[a, copy], boxes.high[a, copy]
+        if boxes.twin_ordered[copy] != 0:
+            own = boxes.first_ordered[copy]
+            low, high = max(low, boxes.low[b, own]), min(high, boxes.high[b, own])
+        return low, high
+    for w in range(woods.word_start[copy], woods.word_start[copy + 1]):
+        words[w] = ~np.uint64(0)
+        if boxes.twin_word[w] != 1:
+            words[w] = boxes.words[a, w]
+        if boxes.twin_word[w] != 0:
+            words[w] &= boxes.words[b, boxes.first_word[w]]
+    return 0, 0
+
+
+@njit
+def unfold(woods, twins, boxes, node, stack):
+    """Grow a folded node: a leaf, or a test with two children; bounds above it are renewed."""
+    a, b = np.int64(twins.first[node]), np.int64(twins.second[node])
+    low, high, words = stack.low[0], stack.high[0], stack.words[0]
+    while True:
+        leaf_a, leaf_b = woods.attribute[a] < 0, woods.attribute[b] < 0
+        if (leaf_a and leaf_b) or (a == b and not woods.splits[a] and not woods.levels):
+            fold(woods, twins, node, a, b, twins.parent[node])
+            break
+        # The shallower one goes first, so that twins who part at a node can meet again below it.
+        by_first = not leaf_a and (leaf_b or woods.depth[a] <= woods.depth[b])
+        test = a if by_first else b
+        j = woods.attribute[test]
+        copy = woods.place_one[j] if by_first else woods.place_two[j]
+        together = a == b and woods.place_one[j] == woods.place_two[j]
+        ends = open_ends(woods, boxes, a, b, copy, woods.ordered[j] == 1, words)
+        if woods.ordered[j]:
+            low[copy], high[copy] = ends
+        some = outcomes(woods, test, copy, low, high, words)
+        one, two = woods.first[test], woods.second[test]
+        a1, b1 = one if by_first else a, one if not by_first or together else b
+        a2, b2 = two if by_first else a, two if not by_first or together else b
+        if some == 1:
+            a, b = a1, b1
+        elif some == 2:
+            a, b = a2, b2
+        else:
+            n = twins.size[0]
+            twins.size[0] = n + 2
+            fold(woods, twins, n, a1, b1, node)
+            fold(woods, twins, n + 1, a2, b2, node)
+            twins.place[node] = copy if woods.ordered[j] else -1 - copy
+            twins.cut[node] = woods.cut[test]
+            twins.first[node], twins.second[node] = n, n + 1
+            twins.best[node] = min(twins.best[node], max(twins.best[n], twins.best[n + 1]))
+            break
+    up = twins.parent[node]
+    while up >= 0:
+        best = max(twins.best[twins.first[up]], twins.best[twins.second[up]])
+        if best >= twins.best[up]:
+            break
+        twins.best[up] = best
+        up = twins.parent[up]
 
 
 @njit
 def meets_sets(boxes, a, b, words, word_start):
-    """Whether a pair of leaves meets the sets of a box."""
+    """Whether a pair of nodes meets the sets of a box."""
     for m in range(len(word_start) - 1):
         some = False
         for w in range(word_start[m], word_start[m + 1]):
@@ -141,44 +137,54 @@ def meets_sets(boxes, a, b, words, word_start):
 
 
 @njit
+def sides(woods, twins, node, low, high, words):
+    """Which children of a twin tree's node a box meets."""
+    place = twins.place[node]
+    if place >= 0:
+        return low[place] < twins.cut[node], high[place] > twins.cut[node]
+    first, second = False, False
+    start = woods.word_start[-1 - place]
+    for w in range(start, woods.word_start[-place]):
+        chosen = woods.sets[twins.cut[node], w - start]
+        first = first or (words[w] & chosen) != 0
+        second = second or (words[w] & ~chosen) != 0
+    return first, second
+
+
+@njit
 def best_twins(twins, woods, boxes, root, low, high, words, ceiling, stack):
     """Largest difference in a box, and the leaves that show it; stops at `ceiling`."""
-    best, best_a, best_b = -np.inf, -1, -1
-    stack[0] = root
+    best, best_a, best_b = -np.inf, np.int64(-1), np.int64(-1)
+    waiting = stack.one
+    waiting[0] = root
     top = 0
     while top >= 0:
-        node = stack[top]
+        node = waiting[top]
         top -= 1
         while twins.best[node] > best:
-            place = twins.place[node]
-            if place == LEAF:
-                a, b = twins.cut[node], twins.other[node]
+            if twins.place[node] >= FOLDED:
+                a, b = np.int64(twins.first[node]), np.int64(twins.second[node])
                 # Sets may each meet a box of which they share no cell.
-                if len(words) == 0 or meets_sets(boxes, a, b, words, woods.word_start):
-                    best, best_a, best_b = twins.best[node], a, b
+                if len(words) and not meets_sets(boxes, a, b, words, woods.word_start):
+                    break
+                if twins.place[node] == FOLDED:
+                    unfold(woods, twins, boxes, node, stack)
+                    continue
+                best, best_a, best_b = twins.best[node], a, b
                 break
-            first, second = True, True
-            if place >= 0:
-                first, second = low[place] < twins.cut[node], high[place] > twins.cut[node]
-            else:
-                first, second = False, False
-                start = woods.word_start[-1 - place]
-                for w in range(start, woods.word_start[-place]):
-                    chosen = woods.sets[twins.cut[node], w - start]
-                    first = first or (words[w] & chosen) != 0
-                    second = second or (words[w] & ~chosen) != 0
+            first, second = sides(woods, twins, node, low, high, words)
             if first and second:
-                one, two = node + 1, np.int64(twins.other[node])
+                one, two = np.int64(twins.first[node]), np.int64(twins.second[node])
                 if twins.best[one] < twins.best[two]:
                     one, two = two, one
                 if twins.best[two] > best:
                     top += 1
-                    stack[top] = two
+                    waiting[top] = two
                 node = one
             elif first:
-                node += 1
+                node = np.int64(twins.first[node])
             else:
-                node = np.int64(twins.other[node])
+                node = np.int64(twins.second[node])
         if best >= ceiling:
             break
     return best, best_a, best_b
