@@ -7,6 +7,7 @@ from skfairtest._results import RowsAudit
 from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
 from skfairtest.comparison import AuditorComparison, compare_auditors
+from skfairtest.exact import Certificate, CertifiedAuditor, certify
 from skfairtest.exceptions import EstimatorFailedError, MendingWarning, NoDisparityWarning
 from skfairtest.group import TestSGDAuditor, TextSGDAuditor
 from skfairtest.individual import (
@@ -50,6 +51,8 @@ __all__ = [
     "BaseAuditor",
     "ConstrainedRefit",
     "DiscriminationEstimate",
+    "Certificate",
+    "CertifiedAuditor",
     "EIDIGAuditor",
     "EstimatorFailedError",
     "FairnessAugmenter",
@@ -68,6 +71,7 @@ __all__ = [
     "TestSGDAuditor",
     "TextSGDAuditor",
     "ThemisAuditor",
+    "certify",
     "compare_auditors",
     "constrained_refit",
     "datasets",

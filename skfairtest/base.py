@@ -90,6 +90,9 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    #: Whether ``max_time=0`` has a meaning; a search needs time.
+    _max_time_may_be_zero = False
+
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         """Spend the budget; the one hook of a tester."""
         raise NotImplementedError(f"{type(self).__name__} has no _search.")
@@ -145,7 +148,7 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
             self.estimator_,
             space,
             max_queries=self.max_queries,
-            max_time=self.max_time,
+            max_time=self.max_time or None,  # an auditor that takes 0 looks at it itself
             max_found=self.max_found,
             max_inputs=self.max_inputs,
             progress=progress.update,
@@ -242,7 +245,7 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
             )
         smallest = {"max_queries": 2, "max_time": 0, "max_found": 1, "max_inputs": 1}
         for name, least in smallest.items():
-            _check_budget(name, getattr(self, name), least)
+            _check_budget(name, getattr(self, name), least, may_be_zero=self._max_time_may_be_zero)
         if all(getattr(self, name) is None for name in smallest):
             raise ValueError(
                 f"The run would never end: {', '.join(smallest)} are all None. Set at least one."
@@ -260,7 +263,7 @@ def _is_number(value: Any, least: float) -> bool:
     return real and math.isfinite(value) and value >= least
 
 
-def _check_budget(name: str, value: Any, least: int) -> None:
+def _check_budget(name: str, value: Any, least: int, *, may_be_zero: bool = False) -> None:
     if value is None:
         return
     kind = (
@@ -270,7 +273,7 @@ def _check_budget(name: str, value: Any, least: int) -> None:
     )
     fits = _is_number(value, least)
     if name == "max_time":
-        fits = fits and value > 0
+        fits = fits and (value > 0 or may_be_zero)
     else:
         fits = fits and value == int(value)
     if not fits:

@@ -37,6 +37,7 @@ TRUSTED_TYPES = [
     "skfairtest.datasets._comments.KnownTextClassifier",
     "skfairtest.datasets._known.KnownClassifier",
     "skfairtest.datasets._known.KnownRegressor",
+    "skfairtest.exact._auditor.CertifiedAuditor",
     "skfairtest.group._attributes.RuleAttribute",
     "skfairtest.group._tables.SensitiveTables",
     "skfairtest.group._terms.Terms",

@@ -58,6 +58,21 @@ LAYERS = [
     ["mitigation._augmenter", "mitigation._retrainer"],
     ["mitigation"],
     ["_refit"],
+    ["exact._compiled", "exact._scaling", "exact._reach"],
+    ["exact._descend", "exact._kernels", "exact._steps"],
+    ["exact._cells", "exact._chains", "exact._effects", "exact._twins"],
+    ["exact._nodes", "exact._relax"],
+    ["exact._grid", "exact._links", "exact._trees"],
+    ["exact._boosting", "exact._climb", "exact._dive", "exact._layout"],
+    ["exact._histogram", "exact._pairs"],
+    ["exact._ensembles", "exact._problem"],
+    ["exact._bracket"],
+    ["exact._branch", "exact._linear", "exact._vectorised"],
+    ["exact._network", "exact._tree_family"],
+    ["exact._closing", "exact._family"],
+    ["exact._auditor"],
+    ["exact._certify"],
+    ["exact"],
     ["testing", "_demo", "comparison", "model_selection", "io"],
     ["datasets._response", "datasets._sources"],
     ["datasets._known"],
@@ -82,7 +97,7 @@ def imported_modules(path):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names = [node.module or ""]
-            if node.module in ("skfairtest", "skfairtest.individual"):
+            if node.module in ("skfairtest", "skfairtest.individual", "skfairtest.exact"):
                 names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue

@@ -1,0 +1,236 @@
+"""Certified fairness degrees beside what testers find: brackets, times, and shares found.
+
+The first table gives, for each model, the certified degree or the bracket and the time it took with
+numba and with NumPy alone, and beside it what SBFT and batched random testing find with the same
+budget of queries and what flipping the rows of the data shows, as shares of the upper bound. The
+second table gives the share that every tester finds at equal budgets. Compiling is not timed. The
+public sets are read from the folder in SKFAIRTEST_DATA, else from OpenML; where neither is there,
+their rows are left out.
+
+Run with ``python examples/benchmarks/bench_exact.py``; ``--quick`` leaves the long cases out.
+"""
+
+import argparse
+import resource
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+from _machine import describe_machine
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from skfairtest import (
+    AequitasAuditor,
+    CertifiedAuditor,
+    MAFTAuditor,
+    RandomAuditor,
+    SBFTAuditor,
+    SurrogateAuditor,
+    SymbolicAuditor,
+    ThemisAuditor,
+    certify,
+)
+from skfairtest.datasets import fetch_adult, fetch_communities, fetch_german_credit
+
+TESTERS = {
+    "random": RandomAuditor(),
+    "SBFT paper": SBFTAuditor(preset="paper"),
+    "SBFT tuned": SBFTAuditor(),
+    "Aequitas": AequitasAuditor(),
+    "Themis": ThemisAuditor(),
+    "SG": SymbolicAuditor(),
+    "MAFT": MAFTAuditor(),
+    "surrogate": SurrogateAuditor(),
+}
+
+
+def synthetic(n_rows=10_000, n_columns=12, n_values=5, strength=0.3, seed=0):
+    """Mixed columns; `strength` scales how much the sensitive one, `x0`, matters."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_columns))
+    for k, n in enumerate((n_values, 8, 4)):
+        X[:, k] = rng.integers(0, n, n_rows)
+    X[:, 3], X[:, 4] = rng.integers(18, 80, n_rows), rng.integers(0, 40, n_rows)
+    y = X[:, 5:] @ rng.normal(size=n_columns - 5) + 2 * np.sin(X[:, 3] / 10)
+    y = y + 1.5 * (X[:, 1] == 3) + 0.5 * X[:, 2] * X[:, 5] + 0.3 * rng.normal(size=n_rows)
+    y = y + strength * (X[:, 0] * (X[:, 6] > 0) + 0.5 * (X[:, 0] % 2) * X[:, 7])
+    return X, y
+
+
+def as_frame(X):
+    """The same with words in the first three columns."""
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
+    for name in ("x0", "x1", "x2"):
+        frame[name] = ("v" + frame[name].astype(int).astype(str)).astype(object)
+    return frame.astype({"x3": int, "x4": int})
+
+
+def encoded(model, X, y):
+    """The model behind one-hot encoding and scaling."""
+    texts = X.select_dtypes(exclude="number").columns.tolist()
+    numbers = [name for name in X.columns if name not in texts]
+    encode = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), texts),
+        (make_pipeline(SimpleImputer(), StandardScaler()), numbers),
+    )
+    return make_pipeline(encode, model).fit(X, y)
+
+
+def synthetic_cases(quick):
+    """Name, fitted model, table, sensitive columns, seconds."""
+    for strength in (0.3, 1.0):
+        X, y = synthetic(strength=strength)
+        tag = f"effect {strength:g}, "
+        plain = [
+            ("linear", LinearRegression(), 60),
+            ("tree", DecisionTreeRegressor(random_state=0), 60),
+            ("forest 100 x 6", RandomForestRegressor(100, max_depth=6, random_state=0), 60),
+            ("forest 100 x 10", RandomForestRegressor(100, max_depth=10, random_state=0), 60),
+            ("boosting 100 x 6", GradientBoostingRegressor(max_depth=6, random_state=0), 60),
+            ("histogram boosting", HistGradientBoostingRegressor(random_state=0), 60),
+            ("forest 100, full", RandomForestRegressor(100, random_state=0), 60),
+        ]
+        for name, model, seconds in plain[: 4 if quick else None]:
+            yield tag + name, model.fit(X, y), X, [0], seconds
+        if quick:
+            continue
+        frame, labels = as_frame(X), (y > np.median(y)).astype(int)
+        forest = RandomForestRegressor(100, max_depth=10, random_state=0)
+        yield tag + "one-hot, forest 100 x 10", encoded(forest, frame, y), frame, ["x0"], 60
+        forest = RandomForestClassifier(100, max_depth=10, random_state=0)
+        yield tag + "one-hot, classifier x 10", encoded(forest, frame, labels), frame, ["x0"], 60
+        for units, seconds in (((100,), 5), ((32, 16), 60), ((32, 16, 8, 8), 20)):
+            net = MLPRegressor(hidden_layer_sizes=units, max_iter=60, random_state=0)
+            yield tag + f"network {units}", encoded(net, frame, y), frame, ["x0"], seconds
+    if not quick:
+        X, y = synthetic(5000, 20, 10, strength=1.0)
+        for name, depth in (("forest 100 x 10", 10), ("forest 100, full", None)):
+            model = RandomForestRegressor(100, max_depth=depth, random_state=0).fit(X, y)
+            yield f"20 columns, {name}", model, X, [0], 60
+
+
+def public_cases(quick):
+    """The same on public data."""
+    try:
+        adult, german, crime = fetch_adult(), fetch_german_credit(), fetch_communities()
+    except OSError as error:
+        print(f"(no public data: {error})")
+        return
+    X, y = german.data, german.target
+    model = RandomForestClassifier(100, max_depth=10, random_state=0)
+    yield "german, forest x 10, sex", encoded(model, X, y), X, ["sex"], 60
+    yield "german, logistic, sex+age", encoded(LogisticRegression(), X, y), X, ["sex", "age"], 60
+    X, y = adult.data.iloc[:10_000], adult.target.iloc[:10_000]
+    texts = X.select_dtypes(exclude="number").columns
+    coded = X.astype(dict.fromkeys(texts, "category"))
+    model = HistGradientBoostingClassifier(max_iter=50, random_state=0).fit(coded, y)
+    yield "adult, histogram, sex+race", model, coded, ["sex", "race"], 60
+    yield "adult, logistic, country", encoded(LogisticRegression(), X, y), X, ["native_country"], 60
+    if quick:
+        return
+    model = RandomForestClassifier(30, max_depth=8, random_state=0)
+    yield "adult, forest 30 x 8, sex+race", encoded(model, X, y), X, ["sex", "race"], 60
+    X, y = crime.data, crime.target
+    numbers = X.select_dtypes("number").dropna(axis=1)
+    for name, model in (
+        ("boosting", GradientBoostingRegressor(random_state=0)),
+        ("forest 50 x 8", RandomForestRegressor(50, max_depth=8, random_state=0)),
+    ):
+        yield f"communities, {name}", model.fit(numbers, y), numbers, ["racepctblack"], 60
+
+
+def bracket_of(model, X, sensitive, seconds, engine, queries=20_000):
+    """A certificate and the time it took."""
+    auditor = CertifiedAuditor(
+        model, sensitive_features=sensitive, max_time=seconds, max_queries=queries,
+        random_state=0, engine=engine,
+    )  # fmt: skip
+    began = time.perf_counter()
+    auditor.fit(X)
+    return auditor, time.perf_counter() - began
+
+
+def described(auditor, seconds):
+    """A bracket in a few characters."""
+    low, high = auditor.fairness_degree_, auditor.fairness_degree_upper_bound_
+    if auditor.certified_:
+        return f"{high:.4g} in {seconds:.2f} s"
+    loose = ", loose" if auditor.is_loose_ else ""
+    return f"[{low:.4g}, {high:.4g}] {low / high:.2f} at {seconds:.0f} s{loose}"
+
+
+def found_by(tester, model, X, sensitive, queries):
+    """The degree that a tester finds with a budget of queries."""
+    tester.set_params(
+        estimator=model, sensitive_features=sensitive, max_queries=queries, random_state=0,
+        threshold=0.0,
+    )  # fmt: skip
+    return tester.fit(X)
+
+
+def main():
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--queries", type=int, default=20_000)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", default="", help="cases whose names contain this")
+    parser.add_argument("--no-numpy", action="store_true", help="leave the NumPy path out")
+    parser.add_argument("--no-testers", action="store_true", help="leave the second table out")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    print(describe_machine())
+    X, y = synthetic(200)
+    for engine in ("auto", "numpy"):  # compiles, or reads what was compiled
+        bracket_of(RandomForestRegressor(2, max_depth=2).fit(X, y), X, [0], 60, engine, 100)
+    print("| model | certified, numba | certified, NumPy | SBFT | random | rows of the data |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    kept = []
+    for cases in (synthetic_cases, public_cases):
+        for name, model, X, sensitive, seconds in cases(options.quick):
+            if options.only not in name:
+                continue
+            auditor, took = bracket_of(model, X, sensitive, seconds, "auto")
+            cells = [described(auditor, took)]
+            slow = "network" in name or "linear" in name or "logistic" in name
+            if slow or options.no_numpy:
+                cells.append("the same" if slow else "-")
+            else:
+                cells.append(described(*bracket_of(model, X, sensitive, seconds, "numpy")))
+            upper = auditor.fairness_degree_upper_bound_
+            for tester in (SBFTAuditor(), RandomAuditor()):
+                found = found_by(tester, model, X, sensitive, options.queries)
+                cells.append(f"{found.fairness_degree_ / upper:.3f}")
+            cells.append(f"{found.on_data_degree_ / upper:.3f}")
+            print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+            if auditor.certified_:
+                kept.append((name, model, X, sensitive, upper))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\npeak memory: {peak:.0f} MB\n")
+    if options.no_testers:
+        return
+    print(f"Found over certified, {options.queries} queries each:\n")
+    print("| model | " + " | ".join(TESTERS) + " |\n| --- " * 1 + "| --- " * len(TESTERS) + "|")
+    for name, model, X, sensitive, upper in kept:
+        shares = []
+        for tester in TESTERS.values():
+            found = found_by(tester, model, X, sensitive, options.queries)
+            shares.append(f"{certify(found, max_time=0).fairness_degree / upper:.3f}")
+        print(f"| {name} | " + " | ".join(shares) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+"""CertifiedAuditor: a search for the largest disparity, and a bound of it."""
+
+from __future__ import annotations
+
+import numbers
+import time
+from typing import Any
+
+import numpy as np
+
+from skfairtest._docs import document
+from skfairtest._oracle import Oracle, StopSearch
+from skfairtest.base import BaseAuditor
+from skfairtest.exact._closing import close
+from skfairtest.exact._compiled import AVAILABLE
+from skfairtest.exact._family import check_supported, read_family
+from skfairtest.individual._operators import pairs_to_judge
+from skfairtest.individual._sbft_tuned import TunedSearch
+
+#: Queries of the first search, where the bound takes next to no time, and seconds as a share.
+FEW_QUERIES = 500
+TIME_SHARE = 0.25
+#: Rows of data that are looked at where there is no time.
+FEW_ROWS = 16
+#: Queries kept back, so that the pair that the bound's search finds can be confirmed.
+RESERVE = 64
+
+
+@document
+class CertifiedAuditor(BaseAuditor):
+    """Audit with a certificate: the largest disparity found, and a bound that none exceeds.
+
+    The structure of the model is read out of its fitted attributes, and a branch and bound, or a
+    closed form, finds the largest disparity over the whole input domain or bounds it from above. A
+    quick genetic search comes first, so that a good pair is known from the start. The pair that is
+    reported is confirmed by the estimator, as with every auditor.
+
+    Parameters
+    ----------
+    {parameters}
+    rtol : float, default=1e-9
+        Relative width at which the bracket counts as closed.
+    engine : {"auto", "numba", "numpy"}, default="auto"
+        What the branch and bound on trees runs on. "auto" takes numba where it is installed (the
+        extra ``exact``), and NumPy, which is slower, where it is not.
+
+    Attributes
+    ----------
+    {attributes}
+    fairness_degree_upper_bound_ : float
+        No disparity in the domain is larger.
+    gap_ : float
+        The upper bound less the fairness degree.
+    certified_ : bool
+        Whether the gap is at most `rtol` times the bound, or no more than the rounding of the
+        model's own answers.
+    is_loose_ : bool
+        Whether the bound is more than twice what was found: it holds, and says little.
+    n_boxes_ : int
+        Boxes of the domain that the branch and bound looked at.
+    n_check_queries_ : int
+        Rows shown to the model to see that it was read rightly; not part of `n_queries_`.
+
+    See Also
+    --------
+    certify : The same from the best pair of any fitted auditor.
+    SBFTAuditor : Searches with any estimator, without a bound.
+
+    Notes
+    -----
+    Certified are linear models, decision trees, forests, extra-trees, gradient boosting with and
+    without histograms, Bagging and Voting of these, and networks with ReLU (`MLPRegressor`,
+    `MLPClassifier`), alone or behind pipelines and column transformers of scalers, encoders and
+    imputers. For anything else `fit` raises an error that names what is not understood.
+
+    The certificate is about the domain: `bounds` and `categories`. Rows of data outside it may show
+    more. A `constraint` cannot be looked into: the bound is then that of the whole box, which holds
+    for the part that the constraint admits, and the reported pair satisfies the constraint.
+
+    `max_queries` and `max_time` limit the first search, too. With ``max_time=0`` the bound is that
+    of the ranges of the model's parts. Reading the model out is not counted as time. The default
+    of `max_time` is 60 seconds; None waits until the bracket is closed.
+
+    A certified degree of zero says that the model gives all twins the same answer; it does not say
+    that the model is fair, since other columns may stand for the sensitive ones.
+
+    References
+    ----------
+    .. [1] Kantchelian, A., Tygar, J. D., & Joseph, A. (2016). Evasion and hardening of tree
+       ensemble classifiers. ICML, 2387-2396.
+    .. [2] Devos, L., Meert, W., & Davis, J. (2021). Versatile verification of tree ensembles. ICML,
+       2654-2664.
+    .. [3] Zhang, H., Weng, T.-W., Chen, P.-Y., Hsieh, C.-J., & Daniel, L. (2018). Efficient neural
+       network robustness certification with general activation functions. NeurIPS, 4939-4948.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from skfairtest import CertifiedAuditor
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.integers(0, 2, 300), rng.normal(size=300)])
+    >>> model = DecisionTreeRegressor(max_depth=4).fit(X, X[:, 0] * (X[:, 1] > 1))
+    >>> auditor = CertifiedAuditor(model, sensitive_features=[0], random_state=0).fit(X)
+    >>> auditor.fairness_degree_, round(auditor.fairness_degree_upper_bound_, 9)
+    (1.0, 1.0)
+    >>> auditor.certified_
+    True
+    """
+
+    _max_time_may_be_zero = True
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        sensitive_features: Any = "auto",
+        threshold: float | None = None,
+        response_method: str = "auto",
+        bounds: Any = None,
+        categories: Any = None,
+        steps: Any = None,
+        constraint: Any = None,
+        max_queries: int | None = 20_000,
+        max_time: float | None = 60.0,
+        max_found: int | None = None,
+        max_inputs: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        rtol: float = 1e-9,
+        engine: str = "auto",
+    ) -> None:
+        super().__init__(
+            estimator,
+            sensitive_features=sensitive_features,
+            threshold=threshold,
+            response_method=response_method,
+            bounds=bounds,
+            categories=categories,
+            steps=steps,
+            constraint=constraint,
+            max_queries=max_queries,
+            max_time=max_time,
+            max_found=max_found,
+            max_inputs=max_inputs,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.rtol = rtol
+        self.engine = engine
+
+    @staticmethod
+    def supports(estimator: Any) -> bool:
+        """Whether a model is of a kind that can be certified.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted or not; alone or behind the steps of a pipeline.
+
+        Returns
+        -------
+        bool
+            False where `fit` would raise an error because of the model's kind. A model of a
+            supported kind may still have settings that are not, which only `fit` sees.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from sklearn.neighbors import KNeighborsRegressor
+        >>> from skfairtest import CertifiedAuditor
+        >>> CertifiedAuditor.supports(Ridge()), CertifiedAuditor.supports(KNeighborsRegressor())
+        (True, False)
+        """
+        try:
+            check_supported(estimator)
+        except ValueError:
+            return False
+        return True
+
+    def _check_own_params(self) -> None:
+        check_bracket_params(self.max_time, self.rtol, self.engine)
+
+    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
+        family, self.n_check_queries_ = read_family(
+            self.estimator_, self.space_, oracle.model.response, COMPILED[self.engine], rng
+        )
+        seconds = np.inf if self.max_time is None else float(self.max_time)
+        deadline = time.perf_counter() + seconds
+        self._note(oracle.degree, family.trivial(), False, 0)
+        ended = self._first_search(oracle, rng, family.quick, seconds)
+        closed = close(oracle, family, 0.0 if ended == CALLBACK else deadline, self.rtol)
+        self._note(closed.degree, closed.upper, closed.certified, closed.n_boxes)
+        raise StopSearch(ended if ended == CALLBACK else closed.reason)
+
+    def _first_search(
+        self, oracle: Oracle, rng: np.random.Generator, quick: bool, seconds: float
+    ) -> str:
+        """A genetic search on a share of the budget; why it ended."""
+        if seconds == 0:
+            return self._glance(oracle, rng)
+        limits = dict(oracle.limits)
+        most = min(limits["max_queries"], FEW_QUERIES if quick else np.inf)
+        oracle.limits["max_queries"] = max(2.0, min(most, limits["max_queries"] - RESERVE))
+        oracle.limits["max_time"] = oracle.seconds + TIME_SHARE * seconds
+        if not np.isfinite(oracle.limits["max_queries"]) and not np.isfinite(seconds):
+            oracle.limits["max_queries"] = DEFAULT_QUERIES
+        try:
+            TunedSearch(
+                oracle, rng, n_islands=1, population_size=100, crossover_proba=0.75,
+                mutation_proba=0.7, newcomer_rate=0.1, cache_proba=0.5, local_search=True,
+            ).run()  # fmt: skip
+        except StopSearch as stop:
+            return stop.reason
+        finally:
+            oracle.limits.update(limits)
+        return "the search was complete"
+
+    def _glance(self, oracle: Oracle, rng: np.random.Generator) -> str:
+        """A few rows of data, where there is no time for a search."""
+        rows = oracle.space.repair(oracle.space.data[:FEW_ROWS], rng)
+        try:
+            oracle.disparity(rows, pairs_to_judge(len(rows), oracle.space, rng))
+        except StopSearch as stop:
+            return stop.reason
+        return "no time"
+
+    def _note(self, degree: float, upper: float, certified: bool, n_boxes: int) -> None:
+        self.fairness_degree_upper_bound_ = float(max(upper, degree))
+        self.gap_ = float(self.fairness_degree_upper_bound_ - degree)
+        self.certified_ = bool(certified)
+        self.is_loose_ = bool(self.fairness_degree_upper_bound_ > 2 * degree)
+        self.n_boxes_ = int(n_boxes)
+
+
+CALLBACK = "a callback asked to stop"
+DEFAULT_QUERIES = 20_000.0
+COMPILED: dict[str, bool | None] = {"auto": None, "numba": True, "numpy": False}
+
+
+def check_bracket_params(max_time: Any, rtol: Any, engine: str) -> None:
+    """See that the parameters of a certificate can be."""
+    if not isinstance(rtol, numbers.Real) or isinstance(rtol, bool) or not 0 <= float(rtol) < 1:
+        raise ValueError(f"rtol must be a number in [0, 1); got {rtol!r}.")
+    if engine not in COMPILED:
+        raise ValueError(f"engine must be one of {list(COMPILED)}; got {engine!r}.")
+    if engine == "numba":
+        if not AVAILABLE:
+            raise ImportError(
+                "engine='numba' needs numba, which could not be imported. Install the extra "
+                "`exact` (pip install 'skfairtest[exact]'), or use engine='auto' or 'numpy'."
+            )

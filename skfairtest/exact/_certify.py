@@ -1,0 +1,152 @@
+"""certify: a bracket around what another auditor found."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skfairtest._oracle import Oracle, StopSearch
+from skfairtest.base import BaseAuditor, _check_budget
+from skfairtest.exact._auditor import COMPILED, check_bracket_params
+from skfairtest.exact._closing import close
+from skfairtest.exact._family import read_family
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A bracket of the fairness degree.
+
+    Attributes
+    ----------
+    fairness_degree : float
+        Largest disparity known: a lower bound of the true one.
+    fairness_degree_upper_bound : float
+        No disparity in the domain is larger.
+    gap : float
+        The second less the first.
+    certified : bool
+        Whether the bracket is closed.
+    found_share : float
+        What the auditor had found, as a share of the upper bound; 1 where both are 0.
+    worst_case : array or DataFrame of shape (2, n_features), or None
+        The twins that show the fairness degree, the larger answer first.
+    seconds : float
+        Time taken.
+    stop_reason : str
+        What ended the search.
+
+    See Also
+    --------
+    certify : Makes one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> from skfairtest import Certificate, RandomAuditor, certify
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> auditor = RandomAuditor(Ridge().fit(X, y), sensitive_features="sex", random_state=0)
+    >>> isinstance(certify(auditor.fit(X)), Certificate)
+    True
+    """
+
+    fairness_degree: float
+    fairness_degree_upper_bound: float
+    gap: float
+    certified: bool
+    found_share: float
+    worst_case: Any
+    seconds: float
+    stop_reason: str
+
+
+def certify(
+    auditor: BaseAuditor,
+    *,
+    max_time: float | None = 60.0,
+    rtol: float = 1e-9,
+    engine: str = "auto",
+    random_state: int | None = 0,
+) -> Certificate:
+    """Bracket the fairness degree, starting from the best pair that an auditor found.
+
+    Parameters
+    ----------
+    auditor : BaseAuditor
+        Fitted; its space, its estimator and its best pair are used, and it is left as it is.
+    max_time : float, default=60.0
+        Seconds; 0 gives the bound of the ranges of the model's parts, None waits to the end.
+    rtol : float, default=1e-9
+        Relative width at which the bracket counts as closed.
+    engine : {"auto", "numba", "numpy"}, default="auto"
+        What the branch and bound on trees runs on.
+    random_state : int, default=0
+        Seed of the rows on which the model that was read is compared with the model itself.
+
+    Returns
+    -------
+    Certificate
+        The bracket.
+
+    Raises
+    ------
+    ValueError
+        If the estimator, or a step before it, cannot be certified.
+    NotFittedError
+        If the auditor is not fitted.
+
+    See Also
+    --------
+    CertifiedAuditor : Searches and certifies.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> from skfairtest import RandomAuditor, certify
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> model = RandomForestRegressor(10, max_depth=4, random_state=0).fit(X, y)
+    >>> auditor = RandomAuditor(model, sensitive_features="sex", random_state=0).fit(X)
+    >>> certificate = certify(auditor)
+    >>> certificate.certified, bool(certificate.found_share <= 1)
+    (True, True)
+    """
+    check_is_fitted(auditor)
+    _check_budget("max_time", max_time, 0, may_be_zero=True)
+    check_bracket_params(max_time, rtol, engine)
+    oracle = Oracle(auditor.estimator_, auditor.space_, **auditor._oracle_settings())
+    rng = np.random.default_rng(random_state)
+    oracle.begin(auditor.space_.repair(auditor.space_.data[:64], rng))
+    state = auditor._state
+    if "worst_z" in state:
+        try:
+            oracle.disparity(state["worst_z"][None], np.array([state["worst_pair"]]))
+        except StopSearch:
+            pass  # a space of one input is exhausted at once
+    family, _ = read_family(
+        auditor.estimator_, auditor.space_, oracle.model.response, COMPILED[engine], rng
+    )
+    began = time.perf_counter()
+    deadline = np.inf if max_time is None else began + float(max_time)
+    found = max(oracle.degree, float(auditor.fairness_degree_))
+    closed = close(oracle, family, deadline, rtol)
+    upper = max(closed.upper, found)
+    worst = None
+    if oracle.worst is not None:
+        twins = np.tile(oracle.worst.z, (2, 1))
+        pair = np.array([oracle.worst.first, oracle.worst.second])
+        worst = auditor.space_.decode(auditor.space_.with_sensitive(twins, pair))
+    return Certificate(
+        fairness_degree=closed.degree,
+        fairness_degree_upper_bound=upper,
+        gap=upper - closed.degree,
+        certified=closed.certified,
+        found_share=found / upper if upper > 0 else 1.0,
+        worst_case=worst,
+        seconds=time.perf_counter() - began,
+        stop_reason=closed.reason,
+    )

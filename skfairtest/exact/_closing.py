@@ -1,0 +1,103 @@
+"""From a found pair to a bracket: what the auditor and the function `certify` share."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._oracle import Oracle, StopSearch
+from skfairtest._space import InputSpace
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+class Closed(NamedTuple):
+    """A bracket of the fairness degree, confirmed by the model."""
+
+    degree: float
+    upper: float
+    certified: bool
+    reason: str
+    n_boxes: int
+
+
+def close(oracle: Oracle, family: Any, deadline: float, rtol: float) -> Closed:
+    """Bound the fairness degree, starting from what the oracle has found.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Holds the largest disparity found so far; confirms the pair that the bound's search finds.
+    family : Family
+        The model, read out.
+    deadline : float
+        When to stop, by `time.perf_counter`.
+    rtol : float
+        Relative width of a closed bracket.
+
+    Returns
+    -------
+    Closed
+        The bracket. Its upper end is never below what was found.
+    """
+    trivial = family.trivial()
+    if trivial <= 0 or time.perf_counter() >= deadline:
+        bracket = None
+        upper = trivial
+        ended = "closed" if trivial <= 0 else "time"
+        n_boxes = 0
+    else:
+        bracket = family.solve(oracle.degree, deadline, rtol)
+        upper, ended, n_boxes = min(bracket.upper, trivial), bracket.reason, bracket.n_boxes
+        if bracket.twins is not None:
+            confirm(oracle, *bracket.twins)
+    if upper > 0:
+        upper += 2 * family.rounding
+    degree = oracle.degree
+    upper = max(upper, degree)
+    # Where the model's own rounding is all that is left, nothing more can be told.
+    narrow = max(rtol * upper, 8 * family.rounding)
+    certified = upper - degree <= narrow
+    return Closed(degree, upper, certified, _reason(certified, ended, rtol, oracle), n_boxes)
+
+
+def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
+    if certified:
+        return f"certified: the bracket is closed to rtol={rtol:g}"
+    if ended == "time":
+        return "max_time reached before the bracket was closed"
+    if ended == "memory":
+        return "the memory for open boxes was full before the bracket was closed"
+    if oracle.queries_left < 2 * oracle.model.cost:
+        return "max_queries left no room to confirm the pair that attains the bound"
+    if oracle.space.constraint is not None:
+        return "the bound holds for the whole box; constraint= may exclude the pairs that reach it"
+    return f"the bracket could not be closed ({ended})"
+
+
+def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
+    """Show a pair of twins to the model, if the budget has room for it."""
+    room = oracle.limits["max_inputs"] - oracle.n_inputs
+    if oracle.queries_left < 2 * oracle.model.cost or room < 1:
+        return
+    numbers = [combination_number(oracle.space, z) for z in (first, second)]
+    if numbers[0] == numbers[1]:
+        return
+    try:
+        oracle.disparity(first[None], np.array([numbers], dtype=np.intp))
+    except StopSearch:
+        # The pair is recorded before a spent budget ends the run.
+        return
+
+
+def combination_number(space: InputSpace, z: Floats) -> int:
+    """The number of the combination of sensitive values that an input has."""
+    places = [
+        int(np.abs(grid - z[j]).argmin())
+        for grid, j in zip(space.grids, space.sensitive, strict=True)
+    ]
+    return int(np.ravel_multi_index(places, [len(grid) for grid in space.grids]))

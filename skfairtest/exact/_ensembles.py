@@ -1,0 +1,120 @@
+"""Models of trees, alone or averaged by Bagging and Voting, read as sums of trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+
+from skfairtest.exact._boosting import BOOSTED, read_boosting
+from skfairtest.exact._chains import Chain, TakeColumns
+from skfairtest.exact._histogram import HISTOGRAM, read_histogram
+from skfairtest.exact._nodes import IDENTITY, Output, constant, mixed
+from skfairtest.exact._trees import FORESTS, TREES, read_average
+
+BAGGED = (BaggingClassifier, BaggingRegressor)
+VOTING = (VotingClassifier, VotingRegressor)
+ENSEMBLES = (*TREES, *FORESTS, *BOOSTED, *HISTOGRAM, *BAGGED, *VOTING)
+
+__all__ = ["BAGGED", "ENSEMBLES", "VOTING", "read_ensemble"]
+
+
+def read_ensemble(estimator: Any, chain: Chain, response: str) -> list[Output]:
+    """Outputs of a model of trees as sums of trees.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted tree, forest, boosted or averaged model, or a pipeline that ends in one.
+    chain : Chain
+        The steps before it.
+    response : {"regression", "predict_proba", "decision_function"}
+        What is asked of it.
+
+    Returns
+    -------
+    list of Output
+        One an output; of two classes, that of the second one alone.
+
+    Raises
+    ------
+    ValueError
+        If the model is no model of trees, or is asked for something else.
+    """
+    chain, model = chain.open(estimator)
+    if isinstance(model, (*TREES, *FORESTS)) and response != "decision_function":
+        return read_average(model, chain.features, response)
+    if isinstance(model, BOOSTED):
+        return read_boosting(model, chain.features, response)
+    if isinstance(model, HISTOGRAM):
+        return read_histogram(model, chain, response)
+    if isinstance(model, BAGGED):
+        return _read_bagging(model, chain, response)
+    if isinstance(model, VOTING):
+        return _read_voting(model, chain, response)
+    raise ValueError(
+        f"{type(model).__name__} with response_method={response!r} is no sum of trees that can be "
+        "certified. Expected trees, forests, gradient boosting, or Bagging and Voting of these; "
+        "use SBFTAuditor for others."
+    )
+
+
+def _read_bagging(model: Any, chain: Chain, response: str) -> list[Output]:
+    chains: dict[bytes, Chain] = {}
+    read = []
+    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        columns = np.asarray(columns)
+        key = columns.tobytes()
+        chains.setdefault(key, chain.then(TakeColumns(columns)))
+        own = read_ensemble(member, chains[key], response)
+        if response == "predict_proba":
+            # Members are fitted on the numbers of the classes, some of which they may not see.
+            own = _all_classes(own, member.classes_, np.arange(len(model.classes_)))
+        read.append(own)
+    share = 1.0 / len(read)
+    return [mixed(list(outputs), [share] * len(read)) for outputs in zip(*read, strict=True)]
+
+
+def _read_voting(model: Any, chain: Chain, response: str) -> list[Output]:
+    if is_classifier(model) and response != "predict_proba":
+        raise ValueError(
+            f"{type(model).__name__} is certified by its probabilities: expected voting='soft'; "
+            f"got response_method={response!r}."
+        )
+    weights = [1.0] * len(model.estimators)
+    if model.weights is not None:
+        weights = [float(w) for w in model.weights]
+    named = zip(model.estimators, weights, strict=True)
+    weights = [weight for (_, member), weight in named if not isinstance(member, str)]
+    read = []
+    for member in model.estimators_:
+        own = read_ensemble(member, chain, response)
+        if response == "predict_proba":
+            own = _all_classes(own, member.classes_, np.arange(len(model.classes_)))
+        read.append(own)
+    shares = [weight / sum(weights) for weight in weights]
+    return [mixed(list(outputs), shares) for outputs in zip(*read, strict=True)]
+
+
+def _all_classes(outputs: list[Output], seen: NDArray[Any], classes: NDArray[Any]) -> list[Output]:
+    """Probabilities of all classes from those that a member knows."""
+    if len(seen) == len(classes):
+        return outputs
+    if len(outputs) == 1 and len(seen) == 2:
+        if any(group.link != IDENTITY for group in outputs[0]):
+            raise ValueError(
+                f"A boosted member of the ensemble saw 2 of {len(classes)} classes. Fit with "
+                "more samples, so that each member sees all classes."
+            )
+        outputs = [mixed([constant(1.0), outputs[0]], [1.0, -1.0]), outputs[0]]
+    known = {int(c): output for c, output in zip(seen, outputs, strict=True)}
+    every = [known.get(int(c), constant(0.0)) for c in classes]
+    return every[1:] if len(classes) == 2 else every

@@ -1,0 +1,187 @@
+"""Which family a model belongs to, and whether what was read is what the model answers."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from skfairtest._model import Model
+from skfairtest._space import InputSpace
+from skfairtest.exact._bracket import Bracket
+from skfairtest.exact._chains import Chain
+from skfairtest.exact._ensembles import BAGGED, ENSEMBLES, VOTING
+from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
+from skfairtest.exact._network import NETWORKS, NetworkFamily
+from skfairtest.exact._steps import ENCODERS, HINT, IMPUTERS, SCALERS
+from skfairtest.exact._tree_family import TreeFamily
+from skfairtest.individual._gradients_of import take_apart
+
+Floats = NDArray[np.float64]
+
+#: Rows on which what was read is compared with the model itself.
+N_COMPARED = 256
+#: Difference that is no rounding, as a share of the largest answer.
+TOLERANCE, TOLERANCE_SINGLE = 1e-9, 1e-4
+
+
+class Family(Protocol):
+    """What a model has to offer to be certified."""
+
+    quick: bool
+    loose: bool
+    rounding: float
+
+    def evaluate(self, Z: Floats) -> Floats:
+        """Answers of the model as it was read, shape (n, n_outputs)."""
+
+    def rows(self, n: int, rng: np.random.Generator) -> Floats:
+        """Rows of codes on which a model that was read wrongly would show."""
+
+    def trivial(self) -> float:
+        """A bound that takes no time."""
+
+    def solve(self, known: float, deadline: float, rtol: float) -> Bracket:
+        """The bracket of the largest difference."""
+
+
+class LabelFamily:
+    """A classifier that is asked for labels: two labels differ or do not, so 1 is a bound."""
+
+    quick, loose, rounding = False, True, 0.0
+
+    def trivial(self) -> float:
+        """A bound that takes no time."""
+        return 1.0
+
+    def solve(self, known: float, deadline: float, rtol: float) -> Bracket:
+        """The bracket of the largest difference."""
+        return Bracket(known, 1.0, None, 0, "labels have no bound but 1")
+
+
+def read_family(
+    estimator: Any, space: InputSpace, response: str, compiled: bool | None, rng: Any
+) -> tuple[Any, int]:
+    """Read a fitted model out, and compare what was read with what it answers.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted; alone or behind the steps of a pipeline.
+    space : InputSpace
+        The inputs that exist.
+    response : str
+        How the oracle asks it.
+    compiled : bool or None
+        Whether to use numba; None: where it is installed.
+    rng : Generator
+        For the rows on which the two are compared.
+
+    Returns
+    -------
+    family : Family
+        The model, read out.
+    n_rows : int
+        Rows that were shown to the model.
+
+    Raises
+    ------
+    ValueError
+        If the model or a step before it is not understood, or was read wrongly.
+    """
+    if response == "labels":
+        check_supported(estimator)
+        return LabelFamily(), 0
+    check_supported(estimator)
+    _, model = Chain(space).open(estimator)
+    family: Any
+    if is_linear(model, response):
+        family = LinearFamily(estimator, space, response)
+    elif isinstance(model, NETWORKS) or isinstance(model, LINEAR):
+        family = NetworkFamily(estimator, space, response)
+    else:
+        family = TreeFamily(estimator, space, response, compiled)
+    return family, _compare(family, estimator, space, response, rng)
+
+
+def _compare(family: Any, estimator: Any, space: InputSpace, response: str, rng: Any) -> int:
+    method = "predict" if response == "regression" else response
+    model = Model(estimator, space, response_method="auto", n_jobs=None)
+    model.response = response
+    Z = family.rows(N_COMPARED, rng)
+    said, _ = model.ask(Z)
+    read = family.evaluate(Z)
+    scale = max(1.0, float(np.abs(said).max(initial=0.0)))
+    tolerance = (TOLERANCE_SINGLE if model.single else TOLERANCE) * scale + family.rounding
+    if said.shape != read.shape or not (np.abs(said - read) <= tolerance).all():
+        worst = float(np.abs(said - read).max()) if said.shape == read.shape else np.inf
+        raise ValueError(
+            f"{type(estimator).__name__} was read out of its fitted attributes, but its {method} "
+            f"gives other answers (they differ by {worst:.3g} on {len(Z)} rows). No bound can be "
+            "trusted, so none is given; please report the model and its version. SBFTAuditor "
+            "searches with any estimator."
+        )
+    return model.n_rows
+
+
+# What can be certified ---------------------------------------------------------------------
+
+
+def check_supported(estimator: Any) -> None:
+    """See that a model, fitted or not, and all steps before it are of a kind that is understood.
+
+    Raises
+    ------
+    ValueError
+        That names what is not.
+    """
+    try:
+        steps, model = take_apart(estimator)
+    except ValueError as error:
+        raise ValueError("A pipeline whose last step is a pipeline is not understood.") from error
+    if steps is not None:
+        _check_steps(steps)
+    if isinstance(model, (*BAGGED, *VOTING)):
+        for member in _members(model):
+            check_supported(member)
+            _, inner = take_apart(member)
+            if not isinstance(inner, ENSEMBLES):
+                raise ValueError(
+                    f"{type(model).__name__} of {type(inner).__name__} is not understood; "
+                    "certified are Bagging and Voting of trees, forests and gradient boosting."
+                )
+        return
+    if not isinstance(model, (*ENSEMBLES, *LINEAR, *NETWORKS)):
+        raise ValueError(
+            f"{type(model).__name__} cannot be certified. Expected a linear model, a decision "
+            "tree, a forest, gradient boosting, Bagging or Voting of these, or MLPRegressor or "
+            "MLPClassifier; SBFTAuditor searches with any estimator."
+        )
+
+
+def _members(model: Any) -> list[Any]:
+    if isinstance(model, VOTING):
+        return [member for _, member in model.estimators if not isinstance(member, str)]
+    if hasattr(model, "estimators_"):
+        return list(model.estimators_)
+    return [] if model.estimator is None else [model.estimator]
+
+
+def _check_steps(step: Any) -> None:
+    if step is None or isinstance(step, str):
+        return
+    if type(step) is Pipeline:
+        for _, inner in step.steps:
+            _check_steps(inner)
+    elif type(step) is ColumnTransformer:
+        for _, inner, _ in step.transformers:
+            _check_steps(inner)
+        _check_steps(step.remainder)
+    elif type(step) is FunctionTransformer and step.func is None:
+        return
+    elif type(step) not in (*SCALERS, *ENCODERS, *IMPUTERS):
+        raise ValueError(f"The step {' '.join(repr(step).split()):.120} is not understood. {HINT}")

@@ -1,0 +1,111 @@
+"""The doubled domain: one copy of every free attribute, two of every sensitive one.
+
+A point of it is an input together with two settings of its sensitive attributes, that is, a pair of
+twins. A box is a range of cells of each ordered copy and a set of cells of each other one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest.exact._grid import Grid, as_words, first_cell
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Words = NDArray[np.uint64]
+
+
+class Box(NamedTuple):
+    """Cells low <= cell < high of the ordered copies, sets of cells of the others."""
+
+    low: NDArray[np.int32]  # (n_ordered,)
+    high: NDArray[np.int32]  # (n_ordered,)
+    words: Words  # (n_words,)
+
+
+class Layout:
+    """Which copy of which attribute stands where in a box.
+
+    Attributes
+    ----------
+    attributes : ndarray of int
+        Attributes that some tree tests.
+    is_ordered : dict of int to bool
+        Whether cells of an attribute are ordered.
+    place : dict of int to (int, int)
+        Where the first and the second twin's copy stands: among the ordered copies, or among the
+        others. The same place for a free attribute.
+    word_start : ndarray of int
+        First word of each unordered copy, and the end.
+    whole : Box
+        Everything.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        space = grid.space
+        sensitive = {int(j) for j in space.sensitive}
+        self.attributes = np.array(sorted(grid.cells), dtype=np.intp)
+        self.is_ordered = {int(j): grid.cells[int(j)].ordered for j in self.attributes}
+        self.place: dict[int, tuple[int, int]] = {}
+        highs: list[int] = []
+        sets: list[Words] = []
+        for j in (int(j) for j in self.attributes):
+            n = grid.n_cells(j)
+            ordered = self.is_ordered[j]
+            start = len(highs) if ordered else len(sets)
+            n_copies = 2 if j in sensitive else 1
+            self.place[j] = (start, start + n_copies - 1)
+            for _ in range(n_copies):
+                if ordered:
+                    highs.append(n)
+                else:
+                    sets.append(as_words(np.ones((1, n), dtype=bool))[0])
+        self.word_start = np.cumsum([0] + [len(s) for s in sets]).astype(np.intp)
+        self.whole = Box(
+            np.zeros(len(highs), dtype=np.int32),
+            np.array(highs, dtype=np.int32),
+            np.concatenate(sets) if sets else np.empty(0, dtype=np.uint64),
+        )
+
+    def set_sizes(self) -> NDArray[np.int64]:
+        """Numbers of cells of the unordered copies."""
+        sizes = np.zeros(len(self.word_start) - 1, dtype=np.int64)
+        for j, places in self.place.items():
+            if not self.is_ordered[j]:
+                sizes[list(places)] = self.grid.n_cells(j)
+        return sizes
+
+    def tables(self) -> tuple[Ints, Ints, Ints]:
+        """By attribute: 1 where it is ordered, and the places of its two copies."""
+        n = self.grid.space.n_features
+        ordered = np.zeros(n, dtype=np.intp)
+        place = np.zeros((2, n), dtype=np.intp)
+        for j in (int(j) for j in self.attributes):
+            ordered[j] = self.is_ordered[j]
+            place[:, j] = self.place[j]
+        return ordered, place[0], place[1]
+
+    def codes(self, box: Box, share: float = 0.5) -> tuple[Floats, Floats]:
+        """Codes of a pair of twins inside a box, shape (n_features,) each.
+
+        Attributes that no tree looks at get the middle of their domain.
+        """
+        space = self.grid.space
+        first = space.clip(((space.low + space.high) / 2)[None])[0]
+        for s, j in enumerate(space.sensitive):
+            first[j] = space.grids[s][0]
+        second = first.copy()
+        for j in (int(j) for j in self.attributes):
+            for row, place in ((first, self.place[j][0]), (second, self.place[j][1])):
+                if self.is_ordered[j]:
+                    cell = int(box.low[place])
+                else:
+                    cell = first_cell(
+                        box.words[self.word_start[place] : self.word_start[place + 1]]
+                    )
+                row[j] = self.grid.codes(j, np.array([cell]), share)[0]
+        return first, second

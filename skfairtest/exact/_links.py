@@ -1,0 +1,150 @@
+"""Bounds of the difference of an output, from bounds of the sums of trees behind it.
+
+For twins with the sums u and v of a part, known are D >= u - v, U >= u and V <= v. Of links other
+than the identity these three together bound the difference: the logistic function, for one, is
+steepest in the middle, so that the difference of sums counts most where U and V let the sums lie on
+both sides of zero. The same functions serve both searches; numba compiles them where it is there.
+"""
+
+from __future__ import annotations
+
+# Types are those of the compiled code; annotations would only repeat them.
+# mypy: disable-error-code="no-untyped-def"
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest.exact._compiled import njit
+from skfairtest.exact._nodes import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX
+
+CODES = {IDENTITY: 0, LOGISTIC: 1, EXPONENTIAL: 2, SOFTMAX: 3}
+
+
+class Links(NamedTuple):
+    """How parts make an output, as arrays."""
+
+    part: NDArray[np.int64]  # (n_trees,)
+    base: NDArray[np.float64]  # (n_parts,)
+    group_start: NDArray[np.int64]  # (n_groups + 1,)
+    link: NDArray[np.int64]  # (n_groups,)
+    weight: NDArray[np.float64]  # (n_groups,)
+    plain: bool
+
+
+@njit
+def expit(x):
+    """The logistic function without overflow."""
+    if x >= 0:
+        return 1.0 / (1.0 + math.exp(-x))
+    e = math.exp(x)
+    return e / (1.0 + e)
+
+
+@njit
+def logistic_gap(D, U, V):
+    """Largest expit(u) - expit(v) with u <= U, v >= V, u - v <= D."""
+    if D >= U - V:
+        return expit(U) - expit(V)
+    if D > 0:
+        u = min(max(D / 2, V + D), U)
+        return expit(u) - expit(u - D)
+    return max(expit(U) - expit(U - D), expit(V + D) - expit(V))
+
+
+@njit
+def exponential_gap(D, U, V):
+    """Largest exp(u) - exp(v) with u <= U, v >= V, u - v <= D."""
+    if D >= U - V:
+        return math.exp(U) - math.exp(V)
+    if D > 0:
+        return math.exp(U) - math.exp(U - D)
+    return math.exp(V + D) - math.exp(V)
+
+
+@njit
+def softmax_gap(D, U, V):
+    """The same for the first class of a softmax; sums of the other classes are turned round."""
+    top_one, top_two, worst = -np.inf, -np.inf, -np.inf
+    for j in range(1, len(D)):
+        top_one, top_two = max(top_one, -U[j]), max(top_two, -V[j])
+        worst = max(worst, D[j])
+    one, two = 0.0, 0.0
+    for j in range(1, len(D)):
+        one += math.exp(-U[j] - top_one)
+        two += math.exp(-V[j] - top_two)
+    high = U[0] - top_one - math.log(one)
+    low = V[0] - top_two - math.log(two)
+    return logistic_gap(D[0] + worst, high, low)
+
+
+@njit
+def gap_of_sums(links, D, U, V):
+    """Bound of the difference of the output from bounds of each part."""
+    total = 0.0
+    for g in range(len(links.link)):
+        a, b = links.group_start[g], links.group_start[g + 1]
+        if links.link[g] == 0:
+            gap = D[a]
+        elif links.link[g] == 1:
+            gap = logistic_gap(D[a], U[a], V[a])
+        elif links.link[g] == 2:
+            gap = exponential_gap(D[a], U[a], V[a])
+        else:
+            gap = softmax_gap(D[a:b], U[a:b], V[a:b])
+        total += links.weight[g] * gap
+    return total
+
+
+@njit
+def loss_allowed(links, total, known):
+    """How far the sum of differences may fall below `total` and still beat what is known."""
+    if links.plain:
+        return total - known / links.weight[0]
+    if len(links.link) == 1 and links.link[0] == 1 and links.weight[0] > 0:
+        share = known / links.weight[0]
+        if share <= 0:
+            return np.inf
+        if share >= 1:
+            return 0.0
+        # No difference of probabilities is larger than tanh(D / 4).
+        return total - 4 * math.atanh(share) * (1 - 1e-9)
+    return np.inf
+
+
+@njit
+def gap_of_box(tables, links, arena, starts, ends):
+    """Bound of the difference in a box whose possible pairs are listed."""
+    if links.plain:
+        total = 0.0
+        for t in range(len(starts)):
+            total += tables.difference[arena[starts[t]]]
+        return total * links.weight[0]
+    n = len(links.base)
+    D, U, V = np.zeros(n), links.base.copy(), links.base.copy()
+    for t in range(len(starts)):
+        high, low = -np.inf, np.inf
+        for i in range(starts[t], ends[t]):
+            high = max(high, tables.one[arena[i]])
+            low = min(low, tables.two[arena[i]])
+        part = links.part[t]
+        D[part] += tables.difference[arena[starts[t]]]
+        U[part] += high
+        V[part] += low
+    return gap_of_sums(links, D, U, V)
+
+
+@njit
+def gap_of_pairs(tables, links, chosen):
+    """The difference of the output where each tree has the chosen pair of leaves."""
+    n = len(links.base)
+    D, U, V = np.zeros(n), links.base.copy(), links.base.copy()
+    for t in range(len(chosen)):
+        part = links.part[t]
+        D[part] += tables.difference[chosen[t]]
+        U[part] += tables.one[chosen[t]]
+        V[part] += tables.two[chosen[t]]
+    if not links.plain:
+        D = U - V
+    return gap_of_sums(links, D, U, V)

@@ -1,0 +1,331 @@
+"""Networks with ReLU, and linear models of several classes: bounds refined by splitting boxes."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from sklearn.linear_model import SGDClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+
+from skfairtest._space import InputSpace
+from skfairtest.exact._bracket import Bracket
+from skfairtest.exact._chains import Chain
+from skfairtest.exact._effects import Effects
+from skfairtest.exact._linear import linear_map
+from skfairtest.exact._links import exponential_gap, logistic_gap
+from skfairtest.exact._relax import Boxes, Network, value_range
+from skfairtest.individual._gradients_of import _link
+
+Floats = NDArray[np.float64]
+
+NETWORKS = (MLPClassifier, MLPRegressor)
+#: Boxes bounded in one go.
+BATCH = 64
+#: Open boxes beyond which the search ends with the bracket so far.
+MOST_OPEN = 200_000
+#: How much sooner sensitive attributes are split: differences are sharpest between single values.
+SENSITIVE_FIRST = 8.0
+
+
+class NetworkFamily:
+    """A network, or a linear model of several classes, read out.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    space : InputSpace
+        The inputs that exist.
+    response : {"regression", "predict_proba", "decision_function"}
+        What is asked of it.
+
+    Raises
+    ------
+    ValueError
+        If the activation is not ReLU, or the link is not understood.
+    """
+
+    quick, loose = False, True
+
+    def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
+        chain, model = Chain(space).open(estimator)
+        if isinstance(model, NETWORKS):
+            weights, biases, self.out = _layers(model)
+            single = model.coefs_[0].dtype == np.float32
+        else:
+            W, b, _ = linear_map(model, response)
+            if isinstance(model, SGDClassifier) or _link(model, W.shape[1]) != "softmax":
+                raise ValueError(
+                    f"{type(model).__name__} fits its classes one by one; how it makes "
+                    "probabilities of their scores is not understood. Use "
+                    "response_method='decision_function'."
+                )
+            weights, biases, self.out, single = [W], [b], "softmax", False
+        self.space, self.features = space, chain.features
+        self.weights, self.biases = weights, biases
+        effects = Effects(self.features, weights[0], biases[0])
+        self.network = Network(effects, weights[1:], biases[1:])
+        influence = np.ones(len(effects.base))
+        if len(weights) > 1:
+            influence = np.abs(weights[1]).sum(axis=1)
+        self._reach, self._columns = influence, self.network.stacked * influence
+        self.n_outputs = len(biases[-1]) if len(biases[-1]) != 2 or self.out != "softmax" else 1
+        self.rounding = self._rounding(effects, 1.2e-7 if single else 2.3e-16)
+
+    def _rounding(self, effects: Effects, eps: float) -> float:
+        """How far rounding may carry the answers, layer by layer."""
+        size = effects.size
+        n = len(self.weights[0]) + 8
+        for W, b in zip(self.weights[1:], self.biases[1:], strict=True):
+            size = size * float(np.abs(W).sum(axis=0).max()) + float(np.abs(b).max())
+            n += len(W) + 8
+        error = 2 * eps * n * size
+        if self.out in ("logistic", "softmax"):
+            return min(1.0, error + 16 * eps)
+        return error * float(np.exp(min(size, 700.0))) if self.out == "exp" else error
+
+    # Answers --------------------------------------------------------------------------------
+
+    def evaluate(self, Z: Floats) -> Floats:
+        """Answers of the model as it was read, shape (n, n_outputs)."""
+        return self._outputs(self.features.transform(Z) @ self.weights[0] + self.biases[0])
+
+    def _outputs(self, scores: Floats) -> Floats:
+        """Answers from what the first layer gets."""
+        for W, b in zip(self.weights[1:], self.biases[1:], strict=True):
+            scores = np.maximum(scores, 0.0) @ W + b
+        if self.out == "logistic":
+            return np.asarray(expit(scores))
+        if self.out == "exp":
+            return np.exp(scores)
+        if self.out == "softmax":
+            p = softmax(scores, axis=1)
+            return p[:, 1:] if p.shape[1] == 2 else p
+        return scores
+
+    def rows(self, n: int, rng: np.random.Generator) -> Floats:
+        """Random rows of codes; every fourth attribute at an end of its domain."""
+        Z = self.space.draw(n, rng)
+        ends = np.where(rng.random(Z.shape) < 0.5, self.space.low, self.space.high)
+        return np.where(rng.random(Z.shape) < 0.25, ends, Z)
+
+    def trivial(self) -> float:
+        """The bound of the whole domain, unsplit."""
+        if not self.network.sensitive:
+            return 0.0
+        return float(self._bounds(self._whole()).max())
+
+    # Boxes ----------------------------------------------------------------------------------
+
+    def _whole(self) -> Boxes:
+        n = len(self.network.stacked)
+        wide = self.network.effects.wide
+        low, high = self.space.low[wide][None], self.space.high[wide][None]
+        return Boxes(
+            np.ones((1, n), dtype=bool),
+            np.ones((1, n), dtype=bool),
+            low,
+            high,
+            self.network.wide_values(low),
+            self.network.wide_values(high),
+        )
+
+    def _bounds(self, boxes: Boxes) -> Floats:
+        """Upper bounds of the largest difference in each box, over all outputs."""
+        layers = self.network.layers(boxes)
+        last = layers[-1]
+        depth = len(layers) - 1
+        if self.out in ("identity", "exp", "logistic"):
+            gaps = {"exp": exponential_gap, "logistic": logistic_gap}
+            if self.out == "identity":
+                return np.asarray(last.more.max(axis=1))
+            gap = np.vectorize(gaps[self.out])
+            return np.asarray(gap(last.more, last.high[0], last.low[1]).max(axis=1))
+        n = last.more.shape[1]
+        best = np.full(len(boxes.one), -np.inf)
+        for k in range(n):
+            others = [j for j in range(n) if j != k]
+            rows = np.eye(n)[k] - np.eye(n)[others]
+            rows = np.broadcast_to(rows, (len(boxes.one), *rows.shape))
+            margins = self.network.difference(rows, depth, layers[:-1], boxes)
+            high = last.high[0][:, k] - _logsumexp(last.low[0][:, others])
+            low = last.low[1][:, k] - _logsumexp(last.high[1][:, others])
+            best = np.maximum(best, np.vectorize(logistic_gap)(margins.max(axis=1), high, low))
+        return best
+
+    def solve(self, known: float, deadline: float, rtol: float) -> Bracket:
+        """Split boxes, those with the largest bounds first, until the bracket is closed.
+
+        Parameters
+        ----------
+        known : float
+            A difference that is attained.
+        deadline : float
+            When to stop, by `time.perf_counter`.
+        rtol : float
+            Relative width of the bracket that is narrow enough.
+
+        Returns
+        -------
+        Bracket
+            Of the model as it was read.
+        """
+        number = itertools.count()
+        boxes = self._whole()
+        bounds = self._bounds(boxes)
+        heap = [(-float(bounds[0]), next(number), boxes)]
+        twins, dropped, n_boxes, reason = None, known, 1, "closed"
+        while heap:
+            narrow = known + max(rtol * known, 2 * self.rounding)
+            if -heap[0][0] <= narrow:
+                dropped = max(dropped, -heap[0][0])
+                heap.clear()
+                break
+            if time.perf_counter() >= deadline or len(heap) > MOST_OPEN:
+                reason = "time" if len(heap) <= MOST_OPEN else "memory"
+                break
+            taken = [heapq.heappop(heap) for _ in range(min(BATCH, len(heap)))]
+            parents = Boxes(*(np.concatenate(a) for a in zip(*(t[2] for t in taken), strict=True)))
+            most = np.array([-t[0] for t in taken])
+            parts, origin = self._split(parents)
+            single = np.setdiff1d(np.arange(len(most)), origin)
+            dropped = max([dropped, *most[single]])  # nothing is left to split: the bound stands
+            if not len(origin):
+                continue
+            bounds = self._bounds(parts)
+            bounds = np.minimum(bounds, most[origin])
+            n_boxes += len(bounds)
+            value, pair = self._try(parts)
+            if value > known:
+                known, twins = value, pair
+            for i in np.flatnonzero(bounds > known):
+                heapq.heappush(heap, (-float(bounds[i]), next(number), parts.take(np.array([i]))))
+        upper = max([known, dropped] + [-entry[0] for entry in heap[:1]])
+        return Bracket(known, upper, twins, n_boxes, reason)
+
+    def _try(self, boxes: Boxes) -> tuple[float, tuple[Floats, Floats]]:
+        """The best of the two extreme corners of the boxes."""
+        best: tuple[float, Any] = (-1.0, None)
+        for codes, values in ((boxes.low, boxes.least), (boxes.high, boxes.most)):
+            rest = self.network.effects.base + values @ self.network.wide_weights
+            answers, chosen = [], []
+            for allowed in (boxes.one, boxes.two):
+                sums, places = rest.copy(), {}
+                for j, span in self.network.spans.items():
+                    places[j] = allowed[:, span].argmax(axis=1)
+                    sums += self.network.effects.tables[j][places[j]]
+                answers.append(self._outputs(sums))
+                chosen.append(places)
+            gaps = np.abs(answers[0] - answers[1]).max(axis=1)
+            i = int(gaps.argmax())
+            if gaps[i] > best[0]:
+                twins = tuple(self._row(codes[i], {j: p[i] for j, p in c.items()}) for c in chosen)
+                best = float(gaps[i]), twins
+        return best
+
+    def _row(self, codes: Floats, places: dict[int, Any]) -> Floats:
+        row = self.space.clip(((self.space.low + self.space.high) / 2)[None])[0]
+        for grid, j in zip(self.space.grids, self.space.sensitive, strict=True):
+            row[j] = grid[0]
+        row[self.network.effects.wide] = codes
+        for j, place in places.items():
+            row[j] = self.features.grids[j][place]
+        return row
+
+    def _split(self, boxes: Boxes) -> tuple[Boxes, NDArray[np.intp]]:
+        """Two parts of every box that has more than one point, and the box that each is of."""
+        network = self.network
+        spread, how = self._spreads(boxes)
+        widest = spread.argmax(axis=1)
+        origin = np.flatnonzero(spread.max(axis=1, initial=-1.0) >= 0)
+        halves = [boxes.take(origin), boxes.take(origin)]  # each a copy
+        for k, i in enumerate(origin):
+            where, twin = how[widest[i]]
+            if twin == 3:
+                low, high = boxes.low[i, where], boxes.high[i, where]
+                middle = (low + high) / 2
+                whole = self.space.discrete[network.effects.wide[where]]
+                halves[0].high[k, where] = np.floor(middle) if whole else middle
+                halves[1].low[k, where] = np.floor(middle) + 1 if whole else middle
+                continue
+            span = network.spans[where]
+            allowed = np.flatnonzero((boxes.two if twin == 1 else boxes.one)[i, span]) + span.start
+            own = self._columns[allowed]
+            order = allowed[np.argsort(own @ np.ptp(own, axis=0), kind="stable")]
+            for half, gone in zip(
+                halves, (order[len(order) // 2 :], order[: len(order) // 2]), strict=True
+            ):
+                if twin in (0, 2):
+                    half.one[k, gone] = False
+                if twin in (1, 2):
+                    half.two[k, gone] = False
+        both = Boxes(*(np.concatenate(arrays) for arrays in zip(*halves, strict=True)))
+        if len(origin):
+            ends = network.wide_values(np.concatenate([both.low, both.high]))
+            both = both._replace(least=ends[: len(both.low)], most=ends[len(both.low) :])
+        return both, np.tile(origin, 2)
+
+    def _influence(self, boxes: Boxes) -> Floats:
+        """How much it is worth to narrow down each unit of the first layer, (n_boxes, n_units).
+
+        A ReLU that is on or off throughout in both copies costs the bound nothing; another one
+        costs what it may differ by, and a part of its range takes that part of the cost away.
+        """
+        if len(self.weights) == 1:
+            return np.ones((len(boxes.one), len(self._reach)))
+        layer = self.network.first_layer(boxes)
+        low, high = np.minimum(*layer.low), np.maximum(*layer.high)
+        size = np.maximum(np.abs(layer.less), np.abs(layer.more))
+        open_ = (low < 0) & (high > 0)
+        return self._reach * (open_ * size / np.maximum(high - low, 1e-300) + 1e-6)
+
+    def _spreads(self, boxes: Boxes) -> tuple[Floats, list[tuple[int, int]]]:
+        """How much each copy moves the first layer in each box; -1 where it cannot be split."""
+        columns, how = [], []
+        influence = self._influence(boxes)
+        for j, span in self.network.spans.items():
+            own = self.network.effects.tables[j]
+            sensitive = j in self.network.sensitive
+            for twin in (0, 1) if sensitive else (2,):
+                allowed = (boxes.two if twin == 1 else boxes.one)[:, span]
+                low, high = value_range(own, allowed)
+                spread = ((high - low) * influence).sum(axis=1) * (SENSITIVE_FIRST**sensitive)
+                columns.append(np.where(allowed.sum(axis=1) > 1, spread, -1.0))
+                how.append((j, twin))
+        reach = np.abs(boxes.most - boxes.least) * (influence @ np.abs(self.network.wide_weights).T)
+        for k, j in enumerate(self.network.effects.wide):
+            spread = reach[:, self.network.wide_of == k].sum(axis=1)
+            low, high = boxes.low[:, k], boxes.high[:, k]
+            if self.space.discrete[j]:
+                fine = high > low
+            else:
+                fine = high - low > 1e-12 * np.maximum(np.abs(low), np.abs(high))
+            columns.append(np.where(fine, spread, -1.0))
+            how.append((k, 3))
+        if not columns:
+            return np.full((len(boxes.one), 1), -1.0), [(0, 3)]
+        return np.column_stack(columns), how
+
+
+def _logsumexp(scores: Floats) -> Floats:
+    from scipy.special import logsumexp
+
+    return np.asarray(logsumexp(scores, axis=1))
+
+
+def _layers(model: Any) -> tuple[list[Floats], list[Floats], str]:
+    out = model.out_activation_
+    if model.activation != "relu" or out not in ("identity", "logistic", "softmax", "exp"):
+        raise ValueError(
+            f"{type(model).__name__} is certified with activation='relu'; got "
+            f"{model.activation!r} (and {out!r} at the output). Use SBFTAuditor."
+        )
+    weights = [np.asarray(W, dtype=np.float64) for W in model.coefs_]
+    biases = [np.asarray(b, dtype=np.float64) for b in model.intercepts_]
+    return weights, biases, out

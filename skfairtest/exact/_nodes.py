@@ -1,0 +1,153 @@
+"""Nodes of fitted trees as flat arrays, and outputs that are made of sums of trees.
+
+An output of a model, such as the probability of a class, is written as
+
+    output = sum over groups of weight * link(sum over trees of the trees' leaf values + base)
+
+A forest is one group with the identity as its link, a boosted classifier one with the logistic
+function; a vote among several boosted classifiers has a group for each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from skfairtest.exact._cells import Tests, goes_left
+from skfairtest.exact._steps import Features
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+IDENTITY, LOGISTIC, EXPONENTIAL, SOFTMAX = "identity", "logistic", "exponential", "softmax"
+
+
+@dataclass
+class Nodes:
+    """Nodes of one or several trees, one tree after another.
+
+    Attributes
+    ----------
+    features : Features
+        What the trees look at.
+    tests : Tests
+        The test of each node; that of a leaf is not asked.
+    left, right : ndarray of int of shape (n_nodes,)
+        Children; -1 at a leaf.
+    value : ndarray of shape (n_nodes, n_values)
+        What a leaf adds.
+    roots : ndarray of int of shape (n_trees,)
+        First node of each tree.
+    """
+
+    features: Features
+    tests: Tests
+    left: Ints
+    right: Ints
+    value: Floats
+    roots: Ints
+
+    def leaves(self, T: Floats) -> Ints:
+        """The leaf that each row of features reaches in each tree, (n, n_trees)."""
+        at = np.repeat(self.roots[None], len(T), axis=0)
+        rows = np.broadcast_to(np.arange(len(T))[:, None], at.shape)
+        while True:
+            inner = self.left[at] >= 0
+            if not inner.any():
+                return at
+            here = at[inner]
+            seen = T[rows[inner], self.tests.feature[here]]
+            went = goes_left(seen, self.tests, here)
+            at[inner] = np.where(went, self.left[here], self.right[here])
+
+
+@dataclass
+class Part:
+    """A sum of trees: base + sum of factor * value[leaf, column] over the trees of `nodes`."""
+
+    base: float
+    trees: list[tuple[Nodes, int, float]] = field(default_factory=list)
+
+    def evaluate(self, leaves: dict[int, Ints], n: int) -> Floats:
+        """Sums for n rows; `leaves` holds the leaves that they reach, by id of the nodes."""
+        total = np.full(n, self.base)
+        for nodes, column, factor in self.trees:
+            total += factor * nodes.value[leaves[id(nodes)], column].sum(axis=1)
+        return total
+
+
+@dataclass
+class Group:
+    """Sums of trees behind a link; of a softmax, the first part is that of the output's class."""
+
+    link: str
+    weight: float
+    parts: list[Part]
+
+
+Output = list[Group]
+
+
+def link_value(link: str, sums: Floats) -> Floats:
+    """The link of sums of shape (n_parts, ...)."""
+    if link == IDENTITY:
+        return sums[0]
+    if link == LOGISTIC:
+        return np.asarray(expit(sums[0]))
+    if link == EXPONENTIAL:
+        return np.exp(sums[0])
+    return np.asarray(softmax(sums, axis=0)[0])
+
+
+def evaluate_outputs(outputs: list[Output], Z: Floats) -> Floats:
+    """Outputs of rows of codes, shape (n, n_outputs)."""
+    leaves: dict[int, Ints] = {}
+    tables: dict[int, Floats] = {}
+    for nodes in all_nodes(outputs):
+        key = id(nodes.features)
+        if key not in tables:
+            tables[key] = nodes.features.transform(Z)
+        leaves[id(nodes)] = nodes.leaves(tables[key])
+    out = np.zeros((len(Z), len(outputs)))
+    for o, output in enumerate(outputs):
+        for group in output:
+            sums = np.array([part.evaluate(leaves, len(Z)) for part in group.parts])
+            out[:, o] += group.weight * link_value(group.link, sums)
+    return out
+
+
+def all_nodes(outputs: list[Output]) -> list[Nodes]:
+    """The different sets of nodes that outputs are made of, each once."""
+    seen: dict[int, Nodes] = {}
+    for output in outputs:
+        for group in output:
+            for part in group.parts:
+                for nodes, _, _ in part.trees:
+                    seen.setdefault(id(nodes), nodes)
+    return list(seen.values())
+
+
+def constant(value: float) -> Output:
+    """An output that is the same everywhere."""
+    return [Group(IDENTITY, 1.0, [Part(value)])]
+
+
+def mixed(outputs: list[Output], weights: list[float]) -> Output:
+    """A weighted sum of outputs; their identity groups become one."""
+    sums = Part(0.0)
+    others: Output = []
+    for output, weight in zip(outputs, weights, strict=True):
+        for group in output:
+            factor = group.weight * weight
+            if group.link != IDENTITY:
+                others.append(Group(group.link, factor, group.parts))
+                continue
+            part = group.parts[0]
+            sums.base += factor * part.base
+            sums.trees += [(nodes, column, f * factor) for nodes, column, f in part.trees]
+    if sums.trees or sums.base or not others:
+        others.insert(0, Group(IDENTITY, 1.0, [sums]))
+    return others

@@ -1,0 +1,380 @@
+"""What a model sees of an input, attribute by attribute, behind the steps of a pipeline.
+
+The steps that are understood (scalers, encoders, imputers) work on single columns. So every number
+that the model sees, a *feature*, is a function of one attribute of the input space: a table for an
+attribute of finitely many values, a nondecreasing function for a real one. The functions are never
+computed anew: they are read off the steps' own ``transform``, bit for bit. Folding a scaler into a
+threshold in real arithmetic gives thresholds that are off by a rounding error, and wrong bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+from skfairtest._space import InputSpace
+from skfairtest.exact._scaling import Operations, apply, operations_of
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+#: Free integer attributes with more values than this are cut at thresholds instead of tabulated.
+MOST_VALUES = 2000
+#: Rows on which the attribute-wise functions are compared with the steps themselves.
+N_CHECKED = 64
+
+#: Nondecreasing on every column. Subclasses may do anything, so only these very types count.
+SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
+ENCODERS = (OneHotEncoder, OrdinalEncoder)
+IMPUTERS = (SimpleImputer,)
+HINT = (
+    "Certified are models behind Pipeline and ColumnTransformer with scalers, OneHotEncoder, "
+    "OrdinalEncoder, SimpleImputer and 'passthrough'; SBFTAuditor searches with any estimator."
+)
+
+
+class TakeColumns:
+    """A step that hands some columns on as an array, as a bagged estimator sees them.
+
+    Parameters
+    ----------
+    columns : array-like of int
+        Their positions.
+    """
+
+    def __init__(self, columns: Any) -> None:
+        self.columns = np.asarray(columns, dtype=np.intp)
+
+    def transform(self, table: Any) -> Any:
+        """The columns of a table."""
+        array = table.tocsr() if sparse.issparse(table) else np.asarray(table)
+        return array[:, self.columns]
+
+
+class Features:
+    """The features that a model sees, each a function of one attribute.
+
+    Parameters
+    ----------
+    space : InputSpace
+        The inputs that exist.
+    steps : list of transformers
+        What stands before the model, first step first.
+    last : callable or None
+        A last change of the table that the model itself makes.
+
+    Attributes
+    ----------
+    source : ndarray of int of shape (n_features,)
+        The attribute that a feature is a function of; -1 where it is constant.
+    wide : ndarray of bool of shape (n_attributes,)
+        Attributes with too many values for a table; their features are nondecreasing.
+    grids : list of ndarray
+        Codes of the other attributes, in the order of the tables; empty for wide ones.
+
+    Raises
+    ------
+    ValueError
+        If a step is not understood, or a feature is a function of several attributes.
+    """
+
+    def __init__(
+        self, space: InputSpace, steps: list[Any], last: Callable[[Any], Any] | None = None
+    ) -> None:
+        self.space, self.steps, self.last = space, steps, last
+        self.wide = wide_attributes(space)
+        self.grids = [
+            np.empty(0) if self.wide[j] else attribute_grid(space, j)
+            for j in range(space.n_features)
+        ]
+        self.identity = not steps and last is None
+        Z, self._blocks = self._probe()
+        table = space.decode(Z)
+        quick: list[Operations | None] = [[] for _ in range(space.n_features)]
+        for step in steps:
+            names = list(table.columns) if hasattr(table, "columns") else [*range(table.shape[1])]
+            check_step(step, table, self._sources(table), self.wide)
+            table = step.transform(table)
+            quick = operations_of(step, quick, names, table.shape[1])
+        if last is not None:
+            # Models that code a table themselves leave its numbers alone, but may move them.
+            before, table = table, last(table)
+            quick = _moved(before, table, quick)
+        self._quick = quick
+        probed = as_numbers(table)
+        self.source = np.full(probed.shape[1], -1, dtype=np.intp)
+        for t, attributes in enumerate(self._sources(probed)):
+            if len(attributes) > 1:
+                names = [space.feature_names[j] for j in attributes]
+                raise ValueError(f"A step mixes the columns {names!r} into one. {HINT}")
+            self.source[t] = attributes[0] if attributes else -1
+        self.origin = probed[0]
+        self._probed = probed
+        self._check()
+
+    def _probe(self) -> tuple[Floats, list[slice]]:
+        """A first row, and below it a block of rows an attribute in which it alone varies."""
+        space = self.space
+        values = [
+            np.linspace(space.low[j], space.high[j], 9) if self.wide[j] else self.grids[j]
+            for j in range(space.n_features)
+        ]
+        ends = 1 + np.cumsum([len(v) for v in values])
+        blocks = [slice(int(e - len(v)), int(e)) for e, v in zip(ends, values, strict=True)]
+        first = np.array([v[0] for v in values])
+        Z = np.repeat(first[None], ends[-1], axis=0)
+        for j, block in enumerate(blocks):
+            whole = self.wide[j] and space.discrete[j]
+            Z[block, j] = np.floor(values[j]) if whole else values[j]
+        return Z, blocks
+
+    def _sources(self, table: Any) -> list[list[int]]:
+        """For every column of a table of the probe, the attributes that change it."""
+        found = []
+        for codes in _column_codes(table):
+            # A nondecreasing function with equal ends is constant, a table is seen whole.
+            changed = codes != codes[0]
+            found.append([j for j, block in enumerate(self._blocks) if changed[block].any()])
+        return found
+
+    def transform(self, Z: Floats) -> Floats:
+        """The features of rows of codes, shape (n, n_features)."""
+        if self.identity and self.plain:
+            return np.asarray(Z, dtype=np.float64)
+        table = self.space.decode(Z)
+        for step in self.steps:
+            table = step.transform(table)
+        return as_numbers(table if self.last is None else self.last(table))
+
+    @property
+    def plain(self) -> bool:
+        """Whether codes are the very numbers of the table."""
+        return all(column.levels is None for column in self.space.columns) and not (
+            self.space.single.any()
+        )
+
+    def table(self, feature: int) -> Floats:
+        """Values of a feature along the grid of its attribute, shape (n_values,)."""
+        return np.asarray(self._probed[self._blocks[self.source[feature]], feature])
+
+    def of(self, attribute: int) -> Ints:
+        """The features that are functions of an attribute."""
+        return np.flatnonzero(self.source == attribute)
+
+    def guess(self, feature: int, codes: Floats) -> Floats | None:
+        """A feature of a wide attribute by plain arithmetic, where the steps are simple."""
+        operations = self._quick[feature]
+        return None if operations is None else apply(operations, codes)
+
+    def evaluate(self, features: Ints, codes: Floats) -> Floats:
+        """Features of wide attributes at one code each, shape (n,)."""
+        source = self.source[features]
+        if self.identity:
+            # What the table holds of a code in a column of single precision.
+            held = np.asarray(codes, dtype=np.float32).astype(np.float64)
+            return np.where(self.space.single[source], held, codes)
+        out = np.empty(len(features))
+        # Rows carry one code of every attribute, so that few rows serve many features.
+        order = np.argsort(source, kind="stable")
+        counts = np.bincount(source, minlength=self.space.n_features)
+        starts = np.cumsum(counts) - counts
+        row = np.empty(len(features), dtype=np.intp)
+        row[order] = np.arange(len(features)) - starts[source[order]]
+        Z = np.repeat(self._origin_codes()[None], int(counts.max(initial=0)), axis=0)
+        Z[row, source] = codes
+        if len(Z):
+            out = self.transform(Z)[row, features]
+        return out
+
+    def _origin_codes(self) -> Floats:
+        return np.array(
+            [
+                self.space.low[j] if self.wide[j] else self.grids[j][0]
+                for j in range(self.space.n_features)
+            ]
+        )
+
+    def _check(self) -> None:
+        """See on random rows that each feature really is a function of its attribute alone."""
+        space = self.space
+        rng = np.random.default_rng(0)
+        Z = space.draw(N_CHECKED, rng)
+        places = [
+            np.zeros(len(Z), dtype=np.intp) if w else rng.integers(len(grid), size=len(Z))
+            for w, grid in zip(self.wide, self.grids, strict=True)
+        ]
+        for j in np.flatnonzero(~self.wide):
+            Z[:, j] = self.grids[j][places[j]]
+        seen = self.transform(Z)
+        for t, j in enumerate(self.source):
+            if j < 0:
+                expected = np.full(len(Z), self.origin[t])
+            elif self.wide[j]:
+                expected = self.evaluate(np.full(len(Z), t), Z[:, j])
+            else:
+                expected = self.table(t)[places[j]]
+            if not np.array_equal(seen[:, t], expected, equal_nan=True):
+                raise ValueError(
+                    f"Expected every number that the model sees to depend on one column; number "
+                    f"{t} depends on more than {space.feature_names[j]!r}. {HINT}"
+                )
+
+
+def _moved(before: Any, after: Any, quick: list[Operations | None]) -> list[Operations | None]:
+    """Operations by the columns of a second table that holds numbers of a first one."""
+    found: list[Operations | None] = []
+    old = [np.asarray(column) for column in _columns(before)]
+    for column in _columns(after):
+        same = [k for k, other in enumerate(old) if np.array_equal(other, column)]
+        found.append(quick[same[0]] if same else None)
+    return found
+
+
+def wide_attributes(space: InputSpace) -> NDArray[np.bool_]:
+    """Attributes with too many values for a table; a sensitive one has a grid of few."""
+    wide = (space.high - space.low >= MOST_VALUES) | (~space.discrete & (space.high > space.low))
+    wide[space.sensitive] = False
+    return np.asarray(wide)
+
+
+def attribute_grid(space: InputSpace, j: int) -> Floats:
+    """Codes of an attribute of finitely many values."""
+    where = np.flatnonzero(space.sensitive == j)
+    if len(where):
+        return np.asarray(space.grids[where[0]], dtype=np.float64)
+    return np.asarray(space.columns[j].grid(), dtype=np.float64)
+
+
+def check_step(step: Any, table: Any, sources: list[list[int]], wide: NDArray[np.bool_]) -> None:
+    """See that a fitted step works on single columns, and keeps the order of real ones.
+
+    Parameters
+    ----------
+    step : object
+        A transformer, or "passthrough" or "drop".
+    table : array or DataFrame
+        Rows that reach the step.
+    sources : list of list of int
+        The attributes that each of its columns is made of.
+    wide : ndarray of bool
+        Attributes that are cut at thresholds.
+
+    Raises
+    ------
+    ValueError
+        If the step is not understood; the message names it.
+    """
+    if isinstance(step, (str, TakeColumns)) or type(step) in SCALERS:
+        return
+    if type(step) is Pipeline:
+        for _, inner in step.steps:
+            if inner in (None, "passthrough"):
+                continue
+            check_step(inner, table, sources, wide)
+            table = inner.transform(table)
+            # A column of the table is a function of those that it changes with.
+            sources = _propagate(sources, inner, table)
+        return
+    if type(step) is ColumnTransformer:
+        for _, inner, columns in step.transformers_:
+            places = column_places(table, columns)
+            check_step(inner, take_columns(table, places), [sources[p] for p in places], wide)
+        return
+    if type(step) is FunctionTransformer and step.func is None:
+        return
+    real = {j for attributes in sources for j in attributes if wide[j]}
+    if type(step) in IMPUTERS:
+        gone = step.missing_values
+        if real and not pd.isna(gone):
+            raise ValueError(
+                f"SimpleImputer(missing_values={gone!r}) on a real column bends it; expected NaN "
+                f"as the mark of a missing value. {HINT}"
+            )
+        return
+    if type(step) in ENCODERS:
+        if real:
+            raise ValueError(
+                f"{type(step).__name__} encodes a column with more than {MOST_VALUES} values. "
+                "Declare its values in categories=, or narrow bounds=."
+            )
+        return
+    raise ValueError(f"The step {' '.join(repr(step).split()):.120} is not understood. {HINT}")
+
+
+def _propagate(sources: list[list[int]], step: Any, table: Any) -> list[list[int]]:
+    """Sources of a step's columns: kept one by one where it keeps them, else all of them."""
+    width = table.shape[1]
+    if width == len(sources) and type(step) in SCALERS:
+        return sources
+    everything = sorted({j for attributes in sources for j in attributes})
+    return [everything] * width
+
+
+def column_places(table: Any, columns: Any) -> list[int]:
+    """Positions of the columns that a ColumnTransformer names in one of its many ways."""
+    names = list(table.columns) if hasattr(table, "columns") else list(range(table.shape[1]))
+    if isinstance(columns, slice):
+        ends = [columns.start, columns.stop]
+        if any(isinstance(end, str) for end in ends):
+            start = names.index(ends[0]) if ends[0] is not None else None
+            stop = names.index(ends[1]) + 1 if ends[1] is not None else None  # labels include it
+            columns = slice(start, stop, columns.step)
+        return list(range(len(names)))[columns]
+    if isinstance(columns, (str, int, np.integer)):
+        columns = [columns]
+    columns = list(columns)
+    if columns and all(isinstance(c, (bool, np.bool_)) for c in columns):
+        return [int(p) for p in np.flatnonzero(columns)]
+    return [names.index(c) if isinstance(c, str) else int(c) for c in columns]
+
+
+def take_columns(table: Any, places: list[int]) -> Any:
+    """Some columns of a table, as the same kind of table."""
+    if isinstance(table, pd.DataFrame):
+        return table.iloc[:, places]
+    if hasattr(table, "select"):
+        return table.select([list(table.columns)[p] for p in places])
+    return table[:, places]
+
+
+def _columns(table: Any) -> list[NDArray[Any]]:
+    if sparse.issparse(table):
+        table = table.toarray()
+    if isinstance(table, np.ndarray):
+        return [table[:, t] for t in range(table.shape[1])]
+    return [np.asarray(table[name], dtype=object) for name in table.columns]
+
+
+def _column_codes(table: Any) -> list[NDArray[Any]]:
+    """Columns as codes that are equal where the values are; missing equals missing."""
+    return [pd.factorize(column, use_na_sentinel=False)[0] for column in _columns(table)]
+
+
+def as_numbers(table: Any) -> Floats:
+    """A table as floats; an error says that the model would not see numbers."""
+    if sparse.issparse(table):
+        table = table.toarray()
+    try:
+        return np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Expected the steps before the model to give numbers; got {error}. Encode the "
+            "columns of text with OneHotEncoder or OrdinalEncoder."
+        ) from error

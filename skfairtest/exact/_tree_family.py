@@ -1,0 +1,139 @@
+"""Certifying models of trees: one problem an output, solved by branch and bound."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._space import InputSpace
+from skfairtest.exact._bracket import Bracket, make_links, trivial_bound
+from skfairtest.exact._branch import CompiledSearch, warm_up
+from skfairtest.exact._chains import Chain
+from skfairtest.exact._compiled import AVAILABLE
+from skfairtest.exact._ensembles import read_ensemble
+from skfairtest.exact._nodes import EXPONENTIAL, IDENTITY, all_nodes, evaluate_outputs
+from skfairtest.exact._problem import Problem
+from skfairtest.exact._vectorised import ListSearch
+
+Floats = NDArray[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+class TreeFamily:
+    """A model of trees, read out.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    space : InputSpace
+        The inputs that exist.
+    response : {"regression", "predict_proba", "decision_function"}
+        What is asked of it.
+    compiled : bool or None
+        Whether to use numba; None: where it is installed.
+
+    Attributes
+    ----------
+    quick : bool
+        Whether the answer takes next to no time: of a single tree.
+    rounding : float
+        Answers of the model may differ from the sums of its trees by this much.
+    """
+
+    loose = False
+
+    def __init__(
+        self, estimator: Any, space: InputSpace, response: str, compiled: bool | None = None
+    ) -> None:
+        self.space = space
+        self.compiled = AVAILABLE if compiled is None else compiled
+        if self.compiled:
+            warm_up()
+        self.outputs = read_ensemble(estimator, Chain(space), response)
+        self.problems = [Problem(space, output) for output in self.outputs]
+        self.quick = sum(len(nodes.roots) for nodes in all_nodes(self.outputs)) == 1
+        self.rounding = max((self._rounding(o) for o in range(len(self.outputs))), default=0.0)
+
+    def _rounding(self, o: int) -> float:
+        total = 0.0
+        for group in self.outputs[o]:
+            size, n = 0.0, 16
+            for part in group.parts:
+                size += abs(part.base)
+                for nodes, column, factor in part.trees:
+                    leaf = np.where(nodes.left < 0, np.abs(factor * nodes.value[:, column]), 0.0)
+                    size += float(np.maximum.reduceat(leaf, nodes.roots).sum())
+                    n += len(nodes.roots)
+            error = 2 * n * EPS * size
+            if group.link == EXPONENTIAL:
+                error *= float(np.exp(min(size, 700.0)))
+            elif group.link != IDENTITY:
+                error += 8 * EPS
+            total += abs(group.weight) * error
+        return total
+
+    def evaluate(self, Z: Floats) -> Floats:
+        """Answers of the model as it was read, shape (n, n_outputs)."""
+        return evaluate_outputs(self.outputs, Z)
+
+    def rows(self, n: int, rng: np.random.Generator) -> Floats:
+        """Random rows of codes, many of them at the very borders of cells."""
+        Z = self.space.draw(n, rng)
+        for k in range(len(Z)):
+            grid = self.problems[rng.integers(len(self.problems))].grid
+            for j in grid.cells:
+                if rng.random() < 0.8:
+                    cell = np.array([rng.integers(grid.n_cells(j))])
+                    Z[k, j] = grid.codes(j, cell, float(rng.integers(2)))[0]
+        return Z
+
+    def trivial(self) -> float:
+        """A bound from the ranges of the trees alone."""
+        bounds = [trivial_bound(problem, make_links(problem.sums)) for problem in self.problems]
+        return max(bounds, default=0.0)
+
+    def solve(self, known: float, deadline: float, rtol: float) -> Bracket:
+        """The bracket of the largest difference over all outputs.
+
+        Parameters
+        ----------
+        known : float
+            A difference that is attained.
+        deadline : float
+            When to stop, by `time.perf_counter`.
+        rtol : float
+            Relative width of the bracket that is narrow enough.
+
+        Returns
+        -------
+        Bracket
+            Of the model as it was read.
+        """
+        bounds = [trivial_bound(problem, make_links(problem.sums)) for problem in self.problems]
+        lower, upper, twins, n_boxes = known, known, None, 0
+        reasons = []
+        order = np.argsort(bounds)[::-1]
+        for rank, o in enumerate(order):
+            problem = self.problems[o]
+            now = time.perf_counter()
+            if bounds[o] <= lower:
+                continue
+            if now >= deadline:
+                upper = max(upper, bounds[o])
+                reasons.append("time")
+                continue
+            until = now + (deadline - now) / (len(order) - rank)
+            search = (CompiledSearch if self.compiled else ListSearch)(problem, lower)
+            bracket = search.run(until, rtol)
+            n_boxes += bracket.n_boxes
+            reasons.append(bracket.reason)
+            upper = max(upper, min(bracket.upper, bounds[o]))
+            if bracket.twins is not None:
+                lower, twins = bracket.lower, bracket.twins
+        ended = [reason for reason in reasons if reason != "closed"]
+        return Bracket(lower, max(upper, lower), twins, n_boxes, ended[0] if ended else "closed")
