@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
 
 
 #: With several classes a bracket may take all the time that it gets.
-OWN_SETTINGS = {"CertifiedAuditor": {"max_time": 0.5}}
+OWN_SETTINGS = {"CertifiedAuditor": {"max_time": 0.1}}
 
 
 def instances(cls):

@@ -87,6 +87,7 @@ def test_numpy_path_gives_the_exhaustive_maximum_too():
         check_exhaustive(seed, "trees", "numpy")
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**31), family=st.sampled_from(["trees", "flat"]))
 def test_no_find_crosses_the_bracket_sample(seed, family):
