@@ -14,11 +14,14 @@ from skfairtest.base import BaseAuditor
 from skfairtest.exact._closing import close
 from skfairtest.exact._compiled import AVAILABLE
 from skfairtest.exact._family import check_supported, read_family
+from skfairtest.exact._tree_family import TreeFamily
 from skfairtest.individual._operators import pairs_to_judge
 from skfairtest.individual._sbft_tuned import TunedSearch
 
 #: Queries of the first search, where the bound takes next to no time, and seconds as a share.
 FEW_QUERIES = 500
+#: Queries of the first search for models of trees, where the walkers on cells find the rest sooner.
+TREE_QUERIES = 5_000
 TIME_SHARE = 0.25
 #: Rows of data that are looked at where there is no time.
 FEW_ROWS = 16
@@ -190,19 +193,20 @@ class CertifiedAuditor(BaseAuditor):
         seconds = np.inf if self.max_time is None else float(self.max_time)
         deadline = time.perf_counter() + seconds
         self._note(oracle.degree, family.trivial(), False, 0)
-        ended = self._first_search(oracle, rng, family.quick, seconds)
+        most = TREE_QUERIES if isinstance(family, TreeFamily) else np.inf
+        most = FEW_QUERIES if family.quick else most
+        ended = self._first_search(oracle, rng, most, seconds)
         closed = close(oracle, family, 0.0 if ended == CALLBACK else deadline, self.rtol)
         self._note(closed.degree, closed.upper, closed.certified, closed.n_boxes)
         raise StopSearch(ended if ended == CALLBACK else closed.reason)
 
     def _first_search(
-        self, oracle: Oracle, rng: np.random.Generator, quick: bool, seconds: float
+        self, oracle: Oracle, rng: np.random.Generator, most: float, seconds: float
     ) -> str:
         """A genetic search on a share of the budget; why it ended."""
         if seconds == 0:
             return self._glance(oracle, rng)
         limits = dict(oracle.limits)
-        most = min(limits["max_queries"], FEW_QUERIES if quick else np.inf)
         oracle.limits["max_queries"] = max(2.0, min(most, limits["max_queries"] - RESERVE))
         oracle.limits["max_time"] = oracle.seconds + TIME_SHARE * seconds
         if not np.isfinite(oracle.limits["max_queries"]) and not np.isfinite(seconds):

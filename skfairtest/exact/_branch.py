@@ -58,6 +58,16 @@ def _woods(problem: Problem, levels: bool) -> Woods:
     )
 
 
+def check_order(woods: Woods) -> None:
+    """See that children stand behind their parents, which single passes over the nodes rely on."""
+    inner = np.flatnonzero(woods.attribute >= 0)
+    if (np.minimum(woods.first[inner], woods.second[inner]) <= inner).any():
+        raise ValueError(
+            "Expected the nodes of fitted trees to come parents first; this release of "
+            "scikit-learn orders them otherwise. Use engine='numpy', and please report it."
+        )
+
+
 def _boxes(woods: Woods, layout: Layout) -> NodeBoxes:
     whole = layout.whole
     n = len(woods.attribute)
@@ -190,6 +200,7 @@ class CompiledSearch:
             np.empty((size, len(whole.low)), np.int32),
             np.empty((size, len(whole.words)), np.uint64),
         )
+        check_order(self.woods)
         self.boxes = _boxes(self.woods, layout)
         fill_most(self.woods)
         self.twins = _twin_trees(self.woods)
