@@ -350,8 +350,9 @@ class NarwhalsContainer(Container):
     def build(self, Z: Floats, columns: list[Column]) -> Any:
         """A table of the codes' values, with the names and dtypes of the table seen in fit."""
         series = [self._series(index, column, Z[:, index]) for index, column in enumerate(columns)]
-        frame = nw.from_dict({s.name: s for s in series} if series else {}, backend=self.backend)
-        return frame.to_native()
+        # Native columns: of wrapped ones, narwhals 2.29 makes polars take the way through pyarrow.
+        native = {s.name: s.to_native() for s in series}
+        return nw.from_dict(native, backend=self.backend).to_native()
 
     def _series(self, index: int, column: Column, codes: Floats) -> Any:
         name = str(self.names[index])
