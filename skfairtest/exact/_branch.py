@@ -19,14 +19,14 @@ from skfairtest.exact._ensembles import read_ensemble
 from skfairtest.exact._layout import Box, Layout
 from skfairtest.exact._nodes import IDENTITY, LOGISTIC, Group
 from skfairtest.exact._problem import Problem
-from skfairtest.exact._twins import TwinTrees, plant
+from skfairtest.exact._twins import NODE, TwinTrees, plant
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 #: Memory for open boxes, in bytes.
 MEMORY = 2_000_000_000
-#: Nodes of all twin trees together, 26 bytes each. When they are used up, trees are descended twin
+#: Nodes of all twin trees together, 32 bytes each. When they are used up, trees are descended twin
 #: by twin.
 MOST_TWIN_NODES = 40_000_000
 #: Share of the time that is spent on climbing.
@@ -95,15 +95,7 @@ def _boxes(woods: Woods, layout: Layout) -> NodeBoxes:
 def _twin_trees(woods: Woods) -> TwinTrees:
     """Twin trees of all trees, folded up; memory is taken as they are grown."""
     n = max(MOST_TWIN_NODES, len(woods.roots))
-    twins = TwinTrees(
-        np.empty(n, dtype=np.int16),
-        np.empty(n, dtype=np.int32),
-        np.empty(n, dtype=np.int32),
-        np.empty(n, dtype=np.int32),
-        np.empty(n, dtype=np.int32),
-        np.empty(n),
-        np.zeros(1, dtype=np.int64),
-    )
+    twins = TwinTrees(np.empty(n, dtype=NODE), np.zeros(1, dtype=np.int64))
     plant(woods, twins)
     return twins
 

@@ -21,11 +21,10 @@ from skfairtest.exact._kernels import (
     PLACE,
     common,
     gather_heads,
-    head_survives,
     propose,
 )
 from skfairtest.exact._links import gap_of_sums, loss_allowed
-from skfairtest.exact._twins import best_twins
+from skfairtest.exact._twins import best_twins, unfold
 
 #: Twin trees have room for another question when so many nodes are left.
 SPARE_NODES = 100_000
@@ -101,9 +100,9 @@ def pop(heap, n, bounds):
 
 
 @njit
-def difference(woods, a, b):
+def difference(values, a, b):
     """Difference of a head."""
-    return woods.low[a] - woods.low[b] if a != b else 0.0
+    return values[a] - values[b] if a != b else 0.0
 
 
 @njit
@@ -111,9 +110,10 @@ def bound_box(woods, links, pool, node):
     """Bound of the output's difference from the heads of a box."""
     n = len(links.base)
     D, U, V = np.zeros(n), links.base.copy(), links.base.copy()
+    values, one, two = woods.low, pool.one[node], pool.two[node]
     for t in range(len(woods.roots)):
         part = links.part[t]
-        D[part] += difference(woods, pool.one[node, t], pool.two[node, t])
+        D[part] += difference(values, one[t], two[t])
         if woods.levels:
             U[part] += woods.low[pool.top[node, t]]
             V[part] += woods.low[pool.bottom[node, t]]
@@ -121,11 +121,11 @@ def bound_box(woods, links, pool, node):
 
 
 @njit
-def sum_of_heads(woods, pool, node):
+def sum_of_heads(values, one, two):
     """Sum of the trees' largest differences in a box."""
     total = 0.0
-    for t in range(len(woods.roots)):
-        total += difference(woods, pool.one[node, t], pool.two[node, t])
+    for t in range(len(one)):
+        total += difference(values, one[t], two[t])
     return total
 
 
@@ -142,27 +142,52 @@ def value_of_heads(woods, links, pool, node):
 @njit
 def ask_tree(woods, twins, boxes, t, low, high, words, ceiling, stack):
     """Best pair of one tree in a box."""
-    if twins.size[0] + SPARE_NODES < len(twins.best):
-        return best_twins(twins, woods, boxes, t, low, high, words, ceiling, stack)
+    while twins.size[0] + SPARE_NODES < len(twins.node):
+        best, a, b, folded = best_twins(
+            twins.node, stack.one, t, low, high, words, woods.word_start, woods.sets, boxes.words,
+            boxes.twin_word, boxes.first_word, ceiling,
+        )  # fmt: skip
+        if folded < 0:
+            return best, a, b
+        unfold(woods, twins, boxes, folded, stack)
     root = woods.roots[t]
     return best_pair(woods, root, root, low, high, words, ceiling, stack)
 
 
 @njit
-def descend_child(woods, twins, boxes, pool, parent, child, ordered, place, total, enough, stack):
+def descend_child(
+    woods, twins, boxes, pool, heads, parent, child, ordered, place, total, enough, stack
+):
     """Heads of a child: the parent's where they survive; the sum of their differences.
 
     Ends early, with minus infinity, where the sum falls to `enough`.
     """
     low, high, words = pool.low[child], pool.high[child], pool.words[child]
-    for t in range(len(woods.roots)):
-        a, b = pool.one[parent, t], pool.two[parent, t]
-        pool.one[child, t], pool.two[child, t] = a, b
-        if head_survives(boxes, a, b, ordered, place, low, high, words, woods.word_start):
-            continue
-        was = difference(woods, a, b)
-        now, a, b = ask_tree(woods, twins, boxes, t, low, high, words, was, stack)
-        pool.one[child, t], pool.two[child, t] = a, b
+    ones, twos = pool.one[child], pool.two[child]
+    ones[:], twos[:] = pool.one[parent], pool.two[parent]
+    # Arrays by themselves: handing on tuples of them for every tree would take most of the time.
+    values, nodes, waiting, sets = woods.low, twins.node, stack.one, woods.sets
+    word_start, leaf_words = woods.word_start, boxes.words
+    twin_word, first_word = boxes.twin_word, boxes.first_word
+    head_low, head_high, head_words = heads.low, heads.high, heads.words
+    for t in range(len(ones)):
+        if ordered:
+            if max(low[place], head_low[t, place]) < min(high[place], head_high[t, place]):
+                continue
+        else:
+            alive = False
+            for w in range(word_start[place], word_start[place + 1]):
+                alive = alive or (words[w] & head_words[t, w]) != 0
+            if alive:
+                continue
+        was = difference(values, ones[t], twos[t])
+        now, a, b, folded = best_twins(
+            nodes, waiting, t, low, high, words, word_start, sets, leaf_words, twin_word,
+            first_word, was,
+        )  # fmt: skip
+        if folded >= 0:
+            now, a, b = ask_tree(woods, twins, boxes, t, low, high, words, was, stack)
+        ones[t], twos[t] = a, b
         total += now - was
         if total <= enough:
             return -np.inf
@@ -218,11 +243,12 @@ def settle(woods, links, boxes, pool, node, heads, weights, state):
     """Try the point that all heads share; whether the box is done with it."""
     last = len(pool.bound) - 1
     gather_heads(boxes, pool.one[node], pool.two[node], heads)
+    values, ones, twos = woods.low, pool.one[node], pool.two[node]
     for t in range(len(weights)):
-        weights[t] = abs(difference(woods, pool.one[node, t], pool.two[node, t])) + 1e-12
+        weights[t] = abs(difference(values, ones[t], twos[t])) + 1e-12
         if woods.levels:
-            weights[t] += woods.low[pool.top[node, t]] - woods.low[pool.one[node, t]]
-            weights[t] += woods.low[pool.two[node, t]] - woods.low[pool.bottom[node, t]]
+            weights[t] += values[pool.top[node, t]] - values[ones[t]]
+            weights[t] += values[twos[t]] - values[pool.bottom[node, t]]
     pool.low[last], pool.high[last] = pool.low[node], pool.high[node]
     pool.words[last] = pool.words[node]
     if not common(heads, woods.word_start, pool.low[last], pool.high[last], pool.words[last]):
@@ -255,24 +281,25 @@ def branch(
     if n_cuts == 0:
         state[1] = max(state[1], pool.bound[node])
         return  # all heads fill the box: it was settled exactly
-    total = sum_of_heads(woods, pool, node)
+    total = sum_of_heads(woods.low, pool.one[node], pool.two[node])
     enough = total - loss_allowed(links, total, state[0])
     halves(woods, cuts[0], heads, pool, node, first, second)
     ordered, place = cuts[0, ORDERED] == 1, int(cuts[0, PLACE])
     for child in children:
         finish_child(
-            woods, twins, links, boxes, pool, node, child, ordered, place, (total, enough), state,
-            limits, stack,
+            woods, twins, links, boxes, pool, heads, node, child, ordered, place, (total, enough),
+            state, limits, stack,
         )  # fmt: skip
 
 
 @njit
 def finish_child(
-    woods, twins, links, boxes, pool, node, child, ordered, place, sums, state, limits, stack
-):
+    woods, twins, links, boxes, pool, heads, node, child, ordered, place, sums, state, limits,
+    stack,
+):  # fmt: skip
     """Heads and bound of a part that is kept."""
     total = descend_child(
-        woods, twins, boxes, pool, node, child, ordered, place, sums[0], sums[1], stack
+        woods, twins, boxes, pool, heads, node, child, ordered, place, sums[0], sums[1], stack
     )  # fmt: skip
     if total == -np.inf:
         # Its bound is what is known, up to rounding.

@@ -41,28 +41,6 @@ def gather_heads(boxes, one, two, heads):
 
 
 @njit
-def head_survives(boxes, a, b, ordered, place, low, high, words, word_start):
-    """Whether a head still meets a box that was cut in one copy."""
-    if ordered:
-        least, most = low[place], high[place]
-        if boxes.twin_ordered[place] != 1:
-            least, most = max(least, boxes.low[a, place]), min(most, boxes.high[a, place])
-        if boxes.twin_ordered[place] != 0:
-            own = boxes.first_ordered[place]
-            least, most = max(least, boxes.low[b, own]), min(most, boxes.high[b, own])
-        return least < most
-    for w in range(word_start[place], word_start[place + 1]):
-        word = words[w]
-        if boxes.twin_word[w] != 1:
-            word &= boxes.words[a, w]
-        if boxes.twin_word[w] != 0:
-            word &= boxes.words[b, boxes.first_word[w]]
-        if word:
-            return True
-    return False
-
-
-@njit
 def common(heads, word_start, low, high, words):
     """Shrink a box to what all heads share; whether anything is left."""
     for t in range(len(heads.low)):

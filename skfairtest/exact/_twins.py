@@ -23,15 +23,25 @@ from skfairtest.exact._descend import outcomes, promise
 LEAF, FOLDED = 2**15 - 1, 2**15 - 2
 
 
+#: A node of a twin tree. All that a descent asks of it stands together, and of two children side by
+#: side, since the time of a descent is that of fetching nodes from memory.
+NODE = np.dtype(
+    [
+        ("best", np.float64),  # bound of the difference at or below the node
+        ("cut", np.int32),  # cell or number of a set
+        ("first", np.int32),  # child; where there is none, the first twin's node in the tree
+        ("second", np.int32),  # child; where there is none, the second twin's node
+        ("parent", np.int32),
+        ("place", np.int32),  # ordered copy; -1 - place of another one; LEAF or FOLDED
+        ("padding", np.int32),
+    ]
+)
+
+
 class TwinTrees(NamedTuple):
     """Nodes of twin trees; the first ones are the roots, the others come as they are grown."""
 
-    place: NDArray[np.int16]  # ordered copy; -1 - place of another one; LEAF or FOLDED
-    cut: NDArray[np.int32]  # cell or number of a set
-    first: NDArray[np.int32]  # child; where there is none, the first twin's node in the tree
-    second: NDArray[np.int32]  # child; where there is none, the second twin's node
-    parent: NDArray[np.int32]
-    best: NDArray[np.float64]  # bound of the difference at or below the node
+    node: NDArray[np.void]
     size: NDArray[np.int64]  # (1,) nodes so far
 
 
@@ -46,11 +56,12 @@ def plant(woods, twins):
 @njit
 def fold(woods, twins, node, a, b, parent):
     """A node for the pair of nodes a and b, folded unless it is a leaf."""
-    twins.first[node], twins.second[node], twins.parent[node] = a, b, parent
+    nodes = twins.node
+    nodes[node]["first"], nodes[node]["second"], nodes[node]["parent"] = a, b, parent
     both = woods.attribute[a] < 0 and woods.attribute[b] < 0
     end = both or (a == b and not woods.splits[a] and not woods.levels)
-    twins.place[node] = LEAF if end else FOLDED
-    twins.best[node] = promise(woods, a, b)
+    nodes[node]["place"] = LEAF if end else FOLDED
+    nodes[node]["best"] = promise(woods, a, b)
 
 
 @njit
@@ -76,12 +87,13 @@ def open_ends(woods, boxes, a, b, copy, ordered, words):
 @njit
 def unfold(woods, twins, boxes, node, stack):
     """Grow a folded node: a leaf, or a test with two children; bounds above it are renewed."""
-    a, b = np.int64(twins.first[node]), np.int64(twins.second[node])
+    nodes = twins.node
+    a, b = np.int64(nodes[node]["first"]), np.int64(nodes[node]["second"])
     low, high, words = stack.low[0], stack.high[0], stack.words[0]
     while True:
         leaf_a, leaf_b = woods.attribute[a] < 0, woods.attribute[b] < 0
         if (leaf_a and leaf_b) or (a == b and not woods.splits[a] and not woods.levels):
-            fold(woods, twins, node, a, b, twins.parent[node])
+            fold(woods, twins, node, a, b, nodes[node]["parent"])
             break
         # The shallower one goes first, so that twins who part at a node can meet again below it.
         by_first = not leaf_a and (leaf_b or woods.depth[a] <= woods.depth[b])
@@ -105,31 +117,32 @@ def unfold(woods, twins, boxes, node, stack):
             twins.size[0] = n + 2
             fold(woods, twins, n, a1, b1, node)
             fold(woods, twins, n + 1, a2, b2, node)
-            twins.place[node] = copy if woods.ordered[j] else -1 - copy
-            twins.cut[node] = woods.cut[test]
-            twins.first[node], twins.second[node] = n, n + 1
-            twins.best[node] = min(twins.best[node], max(twins.best[n], twins.best[n + 1]))
+            nodes[node]["place"] = copy if woods.ordered[j] else -1 - copy
+            nodes[node]["cut"] = woods.cut[test]
+            nodes[node]["first"], nodes[node]["second"] = n, n + 1
+            best = max(nodes[n]["best"], nodes[n + 1]["best"])
+            nodes[node]["best"] = min(nodes[node]["best"], best)
             break
-    up = twins.parent[node]
+    up = nodes[node]["parent"]
     while up >= 0:
-        best = max(twins.best[twins.first[up]], twins.best[twins.second[up]])
-        if best >= twins.best[up]:
+        best = max(nodes[nodes[up]["first"]]["best"], nodes[nodes[up]["second"]]["best"])
+        if best >= nodes[up]["best"]:
             break
-        twins.best[up] = best
-        up = twins.parent[up]
+        nodes[up]["best"] = best
+        up = nodes[up]["parent"]
 
 
 @njit
-def meets_sets(boxes, a, b, words, word_start):
+def meets_sets(leaf_words, twin_word, first_word, a, b, words, word_start):
     """Whether a pair of nodes meets the sets of a box."""
     for m in range(len(word_start) - 1):
         some = False
         for w in range(word_start[m], word_start[m + 1]):
             word = words[w]
-            if boxes.twin_word[w] != 1:
-                word &= boxes.words[a, w]
-            if boxes.twin_word[w] != 0:
-                word &= boxes.words[b, boxes.first_word[w]]
+            if twin_word[w] != 1:
+                word &= leaf_words[a, w]
+            if twin_word[w] != 0:
+                word &= leaf_words[b, first_word[w]]
             some = some or word != 0
         if not some:
             return False
@@ -137,54 +150,52 @@ def meets_sets(boxes, a, b, words, word_start):
 
 
 @njit
-def sides(woods, twins, node, low, high, words):
-    """Which children of a twin tree's node a box meets."""
-    place = twins.place[node]
-    if place >= 0:
-        return low[place] < twins.cut[node], high[place] > twins.cut[node]
-    first, second = False, False
-    start = woods.word_start[-1 - place]
-    for w in range(start, woods.word_start[-place]):
-        chosen = woods.sets[twins.cut[node], w - start]
-        first = first or (words[w] & chosen) != 0
-        second = second or (words[w] & ~chosen) != 0
-    return first, second
+def best_twins(
+    nodes, waiting, root, low, high, words, word_start, sets, leaf_words, twin_word, first_word,
+    ceiling,
+):  # fmt: skip
+    """Largest difference in a box, the leaves that show it, and -1; stops at `ceiling`.
 
-
-@njit
-def best_twins(twins, woods, boxes, root, low, high, words, ceiling, stack):
-    """Largest difference in a box, and the leaves that show it; stops at `ceiling`."""
+    Ends with the number of a folded node where it arrives at one: unfold it, and ask again. Takes
+    arrays by themselves, since handing on tuples of them costs more than the descent does.
+    """
     best, best_a, best_b = -np.inf, np.int64(-1), np.int64(-1)
-    waiting = stack.one
     waiting[0] = root
     top = 0
     while top >= 0:
-        node = waiting[top]
+        at = waiting[top]
         top -= 1
-        while twins.best[node] > best:
-            if twins.place[node] >= FOLDED:
-                a, b = np.int64(twins.first[node]), np.int64(twins.second[node])
+        while nodes[at]["best"] > best:
+            place, cut = nodes[at]["place"], nodes[at]["cut"]
+            one, two = np.int64(nodes[at]["first"]), np.int64(nodes[at]["second"])
+            if place >= FOLDED:
                 # Sets may each meet a box of which they share no cell.
-                if len(words) and not meets_sets(boxes, a, b, words, woods.word_start):
+                if len(words) and not meets_sets(
+                    leaf_words, twin_word, first_word, one, two, words, word_start
+                ):
                     break
-                if twins.place[node] == FOLDED:
-                    unfold(woods, twins, boxes, node, stack)
-                    continue
-                best, best_a, best_b = twins.best[node], a, b
+                if place == FOLDED:
+                    return best, one, two, at
+                best, best_a, best_b = nodes[at]["best"], one, two
                 break
-            first, second = sides(woods, twins, node, low, high, words)
+            if place >= 0:
+                first, second = low[place] < cut, high[place] > cut
+            else:
+                first, second = False, False
+                start = word_start[-1 - place]
+                for w in range(start, word_start[-place]):
+                    chosen = sets[cut, w - start]
+                    first = first or (words[w] & chosen) != 0
+                    second = second or (words[w] & ~chosen) != 0
             if first and second:
-                one, two = np.int64(twins.first[node]), np.int64(twins.second[node])
-                if twins.best[one] < twins.best[two]:
+                if nodes[one]["best"] < nodes[two]["best"]:
                     one, two = two, one
-                if twins.best[two] > best:
+                if nodes[two]["best"] > best:
                     top += 1
                     waiting[top] = two
-                node = one
-            elif first:
-                node = np.int64(twins.first[node])
+                at = one
             else:
-                node = np.int64(twins.second[node])
+                at = one if first else two
         if best >= ceiling:
             break
-    return best, best_a, best_b
+    return best, best_a, best_b, np.int64(-1)
