@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket, make_links
 from skfairtest.exact._chains import Chain
-from skfairtest.exact._climb import climb
+from skfairtest.exact._climb import Line, climb
 from skfairtest.exact._descend import Stack, Woods, fill_most, node_boxes
 from skfairtest.exact._dive import Heads, NodeBoxes, Pool, dive, push, start
 from skfairtest.exact._ensembles import read_ensemble
@@ -130,7 +130,7 @@ def warm_up() -> None:
         problem = Problem(space, [Group(link, 1.0, output[0].parts)])
         search = CompiledSearch(problem, 0.0)
         search.run(np.inf, 0.0)
-        search.walkers.climb(search.state, 1)
+        search.walkers.climb(search.state)
 
 
 class _Walkers:
@@ -145,17 +145,27 @@ class _Walkers:
         self.words = np.zeros((n_walkers, n_words), dtype=np.uint64)
         self.words[:, layout.word_start[:-1]] = 1
         self.values = np.full(n_walkers, -np.inf)
+        n_parts = len(search.links.base)
+        most = max(layout.whole.high, default=0) + 1
+        room = int(search.problem.forest.depth.max(initial=0)) + 2
+        self.line = Line(
+            np.zeros((2 * n_parts, most)),
+            np.empty(room, dtype=np.int64),
+            np.empty(room, dtype=np.int64),
+            np.empty((3, n_parts)),
+        )
         # Fixed: the certificate of a model does not depend on a seed.
         self.random = np.array([88172645463325252], dtype=np.uint64)
 
-    def climb(self, state: Floats, n_steps: int = 200) -> float:
+    def climb(self, state: Floats) -> float:
         """Let the walkers climb for a while, and note what they found; the seconds it took."""
         began = time.perf_counter()
         search, pool = self.search, self.search.pool
-        whole = search.problem.layout.whole.high
+        top = pool.heap[0]
         best = climb(
-            search.woods, search.links, whole, self.sizes, self.cells, self.words, self.values,
-            self.random, n_steps,
+            search.woods, search.links, search.problem.layout.whole.high, self.sizes,
+            pool.low[top], pool.high[top], self.cells, self.words, self.values, self.random,
+            self.line,
         )  # fmt: skip
         if self.values[best] > state[0]:
             state[0], state[3] = self.values[best], 1.0

@@ -1,18 +1,34 @@
 """Climbing on cells: quick search for better pairs of twins while the bound is worked out.
 
-The bound of a box is met the sooner, the better the best pair that is known. Walkers change a few
-cells of a pair of twins at a time and keep what is no worse; asking the trees on cells costs far
-less than asking the estimator.
+The bound of a box is met the sooner, the better the best pair that is known. Walkers go along one
+copy at a time to the best of all its cells: along a line, each tree is a step function with few
+steps, so that all cells together cost little more than one. Where no line leads up, some copies are
+changed at random and the walk starts again.
 """
 
 from __future__ import annotations
 
 # Types are those of the compiled code; annotations would only repeat them.
 # mypy: disable-error-code="no-untyped-def"
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from skfairtest.exact._compiled import njit
 from skfairtest.exact._links import gap_of_sums
+
+#: Most copies that are changed before a walk starts again.
+MOST_CHANGED = 4
+
+
+class Line(NamedTuple):
+    """Scratch room for the steps of all trees along one copy."""
+
+    steps: NDArray[np.float64]  # (2 * n_parts, most cells + 1), zeros between uses
+    node: NDArray[np.int64]
+    high: NDArray[np.int64]
+    sums: NDArray[np.float64]  # (3, n_parts)
 
 
 @njit
@@ -62,43 +78,154 @@ def value_at(woods, links, cells, words):
 
 
 @njit
-def change(woods, whole, sizes, cells, words, random):
-    """Give one copy another cell: any, or for ordered ones as often one near by."""
-    n_ordered = len(cells)
-    k = draw(random, n_ordered + len(sizes))
-    if k < n_ordered:
-        n = whole[k]
-        if draw(random, 2):
-            cells[k] = draw(random, n)
-        else:
-            step = 1 + draw(random, 1 << (1 + draw(random, 10)))
-            moved = cells[k] + (step if draw(random, 2) else -step)
-            cells[k] = min(max(moved, 0), n - 1)
-        return
-    m = k - n_ordered
-    start = woods.word_start[m]
-    for w in range(start, woods.word_start[m + 1]):
-        words[w] = 0
-    cell = draw(random, sizes[m])
+def tree_steps(
+    attribute, cut, first, second, ordered, place, word_start, sets, values, root, copy, n_cells,
+    cells, words, waiting, highs, steps,
+):  # fmt: skip
+    """Add the steps of one tree along an ordered copy, as a twin sees it, to a row of steps."""
+    waiting[0], highs[0] = root, n_cells
+    top, low, before = 0, 0, 0.0
+    while top >= 0:
+        node, high = waiting[top], highs[top]
+        top -= 1
+        while attribute[node] >= 0:
+            j = attribute[node]
+            own = place[j]
+            if ordered[j]:
+                if own == copy and low < cut[node] < high:
+                    # The part above waits; parts come in order, so each begins where one ended.
+                    top += 1
+                    waiting[top], highs[top] = second[node], high
+                    high = cut[node]
+                    node = first[node]
+                    continue
+                cell = low if own == copy else cells[own]
+                node = first[node] if cell < cut[node] else second[node]
+                continue
+            some = np.uint64(0)
+            start = word_start[own]
+            for w in range(start, word_start[own + 1]):
+                some |= words[w] & sets[cut[node], w - start]
+            node = first[node] if some else second[node]
+        steps[low] += values[node] - before
+        before = values[node]
+        low = high
+
+
+@njit
+def best_on_line(woods, links, whole, cells, words, copy, random, line):
+    """The best cell of an ordered copy, the others held; one at random of those equally good."""
+    attribute, cut, first, second = woods.attribute, woods.cut, woods.first, woods.second
+    ordered, one, two, roots = woods.ordered, woods.place_one, woods.place_two, woods.roots
+    word_start, sets, values, parts = woods.word_start, woods.sets, woods.low, links.part
+    steps, waiting, highs, n_cells = line.steps, line.node, line.high, whole[copy]
+    for t in range(len(roots)):
+        tree_steps(
+            attribute, cut, first, second, ordered, one, word_start, sets, values, roots[t], copy,
+            n_cells, cells, words, waiting, highs, steps[2 * parts[t]],
+        )  # fmt: skip
+        tree_steps(
+            attribute, cut, first, second, ordered, two, word_start, sets, values, roots[t], copy,
+            n_cells, cells, words, waiting, highs, steps[2 * parts[t] + 1],
+        )  # fmt: skip
+    U, V, D = line.sums[0], line.sums[1], line.sums[2]
+    U[:], V[:] = links.base, links.base
+    best, value, low, chosen, high, n = -np.inf, -np.inf, 0, 0, 0, 0
+    for cell in range(n_cells + 1):
+        moved = cell == n_cells
+        for p in range(len(steps)):
+            moved = moved or steps[p, cell] != 0.0
+        if moved and cell > 0 and value >= best - 1e-12 * abs(best):
+            n = 1 if value > best + 1e-12 * abs(best) else n + 1
+            best = max(best, value)
+            if draw(random, n) == 0:
+                chosen, high = low, cell
+        if moved and cell < n_cells:
+            for p in range(len(U)):
+                U[p] += steps[2 * p, cell]
+                V[p] += steps[2 * p + 1, cell]
+                D[p] = U[p] - V[p]
+            value, low = gap_of_sums(links, D, U, V), cell
+        steps[:, cell] = 0.0
+    return chosen + draw(random, high - chosen)
+
+
+@njit
+def set_cell(word_start, m, words, cell):
+    """Put an unordered copy into one cell."""
+    start = word_start[m]
+    words[start : word_start[m + 1]] = 0
     words[start + cell // 64] = np.uint64(1) << np.uint64(cell % 64)
 
 
 @njit
-def climb(woods, links, whole, sizes, walkers, sets, values, random, n_steps):
-    """Let every walker try some changes; the number of the best walker.
+def ascend(woods, links, whole, sizes, cells, words, random, line):
+    """Go along one copy after another, until none leads up; the value there."""
+    n_ordered, n = len(cells), len(cells) + len(sizes)
+    value = value_at(woods, links, cells, words)
+    since, k = 0, draw(random, n)
+    while since < n:
+        k = (k + 1) % n
+        since += 1
+        if k < n_ordered:
+            was = cells[k]
+            cells[k] = best_on_line(woods, links, whole, cells, words, k, random, line)
+            now = value_at(woods, links, cells, words)
+            if now > value + 1e-12 * abs(value):
+                value, since = now, 0
+            elif now < value:
+                cells[k] = was  # rounding
+            continue
+        m = k - n_ordered
+        old = words[woods.word_start[m] : woods.word_start[m + 1]].copy()
+        for cell in range(sizes[m]):
+            set_cell(woods.word_start, m, words, cell)
+            now = value_at(woods, links, cells, words)
+            if now > value + 1e-12 * abs(value):
+                value, since = now, 0
+                old[:] = words[woods.word_start[m] : woods.word_start[m + 1]]
+        words[woods.word_start[m] : woods.word_start[m + 1]] = old
+    return value
 
-    `walkers` (n_walkers, n_ordered), `sets` (n_walkers, n_words) and `values` are written to. A
-    walker that is far behind goes on from the place of the best one.
+
+@njit
+def scatter(word_start, whole, sizes, low, high, cells, words, n_changes, random):
+    """Change some copies at random: anywhere, near by, or inside a box."""
+    n_ordered = len(cells)
+    for _ in range(n_changes):
+        k = draw(random, n_ordered + len(sizes))
+        if k >= n_ordered:
+            m = k - n_ordered
+            set_cell(word_start, m, words, draw(random, sizes[m]))
+            continue
+        way = draw(random, 3)
+        if way == 0:
+            cells[k] = draw(random, whole[k])
+        elif way == 1:
+            cells[k] = low[k] + draw(random, high[k] - low[k])
+        else:
+            step = 1 + draw(random, 1 << (1 + draw(random, 10)))
+            moved = cells[k] + (step if draw(random, 2) else -step)
+            cells[k] = min(max(moved, 0), whole[k] - 1)
+
+
+@njit
+def climb(woods, links, whole, sizes, low, high, walkers, sets, values, random, line):
+    """Let every walker climb once from a place near its best one; the number of the best walker.
+
+    `walkers` (n_walkers, n_ordered), `sets` (n_walkers, n_words) and `values` are written to. `low`
+    and `high` are the box with the largest bound. The walker that is furthest behind starts from
+    the place of the best one.
     """
     cells, words = walkers[0].copy(), sets[0].copy()
     for i in range(len(values)):
-        for _ in range(n_steps):
-            cells[:], words[:] = walkers[i], sets[i]
-            for _ in range(1 + draw(random, 3)):
-                change(woods, whole, sizes, cells, words, random)
-            value = value_at(woods, links, cells, words)
-            if value >= values[i]:
-                walkers[i], sets[i], values[i] = cells, words, value
+        cells[:], words[:] = walkers[i], sets[i]
+        fresh = values[i] == -np.inf
+        n_changes = 4 * (len(cells) + len(sizes)) if fresh else 1 + draw(random, MOST_CHANGED)
+        scatter(woods.word_start, whole, sizes, low, high, cells, words, n_changes, random)
+        value = ascend(woods, links, whole, sizes, cells, words, random, line)
+        if value >= values[i]:
+            walkers[i], sets[i], values[i] = cells, words, value
     best = int(values.argmax())
     worst = int(values.argmin())
     if worst != best:
