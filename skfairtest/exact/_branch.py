@@ -208,9 +208,9 @@ class CompiledSearch:
         self.twins = _twin_trees(self.woods)
         self.pool = _room(n_trees, whole, levels)
         self.heads = Heads(
-            np.empty((n_trees, len(whole.low)), np.int32),
-            np.empty((n_trees, len(whole.low)), np.int32),
-            np.empty((n_trees, len(whole.words)), np.uint64),
+            np.empty((len(whole.low), n_trees), np.int32),
+            np.empty((len(whole.low), n_trees), np.int32),
+            np.empty((len(whole.words), n_trees), np.uint64),
         )
         self.pool.low[0], self.pool.high[0], self.pool.words[0] = whole
         start(self.woods, self.twins, self.links, self.boxes, self.pool, self.stack)

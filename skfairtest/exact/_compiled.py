@@ -18,3 +18,10 @@ except ImportError:  # the extra `exact` is not installed
 def njit(function: Any) -> Any:
     """Compile a function at its first call, and keep the result on disk."""
     return _njit(cache=True, nogil=True)(function) if AVAILABLE else function
+
+
+def njit_fast(function: Any) -> Any:
+    """The same where sums may be taken in any order; only for what decides on speed, not truth."""
+    if not AVAILABLE:
+        return function
+    return _njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})(function)

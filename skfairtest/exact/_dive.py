@@ -29,7 +29,7 @@ from skfairtest.exact._twins import best_twins, unfold
 #: Twin trees have room for another question when so many nodes are left.
 SPARE_NODES = 100_000
 #: Trees whose heads propose cuts. Trying several cuts out costs more than it saves.
-PROPOSERS = 10
+PROPOSERS = 30
 
 
 class NodeBoxes(NamedTuple):
@@ -45,7 +45,7 @@ class NodeBoxes(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """Boxes of the best pairs, one a tree."""
+    """Boxes of the best pairs, one a tree; of each copy all trees side by side."""
 
     low: NDArray[np.int32]
     high: NDArray[np.int32]
@@ -172,12 +172,12 @@ def descend_child(
     head_low, head_high, head_words = heads.low, heads.high, heads.words
     for t in range(len(ones)):
         if ordered:
-            if max(low[place], head_low[t, place]) < min(high[place], head_high[t, place]):
+            if max(low[place], head_low[place, t]) < min(high[place], head_high[place, t]):
                 continue
         else:
             alive = False
             for w in range(word_start[place], word_start[place + 1]):
-                alive = alive or (words[w] & head_words[t, w]) != 0
+                alive = alive or (words[w] & head_words[w, t]) != 0
             if alive:
                 continue
         was = difference(values, ones[t], twos[t])
@@ -234,8 +234,8 @@ def halves(woods, cut, heads, pool, node, first, second):
         pool.low[second, place] = int(cut[CELL])
         return
     for w in range(woods.word_start[place], woods.word_start[place + 1]):
-        pool.words[first, w] &= heads.words[int(cut[CELL]), w]
-        pool.words[second, w] &= ~heads.words[int(cut[CELL]), w]
+        pool.words[first, w] &= heads.words[w, int(cut[CELL])]
+        pool.words[second, w] &= ~heads.words[w, int(cut[CELL])]
 
 
 @njit
@@ -263,28 +263,21 @@ def settle(woods, links, boxes, pool, node, heads, weights, state):
 
 @njit
 def branch(
-    woods, twins, links, boxes, pool, node, children, heads, weights, cuts, state, limits, stack
+    woods, twins, links, boxes, pool, node, children, heads, weights, cut, state, limits, stack
 ):
     """Cut a box in two and bound both parts; minus infinity for one that is done with."""
     first, second = children
-    n_cuts = propose(
-        heads, weights, woods.word_start, pool.low[node], pool.high[node], pool.words[node],
-        cuts, PROPOSERS, False,
-    )  # fmt: skip
-    if n_cuts == 0:
-        # Nothing may be dropped for want of a cut: ask every head for one, everywhere.
-        n_cuts = propose(
-            heads, weights, woods.word_start, pool.low[node], pool.high[node], pool.words[node],
-            cuts, len(weights), True,
-        )  # fmt: skip
+    args = (heads, weights, woods.word_start, pool.low[node], pool.high[node], pool.words[node], cut)
+    # Nothing may be dropped for want of a cut: if need be every head is asked for one, everywhere.
+    found = propose(*args, PROPOSERS, False) or propose(*args, len(weights), True)
     pool.bound[first] = pool.bound[second] = -np.inf
-    if n_cuts == 0:
+    if not found:
         state[1] = max(state[1], pool.bound[node])
         return  # all heads fill the box: it was settled exactly
     total = sum_of_heads(woods.low, pool.one[node], pool.two[node])
     enough = total - loss_allowed(links, total, state[0])
-    halves(woods, cuts[0], heads, pool, node, first, second)
-    ordered, place = cuts[0, ORDERED] == 1, int(cuts[0, PLACE])
+    halves(woods, cut, heads, pool, node, first, second)
+    ordered, place = cut[ORDERED] == 1, int(cut[PLACE])
     for child in children:
         finish_child(
             woods, twins, links, boxes, pool, heads, node, child, ordered, place, (total, enough),
@@ -345,7 +338,7 @@ def dive(woods, twins, links, boxes, pool, heads, state, limits, stack):
     n_open, n_spare = int(state[4]), int(state[5])
     n_trees = len(woods.roots)
     weights = np.empty(n_trees)
-    cuts = np.empty((1, 4))
+    cut = np.empty(4)
     n = 0
     while n_open > 0 and n < limits[0] and n_spare >= 2:
         node = pool.heap[0]
@@ -361,7 +354,7 @@ def dive(woods, twins, links, boxes, pool, heads, state, limits, stack):
             children = (pool.spare[n_spare - 1], pool.spare[n_spare - 2])
             n_spare -= 2
             branch(
-                woods, twins, links, boxes, pool, node, children, heads, weights, cuts, state,
+                woods, twins, links, boxes, pool, node, children, heads, weights, cut, state,
                 limits, stack,
             )  # fmt: skip
             for child in children:
