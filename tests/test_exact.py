@@ -30,7 +30,7 @@ from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor, NoDisparityWarning, RandomAuditor, SBFTAuditor, certify
-from skfairtest.exact import _auditor, _branch
+from skfairtest.exact import _auditor, _workers
 from skfairtest.exact._links import exponential_gap, logistic_gap, softmax_gap
 from skfairtest.exact._reach import nearest_sum
 
@@ -369,7 +369,7 @@ def test_where_twin_trees_have_no_room_the_answer_is_the_same(plain, monkeypatch
     X, y = plain
     model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
     roomy = certified(model, X)
-    monkeypatch.setattr(_branch, "MOST_TWIN_NODES", 0)
+    monkeypatch.setattr(_workers, "MOST_TWIN_NODES", 0)
     narrow = certified(model, X)
     assert narrow.certified_
     assert narrow.fairness_degree_ == pytest.approx(roomy.fairness_degree_, rel=1e-12)

@@ -80,6 +80,8 @@ class CertifiedAuditor(BaseAuditor):
     more. A `constraint` cannot be looked into: the bound is then that of the whole box, which holds
     for the part that the constraint admits, and the reported pair satisfies the constraint.
 
+    With `n_jobs`, and numba, several threads take the boxes of a model of trees apart.
+
     `max_queries` and `max_time` limit the first search, too. With ``max_time=0`` the bound is that
     of the ranges of the model's parts. Reading the model out is not counted as time. The default
     of `max_time` is 60 seconds; None waits until the bracket is closed.
@@ -188,8 +190,9 @@ class CertifiedAuditor(BaseAuditor):
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         family, self.n_check_queries_ = read_family(
-            self.estimator_, self.space_, oracle.model.response, COMPILED[self.engine], rng
-        )
+            self.estimator_, self.space_, oracle.model.response, COMPILED[self.engine], rng,
+            self.n_jobs,
+        )  # fmt: skip
         seconds = np.inf if self.max_time is None else float(self.max_time)
         deadline = time.perf_counter() + seconds
         self._note(oracle.degree, family.trivial(), False, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 import numpy as np
@@ -13,26 +14,19 @@ from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket, make_links
 from skfairtest.exact._chains import Chain
 from skfairtest.exact._climb import Line, climb
-from skfairtest.exact._descend import Stack, Woods, fill_most, node_boxes
-from skfairtest.exact._dive import Heads, NodeBoxes, Pool, dive, push, start
+from skfairtest.exact._descend import Woods, fill_most, node_boxes
+from skfairtest.exact._dive import NodeBoxes
 from skfairtest.exact._ensembles import read_ensemble
 from skfairtest.exact._layout import Box, Layout
 from skfairtest.exact._nodes import IDENTITY, LOGISTIC, Group
 from skfairtest.exact._problem import Problem
-from skfairtest.exact._twins import NODE, TwinTrees, plant
+from skfairtest.exact._workers import Worker
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-#: Memory for open boxes, in bytes.
-MEMORY = 2_000_000_000
-#: Nodes of all twin trees together, 32 bytes each. When they are used up, trees are descended twin
-#: by twin.
-MOST_TWIN_NODES = 40_000_000
 #: Share of the time that is spent on climbing.
-CLIMBING = 0.15
-#: Seconds that one call of the compiled code should take, so that the clock is looked at.
-PATIENCE = 0.1
+CLIMBING = 0.1
 
 
 def _woods(problem: Problem, levels: bool) -> Woods:
@@ -92,33 +86,6 @@ def _boxes(woods: Woods, layout: Layout) -> NodeBoxes:
     return NodeBoxes(low, high, words, twin_ordered, first_ordered, twin_word, first_word)
 
 
-def _twin_trees(woods: Woods) -> TwinTrees:
-    """Twin trees of all trees, folded up; memory is taken as they are grown."""
-    n = max(MOST_TWIN_NODES, len(woods.roots))
-    twins = TwinTrees(np.empty(n, dtype=NODE), np.zeros(1, dtype=np.int64))
-    plant(woods, twins)
-    return twins
-
-
-def _room(n_trees: int, whole: Box, levels: bool) -> Pool:
-    n_heads = n_trees if levels else 1
-    size = 8 * len(whole.low) + 8 * len(whole.words) + 8 * (n_trees + n_heads) + 24
-    n = max(64, min(4_000_000, MEMORY // size))
-    return Pool(
-        np.empty((n, len(whole.low)), dtype=np.int32),
-        np.empty((n, len(whole.low)), dtype=np.int32),
-        np.empty((n, len(whole.words)), dtype=np.uint64),
-        np.empty(n),
-        np.empty((n, n_trees), dtype=np.int32),
-        np.empty((n, n_trees), dtype=np.int32),
-        np.empty((n if levels else 1, n_heads), dtype=np.int32),
-        np.empty((n if levels else 1, n_heads), dtype=np.int32),
-        np.empty(n, dtype=np.int64),
-        # The last two places are no boxes; the first, which is the whole domain, joins in the end.
-        np.concatenate([np.arange(1, n - 2)[::-1], [0]]).astype(np.int64),
-    )
-
-
 @lru_cache(maxsize=1)
 def warm_up() -> None:
     """Have everything compiled, or read from disk, before the clock runs."""
@@ -128,9 +95,7 @@ def warm_up() -> None:
     output = read_ensemble(model, Chain(space), "regression")[0]
     for link in (IDENTITY, LOGISTIC):
         problem = Problem(space, [Group(link, 1.0, output[0].parts)])
-        search = CompiledSearch(problem, 0.0)
-        search.run(np.inf, 0.0)
-        search.walkers.climb(search.state)
+        CompiledSearch(problem, 0.0, n_workers=2).run(np.inf, 0.0)
 
 
 class _Walkers:
@@ -157,22 +122,15 @@ class _Walkers:
         # Fixed: the certificate of a model does not depend on a seed.
         self.random = np.array([88172645463325252], dtype=np.uint64)
 
-    def climb(self, state: Floats) -> float:
-        """Let the walkers climb for a while, and note what they found; the seconds it took."""
-        began = time.perf_counter()
-        search, pool = self.search, self.search.pool
-        top = pool.heap[0]
+    def climb(self, box: Box) -> float:
+        """Let each walker climb once, some of them into a box; the largest value so far."""
+        search = self.search
         best = climb(
-            search.woods, search.links, search.problem.layout.whole.high, self.sizes,
-            pool.low[top], pool.high[top], self.cells, self.words, self.values, self.random,
-            self.line,
+            search.woods, search.links, search.problem.layout.whole.high, self.sizes, box.low,
+            box.high, self.cells, self.words, self.values, self.random, self.line,
         )  # fmt: skip
-        if self.values[best] > state[0]:
-            state[0], state[3] = self.values[best], 1.0
-            place = len(pool.bound) - 2
-            pool.low[place], pool.high[place] = self.cells[best], self.cells[best] + 1
-            pool.words[place] = self.words[best]
-        return time.perf_counter() - began
+        self.best = Box(self.cells[best].copy(), self.cells[best] + 1, self.words[best].copy())
+        return float(self.values[best])
 
 
 class CompiledSearch:
@@ -184,68 +142,70 @@ class CompiledSearch:
         The trees on cells.
     known : float
         A difference that is attained; only larger ones are looked for.
+    n_workers : int, default=1
+        Threads.
     """
 
-    def __init__(self, problem: Problem, known: float) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, known: float, n_workers: int = 1) -> None:
+        self.problem, self.known = problem, known
+        self.best: Box | None = None
         self.links = make_links(problem.sums)
-        layout = problem.layout
-        levels = not problem.sums.plain
-        self.woods = _woods(problem, levels)
-        n_trees = len(problem.forest.roots)
-        size = 4 * int(problem.forest.depth.max(initial=0)) + 8
-        whole = layout.whole
-        self.stack = Stack(
-            np.empty(size, np.int64),
-            np.empty(size, np.int64),
-            np.empty((size, len(whole.low)), np.int32),
-            np.empty((size, len(whole.low)), np.int32),
-            np.empty((size, len(whole.words)), np.uint64),
-        )
+        self.woods = _woods(problem, not problem.sums.plain)
         check_order(self.woods)
-        self.boxes = _boxes(self.woods, layout)
+        self.boxes = _boxes(self.woods, problem.layout)
         fill_most(self.woods)
-        self.twins = _twin_trees(self.woods)
-        self.pool = _room(n_trees, whole, levels)
-        self.heads = Heads(
-            np.empty((len(whole.low), n_trees), np.int32),
-            np.empty((len(whole.low), n_trees), np.int32),
-            np.empty((len(whole.words), n_trees), np.uint64),
-        )
-        self.pool.low[0], self.pool.high[0], self.pool.words[0] = whole
-        start(self.woods, self.twins, self.links, self.boxes, self.pool, self.stack)
-        push(self.pool.heap, 0, self.pool.bound, 0)
+        depth = int(problem.forest.depth.max(initial=0))
+        self.workers = [
+            Worker(
+                self.woods, self.links, self.boxes, problem.layout.whole, depth, known, n_workers
+            )
+            for _ in range(n_workers)
+        ]
+        self.workers[0].begin(problem.layout.whole)
         self.walkers = _Walkers(self, n_walkers=8)
-        self.state = np.array([known, known, 0.0, 0.0, 1.0, len(self.pool.spare) - 1.0])
 
     def run(self, deadline: float, rtol: float) -> Bracket:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`."""
-        state, most = self.state, 16.0
-        reason = "closed"
-        start = time.perf_counter()
-        climbed = 0.0
-        while state[4] > 0:
-            began = time.perf_counter()
-            if began >= deadline:
-                reason = "time"
-                break
-            if state[5] < 2:
-                reason = "memory"
-                break
-            dive(
-                self.woods, self.twins, self.links, self.boxes, self.pool, self.heads, state,
-                np.array([most, rtol]), self.stack,
-            )  # fmt: skip
-            took = time.perf_counter() - began
-            if state[4] > 0 and climbed < CLIMBING * (began - start):
-                climbed += self.walkers.climb(state)
-            most = max(16.0, most * min(4.0, PATIENCE / max(took, 1e-9)))
-        upper = max(state[0], state[1])
-        if state[4] > 0:
-            upper = max(upper, float(self.pool.bound[self.pool.heap[0]]))
-        twins = None
-        if state[3]:
-            best = len(self.pool.bound) - 2
-            box = Box(self.pool.low[best], self.pool.high[best], self.pool.words[best])
-            twins = self.problem.layout.codes(box)
-        return Bracket(float(state[0]), float(upper), twins, int(state[2]), reason)
+        reason, began, climbed = "closed", time.perf_counter(), 0.0
+        with ThreadPoolExecutor(len(self.workers)) as threads:
+            while busy := [worker for worker in self.workers if worker.n_open]:
+                now = time.perf_counter()
+                if now >= deadline:
+                    reason = "time"
+                    break
+                if any(worker.state[5] < 2 for worker in busy):
+                    reason = "memory"
+                    break
+                if climbed <= CLIMBING * (now - began):
+                    self._climb(busy)
+                    climbed += time.perf_counter() - now
+                # The threads may well wait for each other: a round is short.
+                list(threads.map(lambda worker: worker.dive(rtol), busy))
+                self._meet()
+        upper = max([self.known, *(float(w.state[1]) for w in self.workers)])
+        upper = max([upper, *(worker.top for worker in self.workers)])
+        twins = None if self.best is None else self.problem.layout.codes(self.best)
+        n_boxes = int(sum(worker.state[2] for worker in self.workers))
+        return Bracket(self.known, upper, twins, n_boxes, reason)
+
+    def _climb(self, busy: list[Worker]) -> None:
+        """Climb once, also into the box with the largest bound."""
+        ahead = max(busy, key=lambda worker: worker.top)
+        value = self.walkers.climb(ahead.top_box())
+        if value > self.known:
+            self.known, self.best = value, self.walkers.best
+        for worker in self.workers:
+            worker.state[0] = max(worker.state[0], self.known)
+
+    def _meet(self) -> None:
+        """Tell all workers the best point of each, and give boxes to those that fall behind."""
+        for worker in self.workers:
+            if worker.state[0] > self.known:
+                self.known, self.best = float(worker.state[0]), worker.best()
+        for worker in self.workers:
+            worker.state[0] = self.known
+        if len(self.workers) > 1:
+            ranked = sorted(self.workers, key=lambda worker: worker.top)
+            for behind, ahead in zip(ranked, ranked[: len(ranked) // 2 - 1 : -1], strict=False):
+                if behind.top < ahead.top:
+                    ahead.share(behind)

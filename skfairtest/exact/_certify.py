@@ -128,8 +128,9 @@ def certify(
         except StopSearch:
             pass  # a space of one input is exhausted at once
     family, _ = read_family(
-        auditor.estimator_, auditor.space_, oracle.model.response, COMPILED[engine], rng
-    )
+        auditor.estimator_, auditor.space_, oracle.model.response, COMPILED[engine], rng,
+        auditor.n_jobs,
+    )  # fmt: skip
     began = time.perf_counter()
     deadline = np.inf if max_time is None else began + float(max_time)
     found = max(oracle.degree, float(auditor.fairness_degree_))

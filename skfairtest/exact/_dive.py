@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from skfairtest.exact._compiled import njit
 from skfairtest.exact._descend import best_leaf, best_pair
+from skfairtest.exact._heap import pop, push
 from skfairtest.exact._kernels import (
     CELL,
     ORDERED,
@@ -50,53 +51,6 @@ class Heads(NamedTuple):
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     words: NDArray[np.uint64]
-
-
-class Pool(NamedTuple):
-    """Open boxes; the last place is scratch, the one before it keeps the best point."""
-
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    words: NDArray[np.uint64]
-    bound: NDArray[np.float64]
-    one: NDArray[np.int32]  # (n_boxes, n_trees) nodes of the heads
-    two: NDArray[np.int32]
-    top: NDArray[np.int32]  # leaves with the largest value of the first twin; where levels matter
-    bottom: NDArray[np.int32]  # with the smallest value of the second
-    heap: NDArray[np.int64]
-    spare: NDArray[np.int64]  # places that are free
-
-
-@njit
-def push(heap, n, bounds, node):
-    """Put a node on the heap of nodes, largest bound on top; the new size."""
-    i = n
-    heap[i] = node
-    while i > 0:
-        up = (i - 1) // 2
-        if bounds[heap[up]] >= bounds[heap[i]]:
-            break
-        heap[up], heap[i] = heap[i], heap[up]
-        i = up
-    return n + 1
-
-
-@njit
-def pop(heap, n, bounds):
-    """Take the top off; it stands behind the heap's new end."""
-    n -= 1
-    heap[0], heap[n] = heap[n], heap[0]
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= n:
-            return n
-        if child + 1 < n and bounds[heap[child + 1]] > bounds[heap[child]]:
-            child += 1
-        if bounds[heap[i]] >= bounds[heap[child]]:
-            return n
-        heap[i], heap[child] = heap[child], heap[i]
-        i = child
 
 
 @njit
@@ -267,7 +221,8 @@ def branch(
 ):
     """Cut a box in two and bound both parts; minus infinity for one that is done with."""
     first, second = children
-    args = (heads, weights, woods.word_start, pool.low[node], pool.high[node], pool.words[node], cut)
+    low, high, words = pool.low[node], pool.high[node], pool.words[node]
+    args = (heads, weights, woods.word_start, low, high, words, cut)
     # Nothing may be dropped for want of a cut: if need be every head is asked for one, everywhere.
     found = propose(*args, PROPOSERS, False) or propose(*args, len(weights), True)
     pool.bound[first] = pool.bound[second] = -np.inf

@@ -64,7 +64,12 @@ class LabelFamily:
 
 
 def read_family(
-    estimator: Any, space: InputSpace, response: str, compiled: bool | None, rng: Any
+    estimator: Any,
+    space: InputSpace,
+    response: str,
+    compiled: bool | None,
+    rng: Any,
+    n_jobs: int | None = None,
 ) -> tuple[Any, int]:
     """Read a fitted model out, and compare what was read with what it answers.
 
@@ -80,6 +85,8 @@ def read_family(
         Whether to use numba; None: where it is installed.
     rng : Generator
         For the rows on which the two are compared.
+    n_jobs : int or None, default=None
+        Threads of the branch and bound on trees, where it is compiled.
 
     Returns
     -------
@@ -104,7 +111,7 @@ def read_family(
     elif isinstance(model, NETWORKS) or isinstance(model, LINEAR):
         family = NetworkFamily(estimator, space, response)
     else:
-        family = TreeFamily(estimator, space, response, compiled)
+        family = TreeFamily(estimator, space, response, compiled, n_jobs)
     return family, _compare(family, estimator, space, response, rng)
 
 

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from skfairtest._space import InputSpace
@@ -36,6 +37,8 @@ class TreeFamily:
         What is asked of it.
     compiled : bool or None
         Whether to use numba; None: where it is installed.
+    n_jobs : int or None, default=None
+        Threads that take boxes apart, with numba; None is 1, -1 all cores.
 
     Attributes
     ----------
@@ -48,9 +51,14 @@ class TreeFamily:
     loose = False
 
     def __init__(
-        self, estimator: Any, space: InputSpace, response: str, compiled: bool | None = None
+        self,
+        estimator: Any,
+        space: InputSpace,
+        response: str,
+        compiled: bool | None = None,
+        n_jobs: int | None = None,
     ) -> None:
-        self.space = space
+        self.space, self.n_workers = space, effective_n_jobs(n_jobs)
         self.compiled = AVAILABLE if compiled is None else compiled
         if self.compiled:
             warm_up()
@@ -128,7 +136,11 @@ class TreeFamily:
                 reasons.append("time")
                 continue
             until = now + (deadline - now) / (len(order) - rank)
-            search = (CompiledSearch if self.compiled else ListSearch)(problem, lower)
+            search = (
+                CompiledSearch(problem, lower, self.n_workers)
+                if self.compiled
+                else ListSearch(problem, lower)
+            )
             bracket = search.run(until, rtol)
             n_boxes += bracket.n_boxes
             reasons.append(bracket.reason)

@@ -29,7 +29,7 @@ Bools = NDArray[np.bool_]
 #: turn.
 MOST_LISTED = 200_000_000
 #: Trees whose heads propose cuts.
-PROPOSERS = 10
+PROPOSERS = 30
 
 
 class _Cut(NamedTuple):
@@ -39,6 +39,11 @@ class _Cut(NamedTuple):
     place: int
     cell: int
     words: NDArray[np.uint64]
+
+
+def _worth(a: Floats, b: Floats) -> Floats:
+    """Score of cuts that take the weights a and b from their children, as in `_kernels.worth`."""
+    return a * b / np.maximum(a + b, 1e-300) + 0.1 * np.maximum(a, b)
 
 
 class ListSearch:
@@ -199,7 +204,7 @@ class ListSearch:
             return []
         below = (low[:, None, :] >= cells[:, :, None]) @ weights
         above = (high[:, None, :] <= cells[:, :, None]) @ weights
-        score = np.minimum(below, above) + 0.02 * np.maximum(below, above)
+        score = _worth(below, above)
         place, k = np.unravel_index(np.where(inside, score, -1.0).argmax(), score.shape)
         none = np.empty(0, dtype=np.uint64)
         cut = _Cut(True, int(place), int(cells[place, k]), none)
@@ -217,8 +222,8 @@ class ListSearch:
             for chosen in sets:
                 inside = float(weights[~(own & chosen).any(axis=1)].sum())
                 outside = float(weights[~(own & ~chosen).any(axis=1)].sum())
-                score = min(inside, outside) + 0.02 * max(inside, outside)
-                found.append((score, _Cut(False, m, 0, chosen)))
+                score = _worth(np.array([inside]), np.array([outside]))
+                found.append((float(score[0]), _Cut(False, m, 0, chosen)))
         return found
 
     def _part(self, box: Box, listed: Ints, cut: _Cut, first: bool) -> tuple[Box, Ints]:
