@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 #: Kicks without a better pair after which the walkers rest.
 PATIENCE = 60
+#: Walkers that go on from inputs of the search on units, at each kick.
+MOST_HINTS = 8
 #: Share of what is known within which the search on units takes no pains.
 FINE = 1e-3
 #: Most sums that the parts of all combinations may be made of.
@@ -99,8 +101,11 @@ class OneHidden:
         """Some batches of units, and a kick of the walkers."""
         if self._idle < PATIENCE:
             self._idle += 1
+            hints = sorted(self.units.hints, key=lambda hint: hint[0])
+            self.walkers.adopt(hints[-MOST_HINTS:])
             self.walkers.kick(deadline)
             self._tell(boxes)
+        self.units.hints.clear()
         enough = boxes.known + max(max(rtol, FINE) * boxes.known, 2 * self.family.rounding)
         enough = self._score(enough)
         ahead = self.upper <= boxes.upper

@@ -115,20 +115,26 @@ class Shared:
             self.least = self.least + table.min(axis=0)
             self.most = self.most + table.max(axis=0)
 
-    def best(self, prices: Floats) -> tuple[Floats, Floats]:
-        """Largest ``prices @ u``, and the u of the units that attains it."""
+    def best(self, prices: Floats) -> tuple[Floats, Floats, Floats]:
+        """Largest ``prices @ u``, the u of the units that attains it, and its inputs.
+
+        The inputs are those of the columns, and which entries of the tables are taken.
+        """
         total = prices @ self.base
         sums = np.repeat(self.base[None], len(prices), axis=0)
+        inputs = np.zeros((len(prices), len(self.weights) + len(self.stacked)))
         slopes = prices @ self.weights.T
         values = np.where(slopes > 0, self.high, self.low)
         total += (slopes * values).sum(axis=1)
         sums += values @ self.weights
+        inputs[:, : len(self.weights)] = values
         parts = prices @ self.stacked.T
         for span in self.spans:
             place = parts[:, span].argmax(axis=1) + span.start
             total += parts[np.arange(len(parts)), place]
             sums += self.stacked[place]
-        return total, sums
+            inputs[np.arange(len(parts)), len(self.weights) + place] = 1.0
+        return total, sums, inputs
 
 
 class Ramps(NamedTuple):
@@ -153,11 +159,16 @@ class Ramps(NamedTuple):
 
 
 class Bounded(NamedTuple):
-    """Bounds of nodes, their prices, and how far each unit's part is overrated."""
+    """Bounds of nodes, their prices, and how far each unit's part is overrated.
+
+    `inputs` are those of a mixture of good points, and `shown` is the sum of ramps there.
+    """
 
     bounds: Floats
     prices: Floats
     excess: Floats
+    inputs: Floats
+    shown: Floats
 
 
 def bound(ramps: Ramps, shared: Shared, prices: Floats, n_steps: int, step: float) -> Bounded:
@@ -189,8 +200,9 @@ def bound(ramps: Ramps, shared: Shared, prices: Floats, n_steps: int, step: floa
     found, chosen = np.full(len(prices), np.inf), prices.copy()
     speed, square = np.zeros_like(prices), np.zeros_like(prices)
     mean_sums, mean_parts, n_kept = np.zeros_like(prices), np.zeros_like(prices), 0
+    mean_inputs: Floats | float = 0.0
     for k in range(n_steps):
-        total, sums = shared.best(prices)
+        total, sums, inputs = shared.best(prices)
         ends = [v - prices * p for v, p in zip(values, points, strict=True)]
         second = ends[2] > ends[0]
         top = np.where(second, ends[2], ends[0])
@@ -202,6 +214,7 @@ def bound(ramps: Ramps, shared: Shared, prices: Floats, n_steps: int, step: floa
         found[better], chosen[better] = total[better], prices[better]
         if 2 * k + 1 >= n_steps:
             mean_sums += sums
+            mean_inputs = mean_inputs + inputs
             mean_parts += top + prices * own
             n_kept += 1
         slope = (sums - own) * natural
@@ -210,8 +223,10 @@ def bound(ramps: Ramps, shared: Shared, prices: Floats, n_steps: int, step: floa
         size = np.sqrt(square / (1 - SCALE_MEMORY ** (k + 1))) + 1e-300
         length = step * DECAY**k / (1 - MEMORY ** (k + 1))
         prices = np.clip(prices - length * natural * speed / size, least, most)
-    mean = np.clip(mean_sums / n_kept, ramps.low, ramps.high)
-    return Bounded(found, chosen, mean_parts / n_kept - ramps.at(mean))
+    mean = mean_sums / n_kept
+    excess = mean_parts / n_kept - ramps.at(np.clip(mean, ramps.low, ramps.high))
+    shown = ramps.at(mean).sum(axis=1)
+    return Bounded(found, chosen, excess, np.asarray(mean_inputs / n_kept), shown)
 
 
 def price_range(

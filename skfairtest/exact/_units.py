@@ -24,6 +24,8 @@ Ints = NDArray[np.intp]
 BATCH, FIRST_STEPS, STEPS = 128, 200, 36
 #: First length of the price steps: from nothing, and from a parent's prices.
 FIRST_STEP, STEP = 0.3, 0.3
+#: Inputs of a batch that walkers are given to start from.
+HINTS = 2
 #: Bytes that open nodes may take.
 MOST_BYTES = 1_000_000_000
 #: Sets of sensitive values are cut sooner than units while they blur more than this share.
@@ -66,6 +68,8 @@ class UnitSearch:
         self._free: list[int] = []
         self._heap: list[tuple[float, int]] = []
         self.n_nodes, self._floor = 0, -np.inf
+        #: Inputs, combinations of both twins and outputs from where to climb; best last.
+        self.hints: list[tuple[float, Floats, tuple[int, int], int]] = []
         n_outputs = len(self.weights)
         start = np.column_stack([np.arange(n_outputs), np.zeros((n_outputs, 2), dtype=np.intp)])
         low, high = (np.repeat(e[None], n_outputs, axis=0) for e in (shared.least, shared.most))
@@ -95,6 +99,9 @@ class UnitSearch:
         bounds = np.minimum(done.bounds, above)
         self.n_nodes += len(bounds)
         choice = self._choose(facts, ramps, done)
+        for i in np.argsort(done.shown)[-HINTS:]:
+            pair = int(self.sets.member[facts[i, 1]]), int(self.sets.member[facts[i, 2]])
+            self.hints.append((float(done.shown[i]), done.inputs[i], pair, int(facts[i, 0])))
         kept = bounds > enough
         self._floor = max([self._floor, *bounds[~kept]])
         stuck = kept & (choice == NOTHING)  # no cut is left: the bound stands

@@ -82,6 +82,7 @@ class Walkers:
         self._fresh = True
         #: How much worse a kicked walker may be, as a share, and still be followed.
         self._patience = np.where(np.arange(n) % 2, SLACK, 0.0)
+        self._new = np.zeros(n, dtype=bool)
         self._stale, self._top = np.zeros(n, dtype=np.intp), np.full(n, -np.inf)
         self.best = -np.inf
 
@@ -272,13 +273,14 @@ class Walkers:
         times = self.rng.integers(1, MOST_KICKED + 1, size=n)
         for turn in range(MOST_KICKED if total else 0):
             which = self.rng.integers(total, size=n)
-            for i in np.flatnonzero(turn < times):
+            for i in np.flatnonzero((turn < times) & ~self._new):
                 k = int(which[i])
                 if k < n_lines:
                     self.where[i, k] = self._anywhere(k)
                 else:
                     j = self.free[k - n_lines]
                     self.place[j][i] = self.rng.integers(len(self.effects.tables[j]))
+        self._new[:] = False
         self.sums = self._sums()
         self.value = self._value(self.sums, self.pair)
 
@@ -293,7 +295,41 @@ class Walkers:
         self.pair = np.where(which[:, None], pair, self.pair)
         self.sums = self._sums()
         self.value = self._value(self.sums, self.pair)
-        self._stale[which], self._top[which] = 0, -np.inf
+        self._stale[which], self._top[which], self._new[which] = 0, -np.inf, True
+
+    def adopt(self, hints: list[tuple[float, Floats, tuple[int, int], int]]) -> None:
+        """Let the walkers of the least values go on from inputs of the search on units."""
+        if (
+            self._fresh
+            or (np.bincount(self.effects.features.source.clip(0))[self.effects.wide] > 1).any()
+        ):
+            return  # columns are not lines where an attribute has several
+        way = np.array([self._ends(j) for j in self.lines]).reshape(-1, 2)
+        worst = self.value.argsort(kind="stable")
+        for i, (_, inputs, pair, output) in zip(worst, hints[::-1], strict=False):
+            n = len(self.lines)
+            width = np.maximum(way[:, 1] - way[:, 0], 1e-300)
+            share = np.clip((inputs[:n] - way[:, 0]) / width, 0.0, 1.0)
+            for k, j in enumerate(self.lines):
+                if j in self.features:
+                    grid = self._shares(j)
+                    share[k] = grid[np.abs(grid - share[k]).argmin()]
+            self.where[i] = share
+            first = n
+            for j in self.free:
+                last = first + len(self.effects.tables[j])
+                self.place[j][i] = int(inputs[first:last].argmax())
+                first = last
+            self.pair[i], self.output[i] = pair, output
+            self._stale[i], self._top[i], self._new[i] = 0, -np.inf, True
+        self.sums = self._sums()
+        self.value = self._value(self.sums, self.pair)
+
+    def _ends(self, j: int) -> tuple[float, float]:
+        if j in self.features:
+            return float(self.features[j][0][0]), float(self.features[j][0][-1])
+        ends = self.effects.values(j, np.array([self.space.low[j], self.space.high[j]]))
+        return float(ends[0, 0]), float(ends[1, 0])
 
     def _archive(self) -> None:
         """Keep the best pair met."""
