@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 PATIENCE = 60
 #: Walkers that go on from inputs of the search on units, at each kick.
 MOST_HINTS = 8
+#: Batches of units before boxes and units are compared.
+FIRST = 8
 #: Share of what is known within which the search on units takes no pains.
 FINE = 1e-3
 #: Most sums that the parts of all combinations may be made of.
@@ -35,8 +37,8 @@ class OneHidden:
         The network, read out.
     """
 
-    #: Batches in a row for the search that is ahead.
-    turns = 6
+    #: Batches of boxes in a row where boxes are ahead, and least batches of units otherwise.
+    turns, steps = 3, 6
 
     def __init__(self, family: Any) -> None:
         network = family.network
@@ -57,8 +59,10 @@ class OneHidden:
             self._ends = float(last.high[0][0, 0]) + slack, float(last.low[1][0, 0]) - slack
         #: Kicks cost the more, the more attributes there are.
         n_moves = len(self.walkers.lines) + len(self.walkers.free)
-        self._steps = max(self.turns, n_moves // 2)
+        self._steps = max(self.steps, n_moves // 2)
         self._idle = 0
+        for _ in range(FIRST):  # sets of sensitive values have to be cut first
+            self.units.step(0.0)
 
     @classmethod
     def make(cls, family: Any, known: float) -> OneHidden | None:

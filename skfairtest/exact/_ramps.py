@@ -9,7 +9,8 @@ closed form. The prices are improved by steps along the subgradient, many nodes 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import copy
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ Ints = NDArray[np.intp]
 MOST_COMBINATIONS = 2048
 #: Decay rates and first step of the price steps (Adam), as a share of a price's natural range.
 MEMORY, SCALE_MEMORY, DECAY, STEP = 0.9, 0.99, 0.98, 0.3
+#: Keeps divisions by nothing away.
+TINY = np.float32(1e-30)
 #: Prices are kept within this many times a unit's weight; rounding is measured by it.
 MOST_PRICE = 4.0
 
@@ -115,6 +118,13 @@ class Shared:
             self.least = self.least + table.min(axis=0)
             self.most = self.most + table.max(axis=0)
 
+    def single(self) -> Shared:
+        """The same in single precision, which is enough to look for prices."""
+        twin = copy.copy(self)
+        for name in ("base", "weights", "low", "high", "stacked", "least", "most"):
+            setattr(twin, name, getattr(self, name).astype(np.float32))
+        return twin
+
     def best(self, prices: Floats) -> tuple[Floats, Floats, Floats]:
         """Largest ``prices @ u``, the u of the units that attains it, and its inputs.
 
@@ -122,7 +132,8 @@ class Shared:
         """
         total = prices @ self.base
         sums = np.repeat(self.base[None], len(prices), axis=0)
-        inputs = np.zeros((len(prices), len(self.weights) + len(self.stacked)))
+        width = len(self.weights) + len(self.stacked)
+        inputs = np.zeros((len(prices), width), dtype=prices.dtype)
         slopes = prices @ self.weights.T
         values = np.where(slopes > 0, self.high, self.low)
         total += (slopes * values).sum(axis=1)
@@ -195,38 +206,59 @@ def bound(ramps: Ramps, shared: Shared, prices: Floats, n_steps: int, step: floa
     corner = np.clip(ramps.bends()[0], ramps.low, ramps.high)
     points = (ramps.low, corner, ramps.high)
     values = tuple(ramps.at(p) for p in points)
-    least, most, natural = price_range(ramps, shared, points, values)
+    limits = price_range(ramps, shared, points, values)
+    # Rounding while prices are looked for costs nothing: the bound of those chosen is exact.
+    chosen, sums, parts, inputs = _descend(
+        [p.astype(np.float32) for p in points],
+[v.astype(np.float32) for v in values],
+[limit.astype(np.float32) for limit in limits],
+        shared.single(), prices.astype(np.float32), n_steps, step,
+    )  # fmt: skip
+    mean = np.clip(sums, ramps.low, ramps.high)
+    shown = ramps.at(sums).sum(axis=1)
+    prices = np.clip(chosen.astype(np.float64), *limits[:2])
+    found = shared.best(prices)[0] + _peak(points, values, prices)[0].sum(axis=1)
+    return Bounded(found, prices, parts - ramps.at(mean), inputs, shown)
+
+
+def _peak(points: Any, values: Any, prices: Any) -> tuple[Any, Any]:
+    """Largest ``part - price * u`` of each unit, and where: at one of three points."""
+    ends = [v - prices * p for v, p in zip(values, points, strict=True)]
+    second = ends[2] > ends[0]
+    top = np.where(second, ends[2], ends[0])
+    own = np.where(second, points[2], points[0])
+    middle = ends[1] >= top
+    return np.where(middle, ends[1], top), np.where(middle, points[1], own)
+
+
+def _descend(
+    points: Any, values: Any, limits: Any, shared: Shared, prices: Any, n_steps: int, step: float
+) -> tuple[Any, Floats, Floats, Floats]:
+    """The best prices met, and means of u, of the parts, and of inputs over the last steps."""
+    least, most, natural = limits
     prices = np.clip(prices, least, most)
     found, chosen = np.full(len(prices), np.inf), prices.copy()
     speed, square = np.zeros_like(prices), np.zeros_like(prices)
-    mean_sums, mean_parts, n_kept = np.zeros_like(prices), np.zeros_like(prices), 0
-    mean_inputs: Floats | float = 0.0
+    means: list[Any] = [0.0, 0.0, 0.0]
+    n_kept = 0
     for k in range(n_steps):
         total, sums, inputs = shared.best(prices)
-        ends = [v - prices * p for v, p in zip(values, points, strict=True)]
-        second = ends[2] > ends[0]
-        top = np.where(second, ends[2], ends[0])
-        own = np.where(second, points[2], points[0])
-        middle = ends[1] >= top
-        top, own = np.where(middle, ends[1], top), np.where(middle, points[1], own)
+        top, own = _peak(points, values, prices)
         total = total + top.sum(axis=1)
         better = total < found
         found[better], chosen[better] = total[better], prices[better]
         if 2 * k + 1 >= n_steps:
-            mean_sums += sums
-            mean_inputs = mean_inputs + inputs
-            mean_parts += top + prices * own
             n_kept += 1
+            news = (sums, top + prices * own, inputs)
+            means = [mean + new for mean, new in zip(means, news, strict=True)]
         slope = (sums - own) * natural
         speed = MEMORY * speed + (1 - MEMORY) * slope
         square = SCALE_MEMORY * square + (1 - SCALE_MEMORY) * slope**2
-        size = np.sqrt(square / (1 - SCALE_MEMORY ** (k + 1))) + 1e-300
+        size = np.sqrt(square / (1 - SCALE_MEMORY ** (k + 1))) + TINY
         length = step * DECAY**k / (1 - MEMORY ** (k + 1))
         prices = np.clip(prices - length * natural * speed / size, least, most)
-    mean = mean_sums / n_kept
-    excess = mean_parts / n_kept - ramps.at(np.clip(mean, ramps.low, ramps.high))
-    shown = ramps.at(mean).sum(axis=1)
-    return Bounded(found, chosen, excess, np.asarray(mean_inputs / n_kept), shown)
+    sums, parts, inputs = (mean.astype(np.float64) / n_kept for mean in means)
+    return chosen, sums, parts, inputs
 
 
 def price_range(

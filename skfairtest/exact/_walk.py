@@ -72,6 +72,7 @@ class Walkers:
                 self.free.remove(j)
                 self.lines.append(j)
         self.start, self.way = self._ways()
+        self._ends = self._line_ends()
         n = WALKERS
         self.output = np.arange(n) % weights.shape[1]
         self.where = self._places(n)
@@ -299,12 +300,9 @@ class Walkers:
 
     def adopt(self, hints: list[tuple[float, Floats, tuple[int, int], int]]) -> None:
         """Let the walkers of the least values go on from inputs of the search on units."""
-        if (
-            self._fresh
-            or (np.bincount(self.effects.features.source.clip(0))[self.effects.wide] > 1).any()
-        ):
-            return  # columns are not lines where an attribute has several
-        way = np.array([self._ends(j) for j in self.lines]).reshape(-1, 2)
+        way = self._ends
+        if self._fresh or way is None:
+            return
         worst = self.value.argsort(kind="stable")
         for i, (_, inputs, pair, output) in zip(worst, hints[::-1], strict=False):
             n = len(self.lines)
@@ -325,11 +323,18 @@ class Walkers:
         self.sums = self._sums()
         self.value = self._value(self.sums, self.pair)
 
-    def _ends(self, j: int) -> tuple[float, float]:
-        if j in self.features:
-            return float(self.features[j][0][0]), float(self.features[j][0][-1])
-        ends = self.effects.values(j, np.array([self.space.low[j], self.space.high[j]]))
-        return float(ends[0, 0]), float(ends[1, 0])
+    def _line_ends(self) -> Floats | None:
+        """Features at the ends of all lines; None where an attribute has several."""
+        found = []
+        for j in self.lines:
+            if j in self.features:
+                found.append(self.features[j][0][[0, -1]])
+                continue
+            ends = self.effects.values(j, np.array([self.space.low[j], self.space.high[j]]))
+            if ends.shape[1] != 1:
+                return None
+            found.append(ends[:, 0])
+        return np.reshape(found, (len(found), 2))
 
     def _archive(self) -> None:
         """Keep the best pair met."""
