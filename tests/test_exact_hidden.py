@@ -174,3 +174,33 @@ def test_full_memory_ends_with_a_bracket(monkeypatch):
     bracket = family.solve(0.0, np.inf, 1e-9)
     assert largest(family, family.rows(500, np.random.default_rng(0))) <= bracket.upper
     assert bracket.lower <= bracket.upper
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-8, 1e8, 1e30])
+def test_scales_beyond_single_precision_keep_the_bound(scale):
+    for seed in range(300, 304):
+        model, *_ = case = network(seed, real=False)
+        net = model[-1]
+        net.coefs_[0] *= scale
+        net.intercepts_[0] *= scale
+        family = NetworkFamily(model, case[-1].space, "regression")
+        degree = largest(family, every_row(family.space))
+        hidden = OneHidden.make(family, 0.0)
+        boxes = BoxSearch(family, 0.0)
+        for _ in range(4):
+            hidden.round(boxes, 0.0, np.inf)
+            assert degree <= hidden.upper + 2 * family.rounding
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1000, 1400, 100))
+def test_hundreds_of_networks_are_not_crossed(start):
+    for seed in range(start, start + 100):
+        *_, family = network(seed, real=bool(seed % 2), classes=seed % 3 == 0)
+        hidden = OneHidden.make(family, 0.0)
+        boxes = BoxSearch(family, 0.0)
+        rows = family.rows(500, np.random.default_rng(seed))
+        degree = largest(family, rows if seed % 2 else every_row(family.space))
+        for _ in range(4):
+            hidden.round(boxes, 0.0, np.inf)
+            assert max(degree, boxes.known) <= hidden.upper + 2 * family.rounding

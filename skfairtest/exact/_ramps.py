@@ -22,8 +22,8 @@ Ints = NDArray[np.intp]
 
 #: Combinations of sensitive values beyond which the ramps are not listed.
 MOST_COMBINATIONS = 2048
-#: Decay rates and first step of the price steps (Adam), as a share of a price's natural range.
-MEMORY, SCALE_MEMORY, DECAY, STEP = 0.9, 0.99, 0.98, 0.3
+#: Decay rates of the price steps (Adam) and of their length.
+MEMORY, SCALE_MEMORY, DECAY = 0.9, 0.99, 0.95
 #: Keeps divisions by nothing away.
 TINY = np.float32(1e-30)
 #: Prices are kept within this many times a unit's weight; rounding is measured by it.
@@ -208,14 +208,17 @@ def bound(ramps: Ramps, shared: Shared, prices: Floats, n_steps: int, step: floa
     values = tuple(ramps.at(p) for p in points)
     limits = price_range(ramps, shared, points, values)
     # Rounding while prices are looked for costs nothing: the bound of those chosen is exact.
-    chosen, sums, parts, inputs = _descend(
-        [p.astype(np.float32) for p in points],
-[v.astype(np.float32) for v in values],
-[limit.astype(np.float32) for limit in limits],
-        shared.single(), prices.astype(np.float32), n_steps, step,
-    )  # fmt: skip
+    # Numbers beyond single precision end as the prices that were given.
+    with np.errstate(over="ignore", invalid="ignore"):
+        chosen, sums, parts, inputs = _descend(
+            [p.astype(np.float32) for p in points],
+    [v.astype(np.float32) for v in values],
+    [limit.astype(np.float32) for limit in limits],
+            shared.single(), prices.astype(np.float32), n_steps, step,
+        )  # fmt: skip
     mean = np.clip(sums, ramps.low, ramps.high)
     shown = ramps.at(sums).sum(axis=1)
+    chosen = np.where(np.isfinite(chosen), chosen, prices)
     prices = np.clip(chosen.astype(np.float64), *limits[:2])
     found = shared.best(prices)[0] + _peak(points, values, prices)[0].sum(axis=1)
     return Bounded(found, prices, parts - ramps.at(mean), inputs, shown)

@@ -21,9 +21,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 #: Nodes bounded in one go, and price steps for the first node and for others.
-BATCH, FIRST_STEPS, STEPS = 128, 200, 36
+BATCH, FIRST_STEPS, STEPS = 128, 200, 44
 #: First length of the price steps: from nothing, and from a parent's prices.
-FIRST_STEP, STEP = 0.3, 0.3
+FIRST_STEP, STEP = 0.3, 1.0
 #: Inputs of a batch that walkers are given to start from.
 HINTS = 2
 #: Bytes that open nodes may take.
@@ -96,10 +96,11 @@ class UnitSearch:
         ramps = self.ramps(facts, low, high)
         steps, step = (FIRST_STEPS, FIRST_STEP) if first else (STEPS, STEP)
         done = bound(ramps, self.shared, prices, steps, step)
-        bounds = np.minimum(done.bounds, above)
+        bounds = np.fmin(done.bounds, above)  # what is not a number bounds nothing
         self.n_nodes += len(bounds)
         choice = self._choose(facts, ramps, done)
-        for i in np.argsort(done.shown)[-HINTS:]:
+        fit = np.flatnonzero(np.isfinite(done.shown))
+        for i in fit[np.argsort(done.shown[fit])[-HINTS:]]:
             pair = int(self.sets.member[facts[i, 1]]), int(self.sets.member[facts[i, 2]])
             self.hints.append((float(done.shown[i]), done.inputs[i], pair, int(facts[i, 0])))
         kept = bounds > enough
