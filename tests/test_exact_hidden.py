@@ -81,7 +81,7 @@ def every_row(space):
 @pytest.mark.parametrize("seed", range(12))
 def test_any_prices_give_a_bound_of_every_point(seed):
     *_, family = network(seed)
-    hidden = OneHidden.make(family, 0.0)
+    hidden = OneHidden.make(family, np.inf)
     sets, effects = hidden.units.sets, family.network.effects
     rng = np.random.default_rng(seed)
     Z = family.rows(200, rng)
@@ -107,7 +107,7 @@ def test_any_prices_give_a_bound_of_every_point(seed):
 def test_units_never_fall_below_the_exhaustive_maximum(seed, monkeypatch):
     monkeypatch.setattr(_units, "BATCH", 4)
     *_, family = network(seed, real=False, classes=seed % 3 == 0, outputs=1 + (seed % 3 == 1))
-    hidden = OneHidden.make(family, 0.0)
+    hidden = OneHidden.make(family, np.inf)
     degree = largest(family, every_row(family.space))
     boxes = BoxSearch(family, 0.0)
     last = np.inf
@@ -125,7 +125,7 @@ def test_no_find_is_above_the_bound_of_units(seed):
     model, frame, sensitive, family = network(
         seed, classes=seed % 2 == 0, units=20, single=seed % 5 == 0
     )
-    hidden = OneHidden.make(family, 0.0)
+    hidden = OneHidden.make(family, np.inf)
     boxes = BoxSearch(family, 0.0)
     for _ in range(5):
         hidden.round(boxes, 0.0, np.inf)
@@ -140,7 +140,7 @@ def test_no_find_is_above_the_bound_of_units(seed):
 @pytest.mark.parametrize("seed", [200, 201, 202])
 def test_walkers_report_what_the_network_answers(seed):
     *_, family = network(seed, classes=seed == 201)
-    walkers = OneHidden.make(family, 0.0).walkers
+    walkers = OneHidden.make(family, np.inf).walkers
     walkers.kick()
     walkers.kick()
     twins = np.stack(
@@ -185,7 +185,7 @@ def test_scales_beyond_single_precision_keep_the_bound(scale):
         net.intercepts_[0] *= scale
         family = NetworkFamily(model, case[-1].space, "regression")
         degree = largest(family, every_row(family.space))
-        hidden = OneHidden.make(family, 0.0)
+        hidden = OneHidden.make(family, np.inf)
         boxes = BoxSearch(family, 0.0)
         for _ in range(4):
             hidden.round(boxes, 0.0, np.inf)
@@ -197,7 +197,7 @@ def test_scales_beyond_single_precision_keep_the_bound(scale):
 def test_hundreds_of_networks_are_not_crossed(start):
     for seed in range(start, start + 100):
         *_, family = network(seed, real=bool(seed % 2), classes=seed % 3 == 0)
-        hidden = OneHidden.make(family, 0.0)
+        hidden = OneHidden.make(family, np.inf)
         boxes = BoxSearch(family, 0.0)
         rows = family.rows(500, np.random.default_rng(seed))
         degree = largest(family, rows if seed % 2 else every_row(family.space))

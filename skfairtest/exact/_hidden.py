@@ -35,12 +35,14 @@ class OneHidden:
     ----------
     family : NetworkFamily
         The network, read out.
+    deadline : float
+        When to stop, by `time.perf_counter`.
     """
 
     #: Batches of boxes in a row where boxes are ahead, and least batches of units otherwise.
     turns, steps = 3, 6
 
-    def __init__(self, family: Any) -> None:
+    def __init__(self, family: Any, deadline: float) -> None:
         network = family.network
         effects, names = network.effects, network.sensitive
         self.family = family
@@ -60,12 +62,13 @@ class OneHidden:
         #: Kicks cost the more, the more attributes there are.
         n_moves = len(self.walkers.lines) + len(self.walkers.free)
         self._steps = max(self.steps, n_moves // 2)
-        self._idle = 0
+        self._idle, self._enough = 0, 0.0
         for _ in range(FIRST):  # sets of sensitive values have to be cut first
-            self.units.step(0.0)
+            if time.perf_counter() < deadline:
+                self.units.step(0.0)
 
     @classmethod
-    def make(cls, family: Any, known: float) -> OneHidden | None:
+    def make(cls, family: Any, deadline: float) -> OneHidden | None:
         """The search, or None where there is nothing to search, or too much to list."""
         network = family.network
         if not network.sensitive:
@@ -73,12 +76,17 @@ class OneHidden:
         n = np.prod([float(len(network.effects.tables[j])) for j in network.sensitive])
         if n > MOST_COMBINATIONS or n * len(network.effects.base) > MOST_PARTS:
             return None
-        return cls(family)
+        return cls(family, deadline)
 
     @property
     def n_nodes(self) -> int:
         """Nodes bounded so far."""
         return self.units.n_nodes
+
+    @property
+    def spent(self) -> bool:
+        """Whether no node is left that is worth cutting, or no room for more."""
+        return self.units.full or self.units.top <= self._enough
 
     @property
     def upper(self) -> float:
@@ -111,7 +119,7 @@ class OneHidden:
             self._tell(boxes)
         self.units.hints.clear()
         enough = boxes.known + max(max(rtol, FINE) * boxes.known, 2 * self.family.rounding)
-        enough = self._score(enough)
+        enough = self._enough = self._score(enough)
         ahead = self.upper <= boxes.upper
         for _ in range(self._steps if ahead else 1):
             if time.perf_counter() >= deadline or self.units.full:

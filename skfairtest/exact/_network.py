@@ -173,7 +173,7 @@ class NetworkFamily:
             Of the model as it was read.
         """
         boxes = BoxSearch(self, known)
-        units = self._hidden(known)
+        units = self._hidden(deadline)
         while True:
             narrow = boxes.known + max(rtol * boxes.known, 2 * self.rounding)
             upper = boxes.upper if units is None else min(boxes.upper, units.upper)
@@ -181,23 +181,25 @@ class NetworkFamily:
             reason = "closed"
             if upper > narrow and not done:
                 reason = "time" if time.perf_counter() >= deadline else "memory"
-            if upper <= narrow or done or reason == "time" or boxes.full:
+            full = boxes.full and (units is None or units.spent)
+            if upper <= narrow or done or reason == "time" or full:
                 break
             if units is None:
                 boxes.step()
                 continue
-            for _ in range(units.turns if boxes.upper <= units.upper else 1):
+            ahead = boxes.upper <= units.upper or units.spent
+            for _ in range(0 if boxes.full else units.turns if ahead else 1):
                 boxes.step()
             units.round(boxes, rtol, deadline)
         upper = max(boxes.known, upper)
         n = boxes.n_boxes + (0 if units is None else units.n_nodes)
         return Bracket(boxes.known, upper, boxes.twins, n, reason)
 
-    def _hidden(self, known: float) -> OneHidden | None:
+    def _hidden(self, deadline: float) -> OneHidden | None:
         """A search on units, for one hidden layer and one sum an output."""
         if len(self.weights) != 2 or self.out not in ("identity", "logistic"):
             return None
-        return OneHidden.make(self, known)
+        return OneHidden.make(self, deadline)
 
     def try_corners(self, boxes: Boxes) -> tuple[float, tuple[Floats, Floats]]:
         """The best of the two extreme corners of the boxes."""

@@ -22,6 +22,8 @@ Ints = NDArray[np.intp]
 
 #: Nodes bounded in one go, and price steps for the first node and for others.
 BATCH, FIRST_STEPS, STEPS = 128, 200, 44
+#: Products of nodes, units and columns in one go.
+MOST_TERMS = 8_000_000
 #: First length of the price steps: from nothing, and from a parent's prices.
 FIRST_STEP, STEP = 0.3, 1.0
 #: Inputs of a batch that walkers are given to start from.
@@ -62,6 +64,8 @@ class UnitSearch:
         largest = float(np.abs(weights).sum(axis=0).max())
         self.rounding = 4 * 2.3e-16 * n * MOST_PRICE * largest * max(size, 1e-300)
         self.spread = np.abs(self.weights) @ (sets.high - sets.low).T
+        #: Nodes in one go: fewer of large networks, so that the time is looked at often enough.
+        self._batch = max(4, min(BATCH, MOST_TERMS // (n_units * n)))
         self._most = max(1024, MOST_BYTES // (8 * (3 * n_units + 8)))
         self._ends = np.empty((0, 3, n_units))
         self._facts = np.empty((0, 4), dtype=np.intp)
@@ -76,10 +80,14 @@ class UnitSearch:
         self._add(start, low, high, np.zeros_like(low), np.full(n_outputs, np.inf), -np.inf, True)
 
     @property
+    def top(self) -> float:
+        """The largest bound of an open node."""
+        return -self._heap[0][0] if self._heap else -np.inf
+
+    @property
     def upper(self) -> float:
         """No difference of an output is larger, rounding included."""
-        top = -self._heap[0][0] if self._heap else -np.inf
-        return max(top, self._floor) + self.rounding
+        return max(self.top, self._floor) + self.rounding
 
     def ramps(self, facts: Ints, low: Floats, high: Floats) -> Ramps:
         """The ramps of nodes; of a set of sensitive values the ends that make them largest."""
@@ -145,7 +153,7 @@ class UnitSearch:
 
     def step(self, enough: float) -> None:
         """Cut the nodes of the largest bounds."""
-        taken = [heapq.heappop(self._heap) for _ in range(min(BATCH, len(self._heap)))]
+        taken = [heapq.heappop(self._heap) for _ in range(min(self._batch, len(self._heap)))]
         for k, (least, _) in enumerate(taken):
             if -least <= enough:  # so are all after it
                 for entry in taken[k:]:
