@@ -28,7 +28,7 @@ from sklearn.ensemble import (
 )
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.neural_network import MLPRegressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -142,6 +142,11 @@ def public_cases(quick):
     yield "adult, logistic, country", encoded(LogisticRegression(), X, y), X, ["native_country"], 60
     if quick:
         return
+    for public, sensitive in ((german, ["sex"]), (adult, ["sex", "race"])):
+        X, y = public.data.iloc[:10_000], public.target.iloc[:10_000]
+        net = MLPClassifier(max_iter=60, random_state=0)
+        name = "german" if public is german else "adult"
+        yield f"{name}, network (100,), {'+'.join(sensitive)}", encoded(net, X, y), X, sensitive, 5
     model = RandomForestClassifier(30, max_depth=8, random_state=0)
     yield "adult, forest 30 x 8, sex+race", encoded(model, X, y), X, ["sex", "race"], 60
     X, y = crime.data, crime.target
@@ -151,6 +156,8 @@ def public_cases(quick):
         ("forest 50 x 8", RandomForestRegressor(50, max_depth=8, random_state=0)),
     ):
         yield f"communities, {name}", model.fit(numbers, y), numbers, ["racepctblack"], 60
+    net = MLPRegressor(random_state=0).fit(numbers, y)
+    yield "communities, network (100,)", net, numbers, ["racepctblack"], 5
 
 
 def bracket_of(model, X, sensitive, seconds, engine, queries=20_000):

@@ -1,9 +1,7 @@
-"""Networks with ReLU, and linear models of several classes: bounds refined by splitting boxes."""
+"""Networks with ReLU, and linear models of several classes: bounds refined by splitting."""
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import time
 from typing import Any
 
@@ -17,18 +15,16 @@ from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._chains import Chain
 from skfairtest.exact._effects import Effects
+from skfairtest.exact._hidden import OneHidden
 from skfairtest.exact._linear import linear_map
 from skfairtest.exact._links import exponential_gap, logistic_gap
 from skfairtest.exact._relax import Boxes, Network, value_range
+from skfairtest.exact._splits import BoxSearch
 from skfairtest.individual._gradients_of import _link
 
 Floats = NDArray[np.float64]
 
 NETWORKS = (MLPClassifier, MLPRegressor)
-#: Boxes bounded in one go.
-BATCH = 64
-#: Open boxes beyond which the search ends with the bracket so far.
-MOST_OPEN = 200_000
 #: How much sooner sensitive attributes are split: differences are sharpest between single values.
 SENSITIVE_FIRST = 8.0
 
@@ -119,11 +115,11 @@ class NetworkFamily:
         """The bound of the whole domain, unsplit."""
         if not self.network.sensitive:
             return 0.0
-        return float(self._bounds(self._whole()).max())
+        return float(self.bounds(self.whole()).max())
 
     # Boxes ----------------------------------------------------------------------------------
 
-    def _whole(self) -> Boxes:
+    def whole(self) -> Boxes:
         n = len(self.network.stacked)
         wide = self.network.effects.wide
         low, high = self.space.low[wide][None], self.space.high[wide][None]
@@ -136,7 +132,7 @@ class NetworkFamily:
             self.network.wide_values(high),
         )
 
-    def _bounds(self, boxes: Boxes) -> Floats:
+    def bounds(self, boxes: Boxes) -> Floats:
         """Upper bounds of the largest difference in each box, over all outputs."""
         layers = self.network.layers(boxes)
         last = layers[-1]
@@ -176,40 +172,36 @@ class NetworkFamily:
         Bracket
             Of the model as it was read.
         """
-        number = itertools.count()
-        boxes = self._whole()
-        bounds = self._bounds(boxes)
-        heap = [(-float(bounds[0]), next(number), boxes)]
-        twins, dropped, n_boxes, reason = None, known, 1, "closed"
-        while heap:
-            narrow = known + max(rtol * known, 2 * self.rounding)
-            if -heap[0][0] <= narrow:
-                dropped = max(dropped, -heap[0][0])
-                heap.clear()
+        boxes = BoxSearch(self, known)
+        units = self._hidden(deadline)
+        while True:
+            narrow = boxes.known + max(rtol * boxes.known, 2 * self.rounding)
+            upper = boxes.upper if units is None else min(boxes.upper, units.upper)
+            done = boxes.top <= narrow  # what was dropped is as narrow as it gets
+            reason = "closed"
+            if upper > narrow and not done:
+                reason = "time" if time.perf_counter() >= deadline else "memory"
+            full = boxes.full and (units is None or units.spent)
+            if upper <= narrow or done or reason == "time" or full:
                 break
-            if time.perf_counter() >= deadline or len(heap) > MOST_OPEN:
-                reason = "time" if len(heap) <= MOST_OPEN else "memory"
-                break
-            taken = [heapq.heappop(heap) for _ in range(min(BATCH, len(heap)))]
-            parents = Boxes(*(np.concatenate(a) for a in zip(*(t[2] for t in taken), strict=True)))
-            most = np.array([-t[0] for t in taken])
-            parts, origin = self._split(parents)
-            single = np.setdiff1d(np.arange(len(most)), origin)
-            dropped = max([dropped, *most[single]])  # nothing is left to split: the bound stands
-            if not len(origin):
+            if units is None:
+                boxes.step()
                 continue
-            bounds = self._bounds(parts)
-            bounds = np.minimum(bounds, most[origin])
-            n_boxes += len(bounds)
-            value, pair = self._try(parts)
-            if value > known:
-                known, twins = value, pair
-            for i in np.flatnonzero(bounds > known):
-                heapq.heappush(heap, (-float(bounds[i]), next(number), parts.take(np.array([i]))))
-        upper = max([known, dropped] + [-entry[0] for entry in heap[:1]])
-        return Bracket(known, upper, twins, n_boxes, reason)
+            ahead = boxes.upper <= units.upper or units.spent
+            for _ in range(0 if boxes.full else units.turns if ahead else 1):
+                boxes.step()
+            units.round(boxes, rtol, deadline)
+        upper = max(boxes.known, upper)
+        n = boxes.n_boxes + (0 if units is None else units.n_nodes)
+        return Bracket(boxes.known, upper, boxes.twins, n, reason)
 
-    def _try(self, boxes: Boxes) -> tuple[float, tuple[Floats, Floats]]:
+    def _hidden(self, deadline: float) -> OneHidden | None:
+        """A search on units, for one hidden layer and one sum an output."""
+        if len(self.weights) != 2 or self.out not in ("identity", "logistic"):
+            return None
+        return OneHidden.make(self, deadline)
+
+    def try_corners(self, boxes: Boxes) -> tuple[float, tuple[Floats, Floats]]:
         """The best of the two extreme corners of the boxes."""
         best: tuple[float, Any] = (-1.0, None)
         for codes, values in ((boxes.low, boxes.least), (boxes.high, boxes.most)):
@@ -225,11 +217,11 @@ class NetworkFamily:
             gaps = np.abs(answers[0] - answers[1]).max(axis=1)
             i = int(gaps.argmax())
             if gaps[i] > best[0]:
-                twins = tuple(self._row(codes[i], {j: p[i] for j, p in c.items()}) for c in chosen)
-                best = float(gaps[i]), twins
+                own = [{j: p[i] for j, p in c.items()} for c in chosen]
+                best = float(gaps[i]), tuple(self.row_of(codes[i], p) for p in own)
         return best
 
-    def _row(self, codes: Floats, places: dict[int, Any]) -> Floats:
+    def row_of(self, codes: Floats, places: dict[int, Any]) -> Floats:
         row = self.space.clip(((self.space.low + self.space.high) / 2)[None])[0]
         for grid, j in zip(self.space.grids, self.space.sensitive, strict=True):
             row[j] = grid[0]
@@ -238,7 +230,7 @@ class NetworkFamily:
             row[j] = self.features.grids[j][place]
         return row
 
-    def _split(self, boxes: Boxes) -> tuple[Boxes, NDArray[np.intp]]:
+    def split(self, boxes: Boxes) -> tuple[Boxes, NDArray[np.intp]]:
         """Two parts of every box that has more than one point, and the box that each is of."""
         network = self.network
         spread, how = self._spreads(boxes)

@@ -1,0 +1,139 @@
+"""One hidden layer: a search on units and walkers, in turns."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest.exact._links import logistic_gap
+from skfairtest.exact._ramps import MOST_COMBINATIONS, Combinations, Shared
+from skfairtest.exact._splits import BoxSearch
+from skfairtest.exact._units import UnitSearch
+from skfairtest.exact._walk import Walkers
+
+Floats = NDArray[np.float64]
+
+#: Kicks without a better pair after which the walkers rest.
+PATIENCE = 60
+#: Walkers that go on from inputs of the search on units, at each kick.
+MOST_HINTS = 8
+#: Batches of units before boxes and units are compared.
+FIRST = 8
+#: Share of what is known within which the search on units takes no pains.
+FINE = 1e-3
+#: Most sums that the parts of all combinations may be made of.
+MOST_PARTS = 5_000_000
+
+
+class OneHidden:
+    """Bounds by units, and walkers, for a network of one hidden layer.
+
+    Parameters
+    ----------
+    family : NetworkFamily
+        The network, read out.
+    deadline : float
+        When to stop, by `time.perf_counter`.
+    """
+
+    #: Batches of boxes in a row where boxes are ahead, and least batches of units otherwise.
+    turns, steps = 3, 6
+
+    def __init__(self, family: Any, deadline: float) -> None:
+        network = family.network
+        effects, names = network.effects, network.sensitive
+        self.family = family
+        sets = Combinations(effects, names)
+        whole = family.whole()
+        self.shared = Shared(effects, whole.least[0], whole.most[0], network.wide_weights)
+        self.units = UnitSearch(self.shared, sets, family.weights[1], effects.size)
+        self.walkers = Walkers(
+            family.space, effects, sets, names, family.weights[1], family.biases[1],
+            family.out == "logistic", np.random.default_rng(0),
+        )  # fmt: skip
+        self._ends: tuple[float, float] | None = None
+        if family.out == "logistic":
+            last = network.layers(whole)[-1]
+            slack = self.units.rounding
+            self._ends = float(last.high[0][0, 0]) + slack, float(last.low[1][0, 0]) - slack
+        #: Kicks cost the more, the more attributes there are.
+        n_moves = len(self.walkers.lines) + len(self.walkers.free)
+        self._steps = max(self.steps, n_moves // 2)
+        self._idle, self._enough = 0, 0.0
+        for _ in range(FIRST):  # sets of sensitive values have to be cut first
+            if time.perf_counter() < deadline:
+                self.units.step(0.0)
+
+    @classmethod
+    def make(cls, family: Any, deadline: float) -> OneHidden | None:
+        """The search, or None where there is nothing to search, or too much to list."""
+        network = family.network
+        if not network.sensitive:
+            return None
+        n = np.prod([float(len(network.effects.tables[j])) for j in network.sensitive])
+        if n > MOST_COMBINATIONS or n * len(network.effects.base) > MOST_PARTS:
+            return None
+        return cls(family, deadline)
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes bounded so far."""
+        return self.units.n_nodes
+
+    @property
+    def spent(self) -> bool:
+        """Whether no node is left that is worth cutting, or no room for more."""
+        return self.units.full or self.units.top <= self._enough
+
+    @property
+    def upper(self) -> float:
+        """No difference of the answers is larger."""
+        return self._answer(self.units.upper)
+
+    def _answer(self, score: float) -> float:
+        """The difference of answers that a difference of scores allows."""
+        if self._ends is None:
+            return score
+        return float(logistic_gap(max(score, 0.0), *self._ends))
+
+    def _score(self, answer: float) -> float:
+        """A difference of scores that allows no difference of answers beyond this."""
+        if self._ends is None:
+            return answer
+        low, high = 0.0, max(self.units.upper, 0.0)
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._answer(middle) <= answer else (low, middle)
+        return low
+
+    def round(self, boxes: BoxSearch, rtol: float, deadline: float) -> None:
+        """Some batches of units, and a kick of the walkers."""
+        if self._idle < PATIENCE:
+            self._idle += 1
+            hints = sorted(self.units.hints, key=lambda hint: hint[0])
+            self.walkers.adopt(hints[-MOST_HINTS:])
+            self.walkers.kick(deadline)
+            self._tell(boxes)
+        self.units.hints.clear()
+        enough = boxes.known + max(max(rtol, FINE) * boxes.known, 2 * self.family.rounding)
+        enough = self._enough = self._score(enough)
+        ahead = self.upper <= boxes.upper
+        for _ in range(self._steps if ahead else 1):
+            if time.perf_counter() >= deadline or self.units.full:
+                return
+            self.units.step(enough)
+
+    def _tell(self, boxes: BoxSearch) -> None:
+        """Hand on the walkers' best pair, if the network shows it."""
+        if self.walkers.best <= boxes.known:
+            return
+        wide = self.family.network.effects.wide
+        row = self.family.row_of(self.family.space.low[wide], {})
+        twins = self.walkers.twins(row)
+        answers = self.family.evaluate(np.stack(twins))
+        value = float(np.abs(answers[0] - answers[1]).max())
+        if value > boxes.known:
+            boxes.known, boxes.twins, self._idle = value, twins, 0

@@ -1,0 +1,284 @@
+"""One hidden layer: the difference of two twins as a sum of ramps, one for each unit.
+
+Twins share all inputs but the sensitive ones, so a unit gets ``u + a`` in one and ``u + b`` in the
+other, where u is a linear function of what they share. Its part ``v (relu(u + a) - relu(u + b))``
+is a ramp in the one number u. Prices on these numbers take units and inputs apart (a Lagrangian
+dual): whatever the prices are, the largest values of all parts add up to a bound, each found in
+closed form. The prices are improved by steps along the subgradient, many nodes at a time.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest.exact._effects import Effects
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+#: Combinations of sensitive values beyond which the ramps are not listed.
+MOST_COMBINATIONS = 2048
+#: Decay rates of the price steps (Adam) and of their length.
+MEMORY, SCALE_MEMORY, DECAY = 0.9, 0.99, 0.95
+#: Keeps divisions by nothing away.
+TINY = np.float32(1e-30)
+#: Prices are kept within this many times a unit's weight; rounding is measured by it.
+MOST_PRICE = 4.0
+
+
+class Combinations:
+    """The sensitive attributes' parts in the first layer, halved again and again.
+
+    Parameters
+    ----------
+    effects : Effects
+        First layer, by attribute.
+    names : list of int
+        The sensitive attributes that it depends on.
+
+    Attributes
+    ----------
+    parts : ndarray of shape (n_combinations, n_units)
+        Their part in each unit.
+    places : ndarray of shape (n_combinations, n_names)
+        Positions along the attributes' grids.
+    low, high : ndarray of shape (n_sets, n_units)
+        Ends of the parts in every set of combinations; set 0 holds all.
+    halves : ndarray of shape (n_sets, 2)
+        The sets that a set is cut into, or -1 for a single combination.
+    member : ndarray of shape (n_sets,)
+        One combination of each set.
+    """
+
+    def __init__(self, effects: Effects, names: list[int]) -> None:
+        sizes = [len(effects.tables[j]) for j in names]
+        self.places = np.indices(sizes).reshape(len(sizes), -1).T
+        self.parts = np.zeros((len(self.places), len(effects.base)))
+        for j, place in zip(names, self.places.T, strict=True):
+            self.parts += effects.tables[j][place]
+        low, high, halves, member = [], [], [], []
+        waiting = [np.arange(len(self.parts))]
+        made = 1
+        for which in waiting:
+            own = self.parts[which]
+            low.append(own.min(axis=0))
+            high.append(own.max(axis=0))
+            member.append(int(which[0]))
+            if len(which) == 1:
+                halves.append((-1, -1))
+                continue
+            order = which[np.argsort(own @ np.ptp(own, axis=0), kind="stable")]
+            waiting += [order[: len(order) // 2], order[len(order) // 2 :]]
+            halves.append((made, made + 1))
+            made += 2
+        self.low, self.high = np.array(low), np.array(high)
+        self.halves, self.member = np.array(halves), np.array(member)
+
+
+class Shared:
+    """What twins share of the first layer: columns of one weight a unit, and tables.
+
+    Parameters
+    ----------
+    effects : Effects
+        First layer, by attribute.
+    least, most : ndarray of shape (n_wide_features,)
+        Ends of the wide attributes' features.
+    wide_weights : ndarray of shape (n_wide_features, n_units)
+        Their weights.
+    """
+
+    def __init__(self, effects: Effects, least: Floats, most: Floats, wide_weights: Floats) -> None:
+        sensitive = set(effects.space.sensitive.tolist())
+        self.base = effects.base
+        weights, lows, highs, tables = [wide_weights], [least], [most], []
+        for j in sorted(set(effects.tables) - sensitive):
+            own = effects.features.of(j)
+            if len(own) > 1:
+                tables.append(effects.tables[j])
+                continue
+            values = effects.features.table(int(own[0]))
+            weights.append(effects.weights[own])
+            lows.append(np.array([values.min()]))
+            highs.append(np.array([values.max()]))
+        self.weights = np.concatenate(weights)
+        self.low, self.high = np.concatenate(lows), np.concatenate(highs)
+        ends = np.cumsum([0] + [len(table) for table in tables])
+        self.spans = [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self.stacked = np.concatenate(tables) if tables else np.zeros((0, len(self.base)))
+        up, down = np.maximum(self.weights, 0.0), np.minimum(self.weights, 0.0)
+        #: Ends of what each unit gets.
+        self.least = self.base + self.low @ up + self.high @ down
+        self.most = self.base + self.high @ up + self.low @ down
+        for table in tables:
+            self.least = self.least + table.min(axis=0)
+            self.most = self.most + table.max(axis=0)
+
+    def single(self) -> Shared:
+        """The same in single precision, which is enough to look for prices."""
+        twin = copy.copy(self)
+        for name in ("base", "weights", "low", "high", "stacked", "least", "most"):
+            setattr(twin, name, getattr(self, name).astype(np.float32))
+        return twin
+
+    def best(self, prices: Floats) -> tuple[Floats, Floats, Floats]:
+        """Largest ``prices @ u``, the u of the units that attains it, and its inputs.
+
+        The inputs are those of the columns, and which entries of the tables are taken.
+        """
+        total = prices @ self.base
+        sums = np.repeat(self.base[None], len(prices), axis=0)
+        width = len(self.weights) + len(self.stacked)
+        inputs = np.zeros((len(prices), width), dtype=prices.dtype)
+        slopes = prices @ self.weights.T
+        values = np.where(slopes > 0, self.high, self.low)
+        total += (slopes * values).sum(axis=1)
+        sums += values @ self.weights
+        inputs[:, : len(self.weights)] = values
+        parts = prices @ self.stacked.T
+        for span in self.spans:
+            place = parts[:, span].argmax(axis=1) + span.start
+            total += parts[np.arange(len(parts)), place]
+            sums += self.stacked[place]
+            inputs[np.arange(len(parts)), len(self.weights) + place] = 1.0
+        return total, sums, inputs
+
+
+class Ramps(NamedTuple):
+    """Ramps of a batch of nodes, (n_nodes, n_units): weight, shifts of both twins, ends of u."""
+
+    weight: Floats
+    one: Floats
+    two: Floats
+    low: Floats
+    high: Floats
+
+    def at(self, sums: Floats) -> Floats:
+        """The units' parts."""
+        first, second = np.maximum(sums + self.one, 0.0), np.maximum(sums + self.two, 0.0)
+        return self.weight * (first - second)
+
+    def bends(self) -> tuple[Floats, Floats]:
+        """Where the slope falls, and where it rises."""
+        rising = self.weight * (self.one - self.two) >= 0
+        early, late = np.minimum(-self.one, -self.two), np.maximum(-self.one, -self.two)
+        return np.where(rising, late, early), np.where(rising, early, late)
+
+
+class Bounded(NamedTuple):
+    """Bounds of nodes, their prices, and how far each unit's part is overrated.
+
+    `inputs` are those of a mixture of good points, and `shown` is the sum of ramps there.
+    """
+
+    bounds: Floats
+    prices: Floats
+    excess: Floats
+    inputs: Floats
+    shown: Floats
+
+
+def bound(ramps: Ramps, shared: Shared, prices: Floats, n_steps: int, step: float) -> Bounded:
+    """Bound the sum of the ramps in each node; every step's prices give a valid bound.
+
+    Parameters
+    ----------
+    ramps : Ramps
+        The nodes.
+    shared : Shared
+        What the twins share.
+    prices : ndarray of shape (n_nodes, n_units)
+        To start from.
+    n_steps : int
+        Steps to take.
+    step : float
+        Length of the first step, as a share of a price's natural range.
+
+    Returns
+    -------
+    Bounded
+        The least bounds met.
+    """
+    corner = np.clip(ramps.bends()[0], ramps.low, ramps.high)
+    points = (ramps.low, corner, ramps.high)
+    values = tuple(ramps.at(p) for p in points)
+    limits = price_range(ramps, shared, points, values)
+    # Rounding while prices are looked for costs nothing: the bound of those chosen is exact.
+    # Numbers beyond single precision end as the prices that were given.
+    with np.errstate(over="ignore", invalid="ignore"):
+        chosen, sums, parts, inputs = _descend(
+            [p.astype(np.float32) for p in points],
+    [v.astype(np.float32) for v in values],
+    [limit.astype(np.float32) for limit in limits],
+            shared.single(), prices.astype(np.float32), n_steps, step,
+        )  # fmt: skip
+    mean = np.clip(sums, ramps.low, ramps.high)
+    shown = ramps.at(sums).sum(axis=1)
+    chosen = np.where(np.isfinite(chosen), chosen, prices)
+    prices = np.clip(chosen.astype(np.float64), *limits[:2])
+    found = shared.best(prices)[0] + _peak(points, values, prices)[0].sum(axis=1)
+    return Bounded(found, prices, parts - ramps.at(mean), inputs, shown)
+
+
+def _peak(points: Any, values: Any, prices: Any) -> tuple[Any, Any]:
+    """Largest ``part - price * u`` of each unit, and where: at one of three points."""
+    ends = [v - prices * p for v, p in zip(values, points, strict=True)]
+    second = ends[2] > ends[0]
+    top = np.where(second, ends[2], ends[0])
+    own = np.where(second, points[2], points[0])
+    middle = ends[1] >= top
+    return np.where(middle, ends[1], top), np.where(middle, points[1], own)
+
+
+def _descend(
+    points: Any, values: Any, limits: Any, shared: Shared, prices: Any, n_steps: int, step: float
+) -> tuple[Any, Floats, Floats, Floats]:
+    """The best prices met, and means of u, of the parts, and of inputs over the last steps."""
+    least, most, natural = limits
+    prices = np.clip(prices, least, most)
+    found, chosen = np.full(len(prices), np.inf), prices.copy()
+    speed, square = np.zeros_like(prices), np.zeros_like(prices)
+    means: list[Any] = [0.0, 0.0, 0.0]
+    n_kept = 0
+    for k in range(n_steps):
+        total, sums, inputs = shared.best(prices)
+        top, own = _peak(points, values, prices)
+        total = total + top.sum(axis=1)
+        better = total < found
+        found[better], chosen[better] = total[better], prices[better]
+        if 2 * k + 1 >= n_steps:
+            n_kept += 1
+            news = (sums, top + prices * own, inputs)
+            means = [mean + new for mean, new in zip(means, news, strict=True)]
+        slope = (sums - own) * natural
+        speed = MEMORY * speed + (1 - MEMORY) * slope
+        square = SCALE_MEMORY * square + (1 - SCALE_MEMORY) * slope**2
+        size = np.sqrt(square / (1 - SCALE_MEMORY ** (k + 1))) + TINY
+        length = step * DECAY**k / (1 - MEMORY ** (k + 1))
+        prices = np.clip(prices - length * natural * speed / size, least, most)
+    sums, parts, inputs = (mean.astype(np.float64) / n_kept for mean in means)
+    return chosen, sums, parts, inputs
+
+
+def price_range(
+    ramps: Ramps, shared: Shared, points: tuple[Floats, ...], values: tuple[Floats, ...]
+) -> tuple[Floats, Floats, Floats]:
+    """Ends of the prices that can be best, and a natural length of their steps."""
+    widths = [points[k + 1] - points[k] for k in range(2)]
+    whole = np.maximum(points[2] - points[0], 1e-300)
+    flat = (values[2] - values[0]) / whole
+    slopes = [
+        np.where(w > 1e-12 * whole, (values[k + 1] - values[k]) / np.maximum(w, 1e-300), flat)
+        for k, w in enumerate(widths)
+    ]
+    far = MOST_PRICE * np.abs(ramps.weight)
+    # Where u was cut, the price may be that of staying on this side of the cut.
+    least = np.where(ramps.high < shared.most, -far, np.minimum(*slopes))
+    most = np.where(ramps.low > shared.least, far, np.maximum(*slopes))
+    range_ = np.maximum(shared.most - shared.least, 1e-300)
+    natural = 2 * np.abs(ramps.weight * (ramps.one - ramps.two)) / range_
+    return np.clip(least, -far, far), np.clip(most, -far, far), natural

@@ -1,0 +1,206 @@
+"""One hidden layer: bounds by units hold at every point, and walkers report what is there."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor
+from skfairtest._space import InputSpace
+from skfairtest.exact import _splits, _units
+from skfairtest.exact._hidden import OneHidden
+from skfairtest.exact._network import NetworkFamily
+from skfairtest.exact._ramps import Ramps, bound
+from skfairtest.exact._splits import BoxSearch
+
+
+def table(rng, n=80, *, real=True):
+    frame = pd.DataFrame({"s": rng.permutation(np.arange(n) % 4)})
+    frame["c"] = pd.Series(rng.choice(np.array(["u", "v", "w"], dtype=object), n), dtype=object)
+    frame["t"] = rng.permutation(np.arange(n) % 2)
+    frame["k"] = rng.integers(0, 6, n)
+    if real:
+        frame["x"] = rng.normal(size=n) * 10.0 ** rng.integers(-2, 4)
+        frame["y"] = rng.random(n).astype(np.float32)
+    return frame
+
+
+def network(seed, *, real=True, units=None, classes=False, outputs=1, single=False):
+    """A network with weights at random behind encoders, and its family."""
+    rng = np.random.default_rng(seed)
+    frame = table(rng, real=real)
+    texts = ["c", "t"] if rng.random() < 0.5 else ["c"]
+    if rng.random() < 0.5:
+        texts.append("s")  # else the sensitive attribute enters as a number
+    numbers = [name for name in frame if name not in texts]
+    columns = make_column_transformer((OneHotEncoder(), texts), (StandardScaler(), numbers))
+    units = int(rng.integers(2, 14)) if units is None else units
+    y = rng.normal(size=(len(frame), outputs)).squeeze()
+    net = (MLPClassifier if classes else MLPRegressor)(
+        hidden_layer_sizes=(units,), max_iter=2, random_state=seed
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make_pipeline(columns, net).fit(frame, y > 0 if classes else y)
+    for weights in net.coefs_:
+        weights[:] = rng.normal(size=weights.shape) * 1.5
+    net.intercepts_[0][:] = rng.normal(size=units)
+    if single:
+        net.coefs_ = [weights.astype(np.float32) for weights in net.coefs_]
+        net.intercepts_ = [biases.astype(np.float32) for biases in net.intercepts_]
+    sensitive = ["s"] if rng.random() < 0.5 else ["s", "t"]
+    space = InputSpace.from_data(frame, sensitive)
+    family = NetworkFamily(model, space, "predict_proba" if classes else "regression")
+    return model, frame, sensitive, family
+
+
+def largest(family, Z):
+    """Largest difference among twins over rows of codes, by the network as it was read."""
+    space = family.space
+    answers = []
+    for values in itertools.product(*space.grids):
+        twins = Z.copy()
+        twins[:, space.sensitive] = values
+        answers.append(family.evaluate(twins))
+    return float(np.ptp(np.stack(answers), axis=0).max())
+
+
+def every_row(space):
+    grids = [space.columns[j].grid() for j in space.free]
+    Z = np.repeat(space.low[None], int(np.prod([len(grid) for grid in grids])), axis=0)
+    Z[:, space.free] = list(itertools.product(*grids))
+    return Z
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_prices_give_a_bound_of_every_point(seed):
+    *_, family = network(seed)
+    hidden = OneHidden.make(family, np.inf)
+    sets, effects = hidden.units.sets, family.network.effects
+    rng = np.random.default_rng(seed)
+    Z = family.rows(200, rng)
+    Z[:, family.space.sensitive] = [grid[0] for grid in family.space.grids]
+    sums = family.features.transform(Z) @ family.weights[0] + family.biases[0]
+    sums = sums - sum(effects.tables[j][0] for j in family.network.sensitive)
+    one, two = sets.parts[rng.integers(len(sets.parts), size=(2, 1))[:, 0]]
+    n = len(effects.base)
+    # A box of u that holds some of the points only.
+    low = np.where(rng.random(n) < 0.2, sums[0] - 1.0, hidden.shared.least)
+    high = np.where(rng.random(n) < 0.2, sums[0] + 1.0, hidden.shared.most)
+    ramps = Ramps(*(a[None] for a in (family.weights[1][:, 0], one, two, low, high)))
+    inside = ((sums >= low) & (sums <= high)).all(axis=1)
+    inside[0] = True
+    parts = ramps.at(sums[inside]).sum(axis=1)
+    for steps in (1, 7, 60):
+        prices = rng.normal(size=(1, n))
+        found = bound(ramps, hidden.shared, prices, steps, 0.3)
+        assert parts.max() <= found.bounds[0] + hidden.units.rounding
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_units_never_fall_below_the_exhaustive_maximum(seed, monkeypatch):
+    monkeypatch.setattr(_units, "BATCH", 4)
+    *_, family = network(seed, real=False, classes=seed % 3 == 0, outputs=1 + (seed % 3 == 1))
+    hidden = OneHidden.make(family, np.inf)
+    degree = largest(family, every_row(family.space))
+    boxes = BoxSearch(family, 0.0)
+    last = np.inf
+    for _ in range(40):
+        assert degree <= hidden.upper + family.rounding
+        assert hidden.upper <= last + 1e-12
+        last = hidden.upper
+        hidden.round(boxes, 0.0, np.inf)
+        assert boxes.known <= degree + family.rounding
+    assert boxes.known >= 0.999 * degree  # the walkers find it on so small a grid
+
+
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_no_find_is_above_the_bound_of_units(seed):
+    model, frame, sensitive, family = network(
+        seed, classes=seed % 2 == 0, units=20, single=seed % 5 == 0
+    )
+    hidden = OneHidden.make(family, np.inf)
+    boxes = BoxSearch(family, 0.0)
+    for _ in range(5):
+        hidden.round(boxes, 0.0, np.inf)
+    upper = hidden.upper + 2 * family.rounding
+    assert boxes.known <= upper
+    for tester in (RandomAuditor, SBFTAuditor):
+        found = tester(model, sensitive_features=sensitive, max_queries=500, random_state=0)
+        assert found.fit(frame).fairness_degree_ <= upper
+    assert largest(family, family.rows(2000, np.random.default_rng(seed))) <= upper
+
+
+@pytest.mark.parametrize("seed", [200, 201, 202])
+def test_walkers_report_what_the_network_answers(seed):
+    *_, family = network(seed, classes=seed == 201)
+    walkers = OneHidden.make(family, np.inf).walkers
+    walkers.kick()
+    walkers.kick()
+    twins = np.stack(
+        walkers.twins(family.row_of(family.space.low[family.network.effects.wide], {}))
+    )
+    answers = family.evaluate(twins)
+    assert np.abs(answers[0] - answers[1]).max() == pytest.approx(walkers.best, rel=1e-5)
+    assert (twins >= family.space.low).all()
+    assert (twins <= family.space.high).all()
+    np.testing.assert_array_equal(*twins[:, family.space.free])
+
+
+def test_brackets_close_by_units_and_are_the_same_again():
+    model, frame, sensitive, _ = network(7, units=12)
+    auditors = [
+        CertifiedAuditor(
+            model, sensitive_features=sensitive, rtol=0.05, max_time=None, max_queries=500,
+            random_state=0,
+        ).fit(frame)
+        for _ in range(2)
+    ]  # fmt: skip
+    assert auditors[0].certified_
+    assert auditors[0].fairness_degree_ == auditors[1].fairness_degree_
+    assert auditors[0].fairness_degree_upper_bound_ == auditors[1].fairness_degree_upper_bound_
+
+
+def test_full_memory_ends_with_a_bracket(monkeypatch):
+    model, frame, sensitive, family = network(8, units=14)
+    monkeypatch.setattr(_units, "MOST_BYTES", 0)
+    monkeypatch.setattr(_splits, "MOST_OPEN", 50)
+    bracket = family.solve(0.0, np.inf, 1e-9)
+    assert largest(family, family.rows(500, np.random.default_rng(0))) <= bracket.upper
+    assert bracket.lower <= bracket.upper
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-8, 1e8, 1e30])
+def test_scales_beyond_single_precision_keep_the_bound(scale):
+    for seed in range(300, 304):
+        model, *_ = case = network(seed, real=False)
+        net = model[-1]
+        net.coefs_[0] *= scale
+        net.intercepts_[0] *= scale
+        family = NetworkFamily(model, case[-1].space, "regression")
+        degree = largest(family, every_row(family.space))
+        hidden = OneHidden.make(family, np.inf)
+        boxes = BoxSearch(family, 0.0)
+        for _ in range(4):
+            hidden.round(boxes, 0.0, np.inf)
+            assert degree <= hidden.upper + 2 * family.rounding
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1000, 1400, 100))
+def test_hundreds_of_networks_are_not_crossed(start):
+    for seed in range(start, start + 100):
+        *_, family = network(seed, real=bool(seed % 2), classes=seed % 3 == 0)
+        hidden = OneHidden.make(family, np.inf)
+        boxes = BoxSearch(family, 0.0)
+        rows = family.rows(500, np.random.default_rng(seed))
+        degree = largest(family, rows if seed % 2 else every_row(family.space))
+        for _ in range(4):
+            hidden.round(boxes, 0.0, np.inf)
+            assert max(degree, boxes.known) <= hidden.upper + 2 * family.rounding
