@@ -358,6 +358,19 @@ def test_rows_of_groups_serve_all_bad_rule_sets_at_once():
     assert gain[3] > 0 and (gain[:3] < 0).all()
 
 
+def test_no_model_is_audited_twice_on_one_pool(monkeypatch):
+    X, y = people(1500, strength=3)
+    audited = []
+    fit = TestSGDAuditor.fit
+    monkeypatch.setattr(
+        TestSGDAuditor, "fit", lambda self, X: audited.append(self.estimator) or fit(self, X)
+    )
+    mended = mend(LogisticRegression(), GROUPS, strategy="groups", max_rounds=2).fit(X, y)
+    assert mended.n_added_ > 0
+    # Three models on the pool that rounds are judged by, two of them on a fresh one.
+    assert len(audited) == 5
+
+
 def test_cost_rises_from_the_boundary():
     values = cost(np.array([0.5, 0.9, 0.7]))
     assert 0 < values[0] < values[2] < values[1] <= 1.02

@@ -59,18 +59,25 @@ class Groups:
         self.task = task
         self.auditor = auditor
         self.rng = rng
+        self._latest: tuple[Any, TestSGDAuditor] | None = None
         self.seeds = [int(seed) for seed in rng.integers(2**31 - 1, size=2)]
         # Before any training: bad columns are told at once.
         self.space: InputSpace = clone(auditor)._tables_of(task.X, None).space
 
     def audit(self, model: Any, *, fresh: bool = False) -> TestSGDAuditor:
         """All rule sets of a model, on the pool that rounds are judged by, or on another."""
+        if not fresh and self._latest is not None and self._latest[0] is model:
+            return self._latest[1]
         auditor = clone(self.auditor).set_params(
             estimator=FrozenEstimator(model), random_state=self.seeds[int(fresh)]
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoDisparityWarning)
-            return auditor.fit(self.task.X)
+            auditor.fit(self.task.X)
+        if not fresh:
+            # What a round is measured by is what the next one is made from.
+            self._latest = model, auditor
+        return auditor
 
     def near(self, rng: np.random.Generator) -> Any:
         """Rows near the training rows."""
