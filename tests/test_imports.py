@@ -53,6 +53,7 @@ LAYERS = [
     ["group"],
     ["mitigation._tables", "mitigation._panel", "mitigation._estimate"],
     ["mitigation._labels", "mitigation._task"],
+    ["mitigation._folds"],
     ["mitigation._course"],
     ["mitigation._twins", "mitigation._groups"],
     ["mitigation._augmenter", "mitigation._retrainer"],

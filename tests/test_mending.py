@@ -25,6 +25,7 @@ from skfairtest import (
     ThemisAuditor,
     estimate_discrimination,
 )
+from skfairtest.mitigation._groups import cost, pull
 
 TWINS = RandomAuditor(sensitive_features=[0], max_queries=3000)
 GROUPS = TestSGDAuditor(sensitive_features=[0])
@@ -259,7 +260,7 @@ class Watched(ClassifierMixin, BaseEstimator):
 @pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
 @pytest.mark.parametrize(
     "strategy, auditor",
-    [("twins", TWINS), ("aequitas", TWINS), ("groups", GROUPS), ("testsgd", GROUPS)],
+    [("twins", TWINS), ("aequitas", TWINS), ("testsgd", GROUPS)],
 )
 def test_validation_rows_are_never_learned_from(strategy, auditor):
     X, y = people()
@@ -281,6 +282,99 @@ def test_validation_rows_are_never_learned_from(strategy, auditor):
     for rows in Watched.seen[1:]:
         # The same training part in each round, and the added rows below it.
         np.testing.assert_array_equal(rows[:480], Watched.seen[0])
+
+
+def test_no_row_is_scored_by_a_model_that_has_seen_it_or_its_like():
+    X, y = people()
+    X[:, 3] = np.arange(len(X)) * 9  # a step moves a number by one: made from which row is known
+    Watched.seen = []
+    scored = []
+
+    def note(model, X, y):
+        scored.append((set(X[:, 3]), set(np.round(Watched.seen[-1][:, 3] / 9) * 9)))
+        return model.score(X, y)
+
+    mend(Watched(), GROUPS, strategy="groups", scoring=note, max_rounds=2).fit(X, y)
+    validation = scored[0][0]
+    assert len(validation) == 120 and len(scored) == 18  # the original and two rounds, six parts
+    for start in range(0, 18, 6):
+        parts = [rows for rows, _ in scored[start : start + 6]]
+        assert parts[0] == validation
+        assert len(set().union(*parts)) == sum(map(len, parts)) == 600
+    assert len(Watched.seen[6]) > 480  # rows were added
+    for rows, learned in scored:
+        assert not rows & learned
+
+
+@pytest.mark.parametrize("n, n_scores", [(600, 6), (6000, 1)])
+def test_scores_are_cross_validated_where_validation_rows_are_few(n, n_scores):
+    X, y = people(n)
+    calls = []
+
+    def note(model, X, y):
+        calls.append(len(y))
+        return model.score(X, y)
+
+    mended = mend(LogisticRegression(), GROUPS, strategy="groups", scoring=note, max_rounds=1)
+    mended.set_params(max_score_drop=1.0).fit(X, y)
+    assert len(calls) == 2 * n_scores  # of the original and of a round
+    assert sum(calls[:n_scores]) == (n if n_scores > 1 else n / 5)
+
+
+def test_score_by_folds_is_the_mean_over_all_rows():
+    X, y = people()
+    part = iter([0.5] + [1.0] * 5)
+    mended = mend(
+        LogisticRegression(), GROUPS, strategy="groups", max_rounds=1,
+        scoring=lambda model, X, y: next(part, 0.0),
+    )  # fmt: skip
+    with pytest.warns(MendingWarning, match="original model is kept"):
+        mended.fit(X, y)
+    assert mended.history_["score"].tolist() == pytest.approx([0.5 * 0.2 + 0.8, 0.0])
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+def test_round_of_groups_that_costs_too_much_is_tried_with_half_its_rows():
+    X, y = people(1500, strength=3)
+    scores = iter([0.9] * 6 + [0.1] * 24 + [0.9] * 60)
+    mended = mend(
+        LogisticRegression(), GROUPS, strategy="groups", max_rounds=7,
+        scoring=lambda model, X, y: next(scores),
+    ).fit(X, y)  # fmt: skip
+    added = mended.history_["n_added"].tolist()
+    # A fiftieth of 1,200 rows, halved three times; then size is not the reason.
+    assert added[1:6] == [24, 12, 6, 3, 48]
+    assert added[6] == 48 + round(1.35 * 48)
+    assert mended.n_added_ in added[5:]
+
+
+def test_rows_of_groups_serve_all_bad_rule_sets_at_once():
+    X = pd.DataFrame({"a": [0, 0, 1, 1] * 50, "b": [0, 1, 0, 1] * 50, "c": np.arange(200)})
+    y = ((X["a"] == 1) & (X["b"] == 1)).astype(int)
+    tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+    audited = TestSGDAuditor(tree, sensitive_features=["a", "b"], random_state=0).fit(X)
+    gain = pull(audited, X.iloc[:4])
+    # Both ones get the favourable answer: less of it there, more of it anywhere else.
+    assert gain[3] > 0 and (gain[:3] < 0).all()
+
+
+def test_no_model_is_audited_twice_on_one_pool(monkeypatch):
+    X, y = people(1500, strength=3)
+    audited = []
+    fit = TestSGDAuditor.fit
+    monkeypatch.setattr(
+        TestSGDAuditor, "fit", lambda self, X: audited.append(self.estimator) or fit(self, X)
+    )
+    mended = mend(LogisticRegression(), GROUPS, strategy="groups", max_rounds=2).fit(X, y)
+    assert mended.n_added_ > 0
+    # Three models on the pool that rounds are judged by, two of them on a fresh one.
+    assert len(audited) == 5
+
+
+def test_cost_rises_from_the_boundary():
+    values = cost(np.array([0.5, 0.9, 0.7]))
+    assert 0 < values[0] < values[2] < values[1] <= 1.02
+    assert len(set(cost(np.zeros(3)))) == 1  # a model that does not say how sure it is
 
 
 @pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")

@@ -10,8 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest.exceptions import MendingWarning
+from skfairtest.mitigation._folds import Folds
 from skfairtest.mitigation._task import Task
 
+Ints = NDArray[np.intp]
 Values = NDArray[Any]
 
 
@@ -24,14 +26,23 @@ class Measure(NamedTuple):
 
 
 class Addition(NamedTuple):
-    """Rows that are added to the training part in one round, all of them, and their labels."""
+    """Rows that are added to the training part in one round, all of them, and their labels.
+
+    `seeds` says which training rows they were made from, where scores are cross-validated.
+    """
 
     rows: Any
     labels: Values
+    seeds: Ints | None = None
 
 
 class Strategy(Protocol):
-    """What a way of mending has to say; see `_twins` and `_groups`."""
+    """What a way of mending has to say; see `_twins` and `_groups`.
+
+    `folds` takes the scores of its rounds, where the validation part alone cannot.
+    """
+
+    folds: Folds | None
 
     def measure(self, model: Any, *, fresh: bool = False) -> Measure:
         """How much the model discriminates; `fresh` on inputs that no choice has seen."""
@@ -39,8 +50,8 @@ class Strategy(Protocol):
     def propose(self, number: int, model: Any) -> Addition | str:
         """Rows for a round, given the latest model, or the reason why there are none."""
 
-    def goes_on(self, kept: bool) -> bool:
-        """Whether another round may follow one that was kept, or not."""
+    def goes_on(self, *, kept: bool, good: bool) -> bool:
+        """Whether another round may follow one that was kept or not, good enough or not."""
 
 
 COLUMNS = (
@@ -76,7 +87,7 @@ class Course:
 
     def run(self, strategy: Strategy, max_rounds: int) -> None:
         """Rounds until the strategy has enough; a round that fails ends the course."""
-        score = self.task.score(self.original)
+        score = self._score(strategy, self.original)
         self.floor = score - self.max_score_drop
         varied = not self.task.answers_alike(self.original)
         first = self.measured = strategy.measure(self.original)
@@ -93,7 +104,7 @@ class Course:
                 break
             try:
                 latest = self.task.train(addition.rows, addition.labels)
-                kept = self._judge(number, strategy, latest, len(addition.labels), varied)
+                kept, good = self._judge(number, strategy, latest, addition, varied)
             except Exception as error:
                 # The model before this round is as good as it was: it stays.
                 self.reason = f"round {number} failed: {type(error).__name__}: {error}"
@@ -103,28 +114,34 @@ class Course:
                     stacklevel=4,
                 )
                 break
-            if not strategy.goes_on(kept):
+            if not strategy.goes_on(kept=kept, good=good):
                 self.reason = f"round {number} was {'kept' if kept else 'not better'}"
                 break
 
     def _judge(
-        self, number: int, strategy: Strategy, model: Any, n_added: int, varied: bool
-    ) -> bool:
-        """Note a round, and keep its model if it is better and still good enough."""
-        score = self.task.score(model)
+        self, number: int, strategy: Strategy, model: Any, addition: Addition, varied: bool
+    ) -> tuple[bool, bool]:
+        """Note a round; keep its model if it is better and still good enough. Says which."""
+        score, n_added = self._score(strategy, model, addition), len(addition.labels)
         measured, before = strategy.measure(model), self.measured
         if varied and self.task.answers_alike(model):
             # A model that says the same to everybody treats all alike, and is of no use.
-            reason = "answers the same to all validation rows"
+            good, reason = False, "answers the same to all validation rows"
         elif score < self.floor:
-            reason = f"score below {self.floor:.6g}"
+            good, reason = False, f"score below {self.floor:.6g}"
         elif measured.value >= before.value:
-            reason = "not lower"
+            good, reason = True, "not lower"
         else:
-            reason = "lower"
+            good, reason = True, "lower"
             self.best, self.n_added, self.measured = model, n_added, measured
         self._note(number, before, measured, score, reason == "lower", reason, n_added)
-        return reason == "lower"
+        return reason == "lower", good
+
+    def _score(self, strategy: Strategy, model: Any, addition: Addition | None = None) -> float:
+        """Score of a model, by folds as well where the strategy has some."""
+        if strategy.folds is None:
+            return self.task.score(model)
+        return strategy.folds.score(model, *(addition or ()))
 
     def confirm(self, strategy: Strategy) -> tuple[Measure, Measure]:
         """Measure original and best on fresh inputs; the original comes back if it is as good.

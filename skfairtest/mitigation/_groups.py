@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,13 @@ from skfairtest.group import TestSGDAuditor
 from skfairtest.group._intervals import score_interval, sides_of, simultaneous
 from skfairtest.group._sampling import draw_near
 from skfairtest.mitigation._course import Addition, Measure
+from skfairtest.mitigation._folds import Folds, make_folds
 from skfairtest.mitigation._tables import stack, take_rows
 from skfairtest.mitigation._task import Task
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.intp]
 Values = NDArray[Any]
 
 #: Rows added in the first round, and the largest share of the training rows, as in the paper.
@@ -28,11 +30,17 @@ FIRST = 50
 LARGEST = 0.1
 #: Rows drawn near the data, to pick those to add from.
 POOL = 20_000
-#: The own strategy: rule sets that a round mends, rows of the first round as a share of the
-#: training rows, and how many times as many each round adds.
-WORST = 3
-FIRST_SHARE = 0.01
+#: The own strategy: rule sets that a round mends, all those with a score of nearly the worst one's,
+#: and how many of them at most.
+NEARLY = 0.8
+MOST_RULES = 100
+#: Rows of its first round as a share of the training rows, and how many times as many each adds.
+FIRST_SHARE = 0.02
 GROWTH = 1.35
+#: How often a round that cost too much is halved before the size is taken to be not the reason.
+MOST_HALVINGS = 3
+#: What a row costs at the boundary itself, as a part of what it costs where the model is surest.
+LEAST_COST = 0.02
 
 
 class Groups:
@@ -42,6 +50,8 @@ class Groups:
     says how many rows an estimate takes.
     """
 
+    folds: Folds | None = None
+
     def __init__(
         self, task: Task, auditor: Any, labeler: Any, n_estimates: int, rng: np.random.Generator
     ) -> None:
@@ -49,18 +59,25 @@ class Groups:
         self.task = task
         self.auditor = auditor
         self.rng = rng
+        self._latest: tuple[Any, TestSGDAuditor] | None = None
         self.seeds = [int(seed) for seed in rng.integers(2**31 - 1, size=2)]
         # Before any training: bad columns are told at once.
         self.space: InputSpace = clone(auditor)._tables_of(task.X, None).space
 
     def audit(self, model: Any, *, fresh: bool = False) -> TestSGDAuditor:
         """All rule sets of a model, on the pool that rounds are judged by, or on another."""
+        if not fresh and self._latest is not None and self._latest[0] is model:
+            return self._latest[1]
         auditor = clone(self.auditor).set_params(
             estimator=FrozenEstimator(model), random_state=self.seeds[int(fresh)]
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoDisparityWarning)
-            return auditor.fit(self.task.X)
+            auditor.fit(self.task.X)
+        if not fresh:
+            # What a round is measured by is what the next one is made from.
+            self._latest = model, auditor
+        return auditor
 
     def near(self, rng: np.random.Generator) -> Any:
         """Rows near the training rows."""
@@ -118,23 +135,44 @@ class TestSGDRetraining(Groups):
         places = self.rng.permutation(len(self._chosen[1]))[:n]
         return Addition(take_rows(self._chosen[0], places), self._chosen[1][places])
 
-    def goes_on(self, kept: bool) -> bool:
+    def goes_on(self, *, kept: bool, good: bool) -> bool:
         """Always: the lowest score of all sizes is wanted."""
         return True
 
 
+class Block(NamedTuple):
+    """Rows of one round, the most useful first, their labels, and the rows they were made from."""
+
+    rows: Any
+    labels: Values
+    seeds: Ints
+
+    def first(self, n: int) -> Block:
+        """The n most useful rows."""
+        return Block(take_rows(self.rows, np.arange(n)), self.labels[:n], self.seeds[:n])
+
+
 class GroupRetraining(Groups):
-    """Our own way: rows of the latest model's worst rule sets, close to its boundary, relabelled.
+    """Our own way: rows that tell the worst rule sets of the latest model apart, relabelled.
 
     The paper's rows say what the model says already, which a model that remembers its training rows
-    does not learn from. Here rows with the answer that the group gets too often are given the other
-    one, first those about which the model is least sure: that moves the boundary and costs least.
+    does not learn from. Here rows get the answer that the model does not give them, where that
+    lowers the worst scores most at the least cost: a row inside of many bad rule sets, or outside
+    of them all, about which the model is not sure. A round that costs too much is tried again with
+    half its rows, so the course ends near the limit and not a whole step before it. Where an eighth
+    of them does not help, the score is mostly chance (a network that ends up anywhere, a small
+    validation part), and larger rounds have as good a chance as smaller ones.
     """
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._rows: list[Any] = []
-        self._labels: list[Values] = []
+        self.folds = make_folds(self.task, self.rng)
+        self._blocks: list[Block] = []
+        self._size: float = FIRST_SHARE * len(self.task.y)
+        self._factor = GROWTH
+        self._halvings = 0
+        self._good = True
+        self._base: Any = None
 
     def measure(self, model: Any, *, fresh: bool = False) -> Measure:
         """Score of the worst rule set, whichever that is, with its simultaneous interval."""
@@ -142,42 +180,67 @@ class GroupRetraining(Groups):
         return Measure(float(worst["score"]), float(worst["low"]), float(worst["high"]))
 
     def propose(self, number: int, model: Any) -> Addition | str:
-        """Rows for the worst rule sets of the latest model, on top of those of earlier rounds."""
-        audited = self.audit(model)
-        n = max(1, round(FIRST_SHARE * GROWTH ** (number - 1) * len(self.task.y)))
-        rules = range(min(WORST, len(audited.rules_)))
-        rows = self.near(self.rng)
-        values = favourable(model, rows, audited.favourable_)
-        sure = distance(model, rows, values)
-        added = 0
-        for rule in rules:
-            over = over_favoured(audited, rule)
-            often = values > values.mean() if over else values < values.mean()
-            places = np.flatnonzero(audited.matches(rows, rule) & often)
-            if not len(places):
-                continue
-            places = places[np.argsort(sure[places], kind="stable")[: max(1, n // len(rules))]]
-            table = take_rows(rows, places)
-            self._rows.append(table)
-            self._labels.append(self._other(model, table, audited.favourable_, over))
-            added += len(places)
-        if not added:
+        """Rows for the latest good model on top of earlier ones, or half of those that failed."""
+        if self._good:
+            self._base, self._halvings = model, 0
+            block = self._choose(model, max(1, round(self._size)))
+        else:
+            block = self._step_back()
+        if block is None:
             return "no row near the worst rule sets has an answer to change"
-        return Addition(stack(self._rows), np.concatenate(self._labels))
+        self._size *= self._factor
+        self._blocks.append(block)
+        return Addition(
+            stack([block.rows for block in self._blocks]),
+            np.concatenate([block.labels for block in self._blocks]),
+            np.concatenate([block.seeds for block in self._blocks]),
+        )
 
-    def _other(self, model: Any, rows: Any, favoured: Any, over: bool) -> Values:
-        """The answer that rows of a group get too rarely."""
+    def _step_back(self) -> Block | None:
+        """Half of the last rows instead of them, or twice those that were halved in vain."""
+        block = self._blocks.pop()
+        n = len(block.labels)
+        if self._halvings < MOST_HALVINGS and n > 1:
+            self._halvings += 1
+            self._size, self._factor = n // 2, 0.5
+            return block.first(n // 2)
+        self._size, self._factor = 2.0 ** (self._halvings + 1) * n, GROWTH
+        self._halvings = 0
+        return self._choose(self._base, round(self._size))
+
+    def _choose(self, model: Any, n: int) -> Block | None:
+        """The n rows that lower the worst scores most at the least cost, with the other answer."""
+        audited = self.audit(model)
+        seeds, Z = draw_near(self.space, POOL, self.rng)
+        rows = self.space.decode(Z)
+        values = favourable(model, rows, audited.favourable_)
+        gain = pull(audited, rows)
+        high = values > values.mean()
+        places = np.flatnonzero(np.where(high, gain > 0, gain < 0))
+        if not len(places):
+            return None
+        price = cost(distance(model, rows, values)[places]) / np.abs(gain[places])
+        places = places[np.argsort(price, kind="stable")[:n]]
+        table = take_rows(rows, places)
+        return Block(table, self._other(model, table, audited.favourable_, high[places]),
+                     seeds[places])  # fmt: skip
+
+    def _other(self, model: Any, rows: Any, favoured: Any, high: Bools) -> Values:
+        """The answer on the other side: unfavourable for rows with a favourable one."""
         if self.task.classes is None:
             # Half way back to the mean: targets far from any answer would bend a regression.
             answers = np.asarray(model.predict(rows), dtype=np.float64)
             return (answers + self.task.y.mean()) / 2
-        wanted = is_favourable(self.task.classes, favoured) != over
+        good = is_favourable(self.task.classes, favoured)
+        places = np.arange(len(self.task.classes))
+        counts = np.array([(self.task.y == label).sum() for label in self.task.classes])
         # Of several labels on the wanted side the most frequent one.
-        counts = [(self.task.y == label).sum() for label in self.task.classes[wanted]]
-        return np.repeat(self.task.classes[wanted][int(np.argmax(counts))], len(rows))
+        lower, raised = (places[side][counts[side].argmax()] for side in (~good, good))
+        return self.task.classes[np.where(high, lower, raised)]
 
-    def goes_on(self, kept: bool) -> bool:
-        """Always: what one round leaves, the next one finds."""
+    def goes_on(self, *, kept: bool, good: bool) -> bool:
+        """Always: what one round leaves, or does too much of, the next one mends."""
+        self._good = good
         return True
 
 
@@ -189,6 +252,30 @@ def check_feeds_groups(auditor: Any) -> None:
             f"{type(auditor).__name__} finds none. Give a TestSGDAuditor, or use "
             "strategy='twins'."
         )
+
+
+def pull(audited: TestSGDAuditor, rows: Any) -> Floats:
+    """How much less the worst scores were, if a row had a lower answer; below 0: a higher one.
+
+    Summed over the rule sets that are nearly the worst, each by how far it is above the others: a
+    rule set taken by itself is mended at the expense of the next one.
+    """
+    scores = audited.rules_["score"].to_numpy(dtype=np.float64)
+    least = NEARLY * scores[0]
+    gain = np.zeros(len(rows))
+    for rule in range(min(MOST_RULES, int((scores >= least).sum()))):
+        inside = audited.matches(rows, rule)
+        share = inside.mean()
+        if 0 < share < 1:
+            weight = scores[rule] - least if over_favoured(audited, rule) else least - scores[rule]
+            gain += weight * np.where(inside, 1 / share, -1 / (1 - share))
+    return gain
+
+
+def cost(sure: Floats) -> Floats:
+    """What another answer costs, from next to nothing at the boundary up to one."""
+    spread = np.ptp(sure)
+    return LEAST_COST + (sure - sure.min()) / (spread if spread > 0 else 1.0)
 
 
 def over_favoured(audited: TestSGDAuditor, rule: int) -> bool:

@@ -61,8 +61,9 @@ class FairnessRetrainer(DelegatingEstimator):
         longer falls. "twins" is ours: both twins of each find, under one label, and in every round
         what is found in the latest model. "testsgd" adds rows of the worst rule set to which the
         original model gives the label that it gives to this group too rarely, from 50 rows to 10%
-        of the data. "groups" is ours: rows of the latest model's three worst rule sets, those that
-        it is least sure about, with the answer that the group gets too rarely; in every round.
+        of the data. "groups" is ours: in every round rows inside and outside of the latest model's
+        worst rule sets, with the answer that it does not give, those that lower the worst scores
+        most at the least cost; half of them, where they lowered the score too much.
     labeler : {"auto", "majority", "average", "opposite"} or callable, default="auto"
         Labels of added twins. "majority": vote of diverse models (mean, for a regression).
         "average": average of the model's answers to the two twins. "opposite": the label that the
@@ -70,7 +71,9 @@ class FairnessRetrainer(DelegatingEstimator):
         first). A callable gets `FoundPairs` and returns one label a pair. The strategies of groups
         have labels of their own.
     max_score_drop : float, default=0.01
-        How far the score on the validation part may fall below the original's.
+        How far the score on the validation part may fall below the original's. Below 1,000
+        validation rows, "groups" takes the mean of this score and of scores on five folds of the
+        training part, each of a model trained without the fold: five more trainings a round.
     scoring : str or callable, default=None
         Score to be kept, greater is better; None for the estimator's own.
     validation_fraction : float, default=0.2

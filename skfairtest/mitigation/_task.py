@@ -13,6 +13,7 @@ from skfairtest._checks import is_real
 from skfairtest.mitigation._tables import stack, take_rows
 
 Ints = NDArray[np.intp]
+Floats = NDArray[np.float64]
 Values = NDArray[Any]
 
 
@@ -67,19 +68,41 @@ class Task:
 
     def train(self, added: Any = None, labels: Values | None = None) -> Any:
         """A clone of the estimator, fitted on the training part and the added rows."""
+        return self._train(self.X, self.y, self.weights, added, labels)
+
+    def _train(
+        self, X: Any, y: Values, weights: Floats | None, added: Any, labels: Values | None
+    ) -> Any:
         params = dict(self.fit_params)
-        X, y = self.X, self.y
         if labels is not None and len(labels):
             X, y = stack([X, added]), np.concatenate([y, labels.astype(y.dtype)])
-        if self.weights is not None:
+        if weights is not None:
             # An added row weighs as much as the average row does.
-            more = np.full(len(y) - len(self.weights), self.weights.mean())
-            params["sample_weight"] = np.concatenate([self.weights, more])
+            more = np.full(len(y) - len(weights), weights.mean())
+            params["sample_weight"] = np.concatenate([weights, more])
         return clone(self.estimator).fit(X, y, **params)
 
     def score(self, model: Any) -> float:
         """Score on the validation part."""
-        score: Any = self.scorer(model, self.X_validation, self.y_validation)
+        return self._score(model, self.X_validation, self.y_validation)
+
+    def score_without(
+        self, held: Ints, added: Any = None, labels: Values | None = None, seeds: Any = None
+    ) -> float:
+        """Score on some rows of the training part, of a model trained without them.
+
+        Added rows that were made from those (`seeds` says from which) are left out as well.
+        """
+        rest = np.setdiff1d(np.arange(len(self.y)), held)
+        if labels is not None:
+            apart = np.flatnonzero(~np.isin(seeds, held))
+            added, labels = take_rows(added, apart), labels[apart]
+        weights = None if self.weights is None else self.weights[rest]
+        model = self._train(take_rows(self.X, rest), self.y[rest], weights, added, labels)
+        return self._score(model, take_rows(self.X, held), self.y[held])
+
+    def _score(self, model: Any, X: Any, y: Values) -> float:
+        score: Any = self.scorer(model, X, y)
         if not is_real(score) or not np.isfinite(score):
             raise ValueError(
                 f"scoring must give one finite number for the validation part; got {score!r}. "
@@ -112,6 +135,15 @@ def split_rows(
             "training part; a minimum of 2 samples of one class is required. Give more rows."
         )
     return np.setdiff1d(np.arange(len(y)), held), held
+
+
+def split_folds(y: Values, classes: Values | None, n_folds: int, rng: np.random.Generator) -> Ints:
+    """Number of each row's fold; of each class the same share in all of them."""
+    groups = [np.arange(len(y))] if classes is None else [np.flatnonzero(y == c) for c in classes]
+    number = np.zeros(len(y), dtype=np.intp)
+    for group in groups:
+        number[rng.permutation(group)] = np.arange(len(group)) % n_folds
+    return number
 
 
 def seeded(estimator: Any, seed: int) -> Any:
