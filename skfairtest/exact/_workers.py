@@ -21,6 +21,8 @@ MEMORY = 2_000_000_000
 #: Nodes of all twin trees of all workers, 32 bytes each. When they are used up, trees are descended
 #: twin by twin.
 MOST_TWIN_NODES = 40_000_000
+#: Bytes in a line of the processor's cache.
+LINE = 64
 #: Seconds that one call of the compiled code should take, so that the clock is looked at.
 PATIENCE = 0.1
 #: Most boxes that are handed from one worker to another at a time.
@@ -130,7 +132,11 @@ class Worker:
 def _twin_trees(woods: Woods, n_workers: int) -> TwinTrees:
     """Twin trees of all trees, folded up; memory is taken as they are grown."""
     n = max(MOST_TWIN_NODES // n_workers, len(woods.roots))
-    twins = TwinTrees(np.empty(n, dtype=NODE), np.zeros(1, dtype=np.int64))
+    # Two children stand side by side: they share a line of the cache where pairs begin with one.
+    room = np.empty(n * NODE.itemsize + LINE, dtype=np.uint8)
+    start = -room.ctypes.data % LINE
+    nodes = room[start : start + n * NODE.itemsize].view(NODE)
+    twins = TwinTrees(nodes, np.zeros(1, dtype=np.int64))
     plant(woods, twins)
     return twins
 
