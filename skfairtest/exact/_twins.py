@@ -50,7 +50,8 @@ def plant(woods, twins):
     """Put a folded root for each tree."""
     for t in range(len(woods.roots)):
         fold(woods, twins, t, woods.roots[t], woods.roots[t], -1)
-    twins.size[0] = len(woods.roots) + len(woods.roots) % 2  # pairs of children begin at even places
+    # Pairs of children begin at even places.
+    twins.size[0] = len(woods.roots) + len(woods.roots) % 2
 
 
 @njit
