@@ -25,8 +25,10 @@ from skfairtest.exact._workers import Worker
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-#: Share of the time that is spent on climbing.
+#: Share of the time that is spent on climbing: of the first seconds, and of all.
 CLIMBING = 0.1
+FIRST_SECONDS = 3.0
+LATER_CLIMBING = 0.02
 
 
 def _woods(problem: Problem, levels: bool) -> Woods:
@@ -176,7 +178,8 @@ class CompiledSearch:
                 if any(worker.state[5] < 2 for worker in busy):
                     reason = "memory"
                     break
-                if climbed <= CLIMBING * (now - began):
+                first = CLIMBING * min(now - began, FIRST_SECONDS)
+                if climbed <= first + LATER_CLIMBING * (now - began):
                     self._climb(busy)
                     climbed += time.perf_counter() - now
                 # The threads may well wait for each other: a round is short.

@@ -17,14 +17,14 @@ from skfairtest.exact._twins import NODE, TwinTrees, plant
 Floats = NDArray[np.float64]
 
 #: Memory for the open boxes of all workers, in bytes.
-MEMORY = 2_000_000_000
+MEMORY = 2_500_000_000
 #: Nodes of all twin trees of all workers, 32 bytes each. When they are used up, trees are descended
 #: twin by twin.
 MOST_TWIN_NODES = 40_000_000
 #: Bytes in a line of the processor's cache.
 LINE = 64
 #: Seconds that one call of the compiled code should take, so that the clock is looked at.
-PATIENCE = 0.1
+PATIENCE = 0.2
 #: Most boxes that are handed from one worker to another at a time.
 MOST_HANDED = 512
 

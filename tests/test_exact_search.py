@@ -1,0 +1,143 @@
+"""The compiled branch and bound on trees: its walkers, and the boxes that its workers share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
+
+pytest.importorskip("numba")
+
+from skfairtest import CertifiedAuditor
+from skfairtest._space import InputSpace
+from skfairtest.exact._branch import CompiledSearch
+from skfairtest.exact._climb import ascend, best_on_line, value_at
+from skfairtest.exact._kernels import heaviest
+from skfairtest.exact._tree_family import TreeFamily
+
+
+def make_data(seed=0, n=400):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(0, 3, n), rng.integers(0, 6, n), rng.normal(size=(n, 4))])
+    y = X[:, 0] * (X[:, 2] > 0) + X[:, 3] + (X[:, 1] == 4) + 0.3 * rng.normal(size=n)
+    return X, y
+
+
+def make_search(n_workers=1, **params):
+    X, y = make_data()
+    model = RandomForestRegressor(20, random_state=0, **params).fit(X, y)
+    family = TreeFamily(model, InputSpace.from_data(X, [0]), "regression", True)
+    return CompiledSearch(family.problems[0], 0.0, n_workers)
+
+
+def points(search, n, seed=0):
+    """Random pairs of twins on cells."""
+    layout = search.problem.layout
+    rng = np.random.default_rng(seed)
+    words = np.zeros(len(layout.whole.words), dtype=np.uint64)
+    for _ in range(n):
+        yield rng.integers(layout.whole.high).astype(np.int32), words
+
+
+def test_a_line_is_searched_to_its_best_cell():
+    search = make_search()
+    whole = search.problem.layout.whole.high
+    random = np.array([7], dtype=np.uint64)
+    moved = 0
+    for cells, words in points(search, 20):
+        for copy in range(len(whole)):
+            values = []
+            for cell in range(whole[copy]):
+                there = cells.copy()
+                there[copy] = cell
+                values.append(value_at(search.woods, search.links, there, words))
+            line = search.walkers.line
+            best = best_on_line(search.woods, search.links, whole, cells, words, copy, random, line)
+            assert values[best] == pytest.approx(max(values), abs=1e-9)
+            assert not line.steps.any()  # as the next one expects it
+            moved += values[best] > values[cells[copy]] + 1e-9
+    assert moved > 50
+
+
+def test_walkers_stop_where_no_line_leads_up():
+    search = make_search()
+    whole = search.problem.layout.whole.high
+    sizes = search.walkers.sizes
+    random = np.array([7], dtype=np.uint64)
+    for cells, words in points(search, 5, seed=1):
+        before = value_at(search.woods, search.links, cells, words)
+        value = ascend(
+            search.woods, search.links, whole, sizes, cells, words, random, search.walkers.line
+        )
+        assert value == value_at(search.woods, search.links, cells, words) >= before
+        for copy in range(len(whole)):
+            for cell in range(whole[copy]):
+                there = cells.copy()
+                there[copy] = cell
+                assert value_at(search.woods, search.links, there, words) <= value + 1e-9
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestRegressor(30, random_state=0),
+        HistGradientBoostingRegressor(max_iter=30, random_state=0),
+        GradientBoostingClassifier(n_estimators=20, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_threads_give_the_same_certificate(model):
+    X, y = make_data()
+    model = model.fit(X, y > 1 if hasattr(model, "predict_proba") else y)
+    one, two = (
+        CertifiedAuditor(
+            model, sensitive_features=[0], engine="numba", n_jobs=n_jobs, random_state=0
+        ).fit(X)
+        for n_jobs in (None, 2)
+    )
+    assert one.certified_ and two.certified_
+    assert two.fairness_degree_ == pytest.approx(one.fairness_degree_, rel=1e-9)
+    upper = one.fairness_degree_upper_bound_
+    assert two.fairness_degree_upper_bound_ == pytest.approx(upper, rel=1e-9)
+
+
+def open_boxes(worker):
+    """The open boxes of a worker, each as its bound, its box and its heads."""
+    pool = worker.pool
+    places = pool.heap[: worker.n_open]
+    return [
+        (float(pool.bound[k]), *pool.low[k], *pool.high[k], *pool.one[k], *pool.two[k])
+        for k in places
+    ]
+
+
+def test_boxes_that_change_hands_are_neither_lost_nor_doubled():
+    search = make_search(n_workers=2)
+    one, two = search.workers
+    for _ in range(40):
+        one.dive(0.0)
+    n = one.n_open
+    assert n > 100
+    before = sorted(open_boxes(one))
+    spare = one.state[5] + two.state[5]
+    one.share(two)
+    assert two.n_open > 0 and one.n_open > 0
+    assert sorted(open_boxes(one) + open_boxes(two)) == before
+    assert one.state[5] + two.state[5] == spare
+    tops = sorted([one.top, two.top], reverse=True)
+    assert tops == sorted((box[0] for box in before), reverse=True)[:2]
+    for worker in (one, two):  # the heap is one still
+        bounds = worker.pool.bound[worker.pool.heap[: worker.n_open]]
+        parents = (np.arange(1, len(bounds)) - 1) // 2
+        assert (bounds[parents] >= bounds[1:]).all()
+
+
+@pytest.mark.parametrize("n", [1, 5, 30, 200])
+def test_heaviest_trees(n):
+    weights = np.random.default_rng(n).random(100)
+    expected = np.argsort(-weights)[:n]
+    np.testing.assert_array_equal(heaviest(weights, n), expected)
