@@ -214,8 +214,8 @@ def climb(woods, links, whole, sizes, low, high, walkers, sets, values, random, 
     """Let every walker climb once from a place near its best one; the number of the best walker.
 
     `walkers` (n_walkers, n_ordered), `sets` (n_walkers, n_words) and `values` are written to. `low`
-    and `high` are the box with the largest bound. The walker that is furthest behind starts from
-    the place of the best one.
+    and `high` are the box with the largest bound. The walker that is furthest behind goes on from
+    the place of the best one, or from anywhere: one hill alone is not worth all walkers.
     """
     cells, words = walkers[0].copy(), sets[0].copy()
     for i in range(len(values)):
@@ -228,6 +228,8 @@ def climb(woods, links, whole, sizes, low, high, walkers, sets, values, random, 
             walkers[i], sets[i], values[i] = cells, words, value
     best = int(values.argmax())
     worst = int(values.argmin())
-    if worst != best:
+    if worst != best and draw(random, 2) == 0:
+        values[worst] = -np.inf
+    elif worst != best:
         walkers[worst], sets[worst], values[worst] = walkers[best], sets[best], values[best]
     return best
