@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit, logsumexp, softmax
 from sklearn.linear_model import SGDClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
@@ -306,8 +306,6 @@ class NetworkFamily:
 
 
 def _logsumexp(scores: Floats) -> Floats:
-    from scipy.special import logsumexp
-
     return np.asarray(logsumexp(scores, axis=1))
 
 

@@ -212,10 +212,13 @@ def bound(ramps: Ramps, shared: Shared, prices: Floats, n_steps: int, step: floa
     with np.errstate(over="ignore", invalid="ignore"):
         chosen, sums, parts, inputs = _descend(
             [p.astype(np.float32) for p in points],
-    [v.astype(np.float32) for v in values],
-    [limit.astype(np.float32) for limit in limits],
-            shared.single(), prices.astype(np.float32), n_steps, step,
-        )  # fmt: skip
+            [v.astype(np.float32) for v in values],
+            [limit.astype(np.float32) for limit in limits],
+            shared.single(),
+            prices.astype(np.float32),
+            n_steps,
+            step,
+        )
     mean = np.clip(sums, ramps.low, ramps.high)
     shown = ramps.at(sums).sum(axis=1)
     chosen = np.where(np.isfinite(chosen), chosen, prices)
