@@ -8,9 +8,16 @@ import pytest
 from exact_cases import make_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestRegressor
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, certify
 from skfairtest._oracle import Oracle, StopSearch
+from skfairtest._space import InputSpace
+from skfairtest.exact import _vectorised
+from skfairtest.exact._layout import Box
+from skfairtest.exact._lookup import first_undecided, leaves_at
+from skfairtest.exact._pairs import list_pairs
+from skfairtest.exact._tree_family import TreeFamily
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 
@@ -85,6 +92,57 @@ def test_certified_degree_is_the_exhaustive_maximum_sample(family):
 def test_numpy_path_gives_the_exhaustive_maximum_too():
     for seed in range(5100, 5110):
         check_exhaustive(seed, "trees", "numpy")
+
+
+@pytest.mark.parametrize("most_listed", [200_000_000, 100])
+def test_lists_that_are_coarse_at_first_give_the_exhaustive_maximum(monkeypatch, most_listed):
+    monkeypatch.setattr(_vectorised, "MOST_PAIRS", 10)
+    monkeypatch.setattr(_vectorised, "MOST_OF_BOX", 1)  # so four for every tree
+    monkeypatch.setattr(_vectorised, "MOST_LISTED", most_listed)
+    assert sum(check_exhaustive(seed, "trees", "numpy") for seed in range(5200, 5230)) >= 25
+
+
+def test_pairs_beyond_the_limit_are_listed_coarsely_and_never_too_low():
+    X = np.random.default_rng(0).normal(size=(600, 4))
+    X[:, 0] = X[:, 0] > 0
+    model = RandomForestRegressor(10, random_state=0).fit(X, X[:, 1] * X[:, 0] + X[:, 2])
+    problem = TreeFamily(model, InputSpace.from_data(X, [0]), "regression", False).problems[0]
+    floor, whole = np.full(10, -np.inf), problem.layout.whole
+    every = list_pairs(problem.forest, problem.layout, whole, floor, False, 10**9)
+    coarse = list_pairs(problem.forest, problem.layout, whole, floor, False, 500)
+    assert not every.coarse.any()
+    assert len(every.one) > 5000
+    assert coarse.coarse.any()
+    assert len(coarse.one) <= 1000
+    heads = every.difference[every.start[:-1]]
+    assert (coarse.difference[coarse.start[:-1]] >= heads).all()
+
+
+@pytest.mark.parametrize("seed", range(5300, 5310))
+def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
+    model, X, sensitive = make_case(seed, family="trees", real=True)
+    response = "predict_proba" if hasattr(model, "predict_proba") else "regression"
+    family = TreeFamily(model, InputSpace.from_data(X, sensitive), response, False)
+    rng = np.random.default_rng(seed)
+    for o, problem in enumerate(family.problems):
+        layout, search = problem.layout, _vectorised.ListSearch(problem, 0.0)
+        for _ in range(20):
+            whole = layout.whole
+            low = rng.integers(0, whole.high).astype(np.int32)
+            words = np.zeros_like(whole.words)
+            for start, size in zip(layout.word_start, layout.set_sizes(), strict=False):
+                cell = int(rng.integers(size))
+                words[start + cell // 64] = np.uint64(1) << np.uint64(cell % 64)
+            point = Box(low, low + 1, words)
+            leaves = [leaves_at(problem.forest, layout, point, twin) for twin in (0, 1)]
+            found = search._value(*problem.forest.value[leaves])
+            answers = family.evaluate(np.stack(layout.codes(point)))[:, o]
+            assert found == pytest.approx(answers[0] - answers[1], abs=1e-9)
+            for tree in range(len(leaves[0])):
+                assert first_undecided(problem.forest, layout, point, tree) is None
+                cut = first_undecided(problem.forest, layout, whole, tree)
+                if cut is not None and cut.is_ordered:
+                    assert 0 < cut.cell < whole.high[cut.place]
 
 
 @pytest.mark.slow

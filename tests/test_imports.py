@@ -66,7 +66,7 @@ LAYERS = [
     ["exact._grid", "exact._links", "exact._splits", "exact._trees", "exact._units", "exact._walk"],
     ["exact._boosting", "exact._climb", "exact._dive", "exact._layout"],
     ["exact._histogram", "exact._pairs"],
-    ["exact._ensembles", "exact._problem"],
+    ["exact._ensembles", "exact._lookup", "exact._problem"],
     ["exact._bracket", "exact._hidden", "exact._workers"],
     ["exact._branch", "exact._linear", "exact._vectorised"],
     ["exact._network", "exact._tree_family"],

@@ -2,7 +2,8 @@
 
 A tree gives the two twins the leaves a and b; the pair (a, b) is possible where the paths to both
 agree in the attributes that twins share. All possible pairs of a tree are boxes that divide the
-doubled domain, and the tree's part in the difference of the answers is constant in each.
+doubled domain, and the tree's part in the difference of the answers is constant in each. Where they
+are too many to be listed, pairs of subtrees stand for all pairs of leaves below them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest.exact._grid import Words
-from skfairtest.exact._layout import Layout
+from skfairtest.exact._layout import Box, Layout
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -40,18 +41,17 @@ class Forest(NamedTuple):
 class Pairs(NamedTuple):
     """Possible pairs of leaves; sorted by tree, and in a tree by falling difference."""
 
-    tree: Ints  # (n_pairs,)
     start: Ints  # (n_trees + 1,)
-    one: Floats  # (n_pairs,) value of the first twin's leaf
-    two: Floats
+    one: Floats  # (n_pairs,) value of the first twin's leaf; of a subtree the largest one
+    two: Floats  # of the second twin's; of a subtree the smallest one
+    difference: Floats  # no pair below differs by more
+    coarse: Bools  # pairs of subtrees
+    # Boxes, a column a pair to look at one copy of all pairs, and a row a pair.
     low: Cells32  # (n_ordered, n_pairs)
     high: Cells32
+    low_rows: Cells32  # (n_pairs, n_ordered)
+    high_rows: Cells32
     words: Words  # (n_words, n_pairs)
-
-    @property
-    def difference(self) -> Floats:
-        """First twin's value less the second's."""
-        return self.one - self.two
 
 
 class _Front(NamedTuple):
@@ -68,8 +68,10 @@ class _Front(NamedTuple):
         return _Front(*(array[which] for array in self))
 
 
-def list_pairs(forest: Forest, layout: Layout, floor: Floats, whole_paths: bool) -> Pairs:
-    """All possible pairs of leaves of each tree.
+def list_pairs(
+    forest: Forest, layout: Layout, whole: Box, floor: Floats, whole_paths: bool, most: int
+) -> Pairs:
+    """All possible pairs of leaves of each tree in a box.
 
     Parameters
     ----------
@@ -77,11 +79,16 @@ def list_pairs(forest: Forest, layout: Layout, floor: Floats, whole_paths: bool)
         The trees.
     layout : Layout
         Where the copies stand in a box.
+    whole : Box
+        The box.
     floor : ndarray of shape (n_trees,)
         Pairs with a smaller difference are left out.
     whole_paths : bool
         Whether the leaves' own values matter. Where only differences do, both twins in a subtree
         without a sensitive split are one pair of difference 0.
+    most : int
+        With more pairs than this, pairs of subtrees are not taken apart any further; not much more
+        than twice as many are returned.
 
     Returns
     -------
@@ -89,7 +96,6 @@ def list_pairs(forest: Forest, layout: Layout, floor: Floats, whole_paths: bool)
         Sorted.
     """
     n_trees = len(forest.roots)
-    whole = layout.whole
     front = _Front(
         np.arange(n_trees),
         forest.roots.copy(),
@@ -98,14 +104,17 @@ def list_pairs(forest: Forest, layout: Layout, floor: Floats, whole_paths: bool)
         np.repeat(whole.high[None], n_trees, axis=0),
         np.repeat(whole.words[None], n_trees, axis=0),
     )
-    done: list[_Front] = []
+    done, n_done = [front.take(np.empty(0, dtype=np.intp))], 0
     while len(front.tree):
         hopeful = forest.high[front.one] - forest.low[front.two] >= floor[front.tree]
         front = front.take(hopeful)
         over = _finished(forest, front, whole_paths)
         done.append(front.take(over))
-        front = _advance(forest, layout, front.take(~over))
-    return sort_pairs(forest, done)
+        front, n_done = front.take(~over), n_done + len(done[-1].tree)
+        if n_done + len(front.tree) > most:
+            break
+        front = _advance(forest, layout, front)
+    return _sorted(forest, done, front)
 
 
 def _finished(forest: Forest, front: _Front, whole_paths: bool) -> Bools:
@@ -171,20 +180,28 @@ def _restrict(
     return kept
 
 
-def sort_pairs(forest: Forest, done: list[_Front]) -> Pairs:
-    """Put pairs of all trees in order."""
-    tree, one, two, low, high, words = (
-        np.concatenate(arrays) for arrays in zip(*done, strict=True)
+def _sorted(forest: Forest, done: list[_Front], left: _Front) -> Pairs:
+    """Put pairs of all trees in order: those of leaves, and those of subtrees that are left."""
+    n = sum(len(front.tree) for front in done)
+    tree, a, b, low, high, words = (
+        np.concatenate(arrays) for arrays in zip(*done, left, strict=True)
     )
-    values = forest.value[one], forest.value[two]
-    order = np.lexsort((values[1] - values[0], tree))
-    start = np.searchsorted(tree[order], np.arange(len(forest.roots) + 1))
+    coarse = np.arange(len(tree)) >= n
+    one = np.where(coarse, forest.high[a], forest.value[a])
+    two = np.where(coarse, forest.low[b], forest.value[b])
+    # Twins in one subtree that nothing takes them apart in get the same answer.
+    difference = np.where((a == b) & ~forest.splits[a], 0.0, one - two)
+    order = np.lexsort((-difference, tree))
+    low, high = low[order], high[order]
     return Pairs(
-        tree[order],
-        start,
-        values[0][order],
-        values[1][order],
-        np.ascontiguousarray(low[order].T),
-        np.ascontiguousarray(high[order].T),
+        np.searchsorted(tree[order], np.arange(len(forest.roots) + 1)),
+        one[order],
+        two[order],
+        difference[order],
+        coarse[order],
+        np.ascontiguousarray(low.T),
+        np.ascontiguousarray(high.T),
+        low,
+        high,
         np.ascontiguousarray(words[order].T),
     )
