@@ -108,13 +108,18 @@ class ListSearch:
                 reason = "time"
                 break
             least, _, box, table, listed = heapq.heappop(self.heap)
+            bound = -least
             if table is None or listed is None:
                 table = self._list(box, self._most_of_box)
                 listed = np.arange(len(table.pairs.one))
+                # A finer list may show that there is nothing to look for.
+                bound = min(bound, self._bound(table.pairs, listed, table.pairs.start[:-1]))
+                if bound <= self.known:
+                    continue
             else:
                 self._release(table, listed)
             self.n_boxes += 1
-            self._take_apart(box, table, listed, -least, rtol)
+            self._take_apart(box, table, listed, bound, rtol)
         upper = max([self.known, self.dropped] + [-entry.bound for entry in self.heap[:1]])
         twins = None if self.best is None else self.problem.layout.codes(self.best)
         return Bracket(self.known, upper, twins, self.n_boxes, reason)
