@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket, make_links
 from skfairtest.exact._chains import Chain
-from skfairtest.exact._climb import Line, climb
+from skfairtest.exact._climb import Line, climb, draw
 from skfairtest.exact._descend import Woods, fill_most, node_boxes
 from skfairtest.exact._dive import NodeBoxes
 from skfairtest.exact._ensembles import read_ensemble
@@ -112,6 +112,7 @@ class _Walkers:
         self.words = np.zeros((n_walkers, n_words), dtype=np.uint64)
         self.words[:, layout.word_start[:-1]] = 1
         self.values = np.full(n_walkers, -np.inf)
+        self.turn = 0
         n_parts = len(search.links.base)
         most = max(layout.whole.high, default=0) + 1
         room = int(search.problem.forest.depth.max(initial=0)) + 2
@@ -125,14 +126,29 @@ class _Walkers:
         self.random = np.array([88172645463325252], dtype=np.uint64)
 
     def climb(self, box: Box) -> float:
-        """Let each walker climb once, some of them into a box; the largest value so far."""
-        search = self.search
-        best = climb(
+        """Let the next walker climb once, maybe into a box; the largest value so far."""
+        search, i = self.search, self.turn
+        self.values[i] = climb(
             search.woods, search.links, search.problem.layout.whole.high, self.sizes, box.low,
-            box.high, self.cells, self.words, self.values, self.random, self.line,
+            box.high, self.cells[i], self.words[i], self.values[i], self.random, self.line,
         )  # fmt: skip
+        best = int(self.values.argmax())
         self.best = Box(self.cells[best].copy(), self.cells[best] + 1, self.words[best].copy())
+        self.turn = (i + 1) % len(self.values)
+        if self.turn == 0:
+            self._start_anew(best)
         return float(self.values[best])
+
+    def _start_anew(self, best: int) -> None:
+        """Let the walker that is furthest behind go on from the best one's place, or from anywhere.
+
+        One hill alone is not worth all walkers.
+        """
+        worst = int(self.values.argmin())
+        if worst == best:
+            return
+        self.cells[worst], self.words[worst] = self.cells[best], self.words[best]
+        self.values[worst] = -np.inf if draw(self.random, 2) == 0 else self.values[best]
 
 
 class CompiledSearch:
@@ -178,10 +194,11 @@ class CompiledSearch:
                 if any(worker.state[5] < 2 for worker in busy):
                     reason = "memory"
                     break
-                first = CLIMBING * min(now - began, FIRST_SECONDS)
-                if climbed <= first + LATER_CLIMBING * (now - began):
+                share = CLIMBING * min(now - began, FIRST_SECONDS) + LATER_CLIMBING * (now - began)
+                while climbed <= share:
                     self._climb(busy)
                     climbed += time.perf_counter() - now
+                    now = time.perf_counter()
                 # The threads may well wait for each other: a round is short.
                 list(threads.map(lambda worker: worker.dive(rtol), busy))
                 self._meet()

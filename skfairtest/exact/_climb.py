@@ -210,26 +210,19 @@ def scatter(word_start, whole, sizes, low, high, cells, words, n_changes, random
 
 
 @njit
-def climb(woods, links, whole, sizes, low, high, walkers, sets, values, random, line):
-    """Let every walker climb once from a place near its best one; the number of the best walker.
+def climb(woods, links, whole, sizes, low, high, cells, words, value, random, line):
+    """Let a walker climb once from a place near its best one; the value of its best one then.
 
-    `walkers` (n_walkers, n_ordered), `sets` (n_walkers, n_words) and `values` are written to. `low`
-    and `high` are the box with the largest bound. The walker that is furthest behind goes on from
-    the place of the best one, or from anywhere: one hill alone is not worth all walkers.
+    `cells` (n_ordered,) and `words` (n_words,) are written to. `value` is minus infinity of a
+    walker that starts anywhere. `low` and `high` are the box with the largest bound.
     """
-    cells, words = walkers[0].copy(), sets[0].copy()
-    for i in range(len(values)):
-        cells[:], words[:] = walkers[i], sets[i]
-        fresh = values[i] == -np.inf
-        n_changes = 4 * (len(cells) + len(sizes)) if fresh else 1 + draw(random, MOST_CHANGED)
-        scatter(woods.word_start, whole, sizes, low, high, cells, words, n_changes, random)
-        value = ascend(woods, links, whole, sizes, cells, words, random, line)
-        if value >= values[i]:
-            walkers[i], sets[i], values[i] = cells, words, value
-    best = int(values.argmax())
-    worst = int(values.argmin())
-    if worst != best and draw(random, 2) == 0:
-        values[worst] = -np.inf
-    elif worst != best:
-        walkers[worst], sets[worst], values[worst] = walkers[best], sets[best], values[best]
-    return best
+    there, sets = cells.copy(), words.copy()
+    n_changes = 1 + draw(random, MOST_CHANGED)
+    if value == -np.inf:
+        n_changes = 4 * (len(cells) + len(sizes))
+    scatter(woods.word_start, whole, sizes, low, high, there, sets, n_changes, random)
+    now = ascend(woods, links, whole, sizes, there, sets, random, line)
+    if now < value:
+        return value
+    cells[:], words[:] = there, sets
+    return now
