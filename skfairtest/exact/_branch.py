@@ -28,7 +28,7 @@ Ints = NDArray[np.intp]
 #: Share of the time that is spent on climbing: of the first seconds, and of all.
 CLIMBING = 0.1
 FIRST_SECONDS = 3.0
-LATER_CLIMBING = 0.08
+LATER_CLIMBING = 0.03
 
 
 def _woods(problem: Problem, levels: bool) -> Woods:
