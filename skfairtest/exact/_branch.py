@@ -27,8 +27,8 @@ Ints = NDArray[np.intp]
 
 #: Share of the time that is spent on climbing: of the first seconds, and of all.
 CLIMBING = 0.1
-FIRST_SECONDS = 3.0
-LATER_CLIMBING = 0.03
+FIRST_SECONDS = 10.0
+LATER_CLIMBING = 0.02
 
 
 def _woods(problem: Problem, levels: bool) -> Woods:
