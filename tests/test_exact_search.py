@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from sklearn.ensemble import (
@@ -18,6 +21,7 @@ from skfairtest.exact._branch import CompiledSearch
 from skfairtest.exact._climb import ascend, best_on_line, value_at
 from skfairtest.exact._kernels import heaviest
 from skfairtest.exact._tree_family import TreeFamily
+from skfairtest.exact._vectorised import ListSearch
 
 
 def make_data(seed=0, n=400):
@@ -134,6 +138,21 @@ def test_boxes_that_change_hands_are_neither_lost_nor_doubled():
         bounds = worker.pool.bound[worker.pool.heap[: worker.n_open]]
         parents = (np.arange(1, len(bounds)) - 1) // 2
         assert (bounds[parents] >= bounds[1:]).all()
+
+
+@pytest.mark.parametrize("engine", ["compiled", "numpy"])
+def test_memory_is_given_back_at_once(engine):
+    search = make_search(n_workers=2) if engine == "compiled" else None
+    if search is None:
+        search = ListSearch(make_search().problem, 0.0)
+    gc.disable()  # which would find circles, but not before another search has taken its own
+    try:
+        search.run(np.inf, 0.0)
+        gone = weakref.ref(search)
+        del search
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("n", [1, 5, 30, 200])

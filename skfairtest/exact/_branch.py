@@ -18,6 +18,7 @@ from skfairtest.exact._descend import Woods, fill_most, node_boxes
 from skfairtest.exact._dive import NodeBoxes
 from skfairtest.exact._ensembles import read_ensemble
 from skfairtest.exact._layout import Box, Layout
+from skfairtest.exact._links import Links
 from skfairtest.exact._nodes import IDENTITY, LOGISTIC, Group
 from skfairtest.exact._problem import Problem
 from skfairtest.exact._workers import Worker
@@ -103,9 +104,10 @@ def warm_up() -> None:
 class _Walkers:
     """Pairs of twins on cells that climb while the boxes are taken apart."""
 
-    def __init__(self, search: CompiledSearch, n_walkers: int) -> None:
-        self.search = search
-        layout = search.problem.layout
+    def __init__(self, problem: Problem, woods: Woods, links: Links, n_walkers: int) -> None:
+        # Not the search itself: in a circle its gigabytes would stay until garbage is collected.
+        self.woods, self.links, layout = woods, links, problem.layout
+        self.whole = layout.whole
         self.sizes = layout.set_sizes()
         n_words = len(layout.whole.words)
         self.cells = np.zeros((n_walkers, len(layout.whole.low)), dtype=np.int32)
@@ -113,9 +115,9 @@ class _Walkers:
         self.words[:, layout.word_start[:-1]] = 1
         self.values = np.full(n_walkers, -np.inf)
         self.turn = 0
-        n_parts = len(search.links.base)
+        n_parts = len(links.base)
         most = max(layout.whole.high, default=0) + 1
-        room = int(search.problem.forest.depth.max(initial=0)) + 2
+        room = int(problem.forest.depth.max(initial=0)) + 2
         self.line = Line(
             np.zeros((2 * n_parts, most)),
             np.empty(room, dtype=np.int64),
@@ -127,10 +129,10 @@ class _Walkers:
 
     def climb(self, box: Box) -> float:
         """Let the next walker climb once, maybe into a box; the largest value so far."""
-        search, i = self.search, self.turn
+        i = self.turn
         self.values[i] = climb(
-            search.woods, search.links, search.problem.layout.whole.high, self.sizes, box.low,
-            box.high, self.cells[i], self.words[i], self.values[i], self.random, self.line,
+            self.woods, self.links, self.whole.high, self.sizes, box.low, box.high,
+            self.cells[i], self.words[i], self.values[i], self.random, self.line,
         )  # fmt: skip
         best = int(self.values.argmax())
         self.best = Box(self.cells[best].copy(), self.cells[best] + 1, self.words[best].copy())
@@ -180,7 +182,7 @@ class CompiledSearch:
             for _ in range(n_workers)
         ]
         self.workers[0].begin(problem.layout.whole)
-        self.walkers = _Walkers(self, n_walkers=8)
+        self.walkers = _Walkers(problem, self.woods, self.links, n_walkers=8)
 
     def run(self, deadline: float, rtol: float) -> Bracket:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`."""

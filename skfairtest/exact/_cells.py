@@ -18,6 +18,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
+#: Outcomes of tests that are worked out in one go.
+MOST_TOGETHER = 1_000_000
+
 
 class Tests(NamedTuple):
     """Tests of nodes that look at one set of features; arrays of length n.
@@ -85,8 +88,12 @@ def cut_finite(
         for t in np.unique(tests.feature[which]):
             of_feature = np.flatnonzero(tests.feature[which] == t)
             values = features.table(int(t))
-            for k in of_feature:
-                left[k] = goes_left(values, tests, np.full(len(grid), which[k]))
+            rows = max(1, MOST_TOGETHER // len(grid))
+            for k in range(0, len(of_feature), rows):
+                some = of_feature[k : k + rows]
+                asked = np.repeat(which[some], len(grid))
+                outcome = goes_left(np.tile(values, len(some)), tests, asked)
+                left[some] = outcome.reshape(len(some), len(grid))
         outcomes.append(left)
     everything = np.concatenate(outcomes) if outcomes else np.empty((0, len(grid)), dtype=bool)
     distinct = np.unique(everything, axis=0)
@@ -200,7 +207,8 @@ def _last_left(
 def _guessed(features: Features, seen: Ints, codes: Floats) -> Floats | None:
     """Features by plain arithmetic; None where some are not that simple."""
     values = np.empty(len(seen))
-    for t in np.unique(seen):
+    one = (seen == seen[:1]).all()  # as a rule; sorting to find that out takes longer than all else
+    for t in seen[:1] if one else np.unique(seen):
         own = features.guess(int(t), codes[seen == t])
         if own is None:
             return None

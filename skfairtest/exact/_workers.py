@@ -155,5 +155,5 @@ def _room(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
         np.empty((n if levels else 1, n_heads), dtype=np.int32),
         np.empty((n if levels else 1, n_heads), dtype=np.int32),
         np.empty(n, dtype=np.int64),
-        np.arange(n - 2)[::-1].astype(np.int64),  # the first place is taken first
+        np.arange(n - 3, -1, -1, dtype=np.int64),  # the first place is taken first
     )
