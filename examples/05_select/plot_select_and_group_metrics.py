@@ -85,7 +85,7 @@ else:
     )
     print(frame.by_group.round(1).to_string())
     gap = frame.difference()["prediction"]
-    both = pd.Series({"gap between groups": gap, "degree of twins": -degree(search, X_test)})
+    both = pd.Series({"gap between groups": gap, "degree of twins": abs(degree(search, X_test))})
     print(both.round(1).to_string())
 
 # %%
