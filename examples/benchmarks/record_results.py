@@ -88,14 +88,20 @@ def models():
         ),
         (
             "diabetes, network",
-            make_pipeline(StandardScaler(), MLPClassifier((20,), max_iter=300, random_state=0)),
+            make_pipeline(
+                StandardScaler(),
+                MLPClassifier(hidden_layer_sizes=(20,), max_iter=300, random_state=0),
+            ),
             many,
             ["sex"],
             False,
         ),
         (
             "diabetes, small network",
-            make_pipeline(StandardScaler(), MLPRegressor((8,), max_iter=500, random_state=0)),
+            make_pipeline(
+                StandardScaler(),
+                MLPRegressor(hidden_layer_sizes=(8,), max_iter=500, random_state=0),
+            ),
             y,
             ["sex"],
             True,
