@@ -29,6 +29,9 @@ LAYERS = [
     ["_oracle"],
     ["_results"],
     ["base"],
+    ["whitebox"],
+    ["whitebox._library_code"],
+    ["whitebox._unwrap"],
     [
         "individual._operators",
         "individual._regions",

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from skfairtest._space import InputSpace
-from skfairtest.exact._steps import Features, TakeColumns
-from skfairtest.individual._gradients_of import take_apart
+from skfairtest.exact._steps import HINT, Features, TakeColumns
+from skfairtest.whitebox._unwrap import unwrap
 
 __all__ = ["Chain", "TakeColumns"]
 
@@ -45,14 +45,5 @@ class Chain:
 
     def open(self, estimator: Any) -> tuple[Chain, Any]:
         """Take a pipeline or a wrapper apart: the longer chain and the last step."""
-        try:
-            steps, model = take_apart(estimator)
-        except ValueError as error:
-            raise ValueError(
-                "A pipeline whose last step is a pipeline is not understood. Make one pipeline "
-                "of the steps of both."
-            ) from error
-        if steps is None:
-            return self, model
-        kept = [step for _, step in steps.steps if not (step is None or isinstance(step, str))]
-        return self.then(*kept), model
+        steps, model = unwrap(estimator, HINT)
+        return (self.then(*steps) if steps else self), model

@@ -19,7 +19,8 @@ from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
 from skfairtest.exact._network import NETWORKS, NetworkFamily
 from skfairtest.exact._steps import ENCODERS, HINT, IMPUTERS, SCALERS
 from skfairtest.exact._tree_family import TreeFamily
-from skfairtest.individual._gradients_of import take_apart
+from skfairtest.whitebox._library_code import check_library_code
+from skfairtest.whitebox._unwrap import flat_steps, is_nothing, unwrap
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +28,13 @@ Floats = NDArray[np.float64]
 N_COMPARED = 256
 #: Difference that is no rounding, as a share of the largest answer.
 TOLERANCE, TOLERANCE_SINGLE = 1e-9, 1e-4
+
+
+#: What to do about a model that answers with code that was not read.
+OWN_CODE = (
+    "Certify a model of scikit-learn's own; SBFTAuditor and RandomAuditor search with any "
+    "estimator."
+)
 
 
 class Family(Protocol):
@@ -146,49 +154,54 @@ def check_supported(estimator: Any) -> None:
     ValueError
         That names what is not.
     """
-    try:
-        steps, model = take_apart(estimator)
-    except ValueError as error:
-        raise ValueError("A pipeline whose last step is a pipeline is not understood.") from error
-    if steps is not None:
-        _check_steps(steps)
-    if isinstance(model, (*BAGGED, *VOTING)):
-        for member in _members(model):
-            check_supported(member)
-            _, inner = take_apart(member)
-            if not isinstance(inner, ENSEMBLES):
-                raise ValueError(
-                    f"{type(model).__name__} of {type(inner).__name__} is not understood; "
-                    "certified are Bagging and Voting of trees, forests and gradient boosting."
-                )
-        return
+    steps, model = unwrap(estimator, HINT)
+    for step in steps:
+        _check_step(step)
     if not isinstance(model, (*ENSEMBLES, *LINEAR, *NETWORKS)):
         raise ValueError(
             f"{type(model).__name__} cannot be certified. Expected a linear model, a decision "
             "tree, a forest, gradient boosting, Bagging or Voting of these, or MLPRegressor or "
             "MLPClassifier; SBFTAuditor searches with any estimator."
         )
+    check_library_code(model, OWN_CODE)
+    if isinstance(model, (*BAGGED, *VOTING)):
+        for member in _members(model):
+            check_supported(member)
+            _, inner = unwrap(member, HINT)
+            if not isinstance(inner, ENSEMBLES):
+                raise ValueError(
+                    f"{type(model).__name__} of {type(inner).__name__} is not understood; "
+                    "certified are Bagging and Voting of trees, forests and gradient boosting."
+                )
+        return
+    parts = list(np.ravel(getattr(model, "estimators_", [])))
+    start = getattr(model, "init_", "zero")  # what gradient boosting starts from
+    if not isinstance(start, str):
+        parts.append(start)
+    for part in parts:
+        check_library_code(part, OWN_CODE)
 
 
 def _members(model: Any) -> list[Any]:
-    if isinstance(model, VOTING):
-        return [member for _, member in model.estimators if not isinstance(member, str)]
     if hasattr(model, "estimators_"):
         return list(model.estimators_)
+    if isinstance(model, VOTING):
+        return [member for _, member in model.estimators if not isinstance(member, str)]
     return [] if model.estimator is None else [model.estimator]
 
 
-def _check_steps(step: Any) -> None:
-    if step is None or isinstance(step, str):
+def _check_step(step: Any) -> None:
+    if is_nothing(step) or step == "drop":
         return
-    if type(step) is Pipeline:
-        for _, inner in step.steps:
-            _check_steps(inner)
-    elif type(step) is ColumnTransformer:
-        for _, inner, _ in step.transformers:
-            _check_steps(inner)
-        _check_steps(step.remainder)
-    elif type(step) is FunctionTransformer and step.func is None:
+    check_library_code(step, OWN_CODE)
+    if isinstance(step, Pipeline):
+        for inner in flat_steps(step, OWN_CODE):
+            _check_step(inner)
+    elif isinstance(step, ColumnTransformer):
+        for _, inner, _ in getattr(step, "transformers_", step.transformers):
+            _check_step(inner)
+        _check_step(step.remainder)
+    elif isinstance(step, FunctionTransformer) and step.func is None:
         return
     elif type(step) not in (*SCALERS, *ENCODERS, *IMPUTERS):
         raise ValueError(f"The step {' '.join(repr(step).split()):.120} is not understood. {HINT}")

@@ -9,17 +9,18 @@ value, so that a one-hot encoded category has a gradient, too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import isclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, softmax
+from sklearn import linear_model
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
 from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.pipeline import Pipeline
-from sklearn.svm import LinearSVR
+from sklearn.svm import LinearSVC, LinearSVR
 
 from skfairtest._space import InputSpace
 from skfairtest.individual._torch_gradient import (
@@ -28,6 +29,8 @@ from skfairtest.individual._torch_gradient import (
     how_to_wrap,
     is_skorch_net,
 )
+from skfairtest.whitebox._library_code import check_library_code
+from skfairtest.whitebox._unwrap import unwrap
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -41,6 +44,14 @@ MOST_VALUES = 5000
 #: Random rows on which the taking apart is checked.
 N_CHECKED = 64
 
+#: Models whose scores are linear maps, where they have coefficients.
+LINEAR_MODELS = (
+    *(kind for name in linear_model.__all__ if isclass(kind := getattr(linear_model, name))),
+    LinearSVC,
+    LinearSVR,
+    LinearDiscriminantAnalysis,
+)
+
 HINT = (
     "Give gradient= a callable, or use MAFTAuditor, which estimates gradients from the answers of "
     "any model."
@@ -51,7 +62,7 @@ class AnalyticGradient:
     """Gradient of a model's outputs, per step of each attribute."""
 
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
-        steps, last = take_apart(estimator)
+        steps, last = unwrap(estimator, HINT)
         self.space = space
         self.last = gradient_of_last(last, response)
         self.steps = AdditiveSteps(steps, space)
@@ -68,21 +79,6 @@ class AnalyticGradient:
         return self.steps.pull_back(Z, self.last(T, column))
 
 
-def take_apart(estimator: Any) -> tuple[Any, Any]:
-    """The steps before the last one (None: there are none) and the last step."""
-    for inner in ("estimator", "best_estimator_"):
-        # A frozen estimator and a finished search answer with what they hold.
-        wraps = type(estimator).__name__ == "FrozenEstimator" or inner == "best_estimator_"
-        if wraps and hasattr(estimator, inner):
-            return take_apart(getattr(estimator, inner))
-    if not isinstance(estimator, Pipeline):
-        return None, estimator
-    steps, last = take_apart(estimator[-1])
-    if steps is not None:
-        raise ValueError(f"A pipeline in the last step of a pipeline has no known gradient. {HINT}")
-    return (estimator[:-1] if len(estimator) > 1 else None), last
-
-
 class AdditiveSteps:
     """The steps before the last one, as a sum of functions of single columns.
 
@@ -90,7 +86,7 @@ class AdditiveSteps:
     checked on random rows, and an error says so where it does not.
     """
 
-    def __init__(self, steps: Any, space: InputSpace) -> None:
+    def __init__(self, steps: list[Any], space: InputSpace) -> None:
         self.space, self._steps = space, steps
         self.single = bool(space.single.any())
         low, high = space.low[None], space.high[None]
@@ -114,7 +110,9 @@ class AdditiveSteps:
     def _transform(self, Z: Floats) -> Floats:
         rows = self.space.decode(Z)
         try:
-            out = rows if self._steps is None else self._steps.transform(rows)
+            out = rows
+            for step in self._steps:
+                out = step.transform(out)
             out = np.asarray(out.toarray() if sparse.issparse(out) else out)
             # Nets are shown float32, often by a cast behind the scalers.
             self.single |= out.dtype == np.float32
@@ -177,8 +175,10 @@ def gradient_of_last(model: Any, response: str) -> LastGradient:
     if is_skorch_net(model):
         return TorchGradient(model, response)
     if isinstance(model, (MLPClassifier, MLPRegressor)):
+        check_library_code(model, HINT)
         return MLPGradient(model)
-    if isinstance(model, (LinearModel, LinearClassifierMixin, LinearSVR)) or _is_sgd(model):
+    if is_linear_model(model):
+        check_library_code(model, HINT)
         return linear_gradient(model, response)
     wrap = f"{how_to_wrap(model)} " if holds_module(model) else ""
     raise ValueError(
@@ -191,13 +191,14 @@ def refuse_bare_module(estimator: Any) -> None:
     """Tell users of a torch module without predict, alone or behind steps, how to wrap it."""
     if hasattr(estimator, "predict"):
         return
-    last = take_apart(estimator)[1]
+    last = unwrap(estimator, HINT)[1]
     if holds_module(last):
         raise TypeError(f"The estimator must have predict. {how_to_wrap(last)}")
 
 
-def _is_sgd(model: Any) -> bool:
-    return hasattr(model, "coef_") and type(model).__module__.startswith("sklearn.linear_model")
+def is_linear_model(model: Any) -> bool:
+    """Whether the scores of a fitted model are a linear map with public coefficients."""
+    return isinstance(model, LINEAR_MODELS) and hasattr(model, "coef_")
 
 
 def linear_gradient(model: Any, response: str) -> LastGradient:

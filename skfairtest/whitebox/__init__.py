@@ -1,0 +1,1 @@
+"""What a fitted model says of itself: read by certificates and by gradient testers alike."""

@@ -1,0 +1,89 @@
+"""Whether a fitted object answers with the library's own code.
+
+Models are read out of their fitted attributes on the assumption that they answer as their class
+does. A subclass, or a method that was replaced on an instance or on its class, may answer
+otherwise anywhere in the domain, and no comparison on some rows would show it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from types import FunctionType
+from typing import Any
+
+#: Packages whose classes are known: the models and pipelines of imbalanced-learn inherit the
+#: methods that answer from scikit-learn.
+LIBRARIES = ("sklearn", "imblearn")
+#: What a fitted object answers with.
+METHODS = ("predict", "predict_proba", "decision_function", "transform")
+
+
+def foreign_code(fitted: Any) -> str | None:
+    """What of an object's answers is not the library's own code; None where all of it is.
+
+    Parameters
+    ----------
+    fitted : object
+        A model, a pipeline or a transformer. What it is made of is not looked into.
+
+    Returns
+    -------
+    str or None
+        The end of a sentence that begins with the name of the object's class.
+    """
+    cls = type(fitted)
+    if not _is_of_library(cls.__module__):
+        known = [base.__name__ for base in cls.__mro__ if _is_of_library(base.__module__)]
+        than = f" than {known[0]}, from which it inherits" if known else ""
+        return (
+            f"is a class of {cls.__module__}, not of scikit-learn, and may answer otherwise{than}"
+        )
+    for name in getattr(fitted, "__dict__", {}):
+        if inspect.isroutine(getattr(cls, name, None)):
+            return f"has a method {name} that was replaced on the instance"
+    for name in METHODS:
+        if not _is_library_method(inspect.getattr_static(cls, name, None)):
+            return f"has a method {name} that was replaced on the class"
+    return None
+
+
+def check_library_code(fitted: Any, hint: str) -> None:
+    """See that an object answers with the library's own code.
+
+    Parameters
+    ----------
+    fitted : object
+        A model, a pipeline or a transformer.
+    hint : str
+        What the user can do instead, as a sentence.
+
+    Raises
+    ------
+    ValueError
+        That says what is not the library's own.
+    """
+    foreign = foreign_code(fitted)
+    if foreign is not None:
+        raise ValueError(
+            f"{type(fitted).__name__} {foreign}. Reading its fitted attributes would not see what "
+            f"that code does. {hint}"
+        )
+
+
+def _is_of_library(module: str) -> bool:
+    return module.partition(".")[0] in LIBRARIES
+
+
+def _is_library_method(attribute: Any) -> bool:
+    """Whether a class's attribute is a function of the library, whatever it is wrapped in."""
+    while attribute is not None:
+        if isinstance(attribute, FunctionType):
+            # Not __module__, which functools.wraps copies from the function that it replaces.
+            if not _is_of_library(attribute.__globals__["__name__"]):
+                return False
+            attribute = getattr(attribute, "__wrapped__", None)
+        elif _is_of_library(type(attribute).__module__) and hasattr(attribute, "fn"):
+            attribute = attribute.fn  # a method that exists under a condition
+        else:
+            return False
+    return True

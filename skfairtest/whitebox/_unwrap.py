@@ -1,0 +1,76 @@
+"""Estimators inside estimators: pipelines, searches and frozen models, taken apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from skfairtest.whitebox._library_code import check_library_code, foreign_code
+
+__all__ = ["is_nothing", "unwrap"]
+
+
+def unwrap(estimator: Any, hint: str) -> tuple[list[Any], Any]:
+    """The steps before a model, and the model itself.
+
+    Pipelines in any place of pipelines give one list of steps, without those that pass everything
+    on. A frozen estimator and a finished search answer with what they hold.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted or not.
+    hint : str
+        What the user can do where it cannot be taken apart, as a sentence.
+
+    Returns
+    -------
+    steps : list
+        Transformers, first one first; a pipeline among them is replaced by its steps.
+    model : object
+        What is neither a pipeline nor a wrapper.
+
+    Raises
+    ------
+    ValueError
+        If a pipeline or a wrapper does not answer with the library's own code.
+    """
+    held = _held(estimator)
+    if held is not None:
+        check_library_code(estimator, hint)
+        return unwrap(held, hint)
+    if not isinstance(estimator, Pipeline):
+        return [], estimator
+    check_library_code(estimator, hint)
+    steps = [step for _, inner in estimator.steps[:-1] for step in flat_steps(inner, hint)]
+    rest, model = unwrap(estimator.steps[-1][1], hint)
+    return steps + rest, model
+
+
+def flat_steps(step: Any, hint: str) -> list[Any]:
+    """A step as the list of those that it is made of, one after another."""
+    # Pipelines of imbalanced-learn leave samplers out when they predict.
+    if is_nothing(step) or hasattr(step, "fit_resample"):
+        return []
+    if not isinstance(step, Pipeline):
+        return [step]
+    check_library_code(step, hint)
+    return [part for _, inner in step.steps for part in flat_steps(inner, hint)]
+
+
+def is_nothing(step: Any) -> bool:
+    """Whether a step passes everything on."""
+    return step is None or (isinstance(step, str) and step == "passthrough")
+
+
+def _held(estimator: Any) -> Any:
+    """What a frozen estimator or a finished search of scikit-learn holds; None for others."""
+    name = type(estimator).__name__
+    if name == "FrozenEstimator" and hasattr(estimator, "estimator"):
+        return estimator.estimator
+    # Told by the library's name for it: two of the searches are experimental, and imports of them
+    # have to be enabled. Of other objects nobody knows what they answer with.
+    if hasattr(estimator, "best_estimator_") and foreign_code(estimator) is None:
+        return estimator.best_estimator_
+    return None

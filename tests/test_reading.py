@@ -1,0 +1,150 @@
+"""Reading fitted models: only the library's own code is read, and what stands before a model."""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+import pytest
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.ensemble import (
+    BaggingRegressor,
+    GradientBoostingRegressor,
+    RandomForestRegressor,
+    VotingRegressor,
+)
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from skfairtest import ADFAuditor, CertifiedAuditor, EIDIGAuditor, MAFTAuditor
+from skfairtest.whitebox._library_code import foreign_code
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 300), rng.normal(size=(300, 2)), rng.random(300)])
+    return X, X[:, 1] + 0.3 * X[:, 0] + (X[:, 2] > 0)
+
+
+# What is not the library's own code --------------------------------------------------------
+
+
+def narrow(X, answers):
+    """What a subclass may add: 100 for one sensitive value in a narrow region."""
+    return answers + 100 * ((X[:, 0] == 1) & (np.abs(X[:, 3] - 0.12345) < 1e-5))
+
+
+class Forest(RandomForestRegressor):
+    def predict(self, X):
+        return narrow(X, super().predict(X))
+
+
+class Regression(LinearRegression):
+    def predict(self, X):
+        return narrow(X, super().predict(X))
+
+
+class Net(MLPRegressor):
+    def predict(self, X):
+        return narrow(X, super().predict(X))
+
+
+class Tree(DecisionTreeRegressor):
+    pass
+
+
+class Steps(Pipeline):
+    def predict(self, X):
+        return narrow(X, super().predict(X))
+
+
+class Columns(ColumnTransformer):
+    pass
+
+
+class Search(GridSearchCV):
+    def predict(self, X):
+        return narrow(X, super().predict(X))
+
+
+FOREIGN = {
+    "forest": Forest(3, max_depth=3),
+    "linear": Regression(),
+    "network": Net(hidden_layer_sizes=(4,), max_iter=500, tol=0.1),
+    "last step": make_pipeline(StandardScaler(), Regression()),
+    "pipeline": Steps([("scale", StandardScaler()), ("model", LinearRegression())]),
+    "column transformer": make_pipeline(
+        Columns([("scale", StandardScaler(), [0, 1, 2, 3])]), LinearRegression()
+    ),
+    "search": Search(LinearRegression(), {"fit_intercept": [True]}, cv=2),
+    "searched": GridSearchCV(Regression(), {"fit_intercept": [True]}, cv=2),
+    "bagged": BaggingRegressor(Tree(max_depth=3), 3),
+    "voting": VotingRegressor([("a", Forest(3, max_depth=3)), ("b", Tree(max_depth=2))]),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_classes_that_are_not_the_librarys_own_are_not_certified(table, kind):
+    X, y = table
+    auditor = CertifiedAuditor(FOREIGN[kind].fit(X, y), sensitive_features=[0])
+    assert not CertifiedAuditor.supports(auditor.estimator)
+    with pytest.raises(ValueError, match="not of scikit-learn|Search cannot"):
+        auditor.fit(X)
+
+
+def test_methods_replaced_on_an_instance_are_seen(table):
+    X, y = table
+    forest = RandomForestRegressor(3, max_depth=3, random_state=0).fit(X, y)
+    other = RandomForestRegressor(3, max_depth=3, random_state=0).fit(X, y)
+    own = forest.predict
+    forest.predict = types.MethodType(lambda self, X: narrow(X, own(X)), forest)
+    other.estimators_[1].predict = own
+    boosted = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    boosted.estimators_[2, 0].predict = own
+    scaled = make_pipeline(StandardScaler(), Ridge()).fit(X, y)
+    scaled[0].transform = lambda X: X
+    columns = make_pipeline(
+        make_column_transformer((StandardScaler(), [1, 2]), remainder="passthrough"), Ridge()
+    ).fit(X, y)
+    columns[0].transformers_[0][1].transform = lambda X: X
+    voting = VotingRegressor([("a", DecisionTreeRegressor(max_depth=2))]).fit(X, y)
+    voting.estimators_[0].predict = own
+    for model in (forest, other, boosted, scaled, columns, voting):
+        with pytest.raises(ValueError, match="replaced on the instance"):
+            CertifiedAuditor(model, sensitive_features=[0]).fit(X)
+
+
+@pytest.mark.parametrize("cls", [RandomForestRegressor, LinearRegression])
+def test_methods_replaced_on_a_class_are_seen(table, monkeypatch, cls):
+    X, y = table
+    model = cls().fit(X, y)
+    assert foreign_code(model) is None
+    own = cls.predict
+    monkeypatch.setattr(cls, "predict", lambda self, X: narrow(X, own(self, X)))
+    with pytest.raises(ValueError, match="predict that was replaced on the class"):
+        CertifiedAuditor(model, sensitive_features=[0]).fit(X)
+
+
+@pytest.mark.parametrize("auditor", [EIDIGAuditor, ADFAuditor])
+def test_gradients_are_not_read_of_foreign_code(table, auditor):
+    X, y = table
+
+    class Sure(LogisticRegression):
+        def predict_proba(self, X):
+            return np.round(super().predict_proba(X))
+
+    replaced = LogisticRegression().fit(X, y > 0)
+    own = replaced.predict_proba
+    replaced.predict_proba = lambda X: np.round(own(X))
+    for model in (Sure().fit(X, y > 0), make_pipeline(StandardScaler(), Sure()).fit(X, y > 0),
+                  replaced):  # fmt: skip
+        tester = auditor(model, sensitive_features=[0], max_queries=200, random_state=0)
+        with pytest.raises(ValueError, match="would not see.*MAFTAuditor"):
+            tester.fit(X)
+    black_box = MAFTAuditor(replaced, sensitive_features=[0], max_queries=200, random_state=0)
+    assert black_box.fit(X).n_queries_ > 0
