@@ -92,12 +92,12 @@ class Layout:
     def codes(self, box: Box, share: float = 0.5) -> tuple[Floats, Floats]:
         """Codes of a pair of twins inside a box, shape (n_features,) each.
 
-        Attributes that no tree looks at get the middle of their domain.
+        Attributes that no tree looks at get the middle of their domain, sensitive ones its low end.
         """
         space = self.grid.space
-        first = space.clip(((space.low + space.high) / 2)[None])[0]
-        for s, j in enumerate(space.sensitive):
-            first[j] = space.grids[s][0]
+        middle = (space.low + space.high) / 2
+        middle[space.sensitive] = space.low[space.sensitive]
+        first = space.clip(middle[None])[0]
         second = first.copy()
         for j in (int(j) for j in self.attributes):
             for row, place in ((first, self.place[j][0]), (second, self.place[j][1])):

@@ -35,7 +35,7 @@ from skfairtest.exact._scaling import Operations, apply, operations_of
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-#: Free integer attributes with more values than this are cut at thresholds instead of tabulated.
+#: Integer attributes with more values than this are cut at thresholds instead of tabulated.
 MOST_VALUES = 2000
 #: Rows on which the attribute-wise functions are compared with the steps themselves.
 N_CHECKED = 64
@@ -248,18 +248,16 @@ def _moved(before: Any, after: Any, quick: list[Operations | None]) -> list[Oper
 
 
 def wide_attributes(space: InputSpace) -> NDArray[np.bool_]:
-    """Attributes with too many values for a table; a sensitive one has a grid of few."""
-    wide = (space.high - space.low >= MOST_VALUES) | (~space.discrete & (space.high > space.low))
-    wide[space.sensitive] = False
-    return np.asarray(wide)
+    """Attributes with too many values for a table, sensitive or not: real ones, and long ranges."""
+    many = np.where(space.discrete, space.high - space.low >= MOST_VALUES, space.high > space.low)
+    return np.asarray(many, dtype=bool)
 
 
 def attribute_grid(space: InputSpace, j: int) -> Floats:
-    """Codes of an attribute of finitely many values."""
-    where = np.flatnonzero(space.sensitive == j)
-    if len(where):
-        return np.asarray(space.grids[where[0]], dtype=np.float64)
-    return np.asarray(space.columns[j].grid(), dtype=np.float64)
+    """Codes of an attribute of finitely many values, in their order."""
+    if not space.discrete[j]:
+        return np.array([space.low[j]])
+    return np.arange(space.low[j], space.high[j] + 1)
 
 
 def check_step(step: Any, table: Any, sources: list[list[int]], wide: NDArray[np.bool_]) -> None:
