@@ -700,6 +700,19 @@ def test_interrupted_fit_keeps_the_best_so_far():
         retrainer.fit(X, y)
     assert len(retrainer.predict(X)) == len(y)
     assert len(retrainer.history_) == 2
+    assert retrainer.stop_reason_ == "interrupted"
+
+
+def test_fit_that_fails_says_what_failed():
+    X, y = people()
+
+    def fails(model, X, y):
+        raise RuntimeError("no score today")
+
+    retrainer = mend(scoring=fails)
+    with pytest.raises(RuntimeError, match="no score today"):
+        retrainer.fit(X, y)
+    assert retrainer.stop_reason_ == "failed: no score today"
 
 
 def test_history_before_fit():

@@ -96,7 +96,6 @@ class Course:
             self.reason = "nothing to mend was seen in the original"
             return
         latest = self.original
-        self.reason = f"max_rounds={max_rounds} reached"
         for number in range(1, max_rounds + 1):
             addition = strategy.propose(number, latest)
             if isinstance(addition, str):
@@ -117,6 +116,8 @@ class Course:
             if not strategy.goes_on(kept=kept, good=good):
                 self.reason = f"round {number} was {'kept' if kept else 'not better'}"
                 break
+        else:
+            self.reason = f"max_rounds={max_rounds} reached"
 
     def _judge(
         self, number: int, strategy: Strategy, model: Any, addition: Addition, varied: bool

@@ -234,10 +234,15 @@ class FairnessRetrainer(DelegatingEstimator):
         course = Course(task, model, max_score_drop=self.max_score_drop, verbose=self.verbose)
         try:
             self._mend(course, strategy)
+        except BaseException as error:
+            # Ctrl-C and failures go on to the caller; here it is noted what they were.
+            interrupted = isinstance(error, KeyboardInterrupt)
+            course.reason = "interrupted" if interrupted else f"failed: {error}"
+            raise
         finally:
             # Whatever ended it: the best model so far, which is the original at first.
             self.estimator_, self.n_added_ = course.best, course.n_added
-            self._table, self.stop_reason_ = course.table(), course.reason or "failed"
+            self._table, self.stop_reason_ = course.table(), course.reason
         return self
 
     def _mend(self, course: Course, strategy: Any) -> None:
