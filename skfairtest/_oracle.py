@@ -15,6 +15,7 @@ from skfairtest._judging import Comparison, compare
 from skfairtest._keys import Keys, KeySet
 from skfairtest._model import PROBE_ROWS, Labels, Model
 from skfairtest._space import InputSpace
+from skfairtest._valid_rows import Sample, ValidRows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -107,6 +108,7 @@ class Oracle:
         self.clip = clip
         self.model = Model(estimator, space, response_method=response_method, n_jobs=n_jobs)
         self._answering = Answering(self.model, space)
+        self._valid_rows = ValidRows(space)
         self.threshold = threshold
         self.limits = {
             "max_queries": (np.inf if max_queries is None else max_queries),
@@ -160,6 +162,25 @@ class Oracle:
     def queries_left(self) -> float:
         """Rows that may still be shown to the model."""
         return self.limits["max_queries"] - self.n_queries
+
+    # Drawing -------------------------------------------------------------------------------
+
+    def sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> Floats:
+        """Random valid inputs within max_time, shape (n, n_features); see `InputSpace.sample`.
+
+        What one call learns about the constraint, the next one knows.
+        """
+        return self.draw_sample(n, rng, uniform=uniform).rows
+
+    def draw_sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> Sample:
+        """The same, and which of the rows are uniform draws."""
+        end = self._start + self.limits["max_time"]
+        deadline = end if np.isfinite(end) else None
+        sample = self._valid_rows.sample(n, rng, uniform=uniform, deadline=deadline)
+        if len(sample.rows) < n:
+            self._note()
+            raise StopSearch(self._spent("max_time"))
+        return sample
 
     # Asking --------------------------------------------------------------------------------
 

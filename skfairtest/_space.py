@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from skfairtest._columns import Column, describe_column
 from skfairtest._containers import Container, make_container
+from skfairtest._valid_rows import ValidRows
 from skfairtest._wishes import by_position, check_sensitive, resolve_columns
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-#: Rows drawn in search of one that the constraint admits before giving up.
-MAX_DRAWS = 100_000
 #: `sensitive_values` builds no table longer than this; `combination_codes` has no limit.
 MAX_TABLE = 1_000_000
 
@@ -251,32 +250,43 @@ class InputSpace:
         Z = np.where(self.discrete, np.floor(U * (spread + 1)), U * spread) + self.low
         return self.clip(Z)
 
-    def sample(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform valid inputs, shape (n, n_features).
+    def sample(
+        self,
+        n: int,
+        rng: np.random.Generator,
+        *,
+        uniform: bool = False,
+        deadline: float | None = None,
+    ) -> Floats:
+        """Random valid inputs, shape (n, n_features).
+
+        They are uniform where the constraint admits at least 5% of the domain. Where it admits
+        less, half of the draws are steps from valid rows, those of the data and those that were
+        found before: the sample is then not uniform, and rows may come more than once.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        rng : Generator
+            Source of randomness.
+        uniform : bool, default=False
+            Uniform draws alone, however long that takes.
+        deadline : float, default=None
+            Time of ``time.perf_counter`` at which the drawing ends; fewer rows are returned then,
+            maybe none.
+
+        Returns
+        -------
+        ndarray of shape (n, n_features)
+            Codes.
 
         Raises
         ------
         ValueError
-            If none of 100,000 draws satisfies the constraint.
+            If none of 100,000 draws, and no row of the data, satisfies the constraint.
         """
-        if self.constraint is None:
-            return self.draw(n, rng)
-        kept: list[Floats] = []
-        n_kept = n_drawn = 0
-        while n_kept < n:
-            batch = self.draw(max(n, 256), rng)
-            batch = batch[self.valid(batch)]
-            n_drawn += max(n, 256)
-            n_kept += len(batch)
-            kept.append(batch)
-            if n_kept == 0 and n_drawn >= MAX_DRAWS:
-                raise ValueError(
-                    f"constraint= admitted none of {n_drawn} rows drawn from the domains. "
-                    f"Expected a "
-                    "callable that returns True for valid rows; check it, or narrow bounds= and "
-                    "categories= to where it holds."
-                )
-        return np.concatenate(kept)[:n]
+        return ValidRows(self).sample(n, rng, uniform=uniform, deadline=deadline).rows
 
     def valid(self, Z: Floats) -> NDArray[np.bool_]:
         """Which rows the constraint admits, shape (n,)."""

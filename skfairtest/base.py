@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import time
 import warnings
 from typing import Any
 
@@ -17,6 +18,7 @@ from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, w
 from skfairtest._protected import protected_names
 from skfairtest._results import AuditResults
 from skfairtest._space import InputSpace
+from skfairtest._valid_rows import is_late
 from skfairtest.exceptions import NoDisparityWarning
 
 __all__ = ["BaseAuditor"]
@@ -137,7 +139,7 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         X = check_table(self, X)
         rng = make_generator(self.random_state)
         space = self._make_space(X)
-        _check_constraint(space, self.constraint, rng)
+        _check_constraint(space, rng, self.max_time)
         self.estimator_ = self._make_estimator(X, y, fit_params)
         self.space_ = space
         self.sensitive_features_ = space.sensitive_features
@@ -281,21 +283,23 @@ def _check_budget(name: str, value: Any, least: int, *, may_be_zero: bool = Fals
         raise ValueError(f"{name} must be None or {kind}{hint}; got {value!r}.")
 
 
-def _check_constraint(space: InputSpace, constraint: Any, rng: np.random.Generator) -> None:
+def _check_constraint(space: InputSpace, rng: np.random.Generator, max_time: float | None) -> None:
     """See that some valid input has two valid twins, before a query is spent."""
-    if constraint is None:
+    if space.constraint is None:
         return
-    Z = space.sample(CONSTRAINT_PROBE, rng)
+    deadline = time.perf_counter() + max_time if max_time else None
+    Z = space.sample(CONSTRAINT_PROBE, rng, deadline=deadline)
     width = min(space.n_combinations, 64)
     n_valid = np.zeros(len(Z), dtype=int)
-    for combination in rng.choice(space.n_combinations, size=width, replace=False):
-        n_valid += space.valid(space.with_sensitive(Z, combination))
     # With many combinations the input's own is a twin that a sample of them may lack.
     if width < space.n_combinations:
         n_valid += 1
-    if n_valid.max() < 2:
-        raise ValueError(
-            f"constraint= leaves no twins to compare: none of {len(Z)} valid inputs has two valid "
-            f"combinations of {space.sensitive_features!r}. Let the constraint not fix the "
-            f"sensitive columns."
-        )
+    for combination in rng.choice(space.n_combinations, size=width, replace=False):
+        n_valid += space.valid(space.with_sensitive(Z, combination))
+        if n_valid.max(initial=0) >= 2 or is_late(deadline):
+            return
+    raise ValueError(
+        f"constraint= leaves no twins to compare: none of {len(Z)} valid inputs has two valid "
+        f"combinations of {space.sensitive_features!r}. Let the constraint not fix the sensitive "
+        "columns."
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 import warnings
 
 import numpy as np
@@ -21,7 +22,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest import NoDisparityWarning, RandomAuditor, SBFTAuditor
+from skfairtest import (
+    NoDisparityWarning,
+    RandomAuditor,
+    SBFTAuditor,
+    SurrogateAuditor,
+    SymbolicAuditor,
+    ThemisAuditor,
+)
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 
 HAS_CALLBACKS = hasattr(sklearn, "__version__") and tuple(
@@ -296,6 +304,70 @@ def test_many_equal_rows_with_many_twins_are_all_audited(models):
         constraint=lambda X: X[:, 1] > 1,
     )  # fmt: skip
     assert only_high.fit(X).on_data_rate_ == pytest.approx(1 / 301)
+
+
+# Narrow constraints ------------------------------------------------------------------------
+
+
+def narrow_table():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 1000, (300, 2)), np.arange(300) % 2]).astype(float)
+    X[:2, :2] = [[0, 0], [999, 999]]
+    return X
+
+
+@pytest.mark.parametrize(
+    "make", [RandomAuditor, SBFTAuditor, SurrogateAuditor, SymbolicAuditor, ThemisAuditor]
+)
+def test_slow_narrow_constraint_keeps_max_time(make, models):
+    calls = []
+
+    def slow(X):
+        calls.append(len(X))
+        time.sleep(0.02)
+        return (abs(X[:, 0] - X[:, 1] * 0.5) < 1) & (X[:, 0] % 17 == 3)
+
+    model = models.Regressor(lambda X: X[:, 0] * X[:, 2])
+    auditor = make(model, sensitive_features=[2], constraint=slow, max_time=0.3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoDisparityWarning)
+        auditor.fit(narrow_table())
+    # 0.3 s before the first query, and as much after it; five times that for what is on its way.
+    assert len(calls) < 5 * 0.6 / 0.02
+    assert auditor.stop_reason_ == "max_time=0.3 reached"
+
+
+def test_narrow_constraint_lets_the_budget_be_spent(models):
+    seen = []
+
+    def narrow(X):
+        seen.append(len(X))
+        return (abs(X[:, 0] - X[:, 1] * 0.5) < 1) & (X[:, 0] % 5 == 3)
+
+    model = models.Regressor(lambda X: X[:, 0] * X[:, 2])
+    auditor = RandomAuditor(
+        model, sensitive_features=[2], constraint=narrow, max_queries=100, random_state=0
+    )
+    auditor.fit(narrow_table())
+    assert auditor.n_inputs_ == 50 and sum(seen) < 400_000
+
+
+def test_rate_of_a_narrow_constraint_is_that_of_uniform_draws(models):
+    # The data know one island; another, three times as large, is full of holes.
+    def islands(X):
+        holes = (7 * X[:, 0] + 3 * X[:, 1]) % 10 > 0
+        small = (X[:, 0] < 100) & (X[:, 1] < 100)
+        return small | ((X[:, 0] >= 500) & (X[:, 1] >= 400) & ~holes)
+
+    X = narrow_table()
+    X[2:, :2] %= 100
+    model = models.Regressor(lambda X: X[:, 2] * (X[:, 0] < 100))
+    auditor = RandomAuditor(
+        model, sensitive_features=[2], constraint=islands, max_queries=20_000, random_state=0
+    )
+    auditor.fit(X)
+    assert abs(auditor.discrimination_rate_ - 0.25) < 0.06
+    assert auditor.n_found_ / auditor.n_inputs_ > 0.35  # what steps from the data would make of it
 
 
 # The course and the end of a run -----------------------------------------------------------

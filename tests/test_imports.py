@@ -22,7 +22,7 @@ LAYERS = [
         "_delegation",
         "_checks",
     ],
-    ["_containers", "_wishes"],
+    ["_containers", "_valid_rows", "_wishes"],
     ["_space", "_fitting"],
     ["_model", "_archive"],
     ["_judging", "_answering"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import product
 
 import numpy as np
@@ -283,6 +284,79 @@ def test_constraint_sees_rows_as_the_model_does_and_holds_for_samples(mixed_spac
     assert len(rows) == 300 and (rows["age"] > 30).all() and (rows["job"] == "b").all()
     assert set(seen) == {X.dtypes["sex"]}
     np.testing.assert_array_equal(space.valid(space.data), adult(X).to_numpy())
+
+
+def numbers(n_values, n_rows=200):
+    """Two whole columns and a sensitive one; the data do not know the constraint below."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, n_values, (n_rows, 2)), np.arange(n_rows) % 2])
+    X[:2, :2] = [[0, 0], [n_values - 1, n_values - 1]]
+    return X
+
+
+class Narrow:
+    """Admits 30 in a million of all pairs of numbers up to 999, and counts what it is asked."""
+
+    n_rows = 0
+
+    def __call__(self, X):
+        self.n_rows += len(X)
+        return (abs(X[:, 0] - X[:, 1] * 0.5) < 1) & (X[:, 0] % 17 == 3)
+
+
+@pytest.mark.parametrize("data_know", [False, True])
+def test_sample_learns_where_a_narrow_constraint_holds(data_know):
+    X, narrow = numbers(1000), Narrow()
+    if data_know:
+        X[2] = [20, 40, 0]
+    space = InputSpace.from_data(X, [2], constraint=narrow)
+    Z = space.sample(500, np.random.default_rng(0))
+    assert len(Z) == 500 and space.valid(Z).all() and in_domain(space, Z)
+    assert len(np.unique(Z, axis=0)) > 10
+    assert narrow.n_rows < 100_000  # uniform draws alone: five millions
+
+
+def test_sample_of_a_single_valid_row_repeats_it():
+    space = InputSpace.from_data(
+        numbers(1000), [2], constraint=lambda X: (X[:, :2] == [0, 0]).all(axis=1) & (X[:, 2] == 0)
+    )
+    Z = space.sample(5, np.random.default_rng(0))
+    np.testing.assert_array_equal(Z, np.zeros((5, 3)))
+
+
+@pytest.mark.parametrize("uniform", [False, True])
+@pytest.mark.parametrize("width", [10, 50, 100])
+def test_sample_is_uniform_where_it_says_so(uniform, width):
+    space = InputSpace.from_data(numbers(100), [2], constraint=lambda X: X[:, 0] < width)
+    Z = space.sample(700, np.random.default_rng(3), uniform=uniform)
+    rng = np.random.default_rng(3)
+    drawn = np.concatenate([space.draw(700, rng) for _ in range(100)])
+    np.testing.assert_array_equal(Z, drawn[space.valid(drawn)][:700])
+
+
+def test_sample_of_nothing_is_empty():
+    for constraint in (None, Narrow()):
+        space = InputSpace.from_data(numbers(1000), [2], constraint=constraint)
+        assert space.sample(0, np.random.default_rng(0)).shape == (0, 3)
+
+
+def test_sample_ends_at_the_deadline():
+    narrow = Narrow()
+    space = InputSpace.from_data(numbers(1000), [2], constraint=narrow)
+    rng, past = np.random.default_rng(0), time.perf_counter()
+    for uniform in (False, True):
+        assert space.sample(5000, rng, uniform=uniform, deadline=past).shape == (0, 3)
+    assert narrow.n_rows == 0
+    soon = time.perf_counter() + 0.05
+    # Ten thousand times as many as there are: it ends at all.
+    assert len(space.sample(10**6, rng, uniform=True, deadline=soon)) < 10**6
+
+
+def test_constraint_that_admits_nothing_is_an_error():
+    space = InputSpace.from_data(numbers(1000), [2], constraint=lambda X: X[:, 0] < 0)
+    for uniform in (False, True):
+        with pytest.raises(ValueError, match="admitted none of .* rows drawn"):
+            space.sample(5, np.random.default_rng(0), uniform=uniform)
 
 
 def test_repair_moves_rows_of_data_into_the_domain():

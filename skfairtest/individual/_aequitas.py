@@ -181,7 +181,7 @@ class AequitasAuditor(BaseAuditor):
         """Discriminatory inputs among uniform ones; for many combinations, the pairs they show."""
         space = oracle.space
         n = self.n_global or self._default_global(twins_a_judgement(space))
-        Z = space.sample(n, rng)
+        Z = oracle.sample(n, rng)
         pairs = pairs_to_judge(n, space, rng)
         found = oracle.disparity(Z, pairs).verdict
         return Z[found], None if pairs is None else pairs[found]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from skfairtest._docs import document
 from skfairtest._oracle import Oracle
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._operators import pairs_to_judge, twins_a_judgement
+
+Floats = NDArray[np.float64]
 
 #: Rows in one batch: large enough that the model's cost of a call does not count.
 BATCH_ROWS = 8192
@@ -26,6 +31,10 @@ class RandomAuditor(BaseAuditor):
     estimates the
     share of discriminatory inputs in the domain (where all twins are compared). It is the yardstick
     that a directed search has to beat.
+
+    Where the constraint admits less than 5% of the domain, inputs near valid ones are drawn as
+    well, those of X and those found so far, so that the budget is spent in a reasonable time.
+    `discrimination_rate_` is then the share among the uniform draws alone; NaN without any.
 
     Parameters
     ----------
@@ -70,6 +79,36 @@ class RandomAuditor(BaseAuditor):
         # A small budget is spent in several batches, so that the history has a course.
         rows = min(BATCH_ROWS, max(LEAST_ROWS, oracle.queries_left / N_BATCHES))
         n = max(1, int(rows) // n_twins)
+        self._uniform = Tally()
         while True:
-            Z = space.sample(n, rng)
-            oracle.disparity(Z, pairs_to_judge(n, space, rng))
+            Z, uniform = oracle.draw_sample(n, rng)
+            self._judge(oracle, Z[uniform], rng)
+            if not uniform.all():
+                # The constraint admits so little that inputs near known ones make up the numbers.
+                self._uniform.is_part = True
+                oracle.disparity(Z[~uniform], pairs_to_judge(int((~uniform).sum()), space, rng))
+
+    def _judge(self, oracle: Oracle, Z: Floats, rng: np.random.Generator) -> None:
+        """Judge uniform inputs, and count them apart from others."""
+        tally = self._uniform
+        judged = oracle.disparity(Z, pairs_to_judge(len(Z), oracle.space, rng))
+        tally.n_inputs += len(Z)
+        tally.n_found += int(judged.verdict.sum())
+
+    def _store(self, oracle: Oracle, reason: str) -> None:
+        super()._store(oracle, reason)
+        tally = getattr(self, "_uniform", Tally())
+        if hasattr(self, "_uniform"):
+            del self._uniform
+        if tally.is_part:
+            share = tally.n_found / tally.n_inputs if tally.n_inputs else np.nan
+            self.discrimination_rate_ = share
+
+
+@dataclass
+class Tally:
+    """Uniform inputs and how many of them discriminate; `is_part` where there are others."""
+
+    n_inputs: int = 0
+    n_found: int = 0
+    is_part: bool = False

@@ -47,7 +47,7 @@ class PaperSearch:
     def run(self) -> None:
         """Evolve until the oracle ends the run."""
         n_islands, size = self.shape
-        Z = self.space.sample(n_islands * size, self.rng).reshape(n_islands, size, -1)
+        Z = self.oracle.sample(n_islands * size, self.rng).reshape(n_islands, size, -1)
         fitness = self.evaluate(Z)
         while True:
             offspring = self.offspring(Z, fitness)
@@ -115,7 +115,7 @@ class PaperSearch:
         mask = mask_free(len(twin), self.mutation_proba, space, rng)
         twin = between(twin, mask, first, second, space, rng)
         children = np.stack([child, twin], axis=1).reshape(n_islands, 2 * n_couples, -1)[:, :size]
-        newcomers = space.sample(n_islands * self.n_newcomers, rng)
+        newcomers = self.oracle.sample(n_islands * self.n_newcomers, rng)
         return np.concatenate(
             [children, newcomers.reshape(n_islands, self.n_newcomers, -1)], axis=1
         )

@@ -115,7 +115,7 @@ class TunedSearch:
         """
         size = self.shape[1]
         n = n_islands * size
-        Z = self.space.sample(n, self.rng)
+        Z = self.oracle.sample(n, self.rng)
         if len(self.seeds):
             best = max(1, self.n_judged // 2 or len(self.seeds))
             # The square prefers the front: a quarter of the draws come from the first sixteenth.
@@ -179,7 +179,7 @@ class TunedSearch:
         bred = np.take_along_axis(pairs, ranks[0][:, :, None], axis=1)
         pair_groups = [self.inherit(bred)]
         if self.n_newcomers:
-            fresh = self.space.sample(n_islands * self.n_newcomers, rng)
+            fresh = self.oracle.sample(n_islands * self.n_newcomers, rng)
             groups.append(fresh.reshape(n_islands, self.n_newcomers, width))
             new = self.new_pairs(n_islands * self.n_newcomers)
             pair_groups.append(new.reshape(n_islands, self.n_newcomers, 2))

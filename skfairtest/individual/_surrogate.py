@@ -151,7 +151,7 @@ class SurrogateAuditor(BaseAuditor):
         memory = Memory(space, by_degree=True)
         regions = Regions(space)
         n = self._batch_inputs(oracle)
-        Z = np.concatenate([data_seeds(n // 2, space, rng), space.sample(n - n // 2, rng)])
+        Z = np.concatenate([data_seeds(n // 2, space, rng), oracle.sample(n - n // 2, rng)])
         source = np.zeros(len(Z), dtype=int)
         success = np.array([0.0, 0.5, 0.5])
         learned = 0
@@ -172,7 +172,7 @@ class SurrogateAuditor(BaseAuditor):
                 tree = self._surrogate(memory.by_degree, rng).fit(inputs, values)
                 regions.learn(tree, inputs, values)
                 learned = memory.n_seen
-            Z, source = self._propose(n, memory, regions, success, rng)
+            Z, source = self._propose(n, oracle, memory, regions, success, rng)
 
     def _batch_inputs(self, oracle: Oracle) -> int:
         twins = min(oracle.space.n_combinations, FEW_COMBINATIONS)
@@ -184,20 +184,20 @@ class SurrogateAuditor(BaseAuditor):
         return kind(min_samples_leaf=self.min_samples_leaf, random_state=int(rng.integers(2**31)))
 
     def _propose(
-        self, n: int, memory: Memory, regions: Regions, success: Floats, rng: np.random.Generator
-    ) -> tuple[Floats, Ints]:
+        self, n: int, oracle: Oracle, memory: Memory, regions: Regions, success: Floats,
+        rng: np.random.Generator,
+    ) -> tuple[Floats, Ints]:  # fmt: skip
         """The next batch, and the source of each of its inputs: 0 uniform, 1 regions, 2 steps."""
-        space = memory.space
         parents = memory.parents()
         if not len(parents):
-            return space.sample(n, rng), np.zeros(n, dtype=int)
+            return oracle.sample(n, rng), np.zeros(n, dtype=int)
         n_explore = int(np.ceil(self.explore_share * n))
         weights = success[1:] ** 4 + 1e-9
         share = float(np.clip(weights[0] / weights.sum(), LEAST_SHARE, 1 - LEAST_SHARE))
         n_regions = int(share * (n - n_explore)) if regions.n_regions else 0
         n_steps = n - n_explore - n_regions
         groups = [
-            space.sample(n_explore, rng),
+            oracle.sample(n_explore, rng),
             regions.sample(n_regions, rng),
             self._steps(parents, n_steps, regions, rng),
         ]

@@ -193,7 +193,7 @@ class SymbolicAuditor(BaseAuditor):
                     self._undirected(t, path, queue, space, rng)
             Z = queue.take(size)
             if not len(Z):
-                Z = space.sample(size, rng)
+                Z = oracle.sample(size, rng)
             found = oracle.disparity(Z, pairs_to_judge(len(Z), space, rng)).verdict
             finds.extend(Z[found])
             others.extend(Z[~found])

@@ -86,7 +86,7 @@ class Measurement:
             # More than is left, which ends the run: an input that is judged in part has no share.
             oracle.respond(np.repeat(space.data[:1], cost, axis=0))
         n = int(min(affordable, max(1, BATCH_ROWS // space.n_combinations)))
-        Z = space.sample(n, rng)
+        Z = oracle.sample(n, rng, uniform=True)
         fresh = self._seen.add(row_keys(Z[:, space.free]))
         if fresh.any():
             Z = Z[fresh]

@@ -272,7 +272,7 @@ class TwoPhaseAuditor(BaseAuditor):
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         seeds = cluster_seeds(oracle.space, self.n_clusters, rng)[: self.n_global]
-        more = oracle.space.sample(self.n_global - len(seeds), rng)
+        more = oracle.sample(self.n_global - len(seeds), rng)
         decay, update_interval = self._settings()
         phases = TwoPhase(
             oracle,

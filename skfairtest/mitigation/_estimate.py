@@ -182,7 +182,10 @@ def estimate_discrimination(
         constraint=constraint,
     )
     space = template._make_space(check_table(template, X))
-    Z = space.sample(n_samples, rng) if near is None else draw_near(space, n_samples, rng)[1]
+    if near is None:
+        Z = space.sample(n_samples, rng, uniform=True)
+    else:
+        Z = draw_near(space, n_samples, rng)[1]
     settings = {"threshold": threshold, "response_method": response_method, "n_jobs": n_jobs}
     return estimate_on(estimator, space, Z, confidence=confidence, settings=settings)
 

@@ -72,13 +72,13 @@ class Twins:
         few = FEW_COMBINATIONS / self.space.n_combinations
         self.n_estimates = max(min(LEAST_ESTIMATES, n_estimates), int(n_estimates * min(1.0, few)))
         # The same inputs for every model: what differs is the model.
-        self._chosen_by = self.space.sample(self.n_estimates, rng)
+        self._chosen_by = self.space.sample(self.n_estimates, rng, uniform=True)
         self._fresh: Floats | None = None
 
     def estimate(self, model: Any, *, fresh: bool = False) -> DiscriminationEstimate:
         """Share of discriminatory inputs on the sample that rounds are judged by, or another."""
         if fresh and self._fresh is None:
-            self._fresh = self.space.sample(self.n_estimates, self.rng)
+            self._fresh = self.space.sample(self.n_estimates, self.rng, uniform=True)
         Z = self._fresh if fresh and self._fresh is not None else self._chosen_by
         return estimate_on(model, self.space, Z, settings=self.settings)
 

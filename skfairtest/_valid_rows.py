@@ -1,0 +1,193 @@
+"""Draws inputs that the constraint admits, also where it admits few of the domain."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+#: Share of uniform draws that must be valid for a sample to be uniform, and draws that tell it.
+FAIR = 0.05
+ENOUGH = 2_000
+#: Draws of one sample before giving up.
+MAX_DRAWS = 100_000
+#: Rows that the constraint is asked about between two looks at the clock.
+CHUNK = 1024
+#: Draws that cost a constraint on a table hardly more than one does.
+LEAST_MIXTURE = 2048
+#: Valid rows that are remembered, and rows of the data that are tried for a start.
+MOST_KNOWN = 2_000
+MOST_DATA = 1_000
+#: A step from a valid row is at most 2 ** 6 steps of the column; of a real one at least 2 ** -6.
+SCALES = 6.0
+
+
+class Space(Protocol):
+    """What drawing needs of an `InputSpace`, which needs the drawing itself."""
+
+    constraint: Any
+    data: Floats
+    discrete: Bools
+    steps: Floats
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+
+    def draw(self, n: int, rng: np.random.Generator) -> Floats:
+        """Uniform rows of the domain."""
+
+    def valid(self, Z: Floats) -> Bools:
+        """Which rows the constraint admits."""
+
+    def clip(self, Z: Floats) -> Floats:
+        """The nearest rows of the domain."""
+
+    def repair(self, Z: Floats, rng: np.random.Generator) -> Floats:
+        """Rows of data as rows of the domain."""
+
+
+class Sample(NamedTuple):
+    """Valid rows, and which of them are uniform draws."""
+
+    rows: Floats
+    uniform: Bools
+
+
+class ValidRows:
+    """Draws valid inputs of a space, and remembers where they are.
+
+    Uniform draws are kept where they are valid. Where fewer than one in twenty is, half of the
+    draws are steps from valid rows: those of the data and those found so far. Such a sample is not
+    uniform, but it fills up in a time that does not depend on how narrow the constraint is.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.n_drawn = 0
+        self.n_valid = 0
+        self.most_draws = MAX_DRAWS
+        self._known = np.empty((0, space.n_features))
+        self._knows_data = False
+
+    @property
+    def is_scarce(self) -> bool:
+        """Whether too few uniform draws are valid to go on with them alone."""
+        return self.n_drawn >= ENOUGH and self.n_valid < FAIR * self.n_drawn
+
+    def sample(
+        self,
+        n: int,
+        rng: np.random.Generator,
+        *,
+        uniform: bool = False,
+        deadline: float | None = None,
+    ) -> Sample:
+        """Draw n valid rows; see `InputSpace.sample`."""
+        if self.space.constraint is None:
+            return Sample(self.space.draw(n, rng), np.ones(n, dtype=bool))
+        kept, marks = [np.empty((0, self.space.n_features))], [np.empty(0, dtype=bool)]
+        n_kept = n_drawn = 0
+        while n_kept < n and not is_late(deadline):
+            size = max(n, 256)
+            if self.is_scarce and not uniform:
+                size = max(n, LEAST_MIXTURE)
+                batch = self._mixture(size, rng)
+            else:
+                batch = Sample(self.space.draw(size, rng), np.ones(size, dtype=bool))
+            n_drawn += size
+            valid = self._valid(batch.rows, deadline)
+            looked_at = batch.uniform[: len(valid)]
+            self.n_drawn += int(looked_at.sum())
+            self.n_valid += int((looked_at & valid).sum())
+            rows, mark = batch.rows[: len(valid)][valid], looked_at[valid]
+            # Steps to rows that are known bring nothing; uniform draws may come again.
+            wanted = self._remember(rows, rng) | mark
+            rows, mark = rows[wanted], mark[wanted]
+            n_kept += len(rows)
+            kept.append(rows)
+            marks.append(mark)
+            none = n_kept == 0 and (uniform or not len(self._known))
+            if n_drawn >= MAX_DRAWS and none and not is_late(deadline):
+                raise ValueError(
+                    f"constraint= admitted none of {n_drawn} rows drawn from the domains. Expected "
+                    "a callable that returns True for valid rows; check it, or narrow bounds= and "
+                    "categories= to where it holds."
+                )
+            if n_drawn >= max(self.most_draws, size) and n_kept < n and not uniform:
+                # Few valid rows exist, or none within reach: those that are known come again.
+                self.most_draws //= 2
+                again = self._known[rng.integers(len(self._known), size=n - n_kept)]
+                return Sample(
+                    np.concatenate([*kept, again]),
+                    np.concatenate([*marks, np.zeros(len(again), dtype=bool)]),
+                )
+        return Sample(np.concatenate(kept)[:n], np.concatenate(marks)[:n])
+
+    def _valid(self, Z: Floats, deadline: float | None) -> Bools:
+        """Which rows are valid; of fewer rows where the time is up."""
+        if deadline is None:
+            return self.space.valid(Z)
+        verdicts = []
+        for start in range(0, len(Z), CHUNK):
+            verdicts.append(self.space.valid(Z[start : start + CHUNK]))
+            if is_late(deadline):
+                break
+        return np.concatenate(verdicts)
+
+    def _remember(self, rows: Floats, rng: np.random.Generator) -> Bools:
+        """Add rows to those that are known; which of them are new."""
+        new = np.zeros(len(rows), dtype=bool)
+        if len(self._known) == MOST_KNOWN and not self.is_scarce:
+            return new
+        known, first = np.unique(np.concatenate([self._known, rows]), axis=0, return_index=True)
+        new[first[first >= len(self._known)] - len(self._known)] = True
+        if len(known) > MOST_KNOWN:
+            known = known[rng.permutation(len(known))[:MOST_KNOWN]]
+        self._known = known
+        return new
+
+    def _mixture(self, n: int, rng: np.random.Generator) -> Sample:
+        """Half uniform draws, half steps from valid rows."""
+        if not self._knows_data:
+            self._knows_data = True
+            Z = self.space.data[rng.permutation(len(self.space.data))[:MOST_DATA]]
+            Z = self.space.repair(Z, rng)
+            self._remember(Z[self.space.valid(Z)], rng)
+        if not len(self._known):
+            return Sample(self.space.draw(n, rng), np.ones(n, dtype=bool))
+        drawn = self.space.draw(n // 2, rng)
+        moved = self._moved(n - n // 2, rng)
+        uniform = np.arange(len(drawn) + len(moved)) < len(drawn)
+        return Sample(np.concatenate([drawn, moved]), uniform)
+
+    def _moved(self, n: int, rng: np.random.Generator) -> Floats:
+        """Steps from valid rows, less those that lead nowhere.
+
+        One column or several are drawn anew, taken from another valid row, or moved by a length on
+        a logarithmic scale; or the row is moved by the difference of two others, which follows
+        constraints that tie columns to each other.
+        """
+        space = self.space
+        first, second, third = self._known[rng.integers(len(self._known), size=(3, n))]
+        mask = rng.random(first.shape) < 1 / space.n_features
+        mask[np.arange(n), rng.integers(space.n_features, size=n)] = True
+        scale = 2.0 ** rng.uniform(np.where(space.discrete, 0.0, -SCALES), SCALES, first.shape)
+        sign = rng.choice([-1.0, 1.0], size=first.shape)
+        kind = rng.integers(4, size=n)
+        mask[kind == 3] = True
+        proposals = (
+            space.draw(n, rng), second, first + sign * scale * space.steps, first + second - third,
+        )  # fmt: skip
+        moved = space.clip(np.where(mask, np.choose(kind[:, None], proposals), first))
+        return moved[(moved != first).any(axis=1)]
+
+
+def is_late(deadline: float | None) -> bool:
+    """Whether a time of `time.perf_counter` has passed."""
+    return deadline is not None and time.perf_counter() >= deadline
