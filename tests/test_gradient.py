@@ -355,6 +355,21 @@ def test_seeds_are_valid_unique_and_in_the_domain():
 # Auditors ----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", TESTERS)
+@pytest.mark.parametrize("widest", [100, 20, 2])
+def test_constraint_and_as_many_rows_as_seeds(kind, widest):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 100, (2000, 2)), np.arange(2000) % 2])
+    X[:1200, 0] %= widest
+    y = X[:, 0] + X[:, 1] + 30 * X[:, 2] > 110
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    auditor = kind(
+        model, sensitive_features=[2], constraint=lambda rows: rows[:, 0] < widest,
+        max_queries=4000, random_state=0,
+    )  # fmt: skip
+    assert auditor.fit(X).n_inputs_ > 100
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("make", [make_biased_classification, make_biased_regression])
 def test_maft_finds_the_planted_pocket(make, seed):
