@@ -55,6 +55,9 @@ class Model:
         self.cost = 1
         self.single = False
         self.multilabel = False
+        self._widths: dict[str, int] = {}
+        # Whether the probabilities of a row add up to one; the first batch tells.
+        self._adds_up: bool | None = None
 
     @property
     def infers_labels(self) -> bool:
@@ -82,7 +85,9 @@ class Model:
         scores, labels = self._read(answers)
         said = self.labels(Z)
         if self.response == "predict_proba" and not self.multilabel:
-            self._check_sums(answers)
+            self._adds_up = True
+            for answer, _ in answers:
+                self._check_sums(np.asarray(_joined(answer), dtype=np.float64))
         # Two labellings agree when they cut the rows into the same groups and name them alike.
         classes = getattr(self.estimator, "classes_", None)
         if isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > labels.max():
@@ -133,6 +138,7 @@ class Model:
         for answer, n in answers:
             array = np.asarray(answer)
             self._check_length("predict", array, n)
+            self._check_width("labels", array)
             self.multilabel |= array.ndim > 1 and array.shape[1] > 1
             if pd.isna(array).any():
                 raise EstimatorFailedError(self._complaint("predict", "labels", "missing labels"))
@@ -164,17 +170,17 @@ class Model:
 
     def _as_scores(self, method: str, answer: Any, n: int) -> Floats:
         """An answer as floats of shape (n, n_outputs), checked."""
-        if isinstance(answer, list) and answer and np.ndim(answer[0]) == 2:
-            answer = np.concatenate(answer, axis=1)  # a classifier with several outputs
         try:
-            array = np.asarray(answer)
+            array = np.asarray(_joined(answer))
             self.single |= array.dtype == np.float32
-            scores = array.astype(np.float64)
+            scores = array if array.dtype.kind == "c" else array.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise EstimatorFailedError(
                 self._complaint(method, "numbers", repr(answer)[:80])
             ) from error
         self._check_length(method, scores, n)
+        if scores.dtype.kind == "c":
+            raise EstimatorFailedError(self._complaint(method, "real numbers", "complex numbers"))
         if not np.isfinite(scores).all():
             n_bad = int((~np.isfinite(scores)).sum())
             raise EstimatorFailedError(
@@ -182,19 +188,50 @@ class Model:
                     method, "finite numbers", f"{n_bad} NaN or infinite values in {n} rows"
                 )
             )
+        if method == "predict_proba" and scores.ndim != 2:
+            raise EstimatorFailedError(
+                self._complaint(method, "one column for each class", f"shape {scores.shape}")
+            )
+        self._check_width(method, scores)
+        if method == "predict_proba":
+            self._check_probabilities(scores)
         return scores.reshape(n, -1)
 
-    def _check_sums(self, answers: list[tuple[Any, int]]) -> None:
+    def _check_probabilities(self, scores: Floats) -> None:
+        """See that probabilities are probabilities; of each row of every batch."""
+        if (lowest := scores.min(initial=0.0)) < -TOLERANCE:
+            raise EstimatorFailedError(
+                self._complaint("predict_proba", "probabilities", f"a value of {lowest:.6g}")
+            )
+        if self._adds_up is None:
+            # Those of several labels, each of which is true or not, do not add up.
+            self._adds_up = bool((np.abs(scores.sum(axis=1) - 1) <= TOLERANCE).all())
+        if self._adds_up:
+            self._check_sums(scores)
+
+    def _check_sums(self, scores: Floats) -> None:
         """See that the probabilities of each row add up to one."""
-        scores = np.concatenate([np.asarray(answer, dtype=np.float64) for answer, _ in answers])
-        total = scores.reshape(len(scores), -1).sum(axis=1)
+        total = scores.sum(axis=1)
         wrong = np.flatnonzero(~(np.abs(total - 1) <= TOLERANCE))
         if len(wrong):
             raise EstimatorFailedError(
-                f"{type(self.estimator).__name__}.predict_proba must return probabilities that "
-                f"add up to 1 in each row; got {scores[wrong[0]].tolist()}, which add up to "
+                f"{type(self.estimator).__name__}.predict_proba must return probabilities that add "
+                f"up to 1 in each row; got {scores[wrong[0]].tolist()}, which add up to "
                 f"{total[wrong[0]]:.6g} ({len(wrong)} of {len(scores)} rows are wrong). Mend the "
                 "estimator, or audit it with response_method='decision_function' or 'predict'."
+            )
+
+    def _check_width(self, method: str, answer: NDArray[Any]) -> None:
+        """See that a batch has as many columns as the ones before it."""
+        width = int(np.prod(answer.shape[1:]))
+        known = self._widths.setdefault(method, width)
+        if width != known:
+            raise EstimatorFailedError(
+                self._complaint(
+                    "predict" if method == "labels" else method,
+                    f"the same number of columns in every batch, {known} so far",
+                    f"shape {answer.shape}",
+                )
             )
 
     def _check_length(self, method: str, answer: NDArray[Any], n: int) -> None:
@@ -205,10 +242,15 @@ class Model:
 
     def _complaint(self, method: str, expected: str, got: str) -> str:
         return (
-            f"{type(self.estimator).__name__}.{method} must return {expected}; got {got}. Mend "
-            f"the estimator; "
-            "what was found so far is on the auditor."
+            f"{type(self.estimator).__name__}.{method} must return {expected}; got {got}. Mend the "
+            "estimator; what was found so far is on the auditor."
         )
+
+
+def _joined(answer: Any) -> Any:
+    """An answer in one piece: a classifier with several outputs gives a list, one an output."""
+    several = isinstance(answer, list) and answer and np.ndim(answer[0]) == 2
+    return np.concatenate(answer, axis=1) if several else answer
 
 
 def _answer(function: Callable[[Any], Any], rows: Any) -> Any:
@@ -243,8 +285,7 @@ def _choose_response(estimator: Any, method: str) -> str:
     if not hasattr(estimator, "predict"):
         raise TypeError(
             f"The estimator must have predict; {type(estimator).__name__} has not. Give a "
-            f"regressor, a classifier, "
-            "or a pipeline that ends in one."
+            "regressor, a classifier, or a pipeline that ends in one."
         )
     scoring = ("predict_proba", "decision_function")
     classifies = _is(is_classifier, estimator) or _is(is_outlier_detector, estimator)
@@ -253,8 +294,7 @@ def _choose_response(estimator: Any, method: str) -> str:
         if not hasattr(estimator, method):
             raise TypeError(
                 f"response_method is {method!r}, which {type(estimator).__name__} does not have. "
-                f"Use 'auto', or an "
-                "estimator that has it."
+                "Use 'auto', or an estimator that has it."
             )
         return method
     if regresses:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -329,6 +330,66 @@ def test_probabilities_that_do_not_sum_to_one(auditor, models):
         auditor(model, sensitive_features=[0], max_queries=2000).fit(X)
     # Noticed on the rows of the first look, before the search spends its budget.
     assert model.rows <= 100
+
+
+def two_columns(X):
+    p = 0.2 + 0.4 * (X[:, 0] > 25)
+    return np.column_stack([1 - p, p])
+
+
+WRONG_PROBABILITIES = {
+    "negative": (lambda X: two_columns(X) + [-0.7, 0.7], "must return probabilities; got a value"),
+    "sums": (lambda X: two_columns(X) * 1.1, "add up to 1 in each row"),
+    "one dimension": (lambda X: two_columns(X)[:, 1], r"for each class; got shape \(\d+,\)"),
+    "complex": (lambda X: two_columns(X) + 0j, "real numbers; got complex"),
+    "columns": (lambda X: np.column_stack([two_columns(X), 0 * X[:, 0]]), "columns.*2 so far"),
+}
+
+
+@pytest.mark.parametrize("after", [0, 4])
+@pytest.mark.parametrize("name", WRONG_PROBABILITIES)
+def test_every_batch_of_probabilities_is_checked(auditor, name, after):
+    bad, message = WRONG_PROBABILITIES[name]
+    answer = Late(two_columns, bad, after)
+
+    class Probabilities(ClassifierMixin, BaseEstimator):
+        classes_ = np.array([0, 1])
+
+        def fit(self, X, y=None):
+            return self
+
+        def __sklearn_is_fitted__(self):
+            return True
+
+        def predict_proba(self, X):
+            return answer(X)
+
+        def predict(self, X):
+            return two_columns(X).argmax(axis=1)
+
+    X = np.random.default_rng(0).integers(0, 50, size=(60, 3)).astype(float)
+    fitted = auditor(
+        Probabilities(), sensitive_features=[0], random_state=0, max_queries=2000, threshold=0.1
+    )
+    if name == "columns" and not after:
+        # Three classes from the first batch on are another model, not a failing one.
+        assert fitted.fit(X).fairness_degree_ > 0
+        return
+    with pytest.raises(EstimatorFailedError, match=message):
+        fitted.fit(X)
+    assert fitted.fairness_degree_ == (pytest.approx(0.4) if after else 0)
+
+
+def test_labels_of_another_shape_later_on(auditor, models):
+    X = np.random.default_rng(0).integers(0, 50, size=(60, 3)).astype(float)
+
+    def good(X):
+        return np.where(X[:, 0] > 25, "yes", "no")
+
+    bad = Late(good, lambda X: np.column_stack([good(X), good(X)]), 3)
+    fitted = auditor(models.LabelsOnly(bad), sensitive_features=[0], max_queries=2000)
+    with pytest.raises(EstimatorFailedError, match=r"LabelsOnly.predict.*columns.*1 so far"):
+        fitted.fit(X)
 
 
 def test_several_labels_at_once_are_no_wrong_sum(auditor):
