@@ -10,7 +10,6 @@ from skfairtest._model import Labels, Model
 from skfairtest._space import InputSpace
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 
@@ -23,11 +22,14 @@ class Answering:
         self._memory: AnswerMemory | None = None
         self._confirmed = AnswerMemory(0, megabytes=4)
 
-    def twins(self, Z: Floats, pairs: Ints) -> tuple[Keys, Floats, Keys, Bools]:
-        """Keys of the inputs, then all their twins as rows: codes, keys, and which are valid."""
-        n, width = pairs.shape
+    def twins(self, Z: Floats, values: Floats) -> tuple[Keys, Floats, Keys, Bools]:
+        """Keys of the inputs, then all their twins as rows: codes, keys, and which are valid.
+
+        `values` are the sensitive codes of each input's twins, (n, width, n_sensitive).
+        """
+        n, width = values.shape[:2]
         inputs = row_keys(Z[:, self.space.free])
-        codes = self.space.combination_codes(pairs).reshape(n * width, -1)
+        codes = values.reshape(n * width, -1)
         rows = np.repeat(Z, width, axis=0)
         rows[:, self.space.sensitive] = codes
         keys = combine_keys(np.repeat(inputs, width), row_keys(codes))
@@ -80,12 +82,12 @@ class Answering:
             scores[flat], labels[flat] = some_scores, some_labels
         return scores.reshape(*wanted.shape, -1), labels.reshape(wanted.shape)
 
-    def confirm(self, Z: Floats, combinations: Ints) -> Bools:
+    def confirm(self, Z: Floats, values: Floats) -> Bools:
         """Whether the model's own predict gives the two twins of each input different labels.
 
-        `combinations` has shape (n, 2).
+        `values` are their sensitive codes, shape (n, 2, n_sensitive).
         """
-        twins = np.concatenate([self.space.with_sensitive(Z, c) for c in combinations.T])
+        twins = np.concatenate([self.space.with_sensitive(Z, values[:, side]) for side in (0, 1)])
         keys = self.row_keys(twins)
         known, _, labels = self._confirmed.find(keys)
         unknown = np.flatnonzero(~known)

@@ -8,16 +8,15 @@ from numpy.typing import NDArray
 from skfairtest._keys import Keys, KeySet
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 class Archive:
-    """Discriminatory inputs with the pair of sensitive combinations that shows each.
+    """Discriminatory inputs with the sensitive codes of the two twins that show each.
 
     Parameters
     ----------
-    n_features : int
-        Width of a row of codes.
+    n_features, n_sensitive : int
+        Width of a row of codes, and number of its sensitive ones.
     megabytes : float
         Memory for the rows; beyond it the finds with the smallest disparity are dropped.
 
@@ -27,19 +26,20 @@ class Archive:
         Unique discriminatory inputs found, kept or not.
     """
 
-    def __init__(self, n_features: int, megabytes: float = 32.0) -> None:
-        self.capacity = max(1000, int(megabytes * 2**20 / (8 * (n_features + 4))))
+    def __init__(self, n_features: int, n_sensitive: int, megabytes: float = 32.0) -> None:
+        width = n_features + 2 * n_sensitive + 2
+        self.capacity = max(1000, int(megabytes * 2**20 / (8 * width)))
         self.n_found = 0
         self._known = KeySet()
         self._size = 0
         # Disparity that a find must exceed to be among those that a full archive keeps.
         self._floor = -np.inf
         self._Z = np.empty((1024, n_features))
-        self._pairs = np.empty((1024, 2), dtype=np.intp)
+        self._pairs = np.empty((1024, 2, n_sensitive))
         self._disparity = np.empty(1024)
         self._keys = np.empty(1024, dtype=np.uint64)
 
-    def add(self, Z: Floats, pairs: Ints, disparity: Floats, keys: Keys) -> int:
+    def add(self, Z: Floats, pairs: Floats, disparity: Floats, keys: Keys) -> int:
         """Add discriminatory inputs; the number of those that were not known."""
         n_new = int(self._known.add(keys).sum()) if len(Z) else 0
         self.n_found += n_new
@@ -51,13 +51,16 @@ class Archive:
             self._append(Z[part], pairs[part], disparity[part], keys[part])
         return n_new
 
-    def rows(self) -> tuple[Floats, Ints, Floats]:
-        """Inputs (n, n_features), pairs of combinations (n, 2), disparities (n,); worst first."""
+    def rows(self) -> tuple[Floats, Floats, Floats]:
+        """Inputs (n, n_features), their pairs (n, 2, n_sensitive), disparities (n,); worst first.
+
+        A pair is the sensitive codes of two twins.
+        """
         self._tidy()
         n = self._size
         return self._Z[:n].copy(), self._pairs[:n].copy(), self._disparity[:n].copy()
 
-    def _append(self, Z: Floats, pairs: Ints, disparity: Floats, keys: Keys) -> None:
+    def _append(self, Z: Floats, pairs: Floats, disparity: Floats, keys: Keys) -> None:
         if self._size + len(Z) > len(self._Z):
             if len(self._Z) >= 1.25 * self.capacity:
                 self._tidy()

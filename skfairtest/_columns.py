@@ -22,6 +22,8 @@ FEW_LEVELS = 10
 ROWS_PER_LEVEL = 10
 #: Beyond this a float no longer holds every integer.
 MAX_INTEGER = 2.0**53
+#: Codes that `Column.grid` lists at most.
+MAX_GRID = 1_000_000
 
 
 class Column:
@@ -74,9 +76,17 @@ class Column:
         return self.high - self.low + 1
 
     def grid(self) -> Floats:
-        """Codes of the domain as a finite list: all of them, or one a step for a real column."""
+        """Codes of the domain as a finite list: all of them, or one a step for a real column.
+
+        Raises
+        ------
+        ValueError
+            If the list would have more than a million codes.
+        """
         if self.kind != "real":
+            self._check_listable(self.n_values)
             return np.arange(self.low, self.high + 1)
+        self._check_listable((self.high - self.low) / self.step + 1)
         n_steps = int(np.floor((self.high - self.low) / self.step + 1e-9))
         grid = self.low + self.step * np.arange(n_steps + 1)
         # The end of the domain belongs to it even where the steps do not reach it exactly.
@@ -84,6 +94,13 @@ class Column:
             return np.append(grid, self.high)
         grid[-1] = min(grid[-1], self.high)
         return np.asarray(grid, dtype=np.float64)
+
+    def _check_listable(self, n: float) -> None:
+        if n > MAX_GRID:
+            raise ValueError(
+                f"Column {self.name!r} has {n:.0f} values from {self.low:g} to {self.high:g}; at "
+                f"most {MAX_GRID} can be listed. Narrow its domain with bounds=."
+            )
 
     def encode(self, values: NDArray[Any]) -> Floats:
         """Codes of the values; an error names those that the column does not know."""

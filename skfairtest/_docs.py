@@ -25,8 +25,7 @@ categories : dict of column to list, default=None
     Domains of categorical columns; by default the values in X. A numeric column that is
     named here becomes categorical.
 steps : dict of column to float, default=None
-    Length of one step; by default 1 for integers, a hundredth of the domain for reals. A
-    real sensitive column is tried at one value a step.
+    Length of one step; by default 1 for integers, a hundredth of the domain for reals.
 constraint : callable, default=None
     Takes rows in the container of X and returns a boolean for each: which can exist.
 max_queries : int, default=20_000

@@ -18,7 +18,6 @@ from skfairtest._space import InputSpace
 from skfairtest._valid_rows import Sample, ValidRows
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 #: Batches in a row, and inputs in them, that brought nothing new before a run counts as stalled.
@@ -44,23 +43,25 @@ class StopSearch(BaseException):
 class Judgement(NamedTuple):
     """What the oracle says of each input; arrays of length n.
 
-    `first` and `second` are the numbers of the two combinations of sensitive values that show the
-    disparity, the one with
-    the larger answer first.
+    `first` and `second` are the sensitive codes of the two twins that show the disparity, shape
+    (n, n_sensitive), those of the one with the larger answer first.
     """
 
     disparity: Floats
-    first: Ints
-    second: Ints
+    first: Floats
+    second: Floats
     verdict: Bools
 
 
 class Worst(NamedTuple):
-    """The worst pair of a run: an input, two combinations, and their answers in one output."""
+    """The worst pair of a run: an input, its twins' sensitive codes, their answers in one output.
+
+    The twin with the larger answer comes first.
+    """
 
     z: Floats
-    first: int
-    second: int
+    first: Floats
+    second: Floats
     outputs: tuple[float, float]
     output: int
 
@@ -86,7 +87,8 @@ class Oracle:
     progress : callable, default=None
         Called as ``progress(share, line)`` after each batch; True ends the run.
     clip : bool, default=True
-        Move inputs into the domain; False for rows of data, which are judged as they are.
+        Move inputs into the domain; False for rows of data, which are judged as they are, and
+        compared with themselves where their own sensitive values are no twin's.
     """
 
     def __init__(
@@ -117,7 +119,7 @@ class Oracle:
             "max_inputs": (np.inf if max_inputs is None else max_inputs),
         }
         self.progress = progress
-        self.archive = Archive(space.n_features)
+        self.archive = Archive(space.n_features, len(space.sensitive))
         self.history = History()
         self.degree = 0.0
         self.worst: Worst | None = None
@@ -208,15 +210,17 @@ class Oracle:
             return labels[:, None].astype(np.float64)
         return scores
 
-    def disparity(self, Z: Floats, pairs: Ints | None = None) -> Judgement:
-        """Judge inputs by all sensitive combinations, or by the given ones.
+    def disparity(self, Z: Floats, values: Floats | None = None) -> Judgement:
+        """Judge inputs by all sensitive combinations, or by the given values.
 
         Parameters
         ----------
         Z : ndarray of shape (n, n_features)
-            Inputs as codes; what they hold in the sensitive columns does not matter.
-        pairs : ndarray of int of shape (n, k), default=None
-            Numbers of the combinations to compare, k >= 2; by default all of them.
+            Inputs as codes. What they hold in the sensitive columns does not matter, unless they
+            are rows of data (``clip=False``), which count with their own values.
+        values : ndarray of shape (n, k, n_sensitive), default=None
+            Sensitive codes of the k >= 2 twins of each input; by default those of
+            `InputSpace.twin_codes`: all combinations, or what stands in for them.
 
         Returns
         -------
@@ -233,28 +237,39 @@ class Oracle:
         if self.clip:
             Z = self.space.clip(Z)
         if not len(Z):
-            none = np.empty(0, dtype=np.intp)
+            none = np.empty((0, len(self.space.sensitive)))
             return Judgement(np.empty(0), none, none, np.empty(0, dtype=bool))
-        if pairs is None:
-            pairs = np.broadcast_to(
-                np.arange(self.space.n_combinations), (len(Z), self.space.n_combinations)
-            )
+        if values is None:
+            values = self._twin_values(Z)
+        elif self.clip:
+            values = self.space.clip_sensitive(values)
         judged: list[Judgement] = []
         start = 0
         while start < len(Z):
-            part = slice(start, start + self._part_size(pairs.shape[1]))
-            judged.append(self._judge(Z[part], pairs[part]))
+            part = slice(start, start + self._part_size(values.shape[1]))
+            judged.append(self._judge(Z[part], values[part]))
             start = part.stop
         return Judgement(*(np.concatenate(arrays) for arrays in zip(*judged, strict=True)))
+
+    def _twin_values(self, Z: Floats) -> Floats:
+        """Sensitive codes of all twins of the inputs, of rows of data with their own among them."""
+        codes = self.space.twin_codes
+        values = np.broadcast_to(codes, (len(Z), *codes.shape))
+        if self.clip:
+            return values
+        own = Z[:, self.space.sensitive]
+        if self.space.is_enumerable and self.space.has_sensitive(own).all():
+            return values
+        return np.concatenate([values, own[:, None]], axis=1)
 
     def answers(self, Z: Floats) -> tuple[Floats, Labels, Bools]:
         """Scores (n, k, n_outputs), label codes (n, k) and validity (n, k) of all k twins.
 
-        For measures other than the disparity; judging the same inputs next asks nothing new.
-        Ends the run when the budget does not hold all of them.
+        Twins are those of `InputSpace.twin_codes`. For measures other than the disparity; judging
+        the same inputs next asks nothing new. Ends the run when the budget does not hold all of
+        them.
         """
-        pairs = np.tile(np.arange(self.space.n_combinations), (len(Z), 1))
-        _, rows, keys, valid = self._answering.twins(Z, pairs)
+        _, rows, keys, valid = self._answering.twins(Z, self._twin_values(Z))
         self._afford(len(rows))
         valid &= valid.sum(axis=1, keepdims=True) > 1
         return *self._answering.ask_wanted(rows, keys, valid), valid
@@ -277,10 +292,10 @@ class Oracle:
         affordable = self.queries_left / self._price(width)
         return int(max(1, min(MAX_ROWS // max(1, width), inputs_left, affordable)))
 
-    def _judge(self, Z: Floats, pairs: Ints) -> Judgement:
+    def _judge(self, Z: Floats, values: Floats) -> Judgement:
         before = (self.n_inputs, self.archive.n_found, self.degree)
-        n, width = pairs.shape
-        inputs, rows, keys, valid = self._answering.twins(Z, pairs)
+        n, width = values.shape[:2]
+        inputs, rows, keys, valid = self._answering.twins(Z, values)
         fits = self._fitting(keys.reshape(n, width), valid)
         counted = fits & (valid.sum(axis=1) > 1)
         # Of an input that cannot be compared, nothing is asked.
@@ -294,14 +309,14 @@ class Oracle:
             threshold=self.threshold,
             single=self.model.single,
         )
-        verdict = self._confirm(Z, pairs, shown)
-        self._record(Z, inputs, pairs, shown, verdict, counted)
+        verdict = self._confirm(Z, values, shown)
+        self._record(Z, inputs, values, shown, verdict, counted)
         news = (self.n_inputs, self.archive.n_found, self.degree) != before
         self.n_idle = 0 if news else self.n_idle + 1
         self.n_idle_inputs = 0 if news else self.n_idle_inputs + n
         self._end_of_batch(complete=bool(fits.all()))
-        first, second = np.take_along_axis(pairs, shown.pair, axis=1).T
-        return Judgement(shown.disparity, first, second, verdict)
+        pair = np.take_along_axis(values, shown.pair[:, :, None], axis=1)
+        return Judgement(shown.disparity, pair[:, 0], pair[:, 1], verdict)
 
     def _fitting(self, keys: Keys, allowed: Bools) -> Bools:
         """Which inputs the rest of the budget holds: a run of them from the first on."""
@@ -318,35 +333,35 @@ class Oracle:
 
     # Keeping -------------------------------------------------------------------------------
 
-    def _confirm(self, Z: Floats, pairs: Ints, shown: Comparison) -> Bools:
+    def _confirm(self, Z: Floats, values: Floats, shown: Comparison) -> Bools:
         """Verdicts, after predict has confirmed the flips that were read off the scores."""
         if not self.model.infers_labels or self.threshold is not None:
             return shown.verdict
         flips = np.flatnonzero(shown.verdict)
         if not len(flips):
             return shown.verdict
-        combinations = np.take_along_axis(pairs[flips], shown.twins[flips], axis=1)
+        twins = np.take_along_axis(values[flips], shown.twins[flips][:, :, None], axis=1)
         verdict = np.zeros(len(Z), dtype=bool)
-        verdict[flips] = self._answering.confirm(Z[flips], combinations)
+        verdict[flips] = self._answering.confirm(Z[flips], twins)
         return verdict
 
     def _record(
         self,
         Z: Floats,
         inputs: Keys,
-        pairs: Ints,
+        values: Floats,
         shown: Comparison,
         verdict: Bools,
         counted: Bools,
     ) -> None:
         self.n_inputs += int(self._seen.add(inputs[counted]).sum())
         found = verdict & counted
-        twins = np.take_along_axis(pairs[found], shown.twins[found], axis=1)
+        twins = np.take_along_axis(values[found], shown.twins[found][:, :, None], axis=1)
         self.archive.add(Z[found], twins, shown.gap[found], inputs[found])
         best = int(shown.disparity.argmax()) if len(Z) else 0
         if len(Z) and shown.disparity[best] > self.degree:
             self.degree = float(shown.disparity[best])
-            first, second = (int(c) for c in pairs[best, shown.pair[best]])
+            first, second = values[best, shown.pair[best]]
             high, low = (float(answer) for answer in shown.outputs[best])
             self.worst = Worst(Z[best].copy(), first, second, (high, low), int(shown.output[best]))
 
@@ -383,7 +398,9 @@ class Oracle:
         # Less than a pair is nothing left.
         if not complete or self.queries_left < 2 * self.model.cost:
             raise StopSearch(self._spent("max_queries"))
-        if self.n_idle >= FEW_IDLE and self.clip and self.n_inputs >= self.space.n_inputs:
+        # Where twins cannot be listed, a known input may still differ from one not yet drawn.
+        seen = self.n_inputs >= self.space.n_inputs and self.space.is_enumerable
+        if self.n_idle >= FEW_IDLE and self.clip and seen:
             raise StopSearch("exhausted: every input of the domain was judged")
         if self.n_idle >= STALL and self.n_idle_inputs >= STALL_INPUTS and self.clip:
             raise StopSearch(

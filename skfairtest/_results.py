@@ -59,7 +59,7 @@ def audit_table(
         return RowsAudit(0.0, np.empty(0), np.empty(0, dtype=bool), 0.0, nothing, nothing, 0)
     oracle = Oracle(estimator, space, clip=False, **settings)
     oracle.begin(Z)
-    step = max(1, AUDIT_BATCH // space.n_combinations)
+    step = max(1, AUDIT_BATCH // space.n_twins)
     judged = [oracle.disparity(Z[start : start + step]) for start in range(0, len(Z), step)]
     disparities = np.concatenate([j.disparity for j in judged])
     verdict = np.concatenate([j.verdict for j in judged])
@@ -94,7 +94,7 @@ class AuditResults:
         self._state = {"Z": Z, "pairs": pairs, "history": oracle.history.arrays()}
         if oracle.worst is not None:
             self._state["worst_z"] = oracle.worst.z
-            self._state["worst_pair"] = [oracle.worst.first, oracle.worst.second]
+            self._state["worst_pair"] = np.stack([oracle.worst.first, oracle.worst.second])
             self._state["worst_outputs"] = np.array(oracle.worst.outputs)
             self._state["worst_class"] = oracle.model.output_name(oracle.worst.output)
         self.fairness_degree_ = oracle.degree
@@ -207,6 +207,10 @@ class AuditResults:
 
     def audit_rows(self, X: Any) -> RowsAudit:
         """Flip every given row: the question of fit, put to real people or any test suite.
+
+        Each row is compared as it is with its twins: all combinations of sensitive values or, of a
+        real sensitive column (or one of too many values), some hundred of them, spread over the
+        domain and taken from the data.
 
         Parameters
         ----------

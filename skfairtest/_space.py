@@ -7,6 +7,7 @@ back. Everything that knows about dtypes is here and in the two modules below it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,12 @@ Ints = NDArray[np.intp]
 
 #: `sensitive_values` builds no table longer than this; `combination_codes` has no limit.
 MAX_TABLE = 1_000_000
+#: Twins that stand in for all where there are too many to compare them all: in total where several
+#: columns are sensitive, and of a column with more values than that.
+STAND_IN = 1000
+STAND_IN_OF_COLUMN = 256
+#: Numbers of combinations that NumPy's generators and `unravel_index` can handle.
+MAX_NUMBERED = 2**62
 
 
 class InputSpace:
@@ -41,8 +48,12 @@ class InputSpace:
         Ends of the closed domains and the length of one step, in codes.
     sensitive, free : ndarray of int
         Positions of the sensitive columns, and of the others.
-    n_combinations : int
-        Number of combinations of sensitive values.
+    n_combinations : int or float
+        Number of combinations of sensitive values; infinite with a real sensitive column.
+    is_enumerable : bool
+        Whether all combinations of sensitive values can be listed.
+    twin_codes : ndarray of shape (n_twins, n_sensitive)
+        Sensitive values that an input is compared by: all combinations, or a stand-in for them.
     n_inputs : float
         Number of different inputs outside the sensitive columns; infinite with a real column.
     data : ndarray of shape (n_rows, n_features)
@@ -88,7 +99,15 @@ class InputSpace:
         self.single = np.array([container.is_single(j) for j in range(len(columns))])
         self.sensitive = np.array(sensitive, dtype=np.intp)
         self.free = np.setdiff1d(np.arange(len(columns)), self.sensitive)
-        self.grids = [columns[j].grid() for j in sensitive]
+        # Sensitive values that occur in the data, which draws prefer where a domain is too large
+        # to be gone through; empty for other columns.
+        self._observed = [self._values_in_data(j) for j in sensitive]
+
+    def _values_in_data(self, j: int) -> Floats:
+        if self.columns[j].n_values <= MAX_TABLE:
+            return np.empty(0)
+        inside = (self.low[j] <= self.data[:, j]) & (self.data[:, j] <= self.high[j])
+        return np.unique(np.append(self.data[inside, j], [self.low[j], self.high[j]]))
 
     @classmethod
     def from_data(
@@ -205,12 +224,25 @@ class InputSpace:
         return len(self.columns)
 
     @property
-    def n_combinations(self) -> int:
-        """Number of combinations of sensitive values."""
-        count = 1
-        for grid in self.grids:
-            count *= len(grid)
+    def n_combinations(self) -> int | float:
+        """Number of combinations of sensitive values; infinite with a real sensitive column."""
+        count: int | float = 1
+        for j in self.sensitive:
+            n = self.columns[j].n_values
+            count *= int(n) if np.isfinite(n) else n
         return count
+
+    @property
+    def is_enumerable(self) -> bool:
+        """Whether all combinations of sensitive values can be listed."""
+        return self.n_combinations <= MAX_TABLE
+
+    @property
+    def n_twins(self) -> int:
+        """Length of `twin_codes`."""
+        if self.is_enumerable:
+            return int(self.n_combinations)
+        return math.prod(len(codes) for codes in self._stand_ins())
 
     @property
     def n_inputs(self) -> float:
@@ -312,6 +344,10 @@ class InputSpace:
             Z[:, self.single] = Z[:, self.single].astype(np.float32)
         return Z
 
+    def _hold(self, codes: Floats, j: int) -> Floats:
+        """Codes of a column as the table holds them."""
+        return codes.astype(np.float32).astype(np.float64) if self.single[j] else codes
+
     def repair(self, Z: Floats, rng: np.random.Generator) -> Floats:
         """Rows of data as inputs of the domain: what is missing or foreign is drawn anew.
 
@@ -344,25 +380,119 @@ class InputSpace:
     @property
     def sensitive_values(self) -> Floats:
         """Codes of all sensitive combinations, shape (n_combinations, n_sensitive)."""
-        if self.n_combinations > MAX_TABLE:
+        if not self.is_enumerable:
             raise ValueError(
                 f"{self.n_combinations} combinations of sensitive values are too many for a table. "
-                "Ask combination_codes for those that you need, or narrow bounds= or categories=."
+                "Take twin_codes, which stand in for them, draw some with draw_sensitive, or "
+                "narrow bounds= or categories=."
             )
         return self.combination_codes(np.arange(self.n_combinations))
 
+    @property
+    def twin_codes(self) -> Floats:
+        """Codes of the sensitive values that an input is compared by, (n_twins, n_sensitive).
+
+        All combinations where they can be listed. Else some values of each column: evenly spaced
+        ones with both ends of the domain, and of those that occur in the data.
+        """
+        if self.is_enumerable:
+            return self.sensitive_values
+        grid = np.meshgrid(*self._stand_ins(), indexing="ij")
+        return np.column_stack([codes.ravel() for codes in grid])
+
+    def _stand_ins(self) -> list[Floats]:
+        """The values of each sensitive column that are compared; small columns keep all theirs."""
+        n_values = [self.columns[j].n_values for j in self.sensitive]
+        chosen = [np.empty(0)] * len(n_values)
+        room = float(STAND_IN)
+        for done, i in enumerate(np.argsort(n_values, kind="stable").tolist()):
+            share = max(2, int(room ** (1 / (len(n_values) - done)) + 1e-9))
+            chosen[i] = self._stand_in(i, min(share, STAND_IN_OF_COLUMN))
+            room = max(1.0, room / len(chosen[i]))
+        return chosen
+
+    def _stand_in(self, i: int, n: int) -> Floats:
+        """At most n codes of the i-th sensitive column, the same ones in every call."""
+        j = int(self.sensitive[i])
+        column, observed = self.columns[j], self._observed[i]
+        if column.n_values <= n:
+            return column.low + np.arange(column.n_values)
+        steps = (column.high - column.low) / column.step + 1
+        # Two thirds of the values at most are evenly spaced, if there are others in the data.
+        n_even = n - min(len(observed), n // 3)
+        if column.kind == "real" and steps <= n_even:
+            even = column.grid()
+        else:
+            even = np.linspace(column.low, column.high, n_even, dtype=np.float64)
+        # Of the values in the data, each of an equal number of neighbours stands for its like.
+        places = np.linspace(0, len(observed) - 1, min(len(observed), n - len(even)))
+        codes = np.concatenate([even, observed[np.rint(places).astype(np.intp)]])
+        return np.unique(self._hold(np.rint(codes) if self.discrete[j] else codes, j))
+
     def combination_codes(self, combinations: Any) -> Floats:
         """Codes of numbered combinations; the given shape and one more axis of n_sensitive."""
-        places = np.unravel_index(combinations, [len(grid) for grid in self.grids])
+        sizes = [int(self.columns[j].n_values) for j in self.sensitive]
+        places = np.unravel_index(combinations, sizes)
         return np.stack(
-            [grid[place] for grid, place in zip(self.grids, places, strict=True)], axis=-1
+            [self.low[j] + place for j, place in zip(self.sensitive, places, strict=True)], axis=-1
         )
 
-    def with_sensitive(self, Z: Floats, combination: Any) -> Floats:
+    def draw_sensitive(self, n: int, rng: np.random.Generator) -> Floats:
+        """Random codes of the sensitive columns, shape (n, n_sensitive).
+
+        Uniform for categories and integers. Of a real column half come from the closed interval,
+        half are values that occur in the data.
+        """
+        if self.n_combinations <= MAX_NUMBERED:
+            return self.combination_codes(rng.integers(0, int(self.n_combinations), size=n))
+        return np.column_stack([self._draw_column(i, n, rng) for i in range(len(self.sensitive))])
+
+    def _draw_column(self, i: int, n: int, rng: np.random.Generator) -> Floats:
+        j, observed = int(self.sensitive[i]), self._observed[i]
+        spread = self.high[j] - self.low[j]
+        U = rng.random(n)
+        if self.discrete[j]:
+            return self.low[j] + np.minimum(np.floor(U * (spread + 1)), spread)
+        codes = self._hold(self.low[j] + U * spread, j)
+        if not len(observed):  # a column of one value
+            return codes
+        return np.where(rng.random(n) < 0.5, codes, observed[rng.integers(len(observed), size=n)])
+
+    def draw_sensitive_pairs(self, n: int, rng: np.random.Generator) -> Floats:
+        """Random codes of two twins of each of n inputs, shape (n, 2, n_sensitive).
+
+        The two differ; in a domain that cannot be numbered they are equal with a small chance.
+        """
+        if self.n_combinations <= MAX_NUMBERED:
+            count = int(self.n_combinations)
+            first = rng.integers(0, count, size=n)
+            other = rng.integers(0, count - 1, size=n)
+            return self.combination_codes(np.column_stack([first, other + (other >= first)]))
+        first_codes, second_codes = (self.draw_sensitive(n, rng) for _ in range(2))
+        return np.stack([first_codes, second_codes], axis=1)
+
+    def with_sensitive(self, Z: Floats, codes: Any) -> Floats:
         """A copy of the inputs with their sensitive attributes set.
 
-        `combination` is the number of one combination, or one number a row.
+        `codes` are those of the sensitive columns: one row for all inputs, or one a row.
         """
         Z = np.array(Z, dtype=np.float64)
-        Z[:, self.sensitive] = self.combination_codes(np.asarray(combination))
+        Z[:, self.sensitive] = codes
         return Z
+
+    def clip_sensitive(self, codes: Floats) -> Floats:
+        """The nearest codes inside the sensitive columns' domains; any shape (..., n_sensitive)."""
+        codes = np.clip(codes, self.low[self.sensitive], self.high[self.sensitive])
+        for i, j in enumerate(self.sensitive):
+            if self.discrete[j]:
+                codes[..., i] = np.rint(codes[..., i])
+            else:
+                codes[..., i] = self._hold(codes[..., i], j)
+        return codes
+
+    def has_sensitive(self, codes: Floats) -> NDArray[np.bool_]:
+        """Which codes of the sensitive columns are combinations of the domain, shape (n,)."""
+        low, high = self.low[self.sensitive], self.high[self.sensitive]
+        inside = (low <= codes) & (codes <= high)
+        whole = ~self.discrete[self.sensitive] | (codes == np.rint(codes))
+        return np.asarray((inside & whole).all(axis=1))

@@ -289,8 +289,15 @@ def _check_constraint(space: InputSpace, rng: np.random.Generator, max_time: flo
         return
     deadline = time.perf_counter() + max_time if max_time else None
     Z = space.sample(CONSTRAINT_PROBE, rng, deadline=deadline)
-    width = min(space.n_combinations, 64)
+    width = int(min(space.n_combinations, 64))
     n_valid = np.zeros(len(Z), dtype=int)
+    if space.is_enumerable:
+        chosen = rng.choice(int(space.n_combinations), size=width, replace=False)
+        values = space.combination_codes(chosen)
+    else:
+        values = space.draw_sensitive(width, rng)
+    for codes in values:
+        n_valid += space.valid(space.with_sensitive(Z, codes))
     # With many combinations the input's own is a twin that a sample of them may lack.
     if width < space.n_combinations:
         n_valid += 1

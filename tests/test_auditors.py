@@ -23,6 +23,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import (
+    AequitasAuditor,
+    MAFTAuditor,
     NoDisparityWarning,
     RandomAuditor,
     SBFTAuditor,
@@ -464,3 +466,94 @@ def test_no_warning_where_something_is_found(make):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make(LinearRegression(), sensitive_features=[0]).fit(X, y)
+
+
+# Sensitive columns that cannot be gone through ---------------------------------------------
+
+
+def pocket(models):
+    """Data with a real sensitive column, and a model that differs in a pocket between its steps."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(0, 1000, 2000), "z": rng.integers(0, 5, 2000)})
+    step = np.ptp(X["age"]) / 100
+    centre = X["age"].min() + 50.5 * step
+
+    def function(rows):
+        return np.where(abs(rows["age"] - centre) < 0.3 * step, 50.0, 0.0) + rows["z"]
+
+    return models.Regressor(function), X, abs(X["age"] - centre) < 0.3 * step
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+def test_a_row_of_data_counts_with_its_own_real_sensitive_value(models):
+    model, X, inside = pocket(models)
+    auditor = RandomAuditor(model, sensitive_features="age", max_queries=100, random_state=0)
+    auditor.fit(X)
+    for own in (X[inside].iloc[:1], X[~inside].iloc[:3], X[inside].iloc[:1] + [2000.0, 0]):
+        own = own.astype(X.dtypes)
+        audit = auditor.audit_rows(own)
+        assert (audit.disparities == 50).all() and audit.rate == 1
+        # The counterfactual is a twin of the row, and is answered as differently as said.
+        pd.testing.assert_frame_equal(audit.discriminatory, own.reset_index(drop=True))
+        assert (audit.counterfactuals["z"].to_numpy() == own["z"].to_numpy()).all()
+        assert (audit.counterfactuals["age"].to_numpy() != own["age"].to_numpy()).all()
+    assert auditor.on_data_degree_ == 50 and auditor.on_data_rate_ == 1
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+def test_a_row_in_a_pocket_that_no_stand_in_falls_into_is_compared_with_itself(models):
+    model, X, inside = pocket(models)
+    auditor = RandomAuditor(model, sensitive_features="age", max_queries=100, random_state=0)
+    auditor.fit(X[~inside])
+    assert auditor.audit_rows(X[~inside]).degree == 0
+    assert auditor.audit_rows(X[inside]).rate == 1
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+@pytest.mark.parametrize("sensitive", ["age", ["age", "group"]])
+def test_a_row_outside_the_domain_counts_with_its_own_sensitive_values(models, sensitive):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(20, 60, 300), "group": rng.integers(0, 2, 300),
+                      "z": rng.integers(0, 9, 300)})  # fmt: skip
+    model = models.Regressor(lambda rows: (rows["age"] > 50) * 3.0 + rows["group"] / 8)
+    auditor = RandomAuditor(model, sensitive_features=sensitive, bounds={"age": (20, 40)},
+                            random_state=0, max_queries=500).fit(X)  # fmt: skip
+    audit = auditor.audit_rows(X)
+    within = 0.125 if isinstance(sensitive, list) else 0.0
+    # Twins lie in the domain, the row itself may not.
+    own = model.function(X).to_numpy()
+    reach = own - (0.0 if within else X["group"] / 8)
+    expected = np.where(X["age"] > 50, reach, within)
+    np.testing.assert_allclose(audit.disparities, expected)
+    assert auditor.on_data_degree_ == expected.max()
+    assert auditor.fairness_degree_ == within
+
+
+@pytest.mark.parametrize(
+    "auditor",
+    [SBFTAuditor, RandomAuditor, SurrogateAuditor, AequitasAuditor, SymbolicAuditor, MAFTAuditor],
+)
+def test_searches_find_a_pocket_between_the_steps_of_a_real_sensitive_column(models, auditor):
+    model, X, _ = pocket(models)
+    fitted = auditor(model, sensitive_features="age", random_state=0, max_queries=8000).fit(X)
+    assert fitted.fairness_degree_ == 50
+    high, low = fitted.worst_case_outputs_
+    np.testing.assert_array_equal(model.function(fitted.worst_case_), [high, low])
+    assert fitted.worst_case_["z"].nunique() == 1
+
+
+@pytest.mark.parametrize("preset", ["tuned", "paper"])
+def test_sbft_climbs_along_a_real_sensitive_column(models, preset):
+    # The largest answers lie in two narrow peaks that no row of the data and no step hits.
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0, 1, 60), rng.integers(0, 9, 60)])
+
+    def function(rows):
+        return 9 / (1 + (50 * (rows[:, 0] - 0.3141592)) ** 2) - 4 / (
+            1 + (50 * (rows[:, 0] - 0.7182818)) ** 2
+        )
+
+    fitted = SBFTAuditor(models.Regressor(function), sensitive_features=[0], preset=preset,
+                         bounds={0: (0, 1)}, max_queries=6000, random_state=0).fit(X)  # fmt: skip
+    best = np.ptp(function(np.linspace(0, 1, 1_000_001)[:, None]))
+    assert fitted.fairness_degree_ > (0.9999 if preset == "tuned" else 0.9) * best

@@ -64,7 +64,7 @@ def largest(family, Z):
     """Largest difference among twins over rows of codes, by the network as it was read."""
     space = family.space
     answers = []
-    for values in itertools.product(*space.grids):
+    for values in space.sensitive_values:
         twins = Z.copy()
         twins[:, space.sensitive] = values
         answers.append(family.evaluate(twins))
@@ -85,7 +85,7 @@ def test_any_prices_give_a_bound_of_every_point(seed):
     sets, effects = hidden.units.sets, family.network.effects
     rng = np.random.default_rng(seed)
     Z = family.rows(200, rng)
-    Z[:, family.space.sensitive] = [grid[0] for grid in family.space.grids]
+    Z[:, family.space.sensitive] = family.space.sensitive_values[0]
     sums = family.features.transform(Z) @ family.weights[0] + family.biases[0]
     sums = sums - sum(effects.tables[j][0] for j in family.network.sensitive)
     one, two = sets.parts[rng.integers(len(sets.parts), size=(2, 1))[:, 0]]

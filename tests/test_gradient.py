@@ -235,7 +235,7 @@ def test_gradient_of_labels_is_that_of_the_one_hot_class(models, small):
         local_step=1,
         update_interval=5,
     )
-    first, second = np.zeros(3, dtype=int), np.ones(3, dtype=int)
+    first, second = np.zeros((3, 1)), np.ones((3, 1))
     g1, g2, _ = run.both_gradients(Z, first, second)
     # Losing the label one step up is a loss of confidence; one step down from 2 is not looked at.
     np.testing.assert_array_equal(g1[:, 1], [-1, 0, 0])
@@ -333,7 +333,7 @@ def test_probabilities_survive_gradients_of_zero():
     oracle = make_oracle(data.estimator, data.data, ["sex"])
     run = two_phase(oracle, lambda Z, scores, column: np.zeros(Z.shape))
     Z = oracle.space.sample(5, np.random.default_rng(0))
-    p = run.probabilities(Z, np.zeros(5, dtype=int), np.ones(5, dtype=int))
+    p = run.probabilities(Z, np.zeros((5, 1)), np.ones((5, 1)))
     np.testing.assert_allclose(p, 1 / len(oracle.space.free))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -11,8 +12,9 @@ import polars as pl
 import pytest
 from pandas.testing import assert_frame_equal
 from polars.testing import assert_frame_equal as assert_polars_equal
+from sklearn.base import BaseEstimator, RegressorMixin
 
-from skfairtest import InputSpace
+from skfairtest import InputSpace, SBFTAuditor
 
 MANY = np.arange(24) % 7
 ARRAYS = {
@@ -238,19 +240,89 @@ def test_sensitive_combinations_are_the_product_of_the_grids(mixed_space):
     )
     Z = mixed_space.sample(4, np.random.default_rng(4))
     before = Z.copy()
-    changed = mixed_space.with_sensitive(Z, [0, 5, 1, 2])
+    changed = mixed_space.with_sensitive(Z, expected[[0, 5, 1, 2]])
     np.testing.assert_array_equal(Z, before)
     np.testing.assert_array_equal(changed[:, mixed_space.sensitive], expected[[0, 5, 1, 2]])
     np.testing.assert_array_equal(changed[:, mixed_space.free], Z[:, mixed_space.free])
-    assert (mixed_space.with_sensitive(Z, 3)[:, mixed_space.sensitive] == expected[3]).all()
+    alike = mixed_space.with_sensitive(Z, expected[3])
+    assert (alike[:, mixed_space.sensitive] == expected[3]).all()
 
 
-def test_a_real_sensitive_column_is_tried_on_a_grid_with_both_ends():
-    X = np.column_stack([[0.25, 1.0, 0.5], [1, 2, 3]])
+def test_a_real_sensitive_column_is_compared_at_steps_both_ends_and_values_of_the_data():
+    X = np.column_stack([[0.25, 1.0, 0.51], [1, 2, 3]])
     space = InputSpace.from_data(X, [0], steps={0: 0.2})
-    np.testing.assert_allclose(space.sensitive_values.ravel(), [0.25, 0.45, 0.65, 0.85, 1.0])
-    grid = InputSpace.from_data(X, [0]).sensitive_values.ravel()
-    assert len(grid) == 101 and grid[0] == 0.25 and grid[-1] == 1.0
+    assert space.n_combinations == np.inf and not space.is_enumerable
+    np.testing.assert_allclose(
+        space.twin_codes.ravel(), [0.25, 0.45, 0.51, 0.65, 0.85, 1.0], rtol=1e-12
+    )
+    codes = InputSpace.from_data(X, [0]).twin_codes.ravel()
+    assert len(codes) == 102 and codes[0] == 0.25 and codes[-1] == 1.0 and 0.51 in codes
+    with pytest.raises(ValueError, match="inf combinations.*too many for a table"):
+        _ = space.sensitive_values
+
+
+def test_twins_of_large_sensitive_domains_are_some_hundred_and_the_same_each_time():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(0, 1, 5000), "sex": rng.choice(["f", "m"], 5000),
+                      "race": rng.choice(list("abcde"), 5000), "z": np.arange(5000)})  # fmt: skip
+    one = InputSpace.from_data(X, ["age"])
+    assert 101 < one.n_twins == len(one.twin_codes) <= 256
+    assert np.isin(one.twin_codes.ravel(), X["age"]).sum() > 80
+    three = InputSpace.from_data(X, ["age", "sex", "race"])
+    np.testing.assert_array_equal(three.twin_codes, three.twin_codes)
+    assert len(three.twin_codes) <= 1000
+    for j, n in ((1, 2), (2, 5)):  # small columns are compared at all their values
+        assert len(np.unique(three.twin_codes[:, j])) == n
+    assert len(np.unique(three.twin_codes, axis=0)) == three.n_twins
+
+
+def test_real_sensitive_values_are_drawn_from_the_interval_and_from_the_data():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0, 1, 50), rng.integers(0, 2, 50), np.arange(50)])
+    space = InputSpace.from_data(X, [0, 1], bounds={0: (-1, 3)})
+    drawn = space.draw_sensitive(4000, np.random.default_rng(1))
+    known = np.isin(drawn[:, 0], np.append(X[:, 0], [-1, 3]))
+    assert 0.45 < known.mean() < 0.55 and len(np.unique(drawn[known, 0])) == 52
+    others = drawn[~known, 0]
+    assert len(np.unique(others)) == len(others)
+    assert others.min() < -0.95 and others.max() > 2.95
+    assert set(drawn[:, 1]) == {0, 1}
+    pairs = space.draw_sensitive_pairs(1000, rng)
+    assert pairs.shape == (1000, 2, 2)
+    assert (pairs[:, 0] != pairs[:, 1]).any(axis=1).mean() > 0.98
+
+
+def test_a_huge_integer_sensitive_domain_builds_no_table():
+    X = np.array([[0, 0, 1], [2_000_000_000, 7, 2], [3, 3, 3]])
+    tracemalloc.start()
+    space = InputSpace.from_data(X, [0])
+    rng = np.random.default_rng(0)
+    assert space.n_combinations == 2_000_000_001
+    drawn = space.draw_sensitive(1000, rng)
+    assert drawn.max() > 1.9e9 and (drawn == np.rint(drawn)).all()
+    assert space.draw_sensitive_pairs(1000, rng).shape == (1000, 2, 1)
+    codes = space.twin_codes.ravel()
+    assert {0, 3, 2_000_000_000} <= set(codes) and len(codes) <= 256
+    assert (codes == np.rint(codes)).all()
+    auditor = SBFTAuditor(KnownModel(), sensitive_features=[0], max_queries=3000, random_state=0)
+    auditor.fit(X)
+    assert auditor.fairness_degree_ == 2_000_000_000 == auditor.on_data_degree_
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
+    with pytest.raises(ValueError, match="2000000001 values from 0 to 2e[+]09.*bounds="):
+        space.columns[0].grid()
+
+
+class KnownModel(RegressorMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def predict(self, X):
+        return X[:, 0] * (X[:, 1] > 2)
 
 
 def test_a_huge_sensitive_set_has_no_table_but_has_codes():

@@ -229,7 +229,7 @@ class CertifiedAuditor(BaseAuditor):
         """A few rows of data, where there is no time for a search."""
         rows = oracle.space.repair(oracle.space.data[:FEW_ROWS], rng)
         try:
-            oracle.disparity(rows, pairs_to_judge(len(rows), oracle.space, rng))
+            oracle.disparity(rows, pairs_to_judge(rows, oracle.space, rng))
         except StopSearch as stop:
             return stop.reason
         return "no time"

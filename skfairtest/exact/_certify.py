@@ -124,7 +124,7 @@ def certify(
     state = auditor._state
     if "worst_z" in state:
         try:
-            oracle.disparity(state["worst_z"][None], np.array([state["worst_pair"]]))
+            oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
         except StopSearch:
             pass  # a space of one input is exhausted at once
     family, _ = read_family(
@@ -139,7 +139,7 @@ def certify(
     worst = None
     if oracle.worst is not None:
         twins = np.tile(oracle.worst.z, (2, 1))
-        pair = np.array([oracle.worst.first, oracle.worst.second])
+        pair = np.stack([oracle.worst.first, oracle.worst.second])
         worst = auditor.space_.decode(auditor.space_.with_sensitive(twins, pair))
     return Certificate(
         fairness_degree=closed.degree,

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._oracle import Oracle, StopSearch
-from skfairtest._space import InputSpace
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 class Closed(NamedTuple):
@@ -84,20 +82,11 @@ def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
     room = oracle.limits["max_inputs"] - oracle.n_inputs
     if oracle.queries_left < 2 * oracle.model.cost or room < 1:
         return
-    numbers = [combination_number(oracle.space, z) for z in (first, second)]
-    if numbers[0] == numbers[1]:
+    values = np.stack([first, second])[:, oracle.space.sensitive]
+    if np.array_equal(values[0], values[1]):
         return
     try:
-        oracle.disparity(first[None], np.array([numbers], dtype=np.intp))
+        oracle.disparity(first[None], values[None])
     except StopSearch:
         # The pair is recorded before a spent budget ends the run.
         return
-
-
-def combination_number(space: InputSpace, z: Floats) -> int:
-    """The number of the combination of sensitive values that an input has."""
-    places = [
-        int(np.abs(grid - z[j]).argmin())
-        for grid, j in zip(space.grids, space.sensitive, strict=True)
-    ]
-    return int(np.ravel_multi_index(places, [len(grid) for grid in space.grids]))

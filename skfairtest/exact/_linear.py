@@ -157,8 +157,7 @@ class LinearFamily:
         """
         o = int(self._ranges().argmax())
         first = self.space.clip(((self.space.low + self.space.high) / 2)[None])[0]
-        for grid, j in zip(self.space.grids, self.space.sensitive, strict=True):
-            first[j] = grid[0]
+        first[self.space.sensitive] = self.space.low[self.space.sensitive]
         second = first.copy()
         for j in self._sensitive():
             part = self.effects.tables[j][:, o]

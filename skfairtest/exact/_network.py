@@ -223,8 +223,7 @@ class NetworkFamily:
 
     def row_of(self, codes: Floats, places: dict[int, Any]) -> Floats:
         row = self.space.clip(((self.space.low + self.space.high) / 2)[None])[0]
-        for grid, j in zip(self.space.grids, self.space.sensitive, strict=True):
-            row[j] = grid[0]
+        row[self.space.sensitive] = self.space.low[self.space.sensitive]
         row[self.network.effects.wide] = codes
         for j, place in places.items():
             row[j] = self.features.grids[j][place]

@@ -177,22 +177,24 @@ class AequitasAuditor(BaseAuditor):
 
     def _global_search(
         self, oracle: Oracle, rng: np.random.Generator
-    ) -> tuple[Floats, Ints | None]:
+    ) -> tuple[Floats, Floats | None]:
         """Discriminatory inputs among uniform ones; for many combinations, the pairs they show."""
         space = oracle.space
         n = self.n_global or self._default_global(twins_a_judgement(space))
         Z = oracle.sample(n, rng)
-        pairs = pairs_to_judge(n, space, rng)
+        pairs = pairs_to_judge(Z, space, rng)
         found = oracle.disparity(Z, pairs).verdict
         return Z[found], None if pairs is None else pairs[found]
 
-    def _fill_batch(self, starts: Floats, pairs: Ints | None) -> tuple[Floats, Ints | None, int]:
+    def _fill_batch(
+        self, starts: Floats, pairs: Floats | None
+    ) -> tuple[Floats, Floats | None, int]:
         """Share the steps from each find among several walks, where finds do not fill a batch."""
         if self.batch_size == 1 or not len(starts):
             return starts, pairs, self.n_local
         n_walks = max(1, min(self.batch_size // len(starts), self.n_local // SHORTEST))
         n_steps = -(-self.n_local // n_walks)
-        tiled = None if pairs is None else np.tile(pairs, (n_walks, 1))
+        tiled = None if pairs is None else np.tile(pairs, (n_walks, 1, 1))
         return np.tile(starts, (n_walks, 1)), tiled, n_steps
 
     def _default_global(self, n_twins: int) -> int:
@@ -206,7 +208,7 @@ class AequitasAuditor(BaseAuditor):
 class Walks:
     """Discriminatory inputs that go one step at a time; `pairs` is what each compares."""
 
-    def __init__(self, oracle: Oracle, Z: Floats, pairs: Ints | None) -> None:
+    def __init__(self, oracle: Oracle, Z: Floats, pairs: Floats | None) -> None:
         self.oracle = oracle
         self.Z = Z.copy()
         self.pairs = pairs

@@ -15,23 +15,45 @@ Ints = NDArray[np.intp]
 FEW_COMBINATIONS = 8
 
 
-def random_pairs(n: int, n_combinations: int, rng: np.random.Generator) -> Ints:
-    """Two different combinations for each of n inputs, shape (n, 2)."""
-    first = rng.integers(0, n_combinations, size=n)
-    other = rng.integers(0, n_combinations - 1, size=n)
-    return np.column_stack([first, other + (other >= first)]).astype(np.intp)
-
-
 def twins_a_judgement(space: InputSpace) -> int:
     """How many twins of an input are compared: all where they are few, else two."""
-    return space.n_combinations if space.n_combinations <= FEW_COMBINATIONS else 2
+    return int(min(space.n_combinations, FEW_COMBINATIONS)) if has_few(space) else 2
 
 
-def pairs_to_judge(n: int, space: InputSpace, rng: np.random.Generator) -> Ints | None:
-    """How n inputs are judged: None for all combinations where they are few, else pairs."""
-    if space.n_combinations <= FEW_COMBINATIONS:
+def has_few(space: InputSpace) -> bool:
+    """Whether the combinations of sensitive values are so few that all twins are compared."""
+    return space.n_combinations <= FEW_COMBINATIONS
+
+
+def pairs_to_judge(Z: Floats, space: InputSpace, rng: np.random.Generator) -> Floats | None:
+    """How inputs are judged: None for all twins where they are few, else codes of two each.
+
+    Where sensitive values cannot be listed an input counts with its own, and is compared with a
+    drawn one, so that rows of data are judged as the people that they are.
+    """
+    if has_few(space):
         return None
-    return random_pairs(n, space.n_combinations, rng)
+    if space.is_enumerable:
+        return space.draw_sensitive_pairs(len(Z), rng)
+    own = space.clip_sensitive(Z[:, space.sensitive])
+    return np.stack([own, space.draw_sensitive(len(Z), rng)], axis=1)
+
+
+def move_sensitive(codes: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """Sensitive codes (n, n_sensitive) moved to others of the domain.
+
+    Drawn anew where all combinations can be listed. Else half of them step from where they are, by
+    a third of the domain down to a thousandth, and one in ten goes to an end of it.
+    """
+    drawn = space.draw_sensitive(len(codes), rng)
+    if space.is_enumerable:
+        return drawn
+    low, high = space.low[space.sensitive], space.high[space.sensitive]
+    length = (high - low) * 10.0 ** rng.uniform(-3, -0.5, size=codes.shape)
+    stepped = codes + rng.standard_normal(codes.shape) * length
+    ends = np.where(rng.random(codes.shape) < 0.5, low, high)
+    kind = rng.random(codes.shape)
+    return space.clip_sensitive(np.where(kind < 0.4, drawn, np.where(kind < 0.5, ends, stepped)))
 
 
 def roulette(fitness: Floats, n: int, rng: np.random.Generator) -> Ints:

@@ -86,12 +86,12 @@ class RandomAuditor(BaseAuditor):
             if not uniform.all():
                 # The constraint admits so little that inputs near known ones make up the numbers.
                 self._uniform.is_part = True
-                oracle.disparity(Z[~uniform], pairs_to_judge(int((~uniform).sum()), space, rng))
+                oracle.disparity(Z[~uniform], pairs_to_judge(Z[~uniform], space, rng))
 
     def _judge(self, oracle: Oracle, Z: Floats, rng: np.random.Generator) -> None:
         """Judge uniform inputs, and count them apart from others."""
         tally = self._uniform
-        judged = oracle.disparity(Z, pairs_to_judge(len(Z), oracle.space, rng))
+        judged = oracle.disparity(Z, pairs_to_judge(Z, oracle.space, rng))
         tally.n_inputs += len(Z)
         tally.n_found += int(judged.verdict.sum())
 

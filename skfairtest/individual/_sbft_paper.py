@@ -9,14 +9,12 @@ from skfairtest._oracle import Oracle
 from skfairtest.individual._operators import (
     between,
     mask_free,
-    random_pairs,
     redraw,
     roulette,
     uniform_crossover,
 )
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 class PaperSearch:
@@ -42,7 +40,7 @@ class PaperSearch:
         self.cache_proba = cache_proba
         self.local_search = local_search
         self.degree = np.zeros(n_islands)
-        self.cached = random_pairs(n_islands, self.space.n_combinations, rng)
+        self.cached = self.space.draw_sensitive_pairs(n_islands, rng)
 
     def run(self) -> None:
         """Evolve until the oracle ends the run."""
@@ -62,10 +60,10 @@ class PaperSearch:
     def evaluate(self, Z: Floats) -> Floats:
         """Fitness of the inputs of each island, (n_islands, n): the disparity of one pair."""
         n_islands, n = Z.shape[:2]
-        pairs = random_pairs(n_islands * n, self.space.n_combinations, self.rng)
-        pairs = pairs.reshape(n_islands, n, 2)
+        pairs = self.space.draw_sensitive_pairs(n_islands * n, self.rng)
+        pairs = pairs.reshape(n_islands, n, 2, -1)
         uses_cache = self.rng.random((n_islands, n)) < self.cache_proba
-        pairs = np.where(uses_cache[:, :, None], self.cached[:, None, :], pairs)
+        pairs = np.where(uses_cache[:, :, None, None], self.cached[:, None], pairs)
         fitness = np.zeros((n_islands, n))
         pending = np.ones((n_islands, n), dtype=bool)
         start = np.zeros(n_islands, dtype=int)
@@ -84,8 +82,8 @@ class PaperSearch:
         return fitness
 
     def _settle(
-        self, island: int, start: int, fitness: Floats, pairs: Ints, uses_cache: NDArray[np.bool_],
-        pending: NDArray[np.bool_],
+        self, island: int, start: int, fitness: Floats, pairs: Floats,
+        uses_cache: NDArray[np.bool_], pending: NDArray[np.bool_],
     ) -> int:  # fmt: skip
         """Go through one island's inputs in order, up to the next change of its cached pair."""
         while start < len(fitness):

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from skfairtest._keys import row_keys
 from skfairtest._oracle import Oracle
 from skfairtest.individual._operators import (
-    FEW_COMBINATIONS,
     data_seeds,
+    has_few,
     mask_free,
-    random_pairs,
+    move_sensitive,
     twins_a_judgement,
     uniform_crossover,
 )
@@ -33,6 +33,8 @@ SEED_SHARE = 0.2
 MOST_SEEDS = 20_000
 #: Twins compared in one sweep of a many-valued attribute, at most.
 SWEEP = 512
+#: Pairs with a moved twin that each island's best tries, where sensitive values cannot be listed.
+MOVED_TWINS = 8
 
 
 class TunedSearch:
@@ -49,11 +51,11 @@ class TunedSearch:
         self.n_newcomers = round(newcomer_rate * population_size)
         self.cache_proba = cache_proba
         self.local_search = local_search
-        self.few = self.space.n_combinations <= FEW_COMBINATIONS
+        self.few = has_few(self.space)
         self.seeds = data_seeds(self._n_seeds(), self.space, rng)
         self.n_judged = 0
         # The best pair seen so far, of all islands: the paper's cache.
-        self.cached = random_pairs(1, self.space.n_combinations, rng)[0]
+        self.cached = self.space.draw_sensitive_pairs(1, rng)[0]
         self.degree = 0.0
 
     def run(self) -> None:
@@ -61,7 +63,7 @@ class TunedSearch:
         n_islands, size = self.shape
         self.judge_seeds()
         Z = self.starters(n_islands)
-        pairs = self.new_pairs(n_islands * size).reshape(n_islands, size, 2)
+        pairs = self.new_pairs(n_islands * size).reshape(n_islands, size, 2, -1)
         fitness, pairs = self.evaluate(Z, pairs)
         best = fitness.max(axis=1)
         age = np.zeros(n_islands, dtype=int)
@@ -103,7 +105,11 @@ class TunedSearch:
         n = min(len(self.seeds), self._n_affordable())
         if not n:
             return
-        fitness, _ = self.evaluate(self.seeds[None, :n], self.new_pairs(n)[None])
+        pairs = self.new_pairs(n)
+        if not self.space.is_enumerable:
+            # Each row of data counts with its own sensitive value.
+            pairs[:, 0] = self.seeds[:n, self.space.sensitive]
+        fitness, _ = self.evaluate(self.seeds[None, :n], pairs[None])
         order = np.argsort(-fitness[0], kind="stable")
         self.seeds[:n] = self.seeds[order]
         self.n_judged = n
@@ -125,39 +131,50 @@ class TunedSearch:
 
     # Asking --------------------------------------------------------------------------------
 
-    def new_pairs(self, n: int) -> Ints:
-        """The cached pair with the cache's probability, else random pairs."""
-        pairs = random_pairs(n, self.space.n_combinations, self.rng)
-        return np.where((self.rng.random(n) < self.cache_proba)[:, None], self.cached, pairs)
+    def new_pairs(self, n: int) -> Floats:
+        """The cached pair with the cache's probability, else random pairs; (n, 2, n_sensitive)."""
+        pairs = self.space.draw_sensitive_pairs(n, self.rng)
+        return np.where((self.rng.random(n) < self.cache_proba)[:, None, None], self.cached, pairs)
 
-    def evaluate(self, Z: Floats, pairs: Ints) -> tuple[Floats, Ints]:
+    def evaluate(self, Z: Floats, pairs: Floats) -> tuple[Floats, Floats]:
         """Disparity of each input, and the pair that shows it."""
         shape = Z.shape[:2]
         judged = self.oracle.disparity(
-            Z.reshape(-1, Z.shape[2]), None if self.few else pairs.reshape(-1, 2)
+            Z.reshape(-1, Z.shape[2]), None if self.few else pairs.reshape(-1, *pairs.shape[2:])
         )
-        pairs = np.column_stack([judged.first, judged.second])
+        pairs = np.stack([judged.first, judged.second], axis=1)
         best = int(judged.disparity.argmax())
         if judged.disparity[best] > self.degree:
             self.degree, self.cached = float(judged.disparity[best]), pairs[best]
-        return judged.disparity.reshape(shape), pairs.reshape(*shape, 2)
+        return judged.disparity.reshape(shape), pairs.reshape(*shape, *pairs.shape[1:])
 
-    def sweep(self, Z: Floats, fitness: Floats, pairs: Ints, islands: Ints) -> None:
+    def sweep(self, Z: Floats, fitness: Floats, pairs: Floats, islands: Ints) -> None:
         """Compare many combinations of the islands' best inputs at once."""
-        count = self.space.n_combinations
-        chosen = self.rng.permutation(count)[:SWEEP]
+        if self.space.is_enumerable:
+            count = int(self.space.n_combinations)
+            chosen = self.space.combination_codes(self.rng.permutation(count)[:SWEEP])
+        else:
+            # Near to the best pair of all as well as anywhere.
+            near = np.tile(self.cached, (SWEEP // 4, 1))
+            chosen = np.concatenate(
+                [
+                    self.space.draw_sensitive(SWEEP - len(near), self.rng),
+                    move_sensitive(near, self.space, self.rng),
+                ]
+            )
         # The pair known so far is among them, so that a sweep never loses.
-        wide = np.column_stack([np.tile(chosen, (len(islands), 1)), pairs[islands, 0]])
+        everywhere = np.broadcast_to(chosen, (len(islands), *chosen.shape))
+        wide = np.concatenate([everywhere, pairs[islands, 0]], axis=1)
         judged = self.oracle.disparity(Z[islands, 0], wide)
         fitness[islands, 0] = judged.disparity
-        pairs[islands, 0] = np.column_stack([judged.first, judged.second])
+        pairs[islands, 0] = np.stack([judged.first, judged.second], axis=1)
         best = int(judged.disparity.argmax())
         if judged.disparity[best] > self.degree:
             self.degree, self.cached = float(judged.disparity[best]), pairs[islands[best], 0]
 
     # Breeding ------------------------------------------------------------------------------
 
-    def offspring(self, Z: Floats, fitness: Floats, pairs: Ints) -> tuple[Floats, Ints]:
+    def offspring(self, Z: Floats, fitness: Floats, pairs: Floats) -> tuple[Floats, Floats]:
         """Children by tournament, crossover and mutation; newcomers; steps around the best."""
         n_islands, size = self.shape
         rng, width = self.rng, Z.shape[2]
@@ -176,32 +193,50 @@ class TunedSearch:
             rng,
         )
         groups = [self.mutate(child).reshape(n_islands, size, width)]
-        bred = np.take_along_axis(pairs, ranks[0][:, :, None], axis=1)
+        bred = np.take_along_axis(pairs, ranks[0][:, :, None, None], axis=1)
         pair_groups = [self.inherit(bred)]
         if self.n_newcomers:
             fresh = self.oracle.sample(n_islands * self.n_newcomers, rng)
             groups.append(fresh.reshape(n_islands, self.n_newcomers, width))
             new = self.new_pairs(n_islands * self.n_newcomers)
-            pair_groups.append(new.reshape(n_islands, self.n_newcomers, 2))
+            pair_groups.append(new.reshape(n_islands, self.n_newcomers, *new.shape[1:]))
         if self.local_search:
             around = self.steps_around(Z[:, 0])
             groups.append(around)
             pair_groups.append(np.repeat(pairs[:, :1], around.shape[1], axis=1))
+        if not self.space.is_enumerable:
+            groups.append(np.repeat(Z[:, :1], MOVED_TWINS, axis=1))
+            pair_groups.append(self.move_side(np.repeat(pairs[:, :1], MOVED_TWINS, axis=1)))
         return np.concatenate(groups, axis=1), np.concatenate(pair_groups, axis=1)
 
-    def inherit(self, pairs: Ints) -> Ints:
-        """The mother's pair, the cached pair, or the mother's with one side drawn anew."""
-        flat = pairs.reshape(-1, 2).copy()
+    def inherit(self, pairs: Floats) -> Floats:
+        """The mother's pair, the cached pair, or the mother's with one side drawn anew or moved."""
         if self.few:
             return pairs
+        flat = pairs.reshape(-1, *pairs.shape[2:]).copy()
         chance = self.rng.random(len(flat))
         flat[chance < self.cache_proba / 2] = self.cached
-        drawn = self.rng.integers(0, self.space.n_combinations, size=len(flat))
-        side = self.rng.integers(0, 2, size=len(flat))
+        moved = self.move_side(flat)
+        change = chance > (1 + self.cache_proba) / 2
+        return np.where(change[:, None, None], moved, flat).reshape(pairs.shape)
+
+    def move_side(self, pairs: Floats) -> Floats:
+        """Pairs with one side drawn anew or moved, where that leaves it different from the other.
+
+        The shape is (..., 2, n_sensitive).
+        """
+        flat = pairs.reshape(-1, *pairs.shape[-2:])
         rows = np.arange(len(flat))
-        change = (chance > (1 + self.cache_proba) / 2) & (drawn != flat[rows, 1 - side])
-        flat[rows[change], side[change]] = drawn[change]
-        return flat.reshape(pairs.shape)
+        if self.space.is_enumerable:
+            drawn = self.space.draw_sensitive(len(flat), self.rng)
+            side = self.rng.integers(0, 2, size=len(flat))
+        else:
+            side = self.rng.integers(0, 2, size=len(flat))
+            drawn = move_sensitive(flat[rows, side], self.space, self.rng)
+        change = (drawn != flat[rows, 1 - side]).any(axis=1)
+        moved = flat.copy()
+        moved[rows[change], side[change]] = drawn[change]
+        return moved.reshape(pairs.shape)
 
     def mutate(self, Z: Floats) -> Floats:
         """Change one to a few values of some children: anew, from the data, or by a step."""
@@ -231,7 +266,7 @@ class TunedSearch:
         scaled = np.where(space.discrete & (np.abs(scaled - best[:, None, :]) < 1), around, scaled)
         return space.clip(scaled.reshape(-1, space.n_features)).reshape(around.shape)
 
-    def survivors(self, Z: Floats, fitness: Floats, pairs: Ints) -> tuple[Floats, Floats, Ints]:
+    def survivors(self, Z: Floats, fitness: Floats, pairs: Floats) -> tuple[Floats, Floats, Floats]:
         """The best different inputs of each island, best first."""
         keys = row_keys(Z.reshape(-1, Z.shape[2])[:, self.space.free]).reshape(Z.shape[:2])
         order = np.argsort(-fitness, axis=1, kind="stable")
@@ -243,5 +278,5 @@ class TunedSearch:
         return (
             np.take_along_axis(Z, kept[:, :, None], axis=1),
             np.take_along_axis(fitness, kept, axis=1),
-            np.take_along_axis(pairs, kept[:, :, None], axis=1),
+            np.take_along_axis(pairs, kept[:, :, None, None], axis=1),
         )

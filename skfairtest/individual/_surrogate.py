@@ -156,7 +156,11 @@ class SurrogateAuditor(BaseAuditor):
         success = np.array([0.0, 0.5, 0.5])
         learned = 0
         while True:
-            judged = oracle.disparity(Z, pairs_to_judge(len(Z), space, rng))
+            judged = oracle.disparity(Z, pairs_to_judge(Z, space, rng))
+            if not space.is_enumerable:
+                # Steps away from an input are compared with either twin of the pair it showed.
+                side = rng.random((len(Z), 1)) < 0.5
+                Z = space.with_sensitive(Z, np.where(side, judged.first, judged.second))
             found = finds.add(Z, judged.verdict.astype(np.float64), rng)
             if memory is finds:
                 high = found
@@ -175,7 +179,7 @@ class SurrogateAuditor(BaseAuditor):
             Z, source = self._propose(n, oracle, memory, regions, success, rng)
 
     def _batch_inputs(self, oracle: Oracle) -> int:
-        twins = min(oracle.space.n_combinations, FEW_COMBINATIONS)
+        twins = int(min(oracle.space.n_combinations, FEW_COMBINATIONS))
         # Ten rounds at least: a surrogate that never sees its own draws learns nothing from them.
         return int(max(2, min(self.batch_size, oracle.queries_left / (10 * twins))))
 

@@ -194,7 +194,7 @@ class SymbolicAuditor(BaseAuditor):
             Z = queue.take(size)
             if not len(Z):
                 Z = oracle.sample(size, rng)
-            found = oracle.disparity(Z, pairs_to_judge(len(Z), space, rng)).verdict
+            found = oracle.disparity(Z, pairs_to_judge(Z, space, rng)).verdict
             finds.extend(Z[found])
             others.extend(Z[~found])
 

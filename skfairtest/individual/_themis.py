@@ -96,6 +96,9 @@ class ThemisAuditor(BaseAuditor):
     holds
     although the data decide when to stop. This takes more inputs than a single look would.
 
+    A real sensitive column is compared at some hundred values, `InputSpace.twin_codes`: the
+    measures are those of these twins, a lower bound of causal discrimination.
+
     The interval of the group measure holds for all groups at once (Bonferroni). With many groups
     and few
     inputs the difference is too large on average, as a largest less a smallest estimate is; the
@@ -205,7 +208,8 @@ class ThemisAuditor(BaseAuditor):
     def _make_space(self, X: Any) -> InputSpace:
         space = super()._make_space(X)
         names = space.sensitive_features
-        check_combinations(space.n_combinations, names, "Name fewer sensitive")
+        n = space.n_combinations if np.isfinite(space.n_combinations) else space.n_twins
+        check_combinations(int(n), names, "Name fewer sensitive")
         columns: list[int] = []
         if self.candidates is not None:
             columns = candidate_columns(space.feature_names, self.candidates)
@@ -269,6 +273,6 @@ class ThemisAuditor(BaseAuditor):
 
 def sensitive_groups(space: InputSpace) -> list[list[Any]]:
     """Sensitive values of each combination, as in the table."""
-    codes = space.sensitive_values
+    codes = space.twin_codes
     values = [space.columns[j].take(codes[:, i]) for i, j in enumerate(space.sensitive)]
     return [list(group) for group in zip(*(v.tolist() for v in values), strict=True)]

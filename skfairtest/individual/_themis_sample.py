@@ -60,7 +60,7 @@ class Measurement:
         self.alpha = 1 - confidence
         self.look = 1
         self._seen = KeySet()
-        self._answers: list[Floats] = []  # (n, n_combinations) each: outputs or 0 and 1
+        self._answers: list[Floats] = []  # (n, n_twins) each: outputs or 0 and 1
         self._valid: list[Bools] = []
 
     def run(self, rng: np.random.Generator, measure: str, margin: float, min_samples: int) -> None:
@@ -78,14 +78,14 @@ class Measurement:
     def draw(self, n: int, rng: np.random.Generator) -> None:
         """Judge about n random inputs and note what all their twins are answered."""
         oracle, space = self.oracle, self.oracle.space
-        cost = (space.n_combinations + CONFIRM) * oracle.model.cost
+        cost = (space.n_twins + CONFIRM) * oracle.model.cost
         n_inputs_left = oracle.limits["max_inputs"] - oracle.n_inputs
         # At least a tenth more, so that the last inputs of a finite domain come up.
         affordable = min(max(n, oracle.n_inputs // 10), oracle.queries_left / cost, n_inputs_left)
         if affordable < 1:
             # More than is left, which ends the run: an input that is judged in part has no share.
             oracle.respond(np.repeat(space.data[:1], cost, axis=0))
-        n = int(min(affordable, max(1, BATCH_ROWS // space.n_combinations)))
+        n = int(min(affordable, max(1, BATCH_ROWS // space.n_twins)))
         Z = oracle.sample(n, rng, uniform=True)
         fresh = self._seen.add(row_keys(Z[:, space.free]))
         if fresh.any():

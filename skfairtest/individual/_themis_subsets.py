@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from skfairtest._oracle import Oracle
 from skfairtest._space import InputSpace
 from skfairtest._wishes import resolve_columns
@@ -115,8 +117,10 @@ def check_candidates(space: InputSpace, columns: list[int], largest: int) -> Non
             f"candidates names all {largest} columns; twins must have at least one attribute in "
             f"common. Name fewer, or set max_subset_size={largest - 1}."
         )
-    sizes = sorted(len(space.columns[j].grid()) for j in columns)[-largest:]
-    check_combinations(math.prod(sizes), names, "Set a smaller max_subset_size=, name fewer")
+    # Of columns with a real one among them no more twins are compared than can be.
+    sizes = sorted(space.columns[j].n_values for j in columns)
+    listed = [int(size) for size in sizes if np.isfinite(size)][-largest:]
+    check_combinations(math.prod(listed), names, "Set a smaller max_subset_size=, name fewer")
 
 
 def check_combinations(n: int, names: list[Any], remedy: str) -> None:

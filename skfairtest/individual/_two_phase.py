@@ -44,11 +44,11 @@ LENGTHS = "[1e-5, 1e9]"
 
 
 class Finds(NamedTuple):
-    """Discriminatory inputs and the two combinations that show it."""
+    """Discriminatory inputs and the sensitive codes of the two twins that show it."""
 
     Z: Floats
-    first: Ints
-    second: Ints
+    first: Floats
+    second: Floats
 
 
 def joined(found: list[Finds]) -> Finds:
@@ -143,8 +143,8 @@ class TwoPhase:
             judged = self.judge(moved)
             hit = judged.verdict
             x = np.where(hit[:, None], moved, seeds.Z)
-            first = np.where(hit, judged.first, seeds.first)
-            second = np.where(hit, judged.second, seeds.second)
+            first = np.where(hit[:, None], judged.first, seeds.first)
+            second = np.where(hit[:, None], judged.second, seeds.second)
             probability = np.where(hit[:, None], probability, start)
             suc_iter[~hit] = 0
             n_idle = 0 if self.oracle.archive.n_found > n_found else n_idle + 1
@@ -152,7 +152,7 @@ class TwoPhase:
             if n_idle >= PATIENCE:
                 return  # the walks go round in what they have found
 
-    def probabilities(self, x: Floats, first: Ints, second: Ints) -> Floats:
+    def probabilities(self, x: Floats, first: Floats, second: Floats) -> Floats:
         """Chances of the free attributes, in proportion to 1 / (|g(x)| + |g(x')|)."""
         g1, g2, _ = self.both_gradients(x, first, second)
         size = (np.abs(g1) + np.abs(g2))[:, self.space.free]
@@ -174,10 +174,10 @@ class TwoPhase:
 
     def judge(self, x: Floats) -> Judgement:
         """Compare all twins where they are few, else two random ones."""
-        return self.oracle.disparity(x, pairs_to_judge(len(x), self.space, self.rng))
+        return self.oracle.disparity(x, pairs_to_judge(x, self.space, self.rng))
 
     def both_gradients(
-        self, x: Floats, first: Ints, second: Ints
+        self, x: Floats, first: Floats, second: Floats
     ) -> tuple[Floats, Floats, NDArray[np.float64]]:
         """Gradients of the two twins, and the sign of the difference between their outputs.
 
@@ -201,12 +201,12 @@ class TwoPhase:
         g = self.gradient(twins, scores, column) * sign[:, None]
         return g[:n], g[n:], towards
 
-    def move(self, x: Floats, steps: Floats, first: Ints, second: Ints) -> Floats:
+    def move(self, x: Floats, steps: Floats, first: Floats, second: Floats) -> Floats:
         """The rows moved and clipped to the domain; where that is not valid they stay."""
         moved = self.space.clip(x + steps * self.space.steps)
         return np.where(self.comparable(moved, first, second)[:, None], moved, x)
 
-    def comparable(self, x: Floats, first: Ints, second: Ints) -> NDArray[np.bool_]:
+    def comparable(self, x: Floats, first: Floats, second: Floats) -> NDArray[np.bool_]:
         """Where the constraint admits both twins."""
         if self.space.constraint is None:
             return np.ones(len(x), dtype=bool)

@@ -79,7 +79,7 @@ def estimate_on(
     # As they are: rows near the data may lie outside of the domain, and none is a repetition.
     oracle = Oracle(estimator, space, clip=False, **(settings or {}))
     oracle.begin(Z)
-    step = max(1, BATCH_ROWS // space.n_combinations)
+    step = max(1, BATCH_ROWS // space.n_twins)
     n_found, degree = 0, 0.0
     for start in range(0, len(Z), step):
         judged = oracle.disparity(Z[start : start + step])

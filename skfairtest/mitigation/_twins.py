@@ -69,7 +69,7 @@ class Twins:
             seed=int(rng.integers(2**31 - 1)),
         )
         self.settings = auditor._oracle_settings()
-        few = FEW_COMBINATIONS / self.space.n_combinations
+        few = FEW_COMBINATIONS / self.space.n_twins
         self.n_estimates = max(min(LEAST_ESTIMATES, n_estimates), int(n_estimates * min(1.0, few)))
         # The same inputs for every model: what differs is the model.
         self._chosen_by = self.space.sample(self.n_estimates, rng, uniform=True)
