@@ -84,13 +84,15 @@ def test_answer_memory_keeps_the_newest_of_equal_keys():
 @pytest.mark.parametrize("megabytes", [32.0, 0.0])
 def test_archive_keeps_the_worst_of_each_input(megabytes):
     rng = np.random.default_rng(3)
-    archive = Archive(2, megabytes=megabytes)
+    archive = Archive(2, 1, megabytes=megabytes)
     best = {}
     for _ in range(25):
         ids = rng.integers(1, 3000, size=400)
         disparity = rng.random(400)
         Z = np.column_stack([ids, -ids]).astype(float)
-        n_new = archive.add(Z, np.tile([0, 1], (400, 1)), disparity, ids.astype(np.uint64))
+        n_new = archive.add(
+            Z, np.tile([[0.0], [1.0]], (400, 1, 1)), disparity, ids.astype(np.uint64)
+        )
         assert n_new == len(set(ids.tolist()) - set(best))
         for i, gap in zip(ids.tolist(), disparity, strict=True):
             best[i] = max(best.get(i, 0.0), gap)
@@ -99,12 +101,12 @@ def test_archive_keeps_the_worst_of_each_input(megabytes):
     assert archive.n_found == len(best) > len(expected) - (megabytes > 0)
     assert Z[:, 0].tolist() == [i for i, _ in expected]
     assert disparity.tolist() == [gap for _, gap in expected]
-    assert pairs.shape == (len(expected), 2)
+    assert pairs.shape == (len(expected), 2, 1)
 
 
 def test_archive_starts_empty():
-    Z, pairs, disparity = Archive(3).rows()
-    assert Z.shape == (0, 3) and pairs.shape == (0, 2) and disparity.shape == (0,)
+    Z, pairs, disparity = Archive(3, 2).rows()
+    assert Z.shape == (0, 3) and pairs.shape == (0, 2, 2) and disparity.shape == (0,)
 
 
 def test_history_is_thinned_and_keeps_its_ends():
