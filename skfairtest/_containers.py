@@ -19,6 +19,15 @@ from skfairtest._columns import Column
 
 Floats = NDArray[np.float64]
 
+#: Dtypes that hold fewer digits than codes have, by their names in NumPy, pandas and polars, and
+#: what NumPy calls them.
+ROUNDING = {
+    "float16": "float16",
+    "float32": "float32",
+    "halffloat[pyarrow]": "float16",
+    "float[pyarrow]": "float32",
+}
+
 
 def make_container(X: Any) -> Container:
     """The container that fits the table, or an error that says which tables are taken."""
@@ -74,8 +83,8 @@ class Container:
         """Whether the column can hold nothing but integers."""
         raise NotImplementedError
 
-    def is_single(self, index: int) -> bool:
-        """Whether the column is of single precision."""
+    def rounds_to(self, index: int) -> str | None:
+        """Name of the NumPy dtype that numbers are rounded to; None where they stay as they are."""
         raise NotImplementedError
 
     def dtype_name(self, index: int) -> str:
@@ -144,9 +153,9 @@ class ArrayContainer(Container):
         """Whether the column can hold nothing but integers."""
         return np.dtype(self.dtype).kind in "iu"
 
-    def is_single(self, index: int) -> bool:
-        """Whether the column is of single precision."""
-        return np.dtype(self.dtype) == np.float32
+    def rounds_to(self, index: int) -> str | None:
+        """Name of the NumPy dtype that numbers are rounded to; None where they stay as they are."""
+        return ROUNDING.get(np.dtype(self.dtype).name)
 
     def dtype_name(self, index: int) -> str:
         """Name of the column's dtype."""
@@ -233,9 +242,9 @@ class PandasContainer(Container):
         """Whether the column can hold nothing but integers."""
         return bool(pd.api.types.is_integer_dtype(self.dtype(index)))
 
-    def is_single(self, index: int) -> bool:
-        """Whether the column is of single precision."""
-        return self.dtypes[index].lower() == "float32"
+    def rounds_to(self, index: int) -> str | None:
+        """Name of the NumPy dtype that numbers are rounded to; None where they stay as they are."""
+        return ROUNDING.get(self.dtypes[index].lower())
 
     def dtype_name(self, index: int) -> str:
         """Name of the column's dtype."""
@@ -339,9 +348,9 @@ class NarwhalsContainer(Container):
         """Whether the column can hold nothing but integers."""
         return "Int" in self.dtypes[index]
 
-    def is_single(self, index: int) -> bool:
-        """Whether the column is of single precision."""
-        return self.dtypes[index] == "Float32"
+    def rounds_to(self, index: int) -> str | None:
+        """Name of the NumPy dtype that numbers are rounded to; None where they stay as they are."""
+        return ROUNDING.get(self.dtypes[index].lower())
 
     def dtype_name(self, index: int) -> str:
         """Name of the column's dtype."""

@@ -96,7 +96,8 @@ class InputSpace:
         self.high = np.array([column.high for column in columns])
         self.steps = np.array([column.step for column in columns])
         self.discrete = np.array([column.kind != "real" for column in columns])
-        self.single = np.array([container.is_single(j) for j in range(len(columns))])
+        self._rounds_to = [container.rounds_to(j) for j in range(len(columns))]
+        self.single = np.array([dtype == "float32" for dtype in self._rounds_to])
         self.sensitive = np.array(sensitive, dtype=np.intp)
         self.free = np.setdiff1d(np.arange(len(columns)), self.sensitive)
         # Sensitive values that occur in the data, which draws prefer where a domain is too large
@@ -339,14 +340,16 @@ class InputSpace:
             np.rint(Z, out=Z)
         elif self.discrete.any():
             Z[:, self.discrete] = np.rint(Z[:, self.discrete])
-        if self.single.any():
-            # What the model will see is a float32; two codes that it cannot tell apart are one.
-            Z[:, self.single] = Z[:, self.single].astype(np.float32)
+        # What the model will see is a float32, say; two codes that it cannot tell apart are one.
+        for dtype in {name for name in self._rounds_to if name is not None}:
+            rounded = [j for j, name in enumerate(self._rounds_to) if name == dtype]
+            Z[:, rounded] = Z[:, rounded].astype(dtype)
         return Z
 
     def _hold(self, codes: Floats, j: int) -> Floats:
         """Codes of a column as the table holds them."""
-        return codes.astype(np.float32).astype(np.float64) if self.single[j] else codes
+        dtype = self._rounds_to[j]
+        return codes if dtype is None else codes.astype(dtype).astype(np.float64)
 
     def repair(self, Z: Floats, rng: np.random.Generator) -> Floats:
         """Rows of data as inputs of the domain: what is missing or foreign is drawn anew.
@@ -452,7 +455,7 @@ class InputSpace:
         spread = self.high[j] - self.low[j]
         U = rng.random(n)
         if self.discrete[j]:
-            return self.low[j] + np.minimum(np.floor(U * (spread + 1)), spread)
+            return self._hold(self.low[j] + np.minimum(np.floor(U * (spread + 1)), spread), j)
         codes = self._hold(self.low[j] + U * spread, j)
         if not len(observed):  # a column of one value
             return codes
@@ -486,8 +489,7 @@ class InputSpace:
         for i, j in enumerate(self.sensitive):
             if self.discrete[j]:
                 codes[..., i] = np.rint(codes[..., i])
-            else:
-                codes[..., i] = self._hold(codes[..., i], j)
+            codes[..., i] = self._hold(codes[..., i], j)
         return codes
 
     def has_sensitive(self, codes: Floats) -> NDArray[np.bool_]:

@@ -557,3 +557,18 @@ def test_sbft_climbs_along_a_real_sensitive_column(models, preset):
                          bounds={0: (0, 1)}, max_queries=6000, random_state=0).fit(X)  # fmt: skip
     best = np.ptp(function(np.linspace(0, 1, 1_000_001)[:, None]))
     assert fitted.fairness_degree_ > (0.9999 if preset == "tuned" else 0.9) * best
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "Float32"])
+def test_finds_are_unique_as_the_model_gets_them(models, dtype):
+    rng = np.random.default_rng(0)
+    numbers = {"x": rng.normal(size=200), "n": rng.integers(0, 9000, 200)}
+    X = pd.DataFrame({"sex": rng.integers(0, 2, 200), **numbers})
+    X = X.astype(dict.fromkeys(numbers, dtype))
+    model = models.Regressor(lambda rows: rows["sex"] + 0.0 * rows["x"].astype(float))
+    fitted = RandomAuditor(model, sensitive_features="sex", max_queries=60_000, random_state=0)
+    finds = fitted.fit(X).discriminatory_inputs_
+    assert len(finds) == fitted.n_found_ == fitted.n_inputs_
+    assert len(finds[["x", "n"]].drop_duplicates()) == fitted.n_found_
+    codes = fitted.space_.sample(1000, rng)
+    np.testing.assert_array_equal(fitted.space_.encode(fitted.space_.decode(codes)), codes)
