@@ -135,9 +135,10 @@ def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
                 words[start + cell // 64] = np.uint64(1) << np.uint64(cell % 64)
             point = Box(low, low + 1, words)
             leaves = [leaves_at(problem.forest, layout, point, twin) for twin in (0, 1)]
-            found = search._value(*problem.forest.value[leaves])
+            found, bound = search._value(*problem.forest.value[leaves])
             answers = family.evaluate(np.stack(layout.codes(point)))[:, o]
             assert found == pytest.approx(answers[0] - answers[1], abs=1e-9)
+            assert bound >= found
             for tree in range(len(leaves[0])):
                 assert first_undecided(problem.forest, layout, point, tree) is None
                 cut = first_undecided(problem.forest, layout, whole, tree)

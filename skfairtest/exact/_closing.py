@@ -13,6 +13,10 @@ from skfairtest._oracle import Oracle, StopSearch
 Floats = NDArray[np.float64]
 
 
+#: Width, relative to the bound, that rounding takes of a bracket at most where `rtol` is larger.
+ROOM = 1e-9
+
+
 class Closed(NamedTuple):
     """A bracket of the fairness degree, confirmed by the model."""
 
@@ -49,23 +53,28 @@ def close(oracle: Oracle, family: Any, deadline: float, rtol: float) -> Closed:
         ended = "closed" if trivial <= 0 else "time"
         n_boxes = 0
     else:
-        bracket = family.solve(oracle.degree, deadline, rtol)
+        # Half of the width is kept back for rounding: a search stops as soon as it may.
+        bracket = family.solve(oracle.degree, deadline, max(rtol / 2, rtol - ROOM))
         upper, ended, n_boxes = min(bracket.upper, trivial), bracket.reason, bracket.n_boxes
         if bracket.twins is not None:
             confirm(oracle, *bracket.twins)
+    degree = oracle.degree
+    if ended == "closed" and upper - degree <= rtol * upper:
+        ended = "rounding"  # whatever keeps the ends apart from here on
     if upper > 0:
         upper += 2 * family.rounding
-    degree = oracle.degree
     upper = max(upper, degree)
-    # Where the model's own rounding is all that is left, nothing more can be told.
-    narrow = max(rtol * upper, 8 * family.rounding)
-    certified = upper - degree <= narrow
+    certified = upper - degree <= rtol * upper
     return Closed(degree, upper, certified, _reason(certified, ended, rtol, oracle), n_boxes)
 
 
 def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
     if certified:
         return f"certified: the bracket is closed to rtol={rtol:g}"
+    if ended == "rounding":
+        return (
+            f"the rounding of the model's own sums keeps the bracket from closing to rtol={rtol:g}"
+        )
     if ended == "time":
         return "max_time reached before the bracket was closed"
     if ended == "memory":

@@ -24,7 +24,7 @@ from skfairtest.exact._kernels import (
     gather_heads,
     propose,
 )
-from skfairtest.exact._links import gap_of_sums, loss_allowed
+from skfairtest.exact._links import bound_of_sums, gap_of_sums, loss_allowed
 from skfairtest.exact._twins import best_twins, unfold
 
 #: Twin trees have room for another question when so many nodes are left.
@@ -71,7 +71,7 @@ def bound_box(woods, links, pool, node):
         if woods.levels:
             U[part] += woods.low[pool.top[node, t]]
             V[part] += woods.low[pool.bottom[node, t]]
-    return gap_of_sums(links, D, U, V)
+    return bound_of_sums(links, D, U, V)
 
 
 @njit
@@ -85,12 +85,12 @@ def sum_of_heads(values, one, two):
 
 @njit
 def value_of_heads(woods, links, pool, node):
-    """The output's difference where every tree has its head."""
+    """The output's difference where every tree has its head, and its bound with rounding."""
     U, V = links.base.copy(), links.base.copy()
     for t in range(len(woods.roots)):
         U[links.part[t]] += woods.low[pool.one[node, t]]
         V[links.part[t]] += woods.low[pool.two[node, t]]
-    return gap_of_sums(links, U - V, U, V)
+    return gap_of_sums(links, U - V, U, V), bound_of_sums(links, U - V, U, V)
 
 
 @njit
@@ -207,12 +207,14 @@ def settle(woods, links, boxes, pool, node, heads, weights, state):
     pool.words[last] = pool.words[node]
     if not common(heads, woods.word_start, pool.low[last], pool.high[last], pool.words[last]):
         return False
-    value = value_of_heads(woods, links, pool, node) if woods.levels else pool.bound[node]
+    value = limit = pool.bound[node]
+    if woods.levels:
+        value, limit = value_of_heads(woods, links, pool, node)
     if value > state[0]:
         state[0], state[3] = value, 1
         pool.low[last - 1], pool.high[last - 1] = pool.low[last], pool.high[last]
         pool.words[last - 1] = pool.words[last]
-    return not woods.levels or pool.bound[node] <= value + 1e-13 * abs(value)
+    return pool.bound[node] <= limit + 1e-13 * abs(limit)
 
 
 @njit
@@ -255,7 +257,8 @@ def finish_child(
     if woods.levels:
         level_child(woods, boxes, pool, node, child, ordered, place, stack)
     bound = min(pool.bound[node], bound_box(woods, links, pool, child))
-    if bound > state[0] + limits[1] * abs(state[0]):
+    # A box that cannot raise the largest bound that was dropped changes nothing either.
+    if bound > max(state[0] + limits[1] * abs(state[0]), state[1]):
         pool.bound[child] = bound
     else:
         state[1] = max(state[1], bound)
@@ -297,7 +300,7 @@ def dive(woods, twins, links, boxes, pool, heads, state, limits, stack):
     n = 0
     while n_open > 0 and n < limits[0] and n_spare >= 2:
         node = pool.heap[0]
-        if pool.bound[node] <= state[0] + limits[1] * abs(state[0]):
+        if pool.bound[node] <= max(state[0] + limits[1] * abs(state[0]), state[1]):
             state[1] = max(state[1], pool.bound[node])
             n_open = 0
             break

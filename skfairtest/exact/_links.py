@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from skfairtest.exact._compiled import njit
 from skfairtest.exact._nodes import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX
 
+#: Beyond it the exponential is no finite number.
+LARGEST_EXPONENT = 709.0
 CODES = {IDENTITY: 0, LOGISTIC: 1, EXPONENTIAL: 2, SOFTMAX: 3}
 
 
@@ -30,6 +32,7 @@ class Links(NamedTuple):
     group_start: NDArray[np.int64]  # (n_groups + 1,)
     link: NDArray[np.int64]  # (n_groups,)
     weight: NDArray[np.float64]  # (n_groups,)
+    slack: NDArray[np.float64]  # (n_parts,) rounding of a sum that stands in an exponent
     plain: bool
 
 
@@ -56,11 +59,11 @@ def logistic_gap(D, U, V):
 @njit
 def exponential_gap(D, U, V):
     """Largest exp(u) - exp(v) with u <= U, v >= V, u - v <= D."""
-    if D >= U - V:
-        return math.exp(U) - math.exp(V)
-    if D > 0:
-        return math.exp(U) - math.exp(U - D)
-    return math.exp(V + D) - math.exp(V)
+    high = U if D >= U - V or D > 0 else V + D
+    low = V if D >= U - V or D <= 0 else U - D
+    if high > LARGEST_EXPONENT:
+        return np.inf
+    return math.exp(high) - math.exp(low)
 
 
 @njit
@@ -98,6 +101,18 @@ def gap_of_sums(links, D, U, V):
 
 
 @njit
+def bound_of_sums(links, D, U, V):
+    """The same for the model's own arithmetic, in which sums in an exponent are rounded.
+
+    An exponential multiplies the rounding of its sum, so that it counts where the sums are, and not
+    with the largest ones of the whole domain. That of other links is added at the end.
+    """
+    if links.plain:
+        return gap_of_sums(links, D, U, V)
+    return gap_of_sums(links, D + 2 * links.slack, U + links.slack, V - links.slack)
+
+
+@njit
 def loss_allowed(links, total, known):
     """How far the sum of differences may fall below `total` and still beat what is known."""
     if links.plain:
@@ -111,40 +126,3 @@ def loss_allowed(links, total, known):
         # No difference of probabilities is larger than tanh(D / 4).
         return total - 4 * math.atanh(share) * (1 - 1e-9)
     return np.inf
-
-
-@njit
-def gap_of_box(tables, links, arena, starts, ends):
-    """Bound of the difference in a box whose possible pairs are listed."""
-    if links.plain:
-        total = 0.0
-        for t in range(len(starts)):
-            total += tables.difference[arena[starts[t]]]
-        return total * links.weight[0]
-    n = len(links.base)
-    D, U, V = np.zeros(n), links.base.copy(), links.base.copy()
-    for t in range(len(starts)):
-        high, low = -np.inf, np.inf
-        for i in range(starts[t], ends[t]):
-            high = max(high, tables.one[arena[i]])
-            low = min(low, tables.two[arena[i]])
-        part = links.part[t]
-        D[part] += tables.difference[arena[starts[t]]]
-        U[part] += high
-        V[part] += low
-    return gap_of_sums(links, D, U, V)
-
-
-@njit
-def gap_of_pairs(tables, links, chosen):
-    """The difference of the output where each tree has the chosen pair of leaves."""
-    n = len(links.base)
-    D, U, V = np.zeros(n), links.base.copy(), links.base.copy()
-    for t in range(len(chosen)):
-        part = links.part[t]
-        D[part] += tables.difference[chosen[t]]
-        U[part] += tables.one[chosen[t]]
-        V[part] += tables.two[chosen[t]]
-    if not links.plain:
-        D = U - V
-    return gap_of_sums(links, D, U, V)

@@ -22,6 +22,7 @@ from skfairtest.exact._steps import Features
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
+EPS = float(np.finfo(np.float64).eps)
 IDENTITY, LOGISTIC, EXPONENTIAL, SOFTMAX = "identity", "logistic", "exponential", "softmax"
 
 
@@ -89,6 +90,26 @@ class Group:
 
 
 Output = list[Group]
+
+
+def sum_rounding(part: Part) -> float:
+    """The sum of a part, added up in any order, is off by no more than this."""
+    size, n = abs(part.base), 16
+    for nodes, column, factor in part.trees:
+        leaf = np.where(nodes.left < 0, np.abs(factor * nodes.value[:, column]), 0.0)
+        size += float(np.maximum.reduceat(leaf, nodes.roots).sum())
+        n += len(nodes.roots)
+    return n * EPS * size
+
+
+def link_rounding(group: Group) -> float:
+    """The same of a group's output, where its link is no exponential."""
+    own = [sum_rounding(part) for part in group.parts]
+    if group.link == IDENTITY:
+        return own[0]
+    # The logistic function rises by at most a quarter of what its argument does; of a softmax, the
+    # argument is the own sum less a mean of the others.
+    return (own[0] + max(own[1:], default=0.0)) / 4 + 8 * EPS
 
 
 def link_value(link: str, sums: Floats) -> Floats:

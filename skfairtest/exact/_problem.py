@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from skfairtest._space import InputSpace
 from skfairtest.exact._grid import CutNodes, Grid, Words
 from skfairtest.exact._layout import Layout
-from skfairtest.exact._nodes import IDENTITY, SOFTMAX, Nodes, Output
+from skfairtest.exact._nodes import (
+    EPS,
+    EXPONENTIAL,
+    IDENTITY,
+    SOFTMAX,
+    Nodes,
+    Output,
+    sum_rounding,
+)
 from skfairtest.exact._pairs import Forest
 
 Floats = NDArray[np.float64]
@@ -25,6 +33,7 @@ class Sums(NamedTuple):
     group_start: Ints  # (n_groups + 1,) first part of each group
     link: list[str]  # of each group
     weight: Floats  # of each group
+    slack: Floats  # (n_parts,) rounding of a sum that stands in an exponent
 
     @property
     def plain(self) -> bool:
@@ -79,10 +88,11 @@ Entry = tuple[Nodes, int, float, int]
 Kept = tuple[Nodes, CutNodes, int, float, int, Ints]
 
 
-def _entries(output: Output) -> tuple[list[Entry], tuple[Floats, Ints, list[str], Floats]]:
+def _entries(output: Output) -> tuple[list[Entry], tuple[Floats, Ints, list[str], Floats, Floats]]:
     """The sums of trees that an output is made of, and how it is made of them."""
     entries: list[Entry] = []
     bases: list[float] = []
+    slack: list[float] = []
     starts, links, weights = [0], [], []
     for group in output:
         for p, part in enumerate(group.parts):
@@ -91,10 +101,13 @@ def _entries(output: Output) -> tuple[list[Entry], tuple[Floats, Ints, list[str]
             for nodes, column, factor in part.trees:
                 entries.append((nodes, column, sign * factor, len(bases)))
             bases.append(sign * part.base)
+            in_exponent = group.link == EXPONENTIAL
+            slack.append(sum_rounding(part) + 8 * EPS if in_exponent else 0.0)
         starts.append(len(bases))
         links.append(group.link)
         weights.append(group.weight)
-    return entries, (np.array(bases), np.array(starts), links, np.array(weights))
+    sums = (np.array(bases), np.array(starts), links, np.array(weights), np.array(slack))
+    return entries, sums
 
 
 def _tree_of(nodes: Nodes) -> Ints:

@@ -15,13 +15,16 @@ from skfairtest.exact._branch import CompiledSearch, warm_up
 from skfairtest.exact._chains import Chain
 from skfairtest.exact._compiled import AVAILABLE
 from skfairtest.exact._ensembles import read_ensemble
-from skfairtest.exact._nodes import EXPONENTIAL, IDENTITY, all_nodes, evaluate_outputs
+from skfairtest.exact._nodes import (
+    EXPONENTIAL,
+    all_nodes,
+    evaluate_outputs,
+    link_rounding,
+)
 from skfairtest.exact._problem import Problem
 from skfairtest.exact._vectorised import ListSearch
 
 Floats = NDArray[np.float64]
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 class TreeFamily:
@@ -45,7 +48,8 @@ class TreeFamily:
     quick : bool
         Whether the answer takes next to no time: of a single tree.
     rounding : float
-        Answers of the model may differ from the sums of its trees by this much.
+        Answers of the model may differ from the sums of its trees by this much, apart from sums in
+        an exponent, whose rounding the bounds of `solve` contain.
     """
 
     loose = False
@@ -68,22 +72,12 @@ class TreeFamily:
         self.rounding = max((self._rounding(o) for o in range(len(self.outputs))), default=0.0)
 
     def _rounding(self, o: int) -> float:
-        total = 0.0
-        for group in self.outputs[o]:
-            size, n = 0.0, 16
-            for part in group.parts:
-                size += abs(part.base)
-                for nodes, column, factor in part.trees:
-                    leaf = np.where(nodes.left < 0, np.abs(factor * nodes.value[:, column]), 0.0)
-                    size += float(np.maximum.reduceat(leaf, nodes.roots).sum())
-                    n += len(nodes.roots)
-            error = 2 * n * EPS * size
-            if group.link == EXPONENTIAL:
-                error *= float(np.exp(min(size, 700.0)))
-            elif group.link != IDENTITY:
-                error += 8 * EPS
-            total += abs(group.weight) * error
-        return total
+        # That of sums in an exponent depends on where they are: the search itself accounts for it.
+        return sum(
+            abs(group.weight) * link_rounding(group)
+            for group in self.outputs[o]
+            if group.link != EXPONENTIAL
+        )
 
     def evaluate(self, Z: Floats) -> Floats:
         """Answers of the model as it was read, shape (n, n_outputs)."""
@@ -148,4 +142,7 @@ class TreeFamily:
             if bracket.twins is not None:
                 lower, twins = bracket.lower, bracket.twins
         ended = [reason for reason in reasons if reason != "closed"]
-        return Bracket(lower, max(upper, lower), twins, n_boxes, ended[0] if ended else "closed")
+        upper = max(upper, lower)
+        if not ended and upper - lower > rtol * upper:
+            ended = ["rounding"]  # all boxes were looked into: nothing else is left
+        return Bracket(lower, upper, twins, n_boxes, ended[0] if ended else "closed")

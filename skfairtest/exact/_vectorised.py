@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from skfairtest.exact._bracket import Bracket, make_links
 from skfairtest.exact._layout import Box
-from skfairtest.exact._links import gap_of_sums, loss_allowed
+from skfairtest.exact._links import bound_of_sums, gap_of_sums, loss_allowed
 from skfairtest.exact._lookup import Cut, first_undecided, leaves_at
 from skfairtest.exact._pairs import Pairs, list_pairs
 from skfairtest.exact._problem import Problem
@@ -100,7 +100,7 @@ class ListSearch:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`."""
         reason = "closed"
         while self.heap:
-            if -self.heap[0].bound <= self.known + rtol * abs(self.known):
+            if -self.heap[0].bound <= self._enough(rtol):
                 self.dropped = max(self.dropped, -self.heap[0].bound)
                 self.heap.clear()
                 break
@@ -140,11 +140,12 @@ class ListSearch:
                 self._look_closer(box, heads, bound, rtol)
                 return
         elif point is not None:
-            value = self._value(pairs.one[heads.pairs], pairs.two[heads.pairs])
-            value = value if self.levels else bound
+            value = limit = bound
+            if self.levels:
+                value, limit = self._value(pairs.one[heads.pairs], pairs.two[heads.pairs])
             if value > self.known:
                 self.known, self.best = value, point
-            if not self.levels or bound <= value + 1e-13 * abs(value):
+            if bound <= limit + 1e-13 * abs(limit):
                 self.dropped = max(self.dropped, bound)
                 return
         cut = cut or self._choose(box, pairs, heads)
@@ -169,7 +170,7 @@ class ListSearch:
     ) -> None:
         """Bound a box and put it among the open ones, if it may hold more than is known."""
         bound = min(most, self._bound(table.pairs, listed, at[:-1]))
-        if bound <= self.known + rtol * abs(self.known):
+        if bound <= self._enough(rtol):
             self.dropped = max(self.dropped, bound)
             return
         size = len(listed) + (0 if table.users else table.size)
@@ -216,20 +217,28 @@ class ListSearch:
         if self.levels and len(at):
             np.add.at(U, self.links.part, np.maximum.reduceat(pairs.one[listed], at))
             np.add.at(V, self.links.part, np.minimum.reduceat(pairs.two[listed], at))
-        return float(gap_of_sums(self.links, D, U, V))
+        return float(bound_of_sums(self.links, D, U, V))
 
-    def _value(self, one: Floats, two: Floats) -> float:
-        """The output's difference where the trees give the twins these values, (n_trees,)."""
+    def _enough(self, rtol: float) -> float:
+        """Boxes with a smaller bound change nothing: they cannot raise what was dropped either."""
+        return max(self.known + rtol * abs(self.known), self.dropped)
+
+    def _value(self, one: Floats, two: Floats) -> tuple[float, float]:
+        """The output's difference where the trees give the twins these values, (n_trees,).
+
+        And its bound with the rounding of the model's own sums.
+        """
         U, V = self.links.base.copy(), self.links.base.copy()
         np.add.at(U, self.links.part, one)
         np.add.at(V, self.links.part, two)
-        return float(gap_of_sums(self.links, U - V, U, V))
+        sums = (self.links, U - V, U, V)
+        return float(gap_of_sums(*sums)), float(bound_of_sums(*sums))
 
     def _try(self, point: Box) -> None:
         """See what the twins at the first cells of a box get."""
         forest, layout = self.problem.forest, self.problem.layout
         one, two = (forest.value[leaves_at(forest, layout, point, twin)] for twin in (0, 1))
-        value = self._value(one, two)
+        value, _ = self._value(one, two)
         if value > self.known:
             self.known, self.best = value, point
 

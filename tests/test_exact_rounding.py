@@ -1,0 +1,75 @@
+"""A closed bracket is one whose ends agree to `rtol`, with the rounding of the model's sums."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.tree import DecisionTreeRegressor
+
+from skfairtest import CertifiedAuditor
+from skfairtest.exact._bracket import Bracket
+from skfairtest.exact._closing import close
+
+
+def certified(model, X, **params):
+    settings = {"sensitive_features": [0], "max_queries": 500, "random_state": 0, **params}
+    return CertifiedAuditor(model, **settings).fit(X)
+
+
+@pytest.mark.parametrize("engine", ["auto", "numpy"])
+@pytest.mark.parametrize("rate", [0.1, 1.0])
+def test_exponentials_of_large_sums_are_bounded_where_the_pair_is(engine, rate):
+    # The sum of the largest leaves is 46: its exponential times a rounding error was 3e17.
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 3, 100), rng.normal(size=(100, 3))])
+    y = np.exp(3 * rng.normal(size=100) + X[:, 0])
+    model = HistGradientBoostingRegressor(
+        loss="poisson", max_iter=60, min_samples_leaf=3, learning_rate=rate
+    ).fit(X, y)
+    auditor = certified(model, X, engine=engine)
+    assert auditor.certified_, auditor.stop_reason_
+    assert auditor.fairness_degree_upper_bound_ == pytest.approx(
+        auditor.fairness_degree_, rel=1e-9
+    )
+
+
+def test_large_leaves_of_three_classes_leave_a_bracket_that_closes():
+    rng = np.random.default_rng(23)
+    X = np.column_stack([rng.integers(0, 3, 200), rng.normal(size=(200, 3))])
+    score = X[:, 0] * (X[:, 1] > 0) + X[:, 2] + 0.3 * rng.normal(size=200)
+    model = HistGradientBoostingClassifier(max_iter=15, min_samples_leaf=3, learning_rate=1.0)
+    auditor = certified(model.fit(X, np.digitize(score, [0, 1.0])), X, engine="numpy")
+    assert auditor.certified_, auditor.stop_reason_
+    assert auditor.gap_ <= 1e-9 * auditor.fairness_degree_upper_bound_
+
+
+def test_a_model_whose_rounding_is_larger_than_rtol_is_not_certified():
+    # Leaves of 1e12 beside a difference of 1: the last bits of the answers are 1e-4 of it.
+    X = np.column_stack([np.tile([0.0, 1.0], 50), np.repeat([0.0, 1.0], 50)])
+    model = DecisionTreeRegressor().fit(X, 1e12 * X[:, 1] + X[:, 0])
+    auditor = certified(model, X, threshold=0.5)
+    assert not auditor.certified_
+    assert auditor.fairness_degree_upper_bound_ >= 1
+    assert "rounding" in auditor.stop_reason_
+
+
+class Closing:
+    """A family whose search stops as soon as its bracket is as narrow as it has to be."""
+
+    rounding = 1e-11
+
+    def trivial(self):
+        return 2.0
+
+    def solve(self, known, deadline, rtol):
+        return Bracket(known, known * (1 + rtol), None, 1, "closed")
+
+
+def test_a_search_that_stops_at_the_tolerance_leaves_room_for_rounding():
+    oracle = SimpleNamespace(degree=1.0)
+    closed = close(oracle, Closing(), np.inf, 1e-9)
+    assert closed.certified, closed.reason
+    assert closed.upper > 1
+    wide = close(oracle, Closing(), np.inf, 0.1)
+    assert wide.certified, wide.reason
