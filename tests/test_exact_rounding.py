@@ -29,9 +29,7 @@ def test_exponentials_of_large_sums_are_bounded_where_the_pair_is(engine, rate):
     ).fit(X, y)
     auditor = certified(model, X, engine=engine)
     assert auditor.certified_, auditor.stop_reason_
-    assert auditor.fairness_degree_upper_bound_ == pytest.approx(
-        auditor.fairness_degree_, rel=1e-9
-    )
+    assert auditor.fairness_degree_upper_bound_ == pytest.approx(auditor.fairness_degree_, rel=1e-9)
 
 
 def test_large_leaves_of_three_classes_leave_a_bracket_that_closes():

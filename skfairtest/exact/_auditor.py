@@ -55,8 +55,8 @@ class CertifiedAuditor(BaseAuditor):
     gap_ : float
         The upper bound less the fairness degree.
     certified_ : bool
-        Whether the gap is at most `rtol` times the bound, or no more than the rounding of the
-        model's own answers.
+        Whether the gap is at most `rtol` times the bound, with the rounding of the model's own sums
+        in the bound.
     is_loose_ : bool
         Whether the bound is more than twice what was found: it holds, and says little.
     n_boxes_ : int
