@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skfairtest import TestSGDAuditor
 from skfairtest.group import _pool, _ranking, _rules
 from skfairtest.group._attributes import make_attribute
 from skfairtest.group._cells import Cells
@@ -249,6 +250,52 @@ def test_words():
     assert [two.words(j) for j in range(two.n_rules)] == ["member = 0", "member = 1"]
     race = attribute_of(["a", "b", None] * 4, name="race")
     assert "race in {b, missing}" in {race.words(j) for j in range(race.n_rules)}
+
+
+AMBIGUOUS = {
+    "missing": ["missing", None, "a"],
+    "numbers": [1, "1", "a"],
+    "list": ["x, y", "x", "y"],
+    "quotes": ['"x"', "x", '\\"x'],
+    "truth": [True, "True", "False"],
+    "close": [0.1, 0.1 + 1e-15, "0.1"],
+    "conjunction": ["a", "a and b = c", "c"],
+    "spaces": ["a", " a", "a\n"],
+}
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+def test_words_tell_rules_apart_and_matches_returns_their_rows(name, models):
+    levels = AMBIGUOUS[name]
+    values = np.empty(300, dtype=object)
+    values[:] = [levels[j] for j in np.random.default_rng(0).integers(3, size=300)]
+    codes = np.array([[j for j, level in enumerate(levels) if level is v][0] for v in values])
+    X = pd.DataFrame({"n": np.arange(300.0)})
+    beside = pd.DataFrame({"g": values})
+    model = models.LabelsOnly(lambda X: codes[X["n"].astype(int)] == 0)
+    auditor = TestSGDAuditor(model)
+    auditor.fit(X, sensitive_features=beside)
+    rules = auditor.rules_
+    assert len(rules) == 6 and rules["rule"].is_unique
+    for number, rule in rules.iterrows():
+        (held,) = rule["conditions"]
+        expected = [any(value is level for level in held) for value in values]
+        for said in (number, rule["rule"], rule, rule.drop("conditions")):
+            matched = auditor.matches(X, said, sensitive_features=beside)
+            np.testing.assert_array_equal(matched, expected)
+
+
+def test_names_of_columns_are_quoted_where_they_read_as_rules():
+    words = [attribute_of(["u", "v"] * 5, name=name).words(0) for name in ("a", "a = 1 and b")]
+    assert words == ["a = u", '"a = 1 and b" = u']
+
+
+def test_conditions_of_ranges():
+    age = attribute_of(np.arange(101))
+    intervals = {age.words(j): age.values(j) for j in range(age.n_rules)}
+    assert intervals["40 <= age < 60"] == pd.Interval(40, 60, closed="left")
+    assert intervals["age < 10"] == pd.Interval(-np.inf, 10, closed="left")
+    assert intervals["age >= 90"] == pd.Interval(90, np.inf, closed="left")
 
 
 def test_decimal_edges_mean_what_the_words_say():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._columns import Column, describe_column
@@ -19,6 +21,10 @@ Bools = NDArray[np.bool_]
 MAX_LEVELS = 14
 #: Likewise a run may begin and end at any of so many bins.
 MAX_BINS = 200
+#: What a rule calls a missing value; what may not stand in an unquoted name or level.
+MISSING = "missing"
+SYMBOLS = frozenset('{}",=<>\\')
+JOINS = frozenset(("and", "in"))
 #: Cut points are rounded to what the rule's words show, so that the words mean what is counted.
 DIGITS = 10
 
@@ -43,6 +49,9 @@ class RuleAttribute:
         How much there is to read: bounds of a run, values of a subset.
     """
 
+    #: The levels of a categorical attribute in words.
+    texts: list[str]
+
     def __init__(self, column: Column, cuts: Floats | None) -> None:
         self.column = column
         self.cuts = cuts
@@ -53,6 +62,7 @@ class RuleAttribute:
             self.members = (masks[:, None] >> np.arange(self.n_cells)) & 1 == 1
             self.low = self.high = np.empty(0, dtype=np.intp)
             self.complexity = self.members.sum(axis=1)
+            self.texts = level_texts(column.levels, column.missing)
             return
         self.n_cells = len(cuts) + 1
         low, high = np.triu_indices(self.n_cells)
@@ -110,26 +120,81 @@ class RuleAttribute:
         np.cumsum(table, axis=0, out=sums[1:])
         return sums
 
-    def words(self, rule: int) -> str:
-        """The rule as people write it."""
+    def values(self, rule: int) -> tuple[Any, ...] | pd.Interval:
+        """The values that the rule holds for: categories (None is missing), or a range."""
         if self.cuts is None:
             assert self.column.levels is not None
             held = np.flatnonzero(self.members[rule])
             missing = self.column.missing
-            levels = ["missing" if j == missing else _text(self.column.levels[j]) for j in held]
-            if len(levels) == 1:
-                return f"{self.name} = {levels[0]}"
-            return f"{self.name} in {{{', '.join(levels)}}}"
+            return tuple(None if j == missing else self.column.levels[j] for j in held)
+        cuts = [-np.inf, *self.cuts, np.inf]
+        return pd.Interval(cuts[self.low[rule]], cuts[self.high[rule]], closed="left")
+
+    def words(self, rule: int) -> str:
+        """The rule as people write it; different rules have different words."""
+        name = name_text(self.name)
+        if self.cuts is None:
+            texts = [self.texts[j] for j in np.flatnonzero(self.members[rule])]
+            return (
+                f"{name} = {texts[0]}" if len(texts) == 1 else f"{name} in {{{', '.join(texts)}}}"
+            )
         first, last = self.low[rule], self.high[rule]
         if first == 0:
-            return f"{self.name} < {_text(self.cuts[last - 1])}"
+            return f"{name} < {_text(self.cuts[last - 1])}"
         if last == self.n_cells:
-            return f"{self.name} >= {_text(self.cuts[first - 1])}"
-        return f"{_text(self.cuts[first - 1])} <= {self.name} < {_text(self.cuts[last - 1])}"
+            return f"{name} >= {_text(self.cuts[first - 1])}"
+        return f"{_text(self.cuts[first - 1])} <= {name} < {_text(self.cuts[last - 1])}"
 
 
 def _text(value: Any) -> str:
     return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+
+
+def quoted(text: str) -> str:
+    """A string in double quotes, as in JSON."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def name_text(name: Any) -> str:
+    """The name of a column, quoted where it would read as a part of the rule."""
+    return quoted(name) if isinstance(name, str) and not _is_plain(name) else str(name)
+
+
+def level_texts(levels: NDArray[Any], missing: int) -> list[str]:
+    """The levels of a column in words, no two of them alike.
+
+    Strings are quoted where they would read as something else: as a number, as the missing value,
+    or as several levels.
+    """
+    texts = []
+    for j, level in enumerate(levels):
+        if j == missing:
+            texts.append(MISSING)
+        elif isinstance(level, str):
+            texts.append(level if _is_plain(level) and not _is_value(level) else quoted(level))
+        else:
+            texts.append(_text(level))
+    twice = {text for text in texts if texts.count(text) > 1}
+    texts = [
+        repr(level) if text in twice else text for text, level in zip(texts, levels, strict=True)
+    ]
+    # Objects of which even that does not tell which is which.
+    twice = {text for text in texts if texts.count(text) > 1}
+    return [f"{text} (#{j})" if text in twice else text for j, text in enumerate(texts)]
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a string cannot be taken for a part of the rule around it."""
+    reserved = SYMBOLS & set(text) or JOINS & set(text.split())
+    return bool(text) and text == text.strip() and text.isprintable() and not reserved
+
+
+def _is_value(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text in (MISSING, "True", "False", "None")
+    return True
 
 
 def make_attribute(column: Column, codes: Floats, bins: Any, binning: str) -> RuleAttribute:

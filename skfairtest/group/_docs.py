@@ -52,12 +52,13 @@ response_method : {"auto", "predict", "predict_proba"}, default="auto"
     labels in place of their share."""
 
 _ATTRIBUTES = """rules_ : DataFrame
-    The kept rule sets, worst first: `rule` (in words), `attributes`, `support` (share of the
-    rows of X), `share_inside` and `share_outside` (of favourable answers; means for a
-    regressor without a threshold), `score` (their absolute difference), `low` and `high` (the
-    interval of the score), `differs` (whether it shows a difference), `error` (the paper's, for
-    the rule set alone), `n_inside` and `n_outside` (rows asked about), `ranked` (whether both
-    sides are large enough to compare).
+    The kept rule sets, worst first: `rule` (in words), `attributes`, `conditions` (for each
+    attribute the values that match: a tuple of categories, in which None is a missing one, or
+    an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (of
+    favourable answers; means for a regressor without a threshold), `score` (their absolute
+    difference), `low` and `high` (the interval of the score), `differs` (whether it shows a
+    difference), `error` (the paper's, for the rule set alone), `n_inside` and `n_outside` (rows
+    asked about), `ranked` (whether both sides are large enough to compare).
 worst_rule_ : Series
     The first row of `rules_`.
 group_fairness_score_ : float

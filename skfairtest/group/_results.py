@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,14 @@ Floats = NDArray[np.float64]
 SIDES = ("n", "mean", "variance", "n_out", "mean_out", "variance_out")
 
 
+class Description(NamedTuple):
+    """A rule set for people: words, and for each attribute its name and the values that match."""
+
+    words: str
+    attributes: list[Any]
+    conditions: list[Any]
+
+
 class GroupResults:
     """Results as properties of `_state`, a dict of arrays; how rules read is the subclass's."""
 
@@ -24,8 +32,8 @@ class GroupResults:
     multiplicity: str
     interval: str
 
-    def _words(self, rule: NDArray[np.int16]) -> tuple[str, list[Any]]:
-        """A rule set in words, and the attributes that it names."""
+    def _describe(self, rule: NDArray[np.int16]) -> Description:
+        """A rule set in words, the attributes that it names, and their values."""
         raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -67,10 +75,11 @@ class GroupResults:
         return self._table(self._result("rules_"))
 
     def _table(self, state: dict[str, Any]) -> pd.DataFrame:
-        described = [self._words(rule) for rule in state["rules"]]
+        described = [self._describe(rule) for rule in state["rules"]]
         table = {
-            "rule": [words for words, _ in described],
-            "attributes": [names for _, names in described],
+            "rule": [rule.words for rule in described],
+            "attributes": [rule.attributes for rule in described],
+            "conditions": [rule.conditions for rule in described],
             "support": state["support"],
             "share_inside": state["mean"],
             "share_outside": state["mean_out"],
@@ -97,17 +106,16 @@ class GroupResults:
     def _rule_number(self, rule: Any) -> int:
         """Place of a rule in `rules_`, from that place, its words or its row."""
         rules = self._result("rules_")["rules"]
-        if isinstance(rule, (pd.Series, dict)):
-            rule = rule["rule"]
         if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
             if 0 <= rule < len(rules):
                 return int(rule)
             raise ValueError(
                 f"rule must be a place in rules_, from 0 to {len(rules) - 1}; got {rule}."
             )
-        if isinstance(rule, str):
+        words = rule.get("rule") if isinstance(rule, (pd.Series, dict)) else rule
+        if isinstance(words, str):
             for number, codes in enumerate(rules):
-                if self._words(codes)[0] == rule:
+                if self._describe(codes).words == words:
                     return number
         raise ValueError(
             "rule must be a place in rules_, the words of one of its rules, or one of its rows; "
@@ -122,7 +130,7 @@ class GroupResults:
         with np.errstate(invalid="ignore"):
             same = np.sign(searched) == np.sign(sides.difference)
         table = {
-            "rule": [self._words(state["rules"][number])[0] for number in numbers],
+            "rule": [self._describe(state["rules"][number]).words for number in numbers],
             "support": support,
             "share_inside": sides.mean,
             "share_outside": sides.mean_out,

@@ -17,6 +17,7 @@ from skfairtest.group._base import GroupAuditor, stop_reason
 from skfairtest.group._docs import document_groups
 from skfairtest.group._intervals import n_needed, sides_of
 from skfairtest.group._pool import Counted, compare_rule_sets, count_rule_sets
+from skfairtest.group._results import Description
 from skfairtest.group._sampling import draw_near
 from skfairtest.group._tables import GivenRows, SensitiveTables, as_table, make_tables, n_rows
 
@@ -291,13 +292,17 @@ class TestSGDAuditor(GroupAuditor):
 
     # Results ---------------------------------------------------------------------------------
 
-    def _words(self, rule: NDArray[np.int16]) -> tuple[str, list[Any]]:
+    def _describe(self, rule: NDArray[np.int16]) -> Description:
         parts = [
-            (attribute.words(int(number)), attribute.name)
+            (attribute, int(number))
             for attribute, number in zip(self.tables_.attributes, rule, strict=True)
             if number >= 0
         ]
-        return " and ".join(words for words, _ in parts), [name for _, name in parts]
+        return Description(
+            " and ".join(attribute.words(number) for attribute, number in parts),
+            [attribute.name for attribute, _ in parts],
+            [attribute.values(number) for attribute, number in parts],
+        )
 
     def _holds(self, cells: NDArray[np.intp], rule: int) -> NDArray[np.bool_]:
         holds = np.ones(len(cells), dtype=bool)

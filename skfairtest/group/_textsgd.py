@@ -13,8 +13,10 @@ from skfairtest._checks import check_one_whole
 from skfairtest._fitting import fitted_estimator, make_generator
 from skfairtest._progress import with_callbacks
 from skfairtest.group._answers import Answers
+from skfairtest.group._attributes import quoted
 from skfairtest.group._base import BATCH, GroupAuditor, stop_reason
 from skfairtest.group._docs import document_groups
+from skfairtest.group._results import Description
 from skfairtest.group._terms import IDENTITY_TERMS, Terms, TextRows, check_texts
 from skfairtest.group._textsample import (
     Asked,
@@ -273,10 +275,14 @@ class TextSGDAuditor(GroupAuditor):
 
     # Results ---------------------------------------------------------------------------------
 
-    def _words(self, rule: NDArray[np.int16]) -> tuple[str, list[Any]]:
+    def _describe(self, rule: NDArray[np.int16]) -> Description:
         held = np.flatnonzero(rule >= 0)
-        words = [f'"{self.terms_.words[j][rule[j]]}"' for j in held]
-        return "contains " + " and ".join(words), [self.terms_.categories[j] for j in held]
+        terms = [self.terms_.words[j][rule[j]] for j in held]
+        return Description(
+            "contains " + " and ".join(quoted(term) for term in terms),
+            [self.terms_.categories[j] for j in held],
+            [(term,) for term in terms],
+        )
 
     def matches(self, X: Any, rule: Any) -> NDArray[np.bool_]:
         """Which texts contain all terms of a rule set.
