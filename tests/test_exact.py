@@ -96,7 +96,7 @@ def test_nearest_sum_against_all_sums():
     for _ in range(50):
         sets = {j: rng.normal(size=rng.integers(1, 5)) for j in range(3)}
         target = rng.normal() * 2
-        reached = nearest_sum(target, sets, {})
+        reached = nearest_sum(target, sets, [])
         sums = np.add.outer(np.add.outer(sets[0], sets[1]), sets[2])
         assert reached.distance == pytest.approx(np.abs(sums - target).min(), abs=1e-12)
         own = sum(sets[j][place] for j, place in reached.places.items())

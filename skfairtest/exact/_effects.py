@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,19 @@ from skfairtest.exact._steps import Features
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+
+
+#: Rounds of halving in search of a peak, and intervals beyond which the bound stays as it is.
+PEAK_ROUNDS, PEAK_INTERVALS = 80, 4096
+
+
+class Extremes(NamedTuple):
+    """Bounds of an attribute's part in each sum, and codes at which they are attained."""
+
+    low: Floats
+    high: Floats
+    at_low: Floats
+    at_high: Floats
 
 
 class Effects:
@@ -69,14 +84,54 @@ class Effects:
         own = self.features.of(attribute)
         return self.values(attribute, codes.ravel())[:, :, None] * self.weights[own][None]
 
-    def limits(self, attribute: int) -> tuple[Floats, Floats]:
-        """Smallest and largest part of an attribute in each sum, (n_sums,) each.
+    def part(self, attribute: int, codes: Floats) -> Floats:
+        """The part of a wide attribute in all sums at some codes, (n, n_sums)."""
+        return np.asarray(self.at(attribute, codes).sum(axis=1))
 
-        Features of a wide attribute are nondecreasing, so their extremes are at its ends.
-        """
+    def extremes(self, attribute: int) -> Extremes:
+        """Smallest and largest part of an attribute in each sum, over its whole domain."""
         if attribute in self.tables:
-            table = self.tables[attribute]
-            return table.min(axis=0), table.max(axis=0)
+            table, grid = self.tables[attribute], self.features.grids[attribute]
+            return Extremes(
+                table.min(axis=0), table.max(axis=0),
+                grid[table.argmin(axis=0)], grid[table.argmax(axis=0)],
+            )  # fmt: skip
         ends = np.array([self.space.low[attribute], self.space.high[attribute]])
-        terms = self.at(attribute, ends)
-        return terms.min(axis=0).sum(axis=0), terms.max(axis=0).sum(axis=0)
+        parts = self.part(attribute, ends)
+        found = Extremes(
+            parts.min(axis=0), parts.max(axis=0), ends[parts.argmin(axis=0)],
+            ends[parts.argmax(axis=0)],
+        )  # fmt: skip
+        # Features of a wide attribute are nondecreasing: where their weights have one sign, the
+        # ends of the domain decide. Several features of opposite signs may peak between them.
+        own = self.weights[self.features.of(attribute)]
+        for o in np.flatnonzero((own.min(axis=0) < 0) & (own.max(axis=0) > 0)):
+            for sign, bound, place in ((-1.0, found.low, found.at_low),
+                                       (1.0, found.high, found.at_high)):  # fmt: skip
+                most, place[o] = self._peak(attribute, int(o), sign)
+                bound[o] = sign * most
+        return found
+
+    def _peak(self, attribute: int, o: int, sign: float) -> tuple[float, float]:
+        """An upper bound of ``sign * part``, and the best code met: intervals are halved."""
+        least_gap = 1.0 if self.space.discrete[attribute] else 0.0
+        slack = 1e-14 * self.size
+        low, high = self.space.low[[attribute]], self.space.high[[attribute]]
+        at_low, at_high = (sign * self.at(attribute, codes)[:, :, o] for codes in (low, high))
+        best, place = -np.inf, float(low[0])
+        for turn in range(PEAK_ROUNDS + 1):
+            for codes, values in ((low, at_low.sum(axis=1)), (high, at_high.sum(axis=1))):
+                if values.max() > best:
+                    best, place = float(values.max()), float(codes[values.argmax()])
+            bounds = np.maximum(at_low, at_high).sum(axis=1)
+            middle = np.floor((low + high) / 2) if least_gap else (low + high) / 2
+            # Of two neighbouring numbers nothing is left between.
+            live = (bounds > best + slack) & (high - low > least_gap) & (middle < high)
+            if not live.any() or live.sum() > PEAK_INTERVALS or turn == PEAK_ROUNDS:
+                break
+            between = sign * self.at(attribute, middle[live])[:, :, o]
+            low, high = np.append(low[live], middle[live]), np.append(middle[live], high[live])
+            at_low, at_high = (
+                np.vstack([at_low[live], between]), np.vstack([between, at_high[live]])
+            )  # fmt: skip
+        return max(best + slack, float(bounds[live].max(initial=-np.inf))), place

@@ -71,7 +71,7 @@ class OneHidden:
     def make(cls, family: Any, deadline: float) -> OneHidden | None:
         """The search, or None where there is nothing to search, or too much to list."""
         network = family.network
-        if not network.sensitive:
+        if not network.sensitive or network.sensitive_wide:
             return None
         n = np.prod([float(len(network.effects.tables[j])) for j in network.sensitive])
         if n > MOST_COMBINATIONS or n * len(network.effects.base) > MOST_PARTS:
@@ -130,8 +130,8 @@ class OneHidden:
         """Hand on the walkers' best pair, if the network shows it."""
         if self.walkers.best <= boxes.known:
             return
-        wide = self.family.network.effects.wide
-        row = self.family.row_of(self.family.space.low[wide], {})
+        wide = self.family.network.wide_attributes
+        row = self.family.row_of(self.family.space.low[wide], {}, 0)
         twins = self.walkers.twins(row)
         answers = self.family.evaluate(np.stack(twins))
         value = float(np.abs(answers[0] - answers[1]).max())

@@ -20,7 +20,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._chains import Chain
-from skfairtest.exact._effects import Effects
+from skfairtest.exact._effects import Effects, Extremes
 from skfairtest.exact._links import expit
 from skfairtest.exact._reach import nearest_sum
 from skfairtest.individual._gradients_of import _link
@@ -41,6 +41,12 @@ LINEAR = (
     SVC,
     SVR,
 )
+
+
+#: Whole numbers of an attribute that are listed to find the sums that can be reached.
+MOST_LISTED = 100_000
+#: Halvings of an interval until it is as narrow as numbers are.
+MOST_HALVINGS = 70
 
 
 def is_linear(model: Any, response: str) -> bool:
@@ -108,12 +114,26 @@ class LinearFamily:
         self.effects = Effects(self.features, weights, base)
         self.weights, self.base = weights, base
         self.logistic = response == "predict_proba"
-        single = np.asarray(model.coef_).dtype == np.float32 if not hasattr(
-            model.coef_, "toarray"
-        ) else False  # fmt: skip
-        eps = float(np.finfo(np.float32 if single else np.float64).eps)
-        error = 2 * eps * (len(weights) + 8) * self.effects.size
+        used = {*self.effects.tables, *self.effects.wide}
+        self.sensitive = {
+            int(j): self.effects.extremes(int(j)) for j in space.sensitive if int(j) in used
+        }
+        error = self._rounding(model)
+        eps = float(np.finfo(np.float64).eps)
         self.rounding = min(1.0, self.factor * error / 4 + 8 * eps) if self.logistic else error
+
+    def _rounding(self, model: Any) -> float:
+        """How far rounding may carry a score: it grows with the terms that are added up."""
+        n = len(self.weights) + 8
+        if isinstance(model, (SVC, SVR)):
+            # These answer with a sum over their support vectors, whose terms may cancel.
+            vectors, dual = model.support_vectors_, model.dual_coef_
+            if hasattr(vectors, "toarray"):
+                vectors, dual = vectors.toarray(), dual.toarray()
+            size = Effects(self.features, np.abs(vectors).T @ np.abs(dual).T, self.base).size
+            return float(np.finfo(np.float64).eps) * (n + len(vectors)) * size
+        single = getattr(model.coef_, "dtype", None) == np.float32
+        return 2 * float(np.finfo(np.float32 if single else np.float64).eps) * n * self.effects.size
 
     def evaluate(self, Z: Floats) -> Floats:
         """Answers of the model as it was read, shape (n, n_outputs)."""
@@ -134,11 +154,8 @@ class LinearFamily:
         return float(np.tanh(self.factor * most / 4)) if self.logistic else most
 
     def _ranges(self) -> Floats:
-        parts = [np.ptp(self.effects.tables[j], axis=0) for j in self._sensitive()]
+        parts = [found.high - found.low for found in self.sensitive.values()]
         return np.sum(parts, axis=0) if parts else np.zeros(len(self.base))
-
-    def _sensitive(self) -> list[int]:
-        return [int(j) for j in self.space.sensitive if int(j) in self.effects.tables]
 
     def solve(self, known: float, deadline: float, rtol: float) -> Bracket:
         """The largest difference, and a pair that shows it.
@@ -147,8 +164,10 @@ class LinearFamily:
         ----------
         known : float
             A difference that is attained.
-        deadline, rtol : float
+        deadline : float
             Not needed: a closed form takes next to no time.
+        rtol : float
+            Relative width of a closed bracket.
 
         Returns
         -------
@@ -159,44 +178,103 @@ class LinearFamily:
         first = self.space.clip(((self.space.low + self.space.high) / 2)[None])[0]
         first[self.space.sensitive] = self.space.low[self.space.sensitive]
         second = first.copy()
-        for j in self._sensitive():
-            part = self.effects.tables[j][:, o]
-            first[j] = self.features.grids[j][part.argmax()]
-            second[j] = self.features.grids[j][part.argmin()]
+        for j, found in self.sensitive.items():
+            first[j], second[j] = found.at_high[o], found.at_low[o]
         upper = float(self._ranges()[o])
+        pairs = [(first, second)]
         if self.logistic:
-            free, upper = self._towards_even_odds(o)
-            first[self.space.free] = second[self.space.free] = free
-        answers = self.evaluate(np.vstack([first, second]))[:, o]
-        lower = abs(float(answers[0] - answers[1]))
-        twins = (first, second) if lower > known else None
-        return Bracket(max(lower, known), max(upper, lower, known), twins, 0, "closed")
+            pairs, upper = self._even_odds(o, first, second, rtol)
+        answers = self.evaluate(np.vstack([z for pair in pairs for z in pair]))[:, o]
+        gaps = np.abs(answers[0::2] - answers[1::2])
+        lower, twins = float(gaps.max()), pairs[int(gaps.argmax())]
+        upper = max(upper, lower, known)
+        return Bracket(max(lower, known), upper, twins if lower > known else None, 0, "closed")
 
-    def _towards_even_odds(self, o: int) -> tuple[Floats, float]:
-        """Free attributes that bring the two scores nearest to the middle; the gap there."""
+    def _even_odds(
+        self, o: int, first: Floats, second: Floats, rtol: float
+    ) -> tuple[list[tuple[Floats, Floats]], float]:
+        """Twins whose scores are nearest to the middle, and the largest gap that there can be."""
+        pairs, upper = [], 1.0
+        for listed in (False, True):
+            free, bound = self._towards_even_odds(o, listed)
+            one, two = first.copy(), second.copy()
+            one[self.space.free] = two[self.space.free] = free
+            pairs.append((one, two))
+            upper = min(upper, bound)
+            answers = self.evaluate(np.vstack([one, two]))[:, o]
+            if abs(float(answers[0] - answers[1])) >= upper * (1 - rtol / 2):
+                break
+        return pairs, upper
+
+    def _towards_even_odds(self, o: int, listed: bool) -> tuple[Floats, float]:
+        """Free attributes that bring the two scores nearest to the middle; the gap there.
+
+        Attributes of many values are taken as intervals first, which is quick and a bound. Where
+        that leaves a gap, those of up to 100,000 whole numbers are `listed`.
+        """
         effects = self.effects
-        tables = [effects.tables[j][:, o] for j in self._sensitive()]
-        high = float(sum(part.max() for part in tables))
-        low = float(sum(part.min() for part in tables))
+        high = float(sum(found.high[o] for found in self.sensitive.values()))
+        low = float(sum(found.low[o] for found in self.sensitive.values()))
         middle = -(high + low) / 2 - float(effects.base[o])
-        free = [int(j) for j in self.space.free]
-        discrete = {j: effects.tables[j][:, o] for j in free if j in effects.tables}
-        limits = {j: effects.limits(j) for j in free if j in effects.wide}
-        wide = {j: (float(low[o]), float(high[o])) for j, (low, high) in limits.items()}
-        reached = nearest_sum(middle, discrete, wide)
+        sets, wide = {}, {}
         codes = self.space.clip(((self.space.low + self.space.high) / 2)[None])[0]
+        for j in (int(j) for j in self.space.free):
+            if j in effects.tables:
+                sets[j] = effects.tables[j][:, o]
+            elif j in effects.wide:
+                found = effects.extremes(j)
+                n = self.space.high[j] - self.space.low[j] + 1
+                if listed and self.space.discrete[j] and n <= MOST_LISTED:
+                    sets[j] = effects.part(j, self.space.low[j] + np.arange(n))[:, o]
+                else:
+                    wide[j] = found
+        ends = [(float(found.low[o]), float(found.high[o])) for found in wide.values()]
+        reached = nearest_sum(middle, sets, ends)
         for j, place in reached.places.items():
-            codes[j] = self.features.grids[j][place]
-        for j, share in reached.shares.items():
-            rising = self.effects.at(j, np.array([self.space.low[j], self.space.high[j]]))[..., o]
-            share = share if rising[1].sum() >= rising[0].sum() else 1 - share
-            codes[j] = self.space.low[j] + share * (self.space.high[j] - self.space.low[j])
+            listed_here = j not in effects.tables
+            codes[j] = self.space.low[j] + place if listed_here else self.features.grids[j][place]
+        left = reached.left
+        # Steps of whole numbers leave a rest: the finer ones, and real numbers, make up for it.
+        rest_low, rest_high = sum(end[0] for end in ends), sum(end[1] for end in ends)
+        for j in sorted(wide, key=lambda j: -self._step(j, wide[j], o)):
+            found = wide[j]
+            rest_low, rest_high = rest_low - found.low[o], rest_high - found.high[o]
+            codes[j] = self._code_of(j, o, found, left - (rest_low + rest_high) / 2)
+            left -= float(effects.part(j, codes[[j]])[0, o])
         codes = self.space.clip(codes[None])[0]
         # The gap falls evenly to both sides of the middle.
-        off = reached.distance
-        score = middle + float(effects.base[o]) + off
+        score = middle + float(effects.base[o]) + reached.distance
         gap = expit(self.factor * (score + high)) - expit(self.factor * (score + low))
         return codes[self.space.free], float(gap)
+
+    def _step(self, j: int, found: Extremes, o: int) -> float:
+        """How much the part of a wide attribute changes from one value to the next."""
+        if not self.space.discrete[j]:
+            return 0.0
+        return float((found.high[o] - found.low[o]) / (self.space.high[j] - self.space.low[j]))
+
+    def _code_of(self, j: int, o: int, found: Extremes, wanted: float) -> float:
+        """A code of a wide attribute at which its part is next to a number, by bisection."""
+        low, high = float(found.at_low[o]), float(found.at_high[o])
+        under, over = float(found.low[o]), float(found.high[o])
+        if not under < wanted < over:
+            return low if wanted <= under else high
+        enough = 1e-13 * (over - under)
+        for turn in range(MOST_HALVINGS):
+            # Most parts are straight lines, so that the first guess is nearly right.
+            share = (wanted - under) / (over - under) if turn % 2 == 0 else 0.5
+            middle = low + share * (high - low)
+            middle = float(np.rint(middle)) if self.space.discrete[j] else middle
+            part = float(self.effects.part(j, np.array([middle]))[0, o])
+            if abs(part - wanted) <= enough:
+                return middle
+            if middle in (low, high) and turn % 2:
+                break
+            if part <= wanted:
+                low, under = middle, part
+            else:
+                high, over = middle, part
+        return low if wanted - under <= over - wanted else high
 
 
 def _expit(scores: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,20 @@ from skfairtest.exact._effects import Effects
 from skfairtest.exact._hidden import OneHidden
 from skfairtest.exact._linear import linear_map
 from skfairtest.exact._links import exponential_gap, logistic_gap
-from skfairtest.exact._relax import Boxes, Network, value_range
+from skfairtest.exact._relax import BOTH, Boxes, Network, value_range
 from skfairtest.exact._splits import BoxSearch
 from skfairtest.individual._gradients_of import _link
 
 Floats = NDArray[np.float64]
 
+#: Positions along the tables of some attributes, an array over boxes each.
+Places = dict[int, NDArray[np.intp]]
+
 NETWORKS = (MLPClassifier, MLPRegressor)
 #: How much sooner sensitive attributes are split: differences are sharpest between single values.
 SENSITIVE_FIRST = 8.0
+#: Marks a split of the interval of a wide variable, beside the twins whose values are split.
+INTERVAL = 3
 
 
 class NetworkFamily:
@@ -113,7 +119,7 @@ class NetworkFamily:
 
     def trivial(self) -> float:
         """The bound of the whole domain, unsplit."""
-        if not self.network.sensitive:
+        if not (self.network.sensitive or self.network.sensitive_wide):
             return 0.0
         return float(self.bounds(self.whole()).max())
 
@@ -121,7 +127,7 @@ class NetworkFamily:
 
     def whole(self) -> Boxes:
         n = len(self.network.stacked)
-        wide = self.network.effects.wide
+        wide = self.network.wide_attributes
         low, high = self.space.low[wide][None], self.space.high[wide][None]
         return Boxes(
             np.ones((1, n), dtype=bool),
@@ -202,29 +208,94 @@ class NetworkFamily:
         return OneHidden.make(self, deadline)
 
     def try_corners(self, boxes: Boxes) -> tuple[float, tuple[Floats, Floats]]:
-        """The best of the two extreme corners of the boxes."""
+        """The best of some corners of the boxes: a difference that is attained, and its twins."""
         best: tuple[float, Any] = (-1.0, None)
-        for codes, values in ((boxes.low, boxes.least), (boxes.high, boxes.most)):
-            rest = self.network.effects.base + values @ self.network.wide_weights
-            answers, chosen = [], []
-            for allowed in (boxes.one, boxes.two):
-                sums, places = rest.copy(), {}
-                for j, span in self.network.spans.items():
-                    places[j] = allowed[:, span].argmax(axis=1)
-                    sums += self.network.effects.tables[j][places[j]]
-                answers.append(self._outputs(sums))
-                chosen.append(places)
-            gaps = np.abs(answers[0] - answers[1]).max(axis=1)
+        network = self.network
+        for at_top, places in self._corners(boxes):
+            codes = np.where(at_top, boxes.high, boxes.low)
+            values = np.where(at_top[:, network.wide_of], boxes.most, boxes.least)
+            sums = [self._first_sums(values, places[twin], twin) for twin in (0, 1)]
+            gaps = np.abs(self._outputs(sums[0]) - self._outputs(sums[1])).max(axis=1)
             i = int(gaps.argmax())
             if gaps[i] > best[0]:
-                own = [{j: p[i] for j, p in c.items()} for c in chosen]
-                best = float(gaps[i]), tuple(self.row_of(codes[i], p) for p in own)
+                own = [{j: p[i] for j, p in chosen.items()} for chosen in places]
+                pair = tuple(self.row_of(codes[i], p, twin) for twin, p in enumerate(own))
+                best = float(gaps[i]), pair
         return best
 
-    def row_of(self, codes: Floats, places: dict[int, Any]) -> Floats:
+    def _corners(self, boxes: Boxes) -> Iterator[tuple[NDArray[np.bool_], list[Places]]]:
+        """Corners of each box: which wide variables are at their upper ends, and table places."""
+        network = self.network
+        shape = (len(boxes.one), len(network.variables))
+        places = [
+            {j: allowed[:, span].argmax(axis=1) for j, span in network.spans.items()}
+            for allowed in (boxes.one, boxes.two)
+        ]
+        twin = np.array([twin for _, twin in network.variables], dtype=np.intp)
+        for top in (False, True):
+            for highest in (0, 1) if network.sensitive_wide else (0,):
+                # The copies of a sensitive attribute go to opposite ends.
+                at_top = np.where(twin == BOTH, top, twin == highest)
+                yield np.broadcast_to(at_top, shape), places
+        yield self._steepest_corner(boxes, places)
+
+    def _steepest_corner(
+        self, boxes: Boxes, places: list[Places]
+    ) -> tuple[NDArray[np.bool_], list[Places]]:
+        """The corner where the difference is largest if every ReLU stays as it is midway.
+
+        In a box in which none changes that is the best of all points.
+        """
+        network = self.network
+        middle = (boxes.least + boxes.most) / 2
+        sums = [self._first_sums(middle, places[twin], twin) for twin in (0, 1)]
+        answers = [self._outputs(s) for s in sums]
+        output = np.abs(answers[0] - answers[1]).argmax(axis=1)
+        if self.out == "softmax" and len(self.biases[-1]) == 2:
+            output = output + 1
+        slopes = [self._slopes(sums[0], output), -self._slopes(sums[1], output)]
+        rises = np.zeros(middle.shape)
+        for own, has in zip(slopes, network.has, strict=True):
+            rises[:, has] += own @ network.wide_weights[has].T
+        rises *= boxes.most - boxes.least
+        at_top = np.zeros((len(middle), len(network.variables)), dtype=bool)
+        for k in range(len(network.variables)):
+            at_top[:, k] = rises[:, network.wide_of == k].sum(axis=1) > 0
+        steepest: list[Places] = [{}, {}]
+        for j, span in network.spans.items():
+            table = network.effects.tables[j].T
+            for twin, allowed in enumerate((boxes.one, boxes.two)):
+                own = slopes[twin] if j in network.sensitive else slopes[0] + slopes[1]
+                gains = np.where(allowed[:, span], own @ table, -np.inf)
+                steepest[twin][j] = gains.argmax(axis=1)
+        return at_top, steepest
+
+    def _first_sums(self, values: Floats, places: Places, twin: int) -> Floats:
+        """What the first layer gets in a twin."""
+        has = self.network.has[twin]
+        sums = self.network.effects.base + values[:, has] @ self.network.wide_weights[has]
+        for j, place in places.items():
+            sums = sums + self.network.effects.tables[j][place]
+        return np.asarray(sums)
+
+    def _slopes(self, sums: Floats, output: NDArray[np.intp]) -> Floats:
+        """How the score of an output changes with what the first layer gets, (n, n_units)."""
+        signs = []
+        for W, b in zip(self.weights[1:], self.biases[1:], strict=True):
+            signs.append(sums > 0)
+            sums = np.maximum(sums, 0.0) @ W + b
+        slopes = np.eye(sums.shape[1])[output]
+        for W, on in zip(self.weights[:0:-1], signs[::-1], strict=True):
+            slopes = (slopes @ W.T) * on
+        return slopes
+
+    def row_of(self, codes: Floats, places: dict[int, Any], twin: int) -> Floats:
+        """Codes of a twin, from those of the wide variables and positions in the tables."""
         row = self.space.clip(((self.space.low + self.space.high) / 2)[None])[0]
         row[self.space.sensitive] = self.space.low[self.space.sensitive]
-        row[self.network.effects.wide] = codes
+        for (j, owner), code in zip(self.network.variables, codes, strict=True):
+            if owner in (twin, BOTH):
+                row[j] = code
         for j, place in places.items():
             row[j] = self.features.grids[j][place]
         return row
@@ -238,10 +309,10 @@ class NetworkFamily:
         halves = [boxes.take(origin), boxes.take(origin)]  # each a copy
         for k, i in enumerate(origin):
             where, twin = how[widest[i]]
-            if twin == 3:
+            if twin == INTERVAL:
                 low, high = boxes.low[i, where], boxes.high[i, where]
                 middle = (low + high) / 2
-                whole = self.space.discrete[network.effects.wide[where]]
+                whole = self.space.discrete[network.wide_attributes[where]]
                 halves[0].high[k, where] = np.floor(middle) if whole else middle
                 halves[1].low[k, where] = np.floor(middle) + 1 if whole else middle
                 continue
@@ -252,9 +323,9 @@ class NetworkFamily:
             for half, gone in zip(
                 halves, (order[len(order) // 2 :], order[: len(order) // 2]), strict=True
             ):
-                if twin in (0, 2):
+                if twin in (0, BOTH):
                     half.one[k, gone] = False
-                if twin in (1, 2):
+                if twin in (1, BOTH):
                     half.two[k, gone] = False
         both = Boxes(*(np.concatenate(arrays) for arrays in zip(*halves, strict=True)))
         if len(origin):
@@ -283,24 +354,25 @@ class NetworkFamily:
         for j, span in self.network.spans.items():
             own = self.network.effects.tables[j]
             sensitive = j in self.network.sensitive
-            for twin in (0, 1) if sensitive else (2,):
+            for twin in (0, 1) if sensitive else (BOTH,):
                 allowed = (boxes.two if twin == 1 else boxes.one)[:, span]
                 low, high = value_range(own, allowed)
                 spread = ((high - low) * influence).sum(axis=1) * (SENSITIVE_FIRST**sensitive)
                 columns.append(np.where(allowed.sum(axis=1) > 1, spread, -1.0))
                 how.append((j, twin))
         reach = np.abs(boxes.most - boxes.least) * (influence @ np.abs(self.network.wide_weights).T)
-        for k, j in enumerate(self.network.effects.wide):
+        for k, (j, twin) in enumerate(self.network.variables):
             spread = reach[:, self.network.wide_of == k].sum(axis=1)
+            spread = spread * (SENSITIVE_FIRST ** (twin != BOTH))
             low, high = boxes.low[:, k], boxes.high[:, k]
             if self.space.discrete[j]:
                 fine = high > low
             else:
                 fine = high - low > 1e-12 * np.maximum(np.abs(low), np.abs(high))
             columns.append(np.where(fine, spread, -1.0))
-            how.append((k, 3))
+            how.append((k, INTERVAL))
         if not columns:
-            return np.full((len(boxes.one), 1), -1.0), [(0, 3)]
+            return np.full((len(boxes.one), 1), -1.0), [(0, INTERVAL)]
         return np.column_stack(columns), how
 
 

@@ -17,17 +17,17 @@ MOST_SUMS = 300_000
 class Reached(NamedTuple):
     """How near a target sums can come.
 
-    No sum is nearer than `distance`. `places` are positions in the sets, `shares` positions in the
-    intervals from 0 to 1, of a sum that is that near, or nearly so where there are very many sums.
+    No sum is nearer than `distance`. `places` are positions in the sets of a sum that is that near,
+    or nearly so where there are very many sums; `left` is what the intervals have to add to it.
     """
 
     distance: float
     places: dict[int, int]
-    shares: dict[int, float]
+    left: float
 
 
 def nearest_sum(
-    target: float, sets: dict[int, Floats], intervals: dict[int, tuple[float, float]]
+    target: float, sets: dict[int, Floats], intervals: list[tuple[float, float]]
 ) -> Reached:
     """The sum nearest to the target of one value from every set and every interval.
 
@@ -37,7 +37,7 @@ def nearest_sum(
         Where to come near to.
     sets : dict of int to ndarray
         Values to choose from.
-    intervals : dict of int to (low, high)
+    intervals : list of (low, high)
         Values may be anything between.
 
     Returns
@@ -55,8 +55,8 @@ def nearest_sum(
             continue
         halves[half].append(j)
         sizes[half] *= len(sets[j])
-    low = sum(end[0] for end in intervals.values())
-    high = sum(end[1] for end in intervals.values())
+    low = sum(end[0] for end in intervals)
+    high = sum(end[1] for end in intervals)
     # Sets beyond are taken as whole intervals, which can only come nearer.
     loose_low = low + sum(float(sets[j].min()) for j in rest)
     loose_high = high + sum(float(sets[j].max()) for j in rest)
@@ -75,13 +75,7 @@ def nearest_sum(
         off = left - sets[j]
         places[j] = int(np.maximum(off - reach[1], reach[0] - off).argmin())
         left -= float(sets[j][places[j]])
-    shares = {}
-    for j, (start, end) in intervals.items():
-        low, high = low - start, high - end
-        part = min(max(left - (low + high) / 2, start), end)
-        shares[j] = (part - start) / (end - start) if end > start else 0.0
-        left -= part
-    return Reached(distance, places, shares)
+    return Reached(distance, places, left)
 
 
 def _sums(sets: list[Floats]) -> Floats:

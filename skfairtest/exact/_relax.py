@@ -19,12 +19,16 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
+#: Marks a variable that both twins share.
+BOTH = 2
+
+
 class Boxes(NamedTuple):
     """Boxes of the doubled domain; arrays of length n_boxes along the first axis.
 
     `one` and `two` say which values of the tabulated attributes each twin may have, all attributes
-    side by side; `low` and `high` are the ends of the wide attributes' codes, `least` and `most`
-    the features there.
+    side by side; `low` and `high` are the ends of the codes of the wide variables (see `Network`),
+    `least` and `most` the features there.
     """
 
     one: Bools
@@ -57,10 +61,17 @@ class Network:
         First layer, by attribute.
     weights, biases : list of ndarray
         The other layers.
+
+    Attributes
+    ----------
+    variables : list of (int, int)
+        Wide attributes, each with the twin whose variable it is: 0 or 1 for the two copies of a
+        sensitive attribute, `BOTH` for one that the twins share.
     """
 
     def __init__(self, effects: Effects, weights: list[Floats], biases: list[Floats]) -> None:
         self.effects, self.weights, self.biases = effects, weights, biases
+        sensitive = set(effects.space.sensitive.tolist())
         self.names = sorted(effects.tables)
         ends = np.cumsum([0] + [len(effects.tables[j]) for j in self.names])
         self.spans = {j: slice(int(a), int(b)) for j, a, b in
@@ -70,16 +81,22 @@ class Network:
             if self.names
             else np.zeros((0, len(effects.base)))
         )
-        #: Features of the wide attributes, one attribute after another.
-        own = [effects.features.of(j) for j in effects.wide]
+        self.variables = [(j, BOTH) for j in effects.wide if j not in sensitive]
+        self.variables += [(j, twin) for j in effects.wide if j in sensitive for twin in (0, 1)]
+        self.wide_attributes = np.array([j for j, _ in self.variables], dtype=np.intp)
+        #: Features of the wide variables, one variable after another.
+        own = [effects.features.of(j) for j, _ in self.variables]
         self.wide_features = np.concatenate(own) if own else np.empty(0, dtype=np.intp)
         self.wide_weights = effects.weights[self.wide_features]
         self.wide_of = np.repeat(np.arange(len(own)), [len(o) for o in own])
-        sensitive = set(effects.space.sensitive.tolist())
+        twins = np.array([twin for _, twin in self.variables], dtype=np.intp)
+        #: Which of these features each twin has; of the shared ones both.
+        self.has = [(twins[self.wide_of] == BOTH) | (twins[self.wide_of] == k) for k in (0, 1)]
         self.sensitive = [j for j in self.names if j in sensitive]
+        self.sensitive_wide = [j for j in effects.wide if j in sensitive]
 
     def wide_values(self, codes: Floats) -> Floats:
-        """Features of the wide attributes at rows of their codes, (n, n_wide_features)."""
+        """Features of the wide variables at rows of their codes, (n, n_wide_features)."""
         if not len(self.wide_features):
             return np.empty((len(codes), 0))
         every = codes[:, self.wide_of]
@@ -103,28 +120,34 @@ class Network:
                 continue
             total += _best(one @ table, boxes.one[:, span])
             total += _best(two @ table, boxes.two[:, span])
-        slopes = both @ self.wide_weights.T
+        slopes = one @ (self.wide_weights * self.has[0][:, None]).T
+        slopes += two @ (self.wide_weights * self.has[1][:, None]).T
         total += (np.maximum(slopes, 0.0) * boxes.most[:, None, :]).sum(axis=2)
         return total + (np.minimum(slopes, 0.0) * boxes.least[:, None, :]).sum(axis=2)
 
     def first_layer(self, boxes: Boxes) -> Layer:
         """What the first layer gets, attribute by attribute."""
         up, down = np.maximum(self.wide_weights, 0.0), np.minimum(self.wide_weights, 0.0)
-        rest_high = self.effects.base + boxes.most @ up + boxes.least @ down
-        rest_low = self.effects.base + boxes.least @ up + boxes.most @ down
         lows, highs = [], []
-        for allowed in (boxes.one, boxes.two):
-            low, high = rest_low.copy(), rest_high.copy()
+        for allowed, has in zip((boxes.one, boxes.two), self.has, strict=True):
+            least, most = boxes.least[:, has], boxes.most[:, has]
+            high = self.effects.base + most @ up[has] + least @ down[has]
+            low = self.effects.base + least @ up[has] + most @ down[has]
             for j, span in self.spans.items():
-                least, most = value_range(self.effects.tables[j], allowed[:, span])
-                low, high = low + least, high + most
+                smallest, largest = value_range(self.effects.tables[j], allowed[:, span])
+                low, high = low + smallest, high + largest
             lows.append(low)
             highs.append(high)
-        less, more = np.zeros(lows[0].shape), np.zeros(lows[0].shape)
+        # Of what the twins share, nothing is left in their difference.
+        one, two = self.has[0] & ~self.has[1], self.has[1] & ~self.has[0]
+        less = boxes.least[:, one] @ up[one] + boxes.most[:, one] @ down[one]
+        less = less - (boxes.most[:, two] @ up[two] + boxes.least[:, two] @ down[two])
+        more = boxes.most[:, one] @ up[one] + boxes.least[:, one] @ down[one]
+        more = more - (boxes.least[:, two] @ up[two] + boxes.most[:, two] @ down[two])
         for j in self.sensitive:
-            one = value_range(self.effects.tables[j], boxes.one[:, self.spans[j]])
-            two = value_range(self.effects.tables[j], boxes.two[:, self.spans[j]])
-            less, more = less + one[0] - two[1], more + one[1] - two[0]
+            first = value_range(self.effects.tables[j], boxes.one[:, self.spans[j]])
+            second = value_range(self.effects.tables[j], boxes.two[:, self.spans[j]])
+            less, more = less + first[0] - second[1], more + first[1] - second[0]
         return Layer((lows[0], lows[1]), (highs[0], highs[1]), less, more)
 
     # Layers ---------------------------------------------------------------------------------
