@@ -15,8 +15,11 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
+from sklearn.tree import DecisionTreeRegressor
 
-from skfairtest import CertifiedAuditor
+from skfairtest import CertifiedAuditor, RandomAuditor, certify
+from skfairtest.exact._bracket import Bracket
+from skfairtest.exact._tree_family import TreeFamily
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -169,7 +172,9 @@ def test_logistic_models_with_long_columns_are_exact(widths):
         assert auditor.fairness_degree_ == pytest.approx(np.abs(gaps).max(), rel=1e-12)
 
 
-@pytest.mark.parametrize("model", [SVC(kernel="linear"), SVR(kernel="linear", max_iter=500), LinearSVC()])
+@pytest.mark.parametrize(
+    "model", [SVC(kernel="linear"), SVR(kernel="linear", max_iter=500), LinearSVC()]
+)
 def test_rounding_follows_the_size_of_the_terms(model):
     # Support vectors of about 1e5 make terms of about 1e9, which cancel to scores of about one.
     rng = np.random.default_rng(0)
@@ -178,3 +183,52 @@ def test_rounding_follows_the_size_of_the_terms(model):
     auditor = CertifiedAuditor(model.fit(X, y), sensitive_features=[0], random_state=0).fit(X)
     assert auditor.fairness_degree_ <= auditor.fairness_degree_upper_bound_
     assert auditor.gap_ <= 0.1 * auditor.fairness_degree_upper_bound_ + 1e-9
+
+
+# Rows of the data --------------------------------------------------------------------------
+
+
+def planted_tree(kind):
+    """One row of 2000 has an answer of its own, which no search meets by chance."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"s": rng.uniform(0, 1000, 2000), "v": rng.normal(size=2000)})
+    if kind != "real":
+        X["s"] = rng.integers(0, 3, 2000)
+    X.loc[[0, 1234], "v"] = 0.123  # told apart by the sensitive column alone
+    X.loc[[0, 1234], "s"] = [1, 2]
+    target = X["v"].round(1)
+    target[1234] += 50
+    return DecisionTreeRegressor(random_state=0).fit(X, target), X
+
+
+@pytest.mark.parametrize("kind", ["real", "finite"])
+@pytest.mark.parametrize("limits", [{"max_queries": 2}, {"max_queries": 40, "max_time": 20}])
+def test_rows_of_the_data_are_known(monkeypatch, kind, limits):
+    model, X = planted_tree(kind)
+    # Without a branch and bound that would find the pair anyway.
+    nothing = Bracket(0.0, np.inf, None, 0, "memory")
+    monkeypatch.setattr(TreeFamily, "solve", lambda self, *args: nothing)
+    auditor = CertifiedAuditor(model, sensitive_features="s", random_state=0, **limits).fit(X)
+    assert auditor.on_data_degree_ > 49
+    assert auditor.fairness_degree_ >= auditor.on_data_degree_ * (1 - 1e-12)
+    assert auditor.n_queries_ <= limits["max_queries"]
+    found = RandomAuditor(model, sensitive_features="s", max_queries=100, random_state=0).fit(X)
+    certificate = certify(found)
+    assert certificate.fairness_degree >= auditor.on_data_degree_ * (1 - 1e-12)
+
+
+def test_rows_outside_the_domain_are_not_looked_at(monkeypatch):
+    model, X = planted_tree("finite")
+    nothing = Bracket(0.0, np.inf, None, 0, "memory")
+    monkeypatch.setattr(TreeFamily, "solve", lambda self, *args: nothing)
+    v = X["v"][1234]
+    bounds = {"v": (X["v"].min(), v - 0.1)}
+    auditor = CertifiedAuditor(
+        model, sensitive_features="s", bounds=bounds, max_queries=40, random_state=0
+    ).fit(X)
+    assert auditor.on_data_degree_ > 49 > auditor.fairness_degree_
+    kept = CertifiedAuditor(
+        model, sensitive_features="s", constraint=lambda rows: rows["v"] < v - 0.1, max_queries=40,
+        random_state=0,
+    ).fit(X)  # fmt: skip
+    assert kept.fairness_degree_ < 49

@@ -11,7 +11,7 @@ import numpy as np
 from skfairtest._docs import document
 from skfairtest._oracle import Oracle, StopSearch
 from skfairtest.base import BaseAuditor
-from skfairtest.exact._closing import close
+from skfairtest.exact._closing import close, look_at_data
 from skfairtest.exact._compiled import AVAILABLE
 from skfairtest.exact._family import check_supported, read_family
 from skfairtest.exact._tree_family import TreeFamily
@@ -76,9 +76,13 @@ class CertifiedAuditor(BaseAuditor):
     `MLPClassifier`), alone or behind pipelines and column transformers of scalers, encoders and
     imputers. For anything else `fit` raises an error that names what is not understood.
 
-    The certificate is about the domain: `bounds` and `categories`. Rows of data outside it may show
-    more. A `constraint` cannot be looked into: the bound is then that of the whole box, which holds
-    for the part that the constraint admits, and the reported pair satisfies the constraint.
+    The certificate is about the domain, `bounds` and `categories`; of a real column, sensitive or
+    not, it covers the closed interval. The rows of X inside the domain are compared with their
+    twins in the model as it was read, as far as a quarter of `max_time` allows, and the best pair
+    is confirmed by the estimator, for two queries. So `fairness_degree_` is at least what
+    `on_data_degree_` is for these rows. Rows of X outside the domain may show more; they are not
+    looked at. A `constraint` cannot be looked into: the bound is then that of the whole box, which
+    holds for the part that the constraint admits, and the reported pair satisfies the constraint.
 
     With `n_jobs`, and numba, several threads take the boxes of a model of trees apart.
 
@@ -199,6 +203,8 @@ class CertifiedAuditor(BaseAuditor):
         most = TREE_QUERIES if isinstance(family, TreeFamily) else np.inf
         most = FEW_QUERIES if family.quick else most
         ended = self._first_search(oracle, rng, most, seconds)
+        if seconds > 0 and ended != CALLBACK:
+            look_at_data(oracle, family, time.perf_counter() + TIME_SHARE * seconds)
         closed = close(oracle, family, 0.0 if ended == CALLBACK else deadline, self.rtol)
         self._note(closed.degree, closed.upper, closed.certified, closed.n_boxes)
         raise StopSearch(ended if ended == CALLBACK else closed.reason)
@@ -210,7 +216,8 @@ class CertifiedAuditor(BaseAuditor):
         if seconds == 0:
             return self._glance(oracle, rng)
         limits = dict(oracle.limits)
-        oracle.limits["max_queries"] = max(2.0, min(most, limits["max_queries"] - RESERVE))
+        room = limits["max_queries"]
+        oracle.limits["max_queries"] = min(most, max(room / 2, room - RESERVE))
         oracle.limits["max_time"] = oracle.seconds + TIME_SHARE * seconds
         if not np.isfinite(oracle.limits["max_queries"]) and not np.isfinite(seconds):
             oracle.limits["max_queries"] = DEFAULT_QUERIES

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._oracle import Oracle, StopSearch
 from skfairtest.base import BaseAuditor, _check_budget
-from skfairtest.exact._auditor import COMPILED, check_bracket_params
-from skfairtest.exact._closing import close
+from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params
+from skfairtest.exact._closing import close, look_at_data
 from skfairtest.exact._family import read_family
 
 
@@ -134,6 +134,8 @@ def certify(
     began = time.perf_counter()
     deadline = np.inf if max_time is None else began + float(max_time)
     found = max(oracle.degree, float(auditor.fairness_degree_))
+    if max_time != 0:
+        look_at_data(oracle, family, began + TIME_SHARE * (deadline - began))
     closed = close(oracle, family, deadline, rtol)
     upper = max(closed.upper, found)
     worst = None

@@ -6,6 +6,7 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._oracle import Oracle, StopSearch
@@ -15,6 +16,8 @@ Floats = NDArray[np.float64]
 
 #: Width, relative to the bound, that rounding takes of a bracket at most where `rtol` is larger.
 ROOM = 1e-9
+#: Twins of rows of data that are put to the model as it was read in one go.
+LOOKED_AT = 20_000
 
 
 class Closed(NamedTuple):
@@ -84,6 +87,50 @@ def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
     if oracle.space.constraint is not None:
         return "the bound holds for the whole box; constraint= may exclude the pairs that reach it"
     return f"the bracket could not be closed ({ended})"
+
+
+def look_at_data(oracle: Oracle, family: Any, until: float) -> None:
+    """Put the rows of the data and their twins to the model as it was read; confirm the best pair.
+
+    Rows outside the domain, and such that the constraint excludes, are left out. The model itself
+    is asked for the best pair alone.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Confirms the pair.
+    family : Family
+        The model, read out.
+    until : float
+        When to go on with the pairs seen so far, by `time.perf_counter`.
+    """
+    space = oracle.space
+    rows = space.data[((space.low <= space.data) & (space.data <= space.high)).all(axis=1)]
+    rows = pd.DataFrame(rows[(rows == space.clip(rows)).all(axis=1)]).drop_duplicates().to_numpy()
+    twins = space.twin_codes
+    size = max(1, LOOKED_AT // (len(twins) + 1))
+    best, pair = oracle.degree, None
+    for start in range(0, len(rows), size):
+        if time.perf_counter() >= until:
+            break
+        part = rows[start : start + size]
+        values = np.broadcast_to(twins, (len(part), *twins.shape))
+        # Each row counts with its own value, too, which stand-ins for an interval may lack.
+        values = np.concatenate([part[:, None, space.sensitive], values], axis=1)
+        every = np.repeat(part, values.shape[1], axis=0)
+        every[:, space.sensitive] = values.reshape(len(every), -1)
+        shape = values.shape[:2]
+        answers = family.evaluate(every).reshape(*shape, -1)
+        valid = space.valid(every).reshape(*shape, 1)
+        high = np.where(valid, answers, -np.inf)
+        low = np.where(valid, answers, np.inf)
+        spread = high.max(axis=1) - low.min(axis=1)
+        i, o = np.unravel_index(spread.argmax(), spread.shape)
+        if spread[i, o] > best:
+            ends = [high[i, :, o].argmax(), low[i, :, o].argmin()]
+            best, pair = float(spread[i, o]), every.reshape(*shape, -1)[i, ends]
+    if pair is not None:
+        confirm(oracle, *pair)
 
 
 def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
