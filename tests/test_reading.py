@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.ensemble import (
@@ -13,14 +14,23 @@ from sklearn.ensemble import (
     RandomForestRegressor,
     VotingRegressor,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from skfairtest import ADFAuditor, CertifiedAuditor, EIDIGAuditor, MAFTAuditor
+from skfairtest import (
+    ADFAuditor,
+    CertifiedAuditor,
+    EIDIGAuditor,
+    EstimatorFailedError,
+    MAFTAuditor,
+    RandomAuditor,
+    SBFTAuditor,
+)
 from skfairtest.whitebox._library_code import foreign_code
 
 
@@ -148,3 +158,37 @@ def test_gradients_are_not_read_of_foreign_code(table, auditor):
             tester.fit(X)
     black_box = MAFTAuditor(replaced, sensitive_features=[0], max_queries=200, random_state=0)
     assert black_box.fit(X).n_queries_ > 0
+
+
+# What stands before a model ----------------------------------------------------------------
+
+
+MODELS_BEHIND = {
+    "linear": LinearRegression(),
+    "network": MLPRegressor(hidden_layer_sizes=(4,), max_iter=500, tol=0.1),
+    "forest": RandomForestRegressor(3, max_depth=3, random_state=0),
+    "boosting": GradientBoostingRegressor(n_estimators=3),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS_BEHIND)
+def test_unknown_categories_end_in_one_kind_of_error(kind):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"s": rng.choice(["a", "b"], 100), "c": rng.choice(["u", "v"], 100)})
+    model = make_pipeline(OneHotEncoder(), MODELS_BEHIND[kind]).fit(X, X["s"] == "a")
+    settings = {"sensitive_features": "s", "categories": {"c": ["u", "v", "w"]}, "random_state": 0}
+    testers = [CertifiedAuditor, MAFTAuditor, RandomAuditor, SBFTAuditor]
+    testers += [EIDIGAuditor, ADFAuditor] if kind in ("linear", "network") else []
+    for tester in testers:
+        with pytest.raises(EstimatorFailedError, match="unknown categories.*categories=") as caught:
+            tester(model, **settings).fit(X)
+        assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_groups_without_columns_are_not_read():
+    X = pd.DataFrame({"a": ["p", "q"] * 20, "b": ["u", "u", "v", "w"] * 10})
+    nothing = make_pipeline(SimpleImputer(), StandardScaler())
+    columns = ColumnTransformer([("t", OneHotEncoder(), ["a", "b"]), ("n", nothing, [])])
+    for model in MODELS_BEHIND.values():
+        fitted = make_pipeline(columns, model).fit(X, np.arange(40.0) % 7)
+        assert CertifiedAuditor(fitted, sensitive_features="a", random_state=0).fit(X).certified_

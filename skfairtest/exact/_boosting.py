@@ -19,6 +19,7 @@ from skfairtest.exact._nodes import (
 )
 from skfairtest.exact._steps import Features
 from skfairtest.exact._trees import read_trees
+from skfairtest.whitebox._unwrap import run_step
 
 BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 
@@ -67,7 +68,7 @@ def _start(model: Any, features: Features, parts: list[Part]) -> Any:
     Z = features._origin_codes()[None]
     table = features.space.decode(Z)
     for step in features.steps:
-        table = step.transform(table)
+        table = run_step(step, table)
     score = (
         model.predict
         if hasattr(model, "n_features_in_") and not hasattr(model, "decision_function")

@@ -86,7 +86,9 @@ def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
         return "max_queries left no room to confirm the pair that attains the bound"
     if oracle.space.constraint is not None:
         return "the bound holds for the whole box; constraint= may exclude the pairs that reach it"
-    return f"the bracket could not be closed ({ended})"
+    if ended == "closed":
+        return "the search is complete, but the pair it found does not attain the bound to rtol"
+    return f"the bracket could not be closed: {ended}"
 
 
 def look_at_data(oracle: Oracle, family: Any, until: float) -> None:

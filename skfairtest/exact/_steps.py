@@ -31,6 +31,7 @@ from sklearn.preprocessing import (
 
 from skfairtest._space import InputSpace
 from skfairtest.exact._scaling import Operations, apply, operations_of
+from skfairtest.whitebox._unwrap import run_step
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -111,7 +112,7 @@ class Features:
         for step in steps:
             names = list(table.columns) if hasattr(table, "columns") else [*range(table.shape[1])]
             check_step(step, table, self._sources(table), self.wide)
-            table = step.transform(table)
+            table = run_step(step, table)
             quick = operations_of(step, quick, names, table.shape[1])
         if last is not None:
             # Models that code a table themselves leave its numbers alone, but may move them.
@@ -160,7 +161,7 @@ class Features:
             return np.asarray(Z, dtype=np.float64)
         table = self.space.decode(Z)
         for step in self.steps:
-            table = step.transform(table)
+            table = run_step(step, table)
         return as_numbers(table if self.last is None else self.last(table))
 
     @property
@@ -286,13 +287,15 @@ def check_step(step: Any, table: Any, sources: list[list[int]], wide: NDArray[np
             if inner in (None, "passthrough"):
                 continue
             check_step(inner, table, sources, wide)
-            table = inner.transform(table)
+            table = run_step(inner, table)
             # A column of the table is a function of those that it changes with.
             sources = _propagate(sources, inner, table)
         return
     if type(step) is ColumnTransformer:
         for _, inner, columns in step.transformers_:
             places = column_places(table, columns)
+            if not places:  # what stands there is not even fitted
+                continue
             check_step(inner, take_columns(table, places), [sources[p] for p in places], wide)
         return
     if type(step) is FunctionTransformer and step.func is None:

@@ -30,7 +30,7 @@ from skfairtest.individual._torch_gradient import (
     is_skorch_net,
 )
 from skfairtest.whitebox._library_code import check_library_code
-from skfairtest.whitebox._unwrap import unwrap
+from skfairtest.whitebox._unwrap import run_step, unwrap
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -108,19 +108,18 @@ class AdditiveSteps:
         self._check()
 
     def _transform(self, Z: Floats) -> Floats:
-        rows = self.space.decode(Z)
+        out = self.space.decode(Z)
+        for step in self._steps:
+            out = run_step(step, out)
+        out = np.asarray(out.toarray() if sparse.issparse(out) else out)
+        # Nets are shown float32, often by a cast behind the scalers.
+        self.single |= out.dtype == np.float32
         try:
-            out = rows
-            for step in self._steps:
-                out = step.transform(out)
-            out = np.asarray(out.toarray() if sparse.issparse(out) else out)
-            # Nets are shown float32, often by a cast behind the scalers.
-            self.single |= out.dtype == np.float32
             return np.asarray(out, dtype=np.float64)
-        except Exception as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(
-                f"The steps before the model gave no numbers for rows of the input domain "
-                f"({type(error).__name__}: {error}). Exclude such rows with bounds= or categories=."
+                f"Expected the steps before the model to give numbers; got {error}. Encode the "
+                f"columns of text with OneHotEncoder or OrdinalEncoder. {HINT}"
             ) from error
 
     def _check(self) -> None:

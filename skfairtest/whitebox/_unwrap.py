@@ -6,9 +6,10 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.whitebox._library_code import check_library_code, foreign_code
 
-__all__ = ["is_nothing", "unwrap"]
+__all__ = ["flat_steps", "is_nothing", "run_step", "unwrap"]
 
 
 def unwrap(estimator: Any, hint: str) -> tuple[list[Any], Any]:
@@ -74,3 +75,20 @@ def _held(estimator: Any) -> Any:
     if hasattr(estimator, "best_estimator_") and foreign_code(estimator) is None:
         return estimator.best_estimator_
     return None
+
+
+def run_step(step: Any, table: Any) -> Any:
+    """What a step makes of rows of the domain; its own error becomes one of ours.
+
+    Raises
+    ------
+    EstimatorFailedError
+        If the step fails, as an encoder does that does not know a category.
+    """
+    try:
+        return step.transform(table)
+    except Exception as error:
+        raise EstimatorFailedError(
+            f"{type(step).__name__}.transform raised {type(error).__name__} on rows of the input "
+            f"space: {error}. If such rows cannot occur, exclude them with bounds= or categories=."
+        ) from error
