@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor, RandomAuditor, certify
 from skfairtest.exact._bracket import Bracket
-from skfairtest.exact._tree_family import TreeFamily
+from skfairtest.exact._trees.family import TreeFamily
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

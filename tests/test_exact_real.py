@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor
 from skfairtest._space import InputSpace
-from skfairtest.exact._tree_family import TreeFamily
+from skfairtest.exact._trees.family import TreeFamily
 
 
 def planted():

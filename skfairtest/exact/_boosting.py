@@ -8,7 +8,9 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 
-from skfairtest.exact._nodes import (
+from skfairtest.exact._steps import Features
+from skfairtest.whitebox._sklearn_trees import read_trees
+from skfairtest.whitebox._tree_model import (
     IDENTITY,
     LOGISTIC,
     SOFTMAX,
@@ -17,8 +19,6 @@ from skfairtest.exact._nodes import (
     Output,
     Part,
 )
-from skfairtest.exact._steps import Features
-from skfairtest.exact._trees import read_trees
 from skfairtest.whitebox._unwrap import run_step
 
 BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._links import CODES, Links, bound_of_sums, gap_of_sums
-from skfairtest.exact._problem import Problem, Sums
+from skfairtest.exact._trees.link_bounds import CODES, Links, bound_of_sums, gap_of_sums
+from skfairtest.exact._trees.problem import Problem, Sums
 
 Floats = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._links import logistic_gap
 from skfairtest.exact._ramps import MOST_COMBINATIONS, Combinations, Shared
 from skfairtest.exact._splits import BoxSearch
+from skfairtest.exact._trees.link_bounds import logistic_gap
 from skfairtest.exact._units import UnitSearch
 from skfairtest.exact._walk import Walkers
 

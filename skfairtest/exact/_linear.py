@@ -21,8 +21,8 @@ from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._chains import Chain
 from skfairtest.exact._effects import Effects, Extremes
-from skfairtest.exact._links import expit
 from skfairtest.exact._reach import nearest_sum
+from skfairtest.exact._trees.link_bounds import expit
 from skfairtest.individual._gradients_of import _link
 
 Floats = NDArray[np.float64]

@@ -18,9 +18,9 @@ from skfairtest.exact._chains import Chain
 from skfairtest.exact._effects import Effects
 from skfairtest.exact._hidden import OneHidden
 from skfairtest.exact._linear import linear_map
-from skfairtest.exact._links import exponential_gap, logistic_gap
 from skfairtest.exact._relax import BOTH, Boxes, Network, value_range
 from skfairtest.exact._splits import BoxSearch
+from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap
 from skfairtest.individual._gradients_of import _link
 
 Floats = NDArray[np.float64]

@@ -13,15 +13,15 @@ from sklearn.tree import DecisionTreeRegressor
 from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket, make_links
 from skfairtest.exact._chains import Chain
-from skfairtest.exact._climb import Line, climb, draw
-from skfairtest.exact._descend import Woods, fill_most, node_boxes
-from skfairtest.exact._dive import NodeBoxes
-from skfairtest.exact._ensembles import read_ensemble
-from skfairtest.exact._layout import Box, Layout
-from skfairtest.exact._links import Links
-from skfairtest.exact._nodes import IDENTITY, LOGISTIC, Group
-from skfairtest.exact._problem import Problem
-from skfairtest.exact._workers import Worker
+from skfairtest.exact._trees.best_first import NodeBoxes
+from skfairtest.exact._trees.descend import Woods, fill_most, node_boxes
+from skfairtest.exact._trees.doubled_domain import Box, Layout
+from skfairtest.exact._trees.link_bounds import Links
+from skfairtest.exact._trees.local_search import Line, climb, draw
+from skfairtest.exact._trees.problem import Problem
+from skfairtest.exact._trees.workers import Worker
+from skfairtest.whitebox._ensembles import read_ensemble
+from skfairtest.whitebox._tree_model import IDENTITY, LOGISTIC, Group
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -13,10 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._compiled import njit
-from skfairtest.exact._descend import best_leaf, best_pair
-from skfairtest.exact._heap import pop, push
-from skfairtest.exact._kernels import (
+from skfairtest.exact._trees.compiled import njit
+from skfairtest.exact._trees.descend import best_leaf, best_pair
+from skfairtest.exact._trees.heap import pop, push
+from skfairtest.exact._trees.leaf_pairs import best_twins, unfold
+from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
+from skfairtest.exact._trees.split_choice import (
     CELL,
     ORDERED,
     PLACE,
@@ -24,8 +26,6 @@ from skfairtest.exact._kernels import (
     gather_heads,
     propose,
 )
-from skfairtest.exact._links import bound_of_sums, gap_of_sums, loss_allowed
-from skfairtest.exact._twins import best_twins, unfold
 
 #: Twin trees have room for another question when so many nodes are left.
 SPARE_NODES = 100_000

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._compiled import njit
-from skfairtest.exact._descend import outcomes, promise
+from skfairtest.exact._trees.compiled import njit
+from skfairtest.exact._trees.descend import outcomes, promise
 
 #: Marks leaves and folded nodes among the places.
 LEAF, FOLDED = 2**15 - 1, 2**15 - 2

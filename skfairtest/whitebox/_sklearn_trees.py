@@ -19,9 +19,9 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
-from skfairtest.exact._cells import Tests
-from skfairtest.exact._nodes import IDENTITY, Group, Nodes, Output, Part
 from skfairtest.exact._steps import Features
+from skfairtest.exact._trees.threshold_cells import Tests
+from skfairtest.whitebox._tree_model import IDENTITY, Group, Nodes, Output, Part
 
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 FORESTS = (

@@ -7,12 +7,12 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._descend import Stack, Woods
-from skfairtest.exact._dive import Heads, NodeBoxes, dive, start
-from skfairtest.exact._heap import Pool, hand_over, push
-from skfairtest.exact._layout import Box
-from skfairtest.exact._links import Links
-from skfairtest.exact._twins import NODE, TwinTrees, plant
+from skfairtest.exact._trees.best_first import Heads, NodeBoxes, dive, start
+from skfairtest.exact._trees.descend import Stack, Woods
+from skfairtest.exact._trees.doubled_domain import Box
+from skfairtest.exact._trees.heap import Pool, hand_over, push
+from skfairtest.exact._trees.leaf_pairs import NODE, TwinTrees, plant
+from skfairtest.exact._trees.link_bounds import Links
 
 Floats = NDArray[np.float64]
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._space import InputSpace
-from skfairtest.exact._grid import CutNodes, Grid, Words
-from skfairtest.exact._layout import Layout
-from skfairtest.exact._nodes import (
+from skfairtest.exact._trees.doubled_domain import Layout
+from skfairtest.exact._trees.grid import CutNodes, Grid, Words
+from skfairtest.exact._trees.pairs import Forest
+from skfairtest.whitebox._tree_model import (
     EPS,
     EXPONENTIAL,
     IDENTITY,
@@ -19,7 +20,6 @@ from skfairtest.exact._nodes import (
     Output,
     sum_rounding,
 )
-from skfairtest.exact._pairs import Forest
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -8,9 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._space import InputSpace
-from skfairtest.exact._cells import Cells, Tests, cut_finite, cut_wide, goes_left, misplaced
-from skfairtest.exact._nodes import Nodes
 from skfairtest.exact._steps import Features, attribute_grid, wide_attributes
+from skfairtest.exact._trees.threshold_cells import (
+    Cells,
+    Tests,
+    cut_finite,
+    cut_wide,
+    goes_left,
+    misplaced,
+)
+from skfairtest.whitebox._tree_model import Nodes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

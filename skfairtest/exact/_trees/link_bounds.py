@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._compiled import njit
-from skfairtest.exact._nodes import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX
+from skfairtest.exact._trees.compiled import njit
+from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX
 
 #: Beyond it the exponential is no finite number.
 LARGEST_EXPONENT = 709.0

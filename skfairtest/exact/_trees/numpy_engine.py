@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest.exact._bracket import Bracket, make_links
-from skfairtest.exact._layout import Box
-from skfairtest.exact._links import bound_of_sums, gap_of_sums, loss_allowed
-from skfairtest.exact._lookup import Cut, first_undecided, leaves_at
-from skfairtest.exact._pairs import Pairs, list_pairs
-from skfairtest.exact._problem import Problem
+from skfairtest.exact._trees.doubled_domain import Box
+from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
+from skfairtest.exact._trees.lookup import Cut, first_undecided, leaves_at
+from skfairtest.exact._trees.pairs import Pairs, list_pairs
+from skfairtest.exact._trees.problem import Problem
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._compiled import njit
+from skfairtest.exact._trees.compiled import njit
 
 
 class Pool(NamedTuple):

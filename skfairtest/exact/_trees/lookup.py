@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._grid import first_cell
-from skfairtest.exact._layout import Box, Layout
-from skfairtest.exact._pairs import Forest
+from skfairtest.exact._trees.doubled_domain import Box, Layout
+from skfairtest.exact._trees.grid import first_cell
+from skfairtest.exact._trees.pairs import Forest
 
 Ints = NDArray[np.intp]
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._grid import Words
-from skfairtest.exact._layout import Box, Layout
+from skfairtest.exact._trees.doubled_domain import Box, Layout
+from skfairtest.exact._trees.grid import Words
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
