@@ -31,10 +31,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor, NoDisparityWarning, RandomAuditor, SBFTAuditor, certify
 from skfairtest.exact import _auditor
-from skfairtest.exact._linear import LinearFamily
-from skfairtest.exact._reach import nearest_sum
+from skfairtest.exact._linear import LinearFamily, nearest_sum
+from skfairtest.exact._trees import workers as _workers
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap, softmax_gap
-from skfairtest.whitebox._sklearn_trees import workers as _workers
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,12 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor
 from skfairtest._space import InputSpace
-from skfairtest.exact import _splits, _units
-from skfairtest.exact._hidden import OneHidden
-from skfairtest.exact._network import NetworkFamily
-from skfairtest.exact._ramps import Ramps, bound
-from skfairtest.exact._splits import BoxSearch
+from skfairtest.exact._networks import box_search as _splits
+from skfairtest.exact._networks.box_search import BoxSearch
+from skfairtest.exact._networks.family import NetworkFamily
+from skfairtest.exact._networks.one_hidden import unit_search as _units
+from skfairtest.exact._networks.one_hidden.lagrangian import Ramps, bound
+from skfairtest.exact._networks.one_hidden.search import OneHidden
 
 
 def table(rng, n=80, *, real=True):

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor
 from skfairtest.exact._bracket import Bracket
-from skfairtest.exact._closing import close
+from skfairtest.exact._bracketing import close
 
 
 def certified(model, X, **params):

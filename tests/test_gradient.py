@@ -37,11 +37,11 @@ from sklearn.tree import DecisionTreeClassifier
 from skfairtest import EstimatorFailedError, InputSpace
 from skfairtest._oracle import Oracle
 from skfairtest.datasets import make_biased_classification, make_biased_regression
-from skfairtest.individual._gradient import ADFAuditor, EIDIGAuditor, MAFTAuditor
-from skfairtest.individual._gradient_kinds import LossGradient, ZeroOrderGradient
-from skfairtest.individual._gradients_of import AnalyticGradient
+from skfairtest.individual._gradient.analytic import AnalyticGradient
+from skfairtest.individual._gradient.auditors import ADFAuditor, EIDIGAuditor, MAFTAuditor
+from skfairtest.individual._gradient.sources import LossGradient, ZeroOrderGradient
+from skfairtest.individual._gradient.two_phase import TwoPhase, predicted
 from skfairtest.individual._seeds import cluster_seeds, round_robin
-from skfairtest.individual._two_phase import TwoPhase, predicted
 
 TESTERS = [MAFTAuditor, EIDIGAuditor, ADFAuditor]
 WHITE = [EIDIGAuditor, ADFAuditor]

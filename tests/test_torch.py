@@ -11,8 +11,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from skfairtest import ADFAuditor, EIDIGAuditor, InputSpace, SBFTAuditor
 from skfairtest._oracle import Oracle
-from skfairtest.individual._gradient_kinds import LossGradient
-from skfairtest.individual._gradients_of import AnalyticGradient
+from skfairtest.individual._gradient.analytic import AnalyticGradient
+from skfairtest.individual._gradient.sources import LossGradient
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
@@ -339,7 +339,7 @@ def test_rows_go_where_the_weights_are(device):
 
 
 def test_large_batches_are_cut(monkeypatch):
-    monkeypatch.setattr("skfairtest.individual._torch_gradient.ROWS", 7)
+    monkeypatch.setattr("skfairtest.individual._gradient.torch.ROWS", 7)
     X, y = table()
     net = classifier().fit(X, targets(skorch.NeuralNetClassifier, y))
     check_against_differences(net, X)

@@ -11,8 +11,8 @@ import numpy as np
 from skfairtest._docs import document
 from skfairtest._oracle import Oracle, StopSearch
 from skfairtest.base import BaseAuditor
-from skfairtest.exact._closing import close, look_at_data
-from skfairtest.exact._family import check_supported, read_family
+from skfairtest.exact._bracketing import close, look_at_data
+from skfairtest.exact._dispatch import check_supported, read_family
 from skfairtest.exact._trees.compiled import AVAILABLE
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.individual._operators import pairs_to_judge

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 
-from skfairtest.exact._steps import Features
+from skfairtest.whitebox._features import Features
 from skfairtest.whitebox._sklearn_trees import read_trees
 from skfairtest.whitebox._tree_model import (
     IDENTITY,

@@ -1,7 +1,7 @@
 """Testers of individual discrimination, one file a paper."""
 
 from skfairtest.individual._aequitas import AequitasAuditor
-from skfairtest.individual._gradient import ADFAuditor, EIDIGAuditor, MAFTAuditor
+from skfairtest.individual._gradient.auditors import ADFAuditor, EIDIGAuditor, MAFTAuditor
 from skfairtest.individual._random import RandomAuditor
 from skfairtest.individual._sbft import SBFTAuditor
 from skfairtest.individual._surrogate import SurrogateAuditor

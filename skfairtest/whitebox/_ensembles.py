@@ -15,7 +15,7 @@ from sklearn.ensemble import (
 )
 
 from skfairtest.exact._boosting import BOOSTED, read_boosting
-from skfairtest.exact._chains import Chain, TakeColumns
+from skfairtest.whitebox._features import Chain, TakeColumns
 from skfairtest.whitebox._histogram_trees import HISTOGRAM, read_histogram
 from skfairtest.whitebox._sklearn_trees import FORESTS, TREES, read_average
 from skfairtest.whitebox._tree_model import IDENTITY, Output, constant, mixed

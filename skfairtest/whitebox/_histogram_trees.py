@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from skfairtest.exact._boosting import linked
-from skfairtest.exact._chains import Chain
-from skfairtest.exact._steps import Features
 from skfairtest.exact._trees.threshold_cells import Tests
+from skfairtest.whitebox._features import Chain, Features
 from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Nodes, Output, Part
 
 HISTOGRAM = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)

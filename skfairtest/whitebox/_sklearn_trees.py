@@ -19,8 +19,8 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
-from skfairtest.exact._steps import Features
 from skfairtest.exact._trees.threshold_cells import Tests
+from skfairtest.whitebox._features import Features
 from skfairtest.whitebox._tree_model import IDENTITY, Group, Nodes, Output, Part
 
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from skfairtest.exact._steps import Features
 from skfairtest.exact._trees.threshold_cells import Tests, goes_left
+from skfairtest.whitebox._features import Features
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

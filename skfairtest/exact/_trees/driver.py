@@ -12,7 +12,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket, make_links
-from skfairtest.exact._chains import Chain
 from skfairtest.exact._trees.best_first import NodeBoxes
 from skfairtest.exact._trees.descend import Woods, fill_most, node_boxes
 from skfairtest.exact._trees.doubled_domain import Box, Layout
@@ -21,6 +20,7 @@ from skfairtest.exact._trees.local_search import Line, climb, draw
 from skfairtest.exact._trees.problem import Problem
 from skfairtest.exact._trees.workers import Worker
 from skfairtest.whitebox._ensembles import read_ensemble
+from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._tree_model import IDENTITY, LOGISTIC, Group
 
 Floats = NDArray[np.float64]

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket, make_links, trivial_bound
-from skfairtest.exact._chains import Chain
 from skfairtest.exact._trees.compiled import AVAILABLE
 from skfairtest.exact._trees.driver import CompiledSearch, warm_up
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem
 from skfairtest.whitebox._ensembles import read_ensemble
+from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._tree_model import (
     EXPONENTIAL,
     all_nodes,

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._space import InputSpace
-from skfairtest.exact._steps import Features, attribute_grid, wide_attributes
 from skfairtest.exact._trees.threshold_cells import (
     Cells,
     Tests,
@@ -17,6 +16,7 @@ from skfairtest.exact._trees.threshold_cells import (
     goes_left,
     misplaced,
 )
+from skfairtest.whitebox._features import Features, attribute_grid, wide_attributes
 from skfairtest.whitebox._tree_model import Nodes
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._space import InputSpace
-from skfairtest.exact._steps import Features
+from skfairtest.whitebox._features import Features
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -6,13 +6,13 @@ from typing import Any
 
 from skfairtest._docs import document
 from skfairtest._oracle import Oracle
-from skfairtest.individual._gradient_kinds import (
+from skfairtest.individual._gradient.analytic import refuse_bare_module
+from skfairtest.individual._gradient.sources import (
     LossGradient,
     ZeroOrderGradient,
     white_box_gradient,
 )
-from skfairtest.individual._gradients_of import refuse_bare_module
-from skfairtest.individual._two_phase import Gradient, TwoPhaseAuditor
+from skfairtest.individual._gradient.two_phase import Gradient, TwoPhaseAuditor
 
 
 @document

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._steps import Features
+from skfairtest.whitebox._features import Features
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from skfairtest._space import InputSpace
-from skfairtest.exact._effects import Effects
-from skfairtest.exact._ramps import Combinations
+from skfairtest.exact._networks.one_hidden.lagrangian import Combinations
+from skfairtest.whitebox._additive import Effects
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

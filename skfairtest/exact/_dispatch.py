@@ -13,12 +13,11 @@ from sklearn.preprocessing import FunctionTransformer
 from skfairtest._model import Model
 from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket
-from skfairtest.exact._chains import Chain
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
-from skfairtest.exact._network import NETWORKS, NetworkFamily
-from skfairtest.exact._steps import ENCODERS, HINT, IMPUTERS, SCALERS
+from skfairtest.exact._networks.family import NETWORKS, NetworkFamily
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
+from skfairtest.whitebox._features import ENCODERS, HINT, IMPUTERS, SCALERS, Chain
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, unwrap
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._effects import Effects
+from skfairtest.whitebox._additive import Effects
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._ramps import (
+from skfairtest.exact._networks.one_hidden.lagrangian import (
     MOST_PRICE,
     Bounded,
     Combinations,

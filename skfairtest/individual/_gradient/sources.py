@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from skfairtest._oracle import Oracle
 from skfairtest._space import InputSpace
-from skfairtest.individual._gradients_of import AnalyticGradient
-from skfairtest.individual._two_phase import GUARD, Floats, Gradient, Ints
+from skfairtest.individual._gradient.analytic import AnalyticGradient
+from skfairtest.individual._gradient.two_phase import GUARD, Floats, Gradient, Ints
 
 
 class ZeroOrderGradient:

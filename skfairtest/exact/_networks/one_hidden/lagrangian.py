@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._effects import Effects
+from skfairtest.whitebox._additive import Effects
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

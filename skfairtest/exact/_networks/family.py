@@ -14,14 +14,14 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket
-from skfairtest.exact._chains import Chain
-from skfairtest.exact._effects import Effects
-from skfairtest.exact._hidden import OneHidden
 from skfairtest.exact._linear import linear_map
-from skfairtest.exact._relax import BOTH, Boxes, Network, value_range
-from skfairtest.exact._splits import BoxSearch
+from skfairtest.exact._networks.box_search import BoxSearch
+from skfairtest.exact._networks.one_hidden.search import OneHidden
+from skfairtest.exact._networks.relaxation import BOTH, Boxes, Network, value_range
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap
-from skfairtest.individual._gradients_of import _link
+from skfairtest.individual._gradient.analytic import _link
+from skfairtest.whitebox._additive import Effects
+from skfairtest.whitebox._features import Chain
 
 Floats = NDArray[np.float64]
 

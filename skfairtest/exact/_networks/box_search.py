@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._relax import Boxes
+from skfairtest.exact._networks.relaxation import Boxes
 
 Floats = NDArray[np.float64]
 

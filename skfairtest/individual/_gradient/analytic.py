@@ -23,7 +23,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.svm import LinearSVC, LinearSVR
 
 from skfairtest._space import InputSpace
-from skfairtest.individual._torch_gradient import (
+from skfairtest.individual._gradient.torch import (
     TorchGradient,
     holds_module,
     how_to_wrap,

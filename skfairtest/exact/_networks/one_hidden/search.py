@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._ramps import MOST_COMBINATIONS, Combinations, Shared
-from skfairtest.exact._splits import BoxSearch
+from skfairtest.exact._networks.box_search import BoxSearch
+from skfairtest.exact._networks.one_hidden.lagrangian import MOST_COMBINATIONS, Combinations, Shared
+from skfairtest.exact._networks.one_hidden.local_search import Walkers
+from skfairtest.exact._networks.one_hidden.unit_search import UnitSearch
 from skfairtest.exact._trees.link_bounds import logistic_gap
-from skfairtest.exact._units import UnitSearch
-from skfairtest.exact._walk import Walkers
 
 Floats = NDArray[np.float64]
 

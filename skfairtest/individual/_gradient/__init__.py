@@ -1,0 +1,1 @@
+"""MAFT, EIDIG and ADF: gradient-guided testing."""
