@@ -7,6 +7,7 @@ import types
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.ensemble import (
     BaggingRegressor,
@@ -19,7 +20,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import (
@@ -27,10 +28,12 @@ from skfairtest import (
     CertifiedAuditor,
     EIDIGAuditor,
     EstimatorFailedError,
+    InputSpace,
     MAFTAuditor,
     RandomAuditor,
     SBFTAuditor,
 )
+from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.whitebox._library_code import foreign_code
 
 
@@ -192,3 +195,101 @@ def test_groups_without_columns_are_not_read():
     for model in MODELS_BEHIND.values():
         fitted = make_pipeline(columns, model).fit(X, np.arange(40.0) % 7)
         assert CertifiedAuditor(fitted, sensitive_features="a", random_state=0).fit(X).certified_
+
+
+def mixed_frame(n=200):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "s": rng.choice(["a", "b"], n),
+            "c": rng.choice(["u", "v", "w"], n),
+            "x": rng.normal(size=n),
+            "k": rng.integers(0, 5, n),
+        }
+    )
+    y = (X["s"] == "a") * (X["x"] + 1) + X["k"] + 2.0 * (X["c"] == "v")
+    return X, y.to_numpy()
+
+
+def encode_columns(scale):
+    return ColumnTransformer([("code", OneHotEncoder(), ["s", "c"]), ("scale", scale, ["x", "k"])])
+
+
+def nested(kind, model):
+    """A model behind pipelines in pipelines, and the same behind a flat one."""
+    flat = make_pipeline(encode_columns(StandardScaler()), MinMaxScaler(), model)
+    shapes = {
+        "last step": make_pipeline(
+            encode_columns(StandardScaler()), make_pipeline(MinMaxScaler(), model)
+        ),
+        "first step": make_pipeline(
+            make_pipeline(encode_columns(StandardScaler()), MinMaxScaler()), model
+        ),
+        "three deep": make_pipeline(
+            make_pipeline("passthrough", make_pipeline(encode_columns(StandardScaler()))),
+            make_pipeline(make_pipeline("passthrough", make_pipeline(MinMaxScaler(), model))),
+        ),
+        "in a group": make_pipeline(
+            encode_columns(make_pipeline(make_pipeline(SimpleImputer()), StandardScaler())),
+            MinMaxScaler(),
+            model,
+        ),
+        # A column of text beside a real one, told apart behind the first step of a group.
+        "group in a group": make_pipeline(
+            ColumnTransformer(
+                [
+                    (
+                        "own",
+                        make_pipeline(
+                            ColumnTransformer(
+                                [("text", "passthrough", ["c"]), ("x", StandardScaler(), ["x"])]
+                            ),
+                            ColumnTransformer(
+                                [("code", OneHotEncoder(), [0]), ("pass", "passthrough", [1])]
+                            ),
+                        ),
+                        ["c", "x"],
+                    ),
+                    ("s", OneHotEncoder(), ["s"]),
+                    ("k", StandardScaler(), ["k"]),
+                ]
+            ),
+            MinMaxScaler(),
+            model,
+        ),
+    }
+    return shapes[kind], flat
+
+
+@pytest.mark.parametrize("name", MODELS_BEHIND)
+@pytest.mark.parametrize(
+    "kind", ["last step", "first step", "three deep", "in a group", "group in a group"]
+)
+def test_pipelines_in_pipelines_are_read_like_flat_ones(kind, name):
+    X, y = mixed_frame()
+    model = clone(MODELS_BEHIND[name]).set_params(random_state=0) if name != "linear" else Ridge()
+    deep, flat = (clone(m).fit(X, y) for m in nested(kind, model))
+    found = [
+        CertifiedAuditor(
+            m, sensitive_features="s", random_state=0, max_queries=300, max_time=5.0
+        ).fit(X)
+        for m in (deep, flat)
+    ]
+    rtol = 1e-9 if name != "network" and kind != "group in a group" else 0.2
+    for name_of in ("fairness_degree_", "fairness_degree_upper_bound_"):
+        one, two = (getattr(auditor, name_of) for auditor in found)
+        assert one == pytest.approx(two, rel=rtol)
+
+
+@pytest.mark.parametrize("kind", ["last step", "first step", "three deep", "in a group"])
+def test_gradients_of_pipelines_in_pipelines_are_those_of_flat_ones(kind):
+    X, y = mixed_frame()
+    space = InputSpace.from_data(X, ["s"])
+    Z = space.sample(30, np.random.default_rng(0))
+    column = np.zeros(30, dtype=np.intp)
+    gradients = []
+    for model in nested(kind, LogisticRegression()):
+        read = AnalyticGradient(model.fit(X, y > y.mean()), space, "predict_proba")
+        gradients.append(read(Z, np.zeros((30, 1)), column))
+    np.testing.assert_allclose(*gradients, rtol=1e-9, atol=1e-12)
+    assert np.abs(gradients[0][:, space.free]).min(axis=0).all()

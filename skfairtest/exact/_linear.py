@@ -20,9 +20,9 @@ from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._trees.link_bounds import expit
-from skfairtest.individual._gradient.analytic import _link
 from skfairtest.whitebox._additive import Effects, Extremes
-from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._features import HINT, Chain
+from skfairtest.whitebox._link import probability_link
 
 Floats = NDArray[np.float64]
 
@@ -89,7 +89,11 @@ def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
                 f"The probabilities of {name} are not understood. Use "
                 "response_method='decision_function'."
             )
-        factor = 2.0 if _link(model, len(weights)) == "softmax" and len(weights) == 1 else 1.0
+        factor = (
+            2.0
+            if probability_link(model, len(weights), HINT) == "softmax" and len(weights) == 1
+            else 1.0
+        )
     return weights.T, base.copy(), factor
 
 

@@ -63,11 +63,13 @@ def operations_of(
                 part = operations_of(inner, own, [names[p] for p in places], width)
                 unknown[where] = part
         return unknown
-    if type(step) is Pipeline:
+    if isinstance(step, Pipeline):
         for _, inner in step.steps:
+            if isinstance(inner, (Pipeline, ColumnTransformer)):
+                return unknown
             columns = operations_of(inner, columns, names, len(columns))
         return columns if len(columns) == n_out else unknown
-    if len(columns) != n_out:
+    if len(columns) != n_out or getattr(step, "n_features_in_", n_out) != n_out:
         return unknown
     added = _scaler(step, n_out)
     return [

@@ -31,7 +31,7 @@ from sklearn.preprocessing import (
 
 from skfairtest._space import InputSpace
 from skfairtest.whitebox._fast_scalers import Operations, apply, operations_of
-from skfairtest.whitebox._unwrap import run_step, unwrap
+from skfairtest.whitebox._unwrap import flat_steps, run_step, unwrap
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -111,7 +111,7 @@ class Features:
         quick: list[Operations | None] = [[] for _ in range(space.n_features)]
         for step in steps:
             names = list(table.columns) if hasattr(table, "columns") else [*range(table.shape[1])]
-            check_step(step, table, self._sources(table), self.wide)
+            check_step(step, table, self._sources, self.wide)
             table = run_step(step, table)
             quick = operations_of(step, quick, names, table.shape[1])
         if last is not None:
@@ -261,7 +261,9 @@ def attribute_grid(space: InputSpace, j: int) -> Floats:
     return np.arange(space.low[j], space.high[j] + 1)
 
 
-def check_step(step: Any, table: Any, sources: list[list[int]], wide: NDArray[np.bool_]) -> None:
+def check_step(
+    step: Any, table: Any, sources: Callable[[Any], list[list[int]]], wide: NDArray[np.bool_]
+) -> None:
     """See that a fitted step works on single columns, and keeps the order of real ones.
 
     Parameters
@@ -270,8 +272,8 @@ def check_step(step: Any, table: Any, sources: list[list[int]], wide: NDArray[np
         A transformer, or "passthrough" or "drop".
     table : array or DataFrame
         Rows that reach the step.
-    sources : list of list of int
-        The attributes that each of its columns is made of.
+    sources : callable
+        The attributes that each column of a table is made of.
     wide : ndarray of bool
         Attributes that are cut at thresholds.
 
@@ -282,50 +284,33 @@ def check_step(step: Any, table: Any, sources: list[list[int]], wide: NDArray[np
     """
     if isinstance(step, (str, TakeColumns)) or type(step) in SCALERS:
         return
-    if type(step) is Pipeline:
-        for _, inner in step.steps:
-            if inner in (None, "passthrough"):
-                continue
+    if isinstance(step, Pipeline):
+        for inner in flat_steps(step, HINT):
             check_step(inner, table, sources, wide)
             table = run_step(inner, table)
-            # A column of the table is a function of those that it changes with.
-            sources = _propagate(sources, inner, table)
         return
-    if type(step) is ColumnTransformer:
+    if isinstance(step, ColumnTransformer):
         for _, inner, columns in step.transformers_:
             places = column_places(table, columns)
-            if not places:  # what stands there is not even fitted
-                continue
-            check_step(inner, take_columns(table, places), [sources[p] for p in places], wide)
+            if places:  # else what stands there is not even fitted
+                check_step(inner, take_columns(table, places), sources, wide)
         return
     if type(step) is FunctionTransformer and step.func is None:
         return
-    real = {j for attributes in sources for j in attributes if wide[j]}
-    if type(step) in IMPUTERS:
-        gone = step.missing_values
-        if real and not pd.isna(gone):
-            raise ValueError(
-                f"SimpleImputer(missing_values={gone!r}) on a real column bends it; expected NaN "
-                f"as the mark of a missing value. {HINT}"
-            )
+    if type(step) not in (*IMPUTERS, *ENCODERS):
+        raise ValueError(f"The step {' '.join(repr(step).split()):.120} is not understood. {HINT}")
+    if not any(wide[j] for attributes in sources(table) for j in attributes):
         return
     if type(step) in ENCODERS:
-        if real:
-            raise ValueError(
-                f"{type(step).__name__} encodes a column with more than {MOST_VALUES} values. "
-                "Declare its values in categories=, or narrow bounds=."
-            )
-        return
-    raise ValueError(f"The step {' '.join(repr(step).split()):.120} is not understood. {HINT}")
-
-
-def _propagate(sources: list[list[int]], step: Any, table: Any) -> list[list[int]]:
-    """Sources of a step's columns: kept one by one where it keeps them, else all of them."""
-    width = table.shape[1]
-    if width == len(sources) and type(step) in SCALERS:
-        return sources
-    everything = sorted({j for attributes in sources for j in attributes})
-    return [everything] * width
+        raise ValueError(
+            f"{type(step).__name__} encodes a column with more than {MOST_VALUES} values. Declare "
+            "its values in categories=, or narrow bounds=."
+        )
+    if not pd.isna(step.missing_values):
+        raise ValueError(
+            f"SimpleImputer(missing_values={step.missing_values!r}) on a real column bends it; "
+            f"expected NaN as the mark of a missing value. {HINT}"
+        )
 
 
 def column_places(table: Any, columns: Any) -> list[int]:

@@ -19,9 +19,9 @@ from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.one_hidden.search import OneHidden
 from skfairtest.exact._networks.relaxation import BOTH, Boxes, Network, value_range
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap
-from skfairtest.individual._gradient.analytic import _link
 from skfairtest.whitebox._additive import Effects
-from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._features import HINT, Chain
+from skfairtest.whitebox._link import probability_link
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,10 @@ class NetworkFamily:
             single = model.coefs_[0].dtype == np.float32
         else:
             W, b, _ = linear_map(model, response)
-            if isinstance(model, SGDClassifier) or _link(model, W.shape[1]) != "softmax":
+            if (
+                isinstance(model, SGDClassifier)
+                or probability_link(model, W.shape[1], HINT) != "softmax"
+            ):
                 raise ValueError(
                     f"{type(model).__name__} fits its classes one by one; how it makes "
                     "probabilities of their scores is not understood. Use "

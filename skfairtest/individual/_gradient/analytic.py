@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn import linear_model
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.svm import LinearSVC, LinearSVR
 
@@ -29,8 +27,10 @@ from skfairtest.individual._gradient.torch import (
     how_to_wrap,
     is_skorch_net,
 )
+from skfairtest.whitebox._additive import AdditiveSteps
 from skfairtest.whitebox._library_code import check_library_code
-from skfairtest.whitebox._unwrap import run_step, unwrap
+from skfairtest.whitebox._link import probability_link
+from skfairtest.whitebox._unwrap import unwrap
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -38,11 +38,6 @@ Ints = NDArray[np.intp]
 #: number of an output for each, as the oracle counts: of two classes the second has number 0;
 #: shape (n, p).
 LastGradient = Callable[[Floats, Ints], Floats]
-
-#: Discrete columns with at most this many values are tabulated, the others taken as linear.
-MOST_VALUES = 5000
-#: Random rows on which the taking apart is checked.
-N_CHECKED = 64
 
 #: Models whose scores are linear maps, where they have coefficients.
 LINEAR_MODELS = (
@@ -65,7 +60,7 @@ class AnalyticGradient:
         steps, last = unwrap(estimator, HINT)
         self.space = space
         self.last = gradient_of_last(last, response)
-        self.steps = AdditiveSteps(steps, space)
+        self.steps = AdditiveSteps(steps, space, HINT)
         if isinstance(self.last, TorchGradient):
             # A module that cannot be differentiated is an error before the first query.
             Z = space.draw(1, np.random.default_rng(0))
@@ -77,90 +72,6 @@ class AnalyticGradient:
         if isinstance(self.last, TorchGradient):
             self.last.check(T, scores, column)
         return self.steps.pull_back(Z, self.last(T, column))
-
-
-class AdditiveSteps:
-    """The steps before the last one, as a sum of functions of single columns.
-
-    That holds for scalers and encoders, alone or in a `ColumnTransformer`; for other steps it is
-    checked on random rows, and an error says so where it does not.
-    """
-
-    def __init__(self, steps: list[Any], space: InputSpace) -> None:
-        self.space, self._steps = space, steps
-        self.single = bool(space.single.any())
-        low, high = space.low[None], space.high[None]
-        self.origin = self._transform(low)[0]
-        self.tables: list[Floats] = []
-        self.tabulated = space.discrete & (space.high - space.low < MOST_VALUES)
-        for k in range(space.n_features):
-            if self.tabulated[k]:
-                values = np.arange(space.low[k], space.high[k] + 1)
-            else:
-                values = np.array([space.low[k], space.high[k]])
-            rows = np.repeat(low, len(values), axis=0)
-            rows[:, k] = values
-            table = self._transform(rows) - self.origin
-            if not self.tabulated[k]:
-                spread = float(high[0, k] - low[0, k])
-                table = table[1] / spread if spread > 0 else 0.0 * table[1]
-            self.tables.append(table)
-        self._check()
-
-    def _transform(self, Z: Floats) -> Floats:
-        out = self.space.decode(Z)
-        for step in self._steps:
-            out = run_step(step, out)
-        out = np.asarray(out.toarray() if sparse.issparse(out) else out)
-        # Nets are shown float32, often by a cast behind the scalers.
-        self.single |= out.dtype == np.float32
-        try:
-            return np.asarray(out, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"Expected the steps before the model to give numbers; got {error}. Encode the "
-                f"columns of text with OneHotEncoder or OrdinalEncoder. {HINT}"
-            ) from error
-
-    def _check(self) -> None:
-        Z = self.space.draw(N_CHECKED, np.random.default_rng(0))
-        expected = self._transform(Z)
-        scale = np.abs(expected).max(axis=0, initial=1.0)
-        tolerance = 1e-3 if self.single else 1e-6
-        if not (np.abs(self.encode(Z) - expected) <= tolerance * scale).all():
-            raise ValueError(
-                "gradient='auto' expects steps before the model that scale, encode or pass single "
-                "columns (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, OneHotEncoder, "
-                "OrdinalEncoder, ColumnTransformer of these); got steps that mix columns or bend "
-                f"real ones: {' '.join(repr(self._steps).split()):.200}. {HINT}"
-            )
-
-    def encode(self, Z: Floats) -> Floats:
-        """What the last step sees, shape (n, p)."""
-        out = np.repeat(self.origin[None], len(Z), axis=0)
-        for k, table in enumerate(self.tables):
-            if self.tabulated[k]:
-                out += table[self._places(Z, k)]
-            else:
-                out += (Z[:, k] - self.space.low[k])[:, None] * table
-        return out
-
-    def pull_back(self, Z: Floats, G: Floats) -> Floats:
-        """From gradients with respect to what the last step sees to those per step of a column."""
-        g = np.zeros(Z.shape)
-        for k in self.space.free:
-            table = self.tables[k]
-            if not self.tabulated[k]:
-                g[:, k] = G @ table
-            elif len(table) > 1:
-                here = self._places(Z, k)
-                there = np.where(here + 1 < len(table), here + 1, here - 1)
-                change = (table[there] - table[here]) / (there - here)[:, None]
-                g[:, k] = np.einsum("ij,ij->i", G, change)
-        return g * self.space.steps
-
-    def _places(self, Z: Floats, k: int) -> Ints:
-        return np.rint(Z[:, k] - self.space.low[k]).astype(np.intp)
 
 
 def gradient_of_last(model: Any, response: str) -> LastGradient:
@@ -218,7 +129,7 @@ def linear_gradient(model: Any, response: str) -> LastGradient:
 
 def probability_slopes(model: Any, n_scores: int) -> Callable[[Floats, Ints], Floats]:
     """Derivatives of the chosen class's probability by the linear scores, (n, n_scores)."""
-    kind = _link(model, n_scores)
+    kind = probability_link(model, n_scores, HINT)
     if n_scores == 1:
         factor = 2.0 if kind == "softmax" else 1.0
 
@@ -246,25 +157,6 @@ def probability_slopes(model: Any, n_scores: int) -> Callable[[Floats, Ints], Fl
         return slopes
 
     return several
-
-
-def _link(model: Any, n_scores: int) -> str:
-    """How the model makes probabilities of scores: "softmax", "sigmoid" or "clipped"."""
-    if isinstance(model, SGDClassifier):
-        if model.loss == "modified_huber" and n_scores == 1:
-            return "clipped"
-        if model.loss == "log_loss":
-            return "sigmoid"
-    if isinstance(model, LogisticRegression):
-        wish = getattr(model, "multi_class", "auto")
-        if wish == "multinomial":
-            return "softmax"
-        one_a_class = n_scores == 1 or wish == "ovr" or model.solver == "liblinear"
-        return "sigmoid" if one_a_class else "softmax"
-    raise ValueError(
-        f"gradient='auto' does not know how {type(model).__name__} makes its probabilities. Use "
-        f"response_method='decision_function'. {HINT}"
-    )
 
 
 class MLPGradient:

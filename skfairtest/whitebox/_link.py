@@ -1,0 +1,46 @@
+"""How models make probabilities of scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+
+
+def probability_link(model: Any, n_scores: int, hint: str) -> str:
+    """How a linear model makes probabilities of its scores.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    n_scores : int
+        How many scores it has: one for two classes.
+    hint : str
+        What the user can do where it is not known, as a sentence.
+
+    Returns
+    -------
+    {"softmax", "sigmoid", "clipped"}
+        Sigmoids of several classes are divided by their sum.
+
+    Raises
+    ------
+    ValueError
+        If it is not known.
+    """
+    if isinstance(model, SGDClassifier):
+        if model.loss == "modified_huber" and n_scores == 1:
+            return "clipped"
+        if model.loss == "log_loss":
+            return "sigmoid"
+    if isinstance(model, LogisticRegression):
+        wish = getattr(model, "multi_class", "auto")
+        if wish == "multinomial":
+            return "softmax"
+        one_a_class = n_scores == 1 or wish == "ovr" or model.solver == "liblinear"
+        return "sigmoid" if one_a_class else "softmax"
+    raise ValueError(
+        f"How {type(model).__name__} makes its probabilities is not known. Use "
+        f"response_method='decision_function'. {hint}"
+    )
