@@ -3,8 +3,7 @@
 from importlib.metadata import PackageNotFoundError, version
 
 from skfairtest import datasets, io
-from skfairtest._results import RowsAudit
-from skfairtest._space import InputSpace
+from skfairtest._audit_results import RowsAudit
 from skfairtest.base import BaseAuditor
 from skfairtest.comparison import AuditorComparison, compare_auditors
 from skfairtest.exact import Certificate, CertifiedAuditor, certify
@@ -37,6 +36,7 @@ from skfairtest.model_selection import (
     pareto_front,
     pareto_refit,
 )
+from skfairtest.space._space import InputSpace
 
 try:
     __version__ = version("skfairtest")

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._containers import make_container
+from skfairtest._audit_results import AuditResults
 from skfairtest._delegation import DelegatingEstimator
-from skfairtest._fitting import check_table, fitted_estimator, make_generator
-from skfairtest._oracle import Oracle, StopSearch
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, with_callbacks
-from skfairtest._protected import protected_names
-from skfairtest._results import AuditResults
-from skfairtest._space import InputSpace
-from skfairtest._valid_rows import is_late
+from skfairtest._validation import check_table, fitted_estimator, make_generator
 from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.oracle._oracle import Oracle, StopSearch
+from skfairtest.space._containers import make_container
+from skfairtest.space._protected_names import protected_names
+from skfairtest.space._space import InputSpace
+from skfairtest.space._valid_rows import is_late
 
 __all__ = ["BaseAuditor"]
 

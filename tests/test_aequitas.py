@@ -12,7 +12,7 @@ from skfairtest.individual._aequitas import (
     Walks,
     clamped_sum,
 )
-from skfairtest.individual._themis import ThemisAuditor
+from skfairtest.individual._themis.auditor import ThemisAuditor
 
 SEEDS = range(5)
 

@@ -12,13 +12,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor
-from skfairtest._space import InputSpace
 from skfairtest.exact._networks import box_search as _splits
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.one_hidden import unit_search as _units
 from skfairtest.exact._networks.one_hidden.lagrangian import Ramps, bound
 from skfairtest.exact._networks.one_hidden.search import OneHidden
+from skfairtest.space._space import InputSpace
 
 
 def table(rng, n=80, *, real=True):

@@ -20,8 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor
-from skfairtest._space import InputSpace
 from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.space._space import InputSpace
 
 
 def planted():

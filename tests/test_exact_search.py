@@ -16,12 +16,12 @@ from sklearn.ensemble import (
 pytest.importorskip("numba")
 
 from skfairtest import CertifiedAuditor
-from skfairtest._space import InputSpace
 from skfairtest.exact._trees.driver import CompiledSearch
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.local_search import ascend, best_on_line, value_at
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.split_choice import heaviest
+from skfairtest.space._space import InputSpace
 
 
 def make_data(seed=0, n=400):

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestRegressor
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, certify
-from skfairtest._oracle import Oracle, StopSearch
-from skfairtest._space import InputSpace
 from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.lookup import first_undecided, leaves_at
 from skfairtest.exact._trees.pairs import list_pairs
+from skfairtest.oracle._oracle import Oracle, StopSearch
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._sklearn_trees import numpy_engine as _vectorised
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")

@@ -35,13 +35,13 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import EstimatorFailedError, InputSpace
-from skfairtest._oracle import Oracle
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.individual._gradient.auditors import ADFAuditor, EIDIGAuditor, MAFTAuditor
 from skfairtest.individual._gradient.sources import LossGradient, ZeroOrderGradient
 from skfairtest.individual._gradient.two_phase import TwoPhase, predicted
 from skfairtest.individual._seeds import cluster_seeds, round_robin
+from skfairtest.oracle._oracle import Oracle
 
 TESTERS = [MAFTAuditor, EIDIGAuditor, ADFAuditor]
 WHITE = [EIDIGAuditor, ADFAuditor]
@@ -454,7 +454,9 @@ class SVC_free:
 def test_black_box_is_refused_before_the_first_query(cls, model, message, monkeypatch):
     X, y = numeric()
     model = model.fit(X, y > y.mean())
-    monkeypatch.setattr("skfairtest._model.Model._call", lambda *args: pytest.fail("was asked"))
+    monkeypatch.setattr(
+        "skfairtest.oracle._model.Model._call", lambda *args: pytest.fail("was asked")
+    )
     with pytest.raises(ValueError, match=message):
         cls(model, sensitive_features=[0]).fit(X)
 

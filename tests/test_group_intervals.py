@@ -7,7 +7,7 @@ from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from skfairtest import TestSGDAuditor
-from skfairtest.group._intervals import (
+from skfairtest._statistics import (
     Sides,
     difference_interval,
     n_needed,

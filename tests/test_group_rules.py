@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skfairtest import TestSGDAuditor
-from skfairtest.group import _pool, _ranking, _rules
-from skfairtest.group._attributes import make_attribute
-from skfairtest.group._cells import Cells
+from skfairtest.group import _pool, _ranking
+from skfairtest.group import _rule_sets as _rules
 from skfairtest.group._pool import compare_rule_sets, count_rule_sets
-from skfairtest.group._rules import check_size, frequent_rule_sets
-from skfairtest.group._tables import make_tables
+from skfairtest.group._row_groups import Cells
+from skfairtest.group._rule_attribute import make_attribute
+from skfairtest.group._rule_sets import check_size, frequent_rule_sets
+from skfairtest.group._sensitive_table import make_tables
 
 # A loop over all rules, with pandas and nothing of ours -----------------------------------------
 

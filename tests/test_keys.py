@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skfairtest._archive import Archive, History
-from skfairtest._keys import AnswerMemory, KeySet, combine_keys, row_keys
+from skfairtest.oracle._archive import Archive, History
+from skfairtest.oracle._row_hash import AnswerMemory, KeySet, combine_keys, row_keys
 
 
 def test_row_keys_are_equal_exactly_for_equal_rows():

@@ -25,7 +25,7 @@ from skfairtest import (
     ThemisAuditor,
     estimate_discrimination,
 )
-from skfairtest.mitigation._groups import cost, pull
+from skfairtest.mitigation._group_strategies import cost, pull
 
 TWINS = RandomAuditor(sensitive_features=[0], max_queries=3000)
 GROUPS = TestSGDAuditor(sensitive_features=[0])

@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
 
 from skfairtest import InputSpace, RandomAuditor, SBFTAuditor
-from skfairtest._model import hash_labels
-from skfairtest._oracle import STALL, STALL_INPUTS, Oracle, StopSearch
+from skfairtest.oracle._model import hash_labels
+from skfairtest.oracle._oracle import STALL, STALL_INPUTS, Oracle, StopSearch
 
 
 def tilted(X):

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal as assert_polars_equal
 
 from skfairtest import InputSpace, NoDisparityWarning, RandomAuditor, SBFTAuditor
 from skfairtest.exceptions import EstimatorFailedError
-from skfairtest.individual._sbft_paper import PaperSearch
+from skfairtest.individual._sbft.paper import PaperSearch
 
 WORDS = st.sampled_from(["", "a", "b", "é", "Zebra", "a b", "None", "1"])
 FLOATS = st.floats(-1e6, 1e6, allow_nan=False, width=32)

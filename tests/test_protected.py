@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skfairtest._protected import is_protected_name, protected_names
+from skfairtest.space._protected_names import is_protected_name, protected_names
 
 PROTECTED = """
     sex Sex SEX gender Gender race ethnicity Ethnicity age Age religion nationality disability

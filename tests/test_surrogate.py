@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import InputSpace, RandomAuditor, SurrogateAuditor
 from skfairtest.datasets import make_biased_classification, make_biased_regression
-from skfairtest.individual._regions import Regions, leaf_boxes
+from skfairtest.individual._surrogate.regions import Regions, leaf_boxes
 
 
 @pytest.fixture

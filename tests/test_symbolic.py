@@ -8,7 +8,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import EstimatorFailedError, InputSpace
 from skfairtest.datasets import make_biased_classification, make_biased_regression
-from skfairtest.individual._explanations import (
+from skfairtest.individual._symbolic.auditor import Queue, SymbolicAuditor
+from skfairtest.individual._symbolic.explanations import (
     Box,
     Predicate,
     conjunction,
@@ -16,7 +17,6 @@ from skfairtest.individual._explanations import (
     split_interval,
     tree_path,
 )
-from skfairtest.individual._symbolic import Queue, SymbolicAuditor
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 
 from skfairtest import NoDisparityWarning
 from skfairtest.datasets import make_biased_classification
-from skfairtest.individual._themis import ThemisAuditor
-from skfairtest.individual._themis_sample import interval
+from skfairtest.individual._themis.auditor import ThemisAuditor
+from skfairtest.individual._themis.measurement import interval
 
 pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
 

@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from skfairtest import ADFAuditor, EIDIGAuditor, InputSpace, SBFTAuditor
-from skfairtest._oracle import Oracle
 from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.individual._gradient.sources import LossGradient
+from skfairtest.oracle._oracle import Oracle
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
@@ -450,7 +450,9 @@ class Roots(nn.Module):
 def test_modules_without_a_gradient(monkeypatch):
     pd = pytest.importorskip("pandas")
     X, _ = table()
-    monkeypatch.setattr("skfairtest._model.Model._call", lambda *args: pytest.fail("was asked"))
+    monkeypatch.setattr(
+        "skfairtest.oracle._model.Model._call", lambda *args: pytest.fail("was asked")
+    )
     # Frozen, its weights do not give the outputs a gradient, either.
     frozen = classifier(Detached(*layers(2))).initialize()
     frozen.module_.requires_grad_(False)

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._docs import document
-from skfairtest._oracle import Oracle, StopSearch
+from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracketing import close, look_at_data
 from skfairtest.exact._dispatch import check_supported, read_family
 from skfairtest.exact._trees.compiled import AVAILABLE
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.individual._operators import pairs_to_judge
-from skfairtest.individual._sbft_tuned import TunedSearch
+from skfairtest.individual._sbft.tuned import TunedSearch
+from skfairtest.oracle._oracle import Oracle, StopSearch
 
 #: Queries of the first search, where the bound takes next to no time, and seconds as a share.
 FEW_QUERIES = 500

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest._oracle import Oracle, StopSearch
+from skfairtest.oracle._oracle import Oracle, StopSearch
 
 Floats = NDArray[np.float64]
 

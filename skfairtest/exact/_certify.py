@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest._oracle import Oracle, StopSearch
 from skfairtest.base import BaseAuditor, _check_budget
 from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params
 from skfairtest.exact._bracketing import close, look_at_data
 from skfairtest.exact._dispatch import read_family
+from skfairtest.oracle._oracle import Oracle, StopSearch
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skfairtest._model import Model
-from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
 from skfairtest.exact._networks.family import NETWORKS, NetworkFamily
 from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.oracle._model import Model
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
 from skfairtest.whitebox._features import ENCODERS, HINT, IMPUTERS, SCALERS, Chain
 from skfairtest.whitebox._library_code import check_library_code

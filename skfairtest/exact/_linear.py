@@ -17,9 +17,9 @@ from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
-from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._trees.link_bounds import expit
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
 from skfairtest.whitebox._features import HINT, Chain
 from skfairtest.whitebox._link import probability_link

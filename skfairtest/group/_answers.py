@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import is_outlier_detector
 
-from skfairtest._model import Model, hash_labels
 from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.oracle._model import Model, hash_labels
 
 Floats = NDArray[np.float64]
 

@@ -13,9 +13,9 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from skfairtest._checks import check_real, check_whole
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress
+from skfairtest._statistics import INTERVALS, MULTIPLICITIES, Sides
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group._answers import Answers
-from skfairtest.group._intervals import INTERVALS, MULTIPLICITIES, Sides
 from skfairtest.group._results import SIDES, GroupResults
 
 Floats = NDArray[np.float64]

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.group._cells import Cells
-from skfairtest.group._intervals import Sides, sides_of
+from skfairtest._statistics import Sides, sides_of
 from skfairtest.group._ranking import Census, Ranked, Ranking, take_census
-from skfairtest.group._rules import check_size, frequent_rule_sets
-from skfairtest.group._tables import SensitiveTables
+from skfairtest.group._row_groups import Cells
+from skfairtest.group._rule_sets import check_size, frequent_rule_sets
+from skfairtest.group._sensitive_table import SensitiveTables
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest.group._attributes import RuleAttribute
-from skfairtest.group._cells import Cells
-from skfairtest.group._rules import Block, frequent_rule_sets
+from skfairtest.group._row_groups import Cells
+from skfairtest.group._rule_attribute import RuleAttribute
+from skfairtest.group._rule_sets import Block, frequent_rule_sets
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from skfairtest.group._intervals import Sides, paper_error, score_interval, simultaneous
+from skfairtest._statistics import Sides, paper_error, score_interval, simultaneous
 
 Floats = NDArray[np.float64]
 

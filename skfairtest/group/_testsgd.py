@@ -10,16 +10,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._checks import check_one_whole
-from skfairtest._fitting import check_table, fitted_estimator, make_generator
 from skfairtest._progress import with_callbacks
+from skfairtest._statistics import n_needed, sides_of
+from skfairtest._validation import check_table, fitted_estimator, make_generator
 from skfairtest.group._answers import Answers
 from skfairtest.group._base import GroupAuditor, stop_reason
 from skfairtest.group._docs import document_groups
-from skfairtest.group._intervals import n_needed, sides_of
 from skfairtest.group._pool import Counted, compare_rule_sets, count_rule_sets
 from skfairtest.group._results import Description
-from skfairtest.group._sampling import draw_near
-from skfairtest.group._tables import GivenRows, SensitiveTables, as_table, make_tables, n_rows
+from skfairtest.group._sensitive_table import (
+    GivenRows,
+    SensitiveTables,
+    as_table,
+    make_tables,
+    n_rows,
+)
+from skfairtest.space._perturb import draw_near
 
 Floats = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from skfairtest._statistics import Sides
 from skfairtest.group._answers import Answers
-from skfairtest.group._intervals import Sides
 from skfairtest.group._terms import Terms
 
 Floats = NDArray[np.float64]

@@ -10,13 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._checks import check_one_whole
-from skfairtest._fitting import fitted_estimator, make_generator
 from skfairtest._progress import with_callbacks
+from skfairtest._validation import fitted_estimator, make_generator
 from skfairtest.group._answers import Answers
-from skfairtest.group._attributes import quoted
 from skfairtest.group._base import BATCH, GroupAuditor, stop_reason
 from skfairtest.group._docs import document_groups
 from skfairtest.group._results import Description
+from skfairtest.group._rule_attribute import quoted
 from skfairtest.group._terms import IDENTITY_TERMS, Terms, TextRows, check_texts
 from skfairtest.group._textsample import (
     Asked,

@@ -3,10 +3,10 @@
 from skfairtest.individual._aequitas import AequitasAuditor
 from skfairtest.individual._gradient.auditors import ADFAuditor, EIDIGAuditor, MAFTAuditor
 from skfairtest.individual._random import RandomAuditor
-from skfairtest.individual._sbft import SBFTAuditor
-from skfairtest.individual._surrogate import SurrogateAuditor
-from skfairtest.individual._symbolic import SymbolicAuditor
-from skfairtest.individual._themis import ThemisAuditor
+from skfairtest.individual._sbft.auditor import SBFTAuditor
+from skfairtest.individual._surrogate.auditor import SurrogateAuditor
+from skfairtest.individual._symbolic.auditor import SymbolicAuditor
+from skfairtest.individual._themis.auditor import ThemisAuditor
 
 __all__ = [
     "ADFAuditor",

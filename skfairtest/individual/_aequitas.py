@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._checks import check_real, check_whole
-from skfairtest._docs import document
-from skfairtest._oracle import Oracle
+from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._operators import pairs_to_judge, twins_a_judgement
+from skfairtest.oracle._oracle import Oracle
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._space import InputSpace
+from skfairtest.space._space import InputSpace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

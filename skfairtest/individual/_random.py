@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._docs import document
-from skfairtest._oracle import Oracle
+from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._operators import pairs_to_judge, twins_a_judgement
+from skfairtest.oracle._oracle import Oracle
 
 Floats = NDArray[np.float64]
 

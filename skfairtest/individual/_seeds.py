@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from skfairtest._keys import row_keys
-from skfairtest._space import InputSpace
+from skfairtest.oracle._row_hash import row_keys
+from skfairtest.space._space import InputSpace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -2,7 +2,7 @@
 
 from skfairtest.mitigation._augmenter import FairnessAugmenter
 from skfairtest.mitigation._estimate import DiscriminationEstimate, estimate_discrimination
-from skfairtest.mitigation._labels import (
+from skfairtest.mitigation._labelers import (
     FoundPairs,
     average_label,
     majority_label,

@@ -14,13 +14,13 @@ from sklearn.base import clone
 from sklearn.utils import assert_all_finite, get_tags
 
 from skfairtest._checks import check_real
-from skfairtest._fitting import check_table, make_generator
+from skfairtest._validation import check_table, make_generator
 from skfairtest.exceptions import MendingWarning
 from skfairtest.individual import AequitasAuditor
-from skfairtest.mitigation._labels import check_labeler
-from skfairtest.mitigation._tables import stack, take_rows
-from skfairtest.mitigation._task import seeded
-from skfairtest.mitigation._twins import TwinRetraining
+from skfairtest.mitigation._labelers import check_labeler
+from skfairtest.mitigation._training import seeded
+from skfairtest.mitigation._twin_strategies import TwinRetraining
+from skfairtest.space._rows import stack, take_rows
 
 Values = NDArray[Any]
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from skfairtest._checks import is_real
-from skfairtest._fitting import check_table, make_generator
-from skfairtest._oracle import Oracle
-from skfairtest._space import InputSpace
+from skfairtest._validation import check_table, make_generator
 from skfairtest.base import BaseAuditor
-from skfairtest.group._sampling import draw_near
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.space._perturb import draw_near
+from skfairtest.space._space import InputSpace
 
 Floats = NDArray[np.float64]
 

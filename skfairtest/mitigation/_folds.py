@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.mitigation._task import Task, split_folds
+from skfairtest.mitigation._training import Task, split_folds
 
 Ints = NDArray[np.intp]
 Values = NDArray[Any]

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skfairtest._space import InputSpace
+from skfairtest.space._space import InputSpace
 
 Floats = NDArray[np.float64]
 

@@ -18,15 +18,15 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest._checks import check_real, check_whole
 from skfairtest._delegation import DelegatingEstimator
-from skfairtest._fitting import check_table, make_generator
+from skfairtest._validation import check_table, make_generator
 from skfairtest.exceptions import EstimatorFailedError, MendingWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
-from skfairtest.mitigation._course import Course, Measure, history_frame
-from skfairtest.mitigation._groups import GroupRetraining, TestSGDRetraining
-from skfairtest.mitigation._labels import check_labeler
-from skfairtest.mitigation._task import Task
-from skfairtest.mitigation._twins import AequitasRetraining, TwinRetraining
+from skfairtest.mitigation._group_strategies import GroupRetraining, TestSGDRetraining
+from skfairtest.mitigation._labelers import check_labeler
+from skfairtest.mitigation._rounds import Course, Measure, history_frame
+from skfairtest.mitigation._training import Task
+from skfairtest.mitigation._twin_strategies import AequitasRetraining, TwinRetraining
 
 STRATEGIES: dict[str, Any] = {
     "twins": TwinRetraining,

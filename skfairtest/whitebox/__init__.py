@@ -1,1 +1,1 @@
-"""What a fitted model says of itself: read by certificates and by gradient testers alike."""
+"""What a fitted model says of itself: features, links, trees, layers; reads, bounds nothing."""

@@ -14,7 +14,7 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 
-from skfairtest.exact._boosting import BOOSTED, read_boosting
+from skfairtest.whitebox._boosting import BOOSTED, read_boosting
 from skfairtest.whitebox._features import Chain, TakeColumns
 from skfairtest.whitebox._histogram_trees import HISTOGRAM, read_histogram
 from skfairtest.whitebox._sklearn_trees import FORESTS, TREES, read_average

@@ -29,7 +29,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from skfairtest._space import InputSpace
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._fast_scalers import Operations, apply, operations_of
 from skfairtest.whitebox._unwrap import flat_steps, run_step, unwrap
 

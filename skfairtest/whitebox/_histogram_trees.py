@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from skfairtest.exact._boosting import linked
 from skfairtest.exact._trees.threshold_cells import Tests
+from skfairtest.whitebox._boosting import linked
 from skfairtest.whitebox._features import Chain, Features
 from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Nodes, Output, Part
 

@@ -12,13 +12,13 @@ from scipy.special import expit, logsumexp, softmax
 from sklearn.linear_model import SGDClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
-from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._linear import linear_map
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.one_hidden.search import OneHidden
 from skfairtest.exact._networks.relaxation import BOTH, Boxes, Network, value_range
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects
 from skfairtest.whitebox._features import HINT, Chain
 from skfairtest.whitebox._link import probability_link

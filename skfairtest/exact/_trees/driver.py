@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
-from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket, make_links
 from skfairtest.exact._trees.best_first import NodeBoxes
 from skfairtest.exact._trees.descend import Woods, fill_most, node_boxes
@@ -19,6 +18,7 @@ from skfairtest.exact._trees.link_bounds import Links
 from skfairtest.exact._trees.local_search import Line, climb, draw
 from skfairtest.exact._trees.problem import Problem
 from skfairtest.exact._trees.workers import Worker
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._tree_model import IDENTITY, LOGISTIC, Group

@@ -9,12 +9,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from skfairtest._space import InputSpace
 from skfairtest.exact._bracket import Bracket, make_links, trivial_bound
 from skfairtest.exact._trees.compiled import AVAILABLE
 from skfairtest.exact._trees.driver import CompiledSearch, warm_up
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._tree_model import (

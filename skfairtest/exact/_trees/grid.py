@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._space import InputSpace
 from skfairtest.exact._trees.threshold_cells import (
     Cells,
     Tests,
@@ -16,6 +15,7 @@ from skfairtest.exact._trees.threshold_cells import (
     goes_left,
     misplaced,
 )
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Features, attribute_grid, wide_attributes
 from skfairtest.whitebox._tree_model import Nodes
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._space import InputSpace
 from skfairtest.exact._trees.doubled_domain import Layout
 from skfairtest.exact._trees.grid import CutNodes, Grid, Words
 from skfairtest.exact._trees.pairs import Forest
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._tree_model import (
     EPS,
     EXPONENTIAL,

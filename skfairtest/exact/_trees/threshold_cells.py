@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._space import InputSpace
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Features
 
 Floats = NDArray[np.float64]

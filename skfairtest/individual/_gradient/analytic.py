@@ -20,13 +20,13 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.svm import LinearSVC, LinearSVR
 
-from skfairtest._space import InputSpace
 from skfairtest.individual._gradient.torch import (
     TorchGradient,
     holds_module,
     how_to_wrap,
     is_skorch_net,
 )
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import AdditiveSteps
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._link import probability_link

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skfairtest._docs import document
-from skfairtest._oracle import Oracle
+from skfairtest._docstrings import document
 from skfairtest.individual._gradient.analytic import refuse_bare_module
 from skfairtest.individual._gradient.sources import (
     LossGradient,
@@ -13,6 +12,7 @@ from skfairtest.individual._gradient.sources import (
     white_box_gradient,
 )
 from skfairtest.individual._gradient.two_phase import Gradient, TwoPhaseAuditor
+from skfairtest.oracle._oracle import Oracle
 
 
 @document

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._oracle import Oracle
-from skfairtest._space import InputSpace
 from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.individual._gradient.two_phase import GUARD, Floats, Gradient, Ints
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.space._space import InputSpace
 
 
 class ZeroOrderGradient:

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._checks import check_real, check_whole
-from skfairtest._oracle import Judgement, Oracle
-from skfairtest._space import InputSpace
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._operators import pairs_to_judge
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
+from skfairtest.oracle._oracle import Judgement, Oracle
+from skfairtest.space._space import InputSpace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

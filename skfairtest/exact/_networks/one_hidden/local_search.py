@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from skfairtest._space import InputSpace
 from skfairtest.exact._networks.one_hidden.lagrangian import Combinations
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,237 @@
+"""What an auditor shows after fit: plain arrays inside, tables built on access."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.space._space import InputSpace
+
+Floats = NDArray[np.float64]
+
+#: Inputs judged in one go when rows of data are audited.
+AUDIT_BATCH = 10_000
+
+
+@dataclass(frozen=True)
+class RowsAudit:
+    """What an audit of given rows found; arrays are in the order of the rows.
+
+    Attributes
+    ----------
+    degree : float
+        Largest disparity among the rows.
+    disparities : ndarray of shape (n_rows,)
+        Largest difference between the model's answers to the twins of each row.
+    is_discriminatory : ndarray of bool of shape (n_rows,)
+        Which rows discriminate.
+    rate : float
+        Share of the rows that discriminate.
+    discriminatory : array or DataFrame of shape (n_discriminatory, n_features)
+        Those rows, as they were given.
+    counterfactuals : array or DataFrame of shape (n_discriminatory, n_features)
+        A twin of each that the model treats differently from another twin of the same row.
+    n_queries : int
+        Rows shown to the model.
+    """
+
+    degree: float
+    disparities: Floats
+    is_discriminatory: NDArray[np.bool_]
+    rate: float
+    discriminatory: Any
+    counterfactuals: Any
+    n_queries: int
+
+
+def audit_table(
+    estimator: Any, space: InputSpace, Z: Floats, settings: dict[str, Any]
+) -> RowsAudit:
+    """Compare every row of codes with all its twins."""
+    if not len(Z):
+        nothing = space.decode(Z)
+        return RowsAudit(0.0, np.empty(0), np.empty(0, dtype=bool), 0.0, nothing, nothing, 0)
+    oracle = Oracle(estimator, space, clip=False, **settings)
+    oracle.begin(Z)
+    step = max(1, AUDIT_BATCH // space.n_twins)
+    judged = [oracle.disparity(Z[start : start + step]) for start in range(0, len(Z), step)]
+    disparities = np.concatenate([j.disparity for j in judged])
+    verdict = np.concatenate([j.verdict for j in judged])
+    own = Z[verdict]
+    twins = [
+        space.with_sensitive(own, np.concatenate([j[side] for j in judged])[verdict])
+        for side in (1, 2)
+    ]
+    # Of the two twins, one that differs from the row as it stands.
+    is_own = ((twins[0] == own) | (np.isnan(twins[0]) & np.isnan(own))).all(axis=1)
+    return RowsAudit(
+        degree=float(disparities.max(initial=0.0)),
+        disparities=disparities,
+        is_discriminatory=verdict,
+        rate=float(verdict.mean()) if len(verdict) else 0.0,
+        discriminatory=space.decode(own),
+        counterfactuals=space.decode(np.where(is_own[:, None], twins[1], twins[0])),
+        n_queries=oracle.n_queries,
+    )
+
+
+class AuditResults:
+    """The results of a fitted auditor; a mixin of `BaseAuditor`."""
+
+    space_: InputSpace
+    estimator_: Any
+    _state: dict[str, Any]
+
+    def _store(self, oracle: Oracle, reason: str) -> None:
+        """Keep what a run found as plain arrays and numbers."""
+        Z, pairs, disparities = oracle.archive.rows()
+        self._state = {"Z": Z, "pairs": pairs, "history": oracle.history.arrays()}
+        if oracle.worst is not None:
+            self._state["worst_z"] = oracle.worst.z
+            self._state["worst_pair"] = np.stack([oracle.worst.first, oracle.worst.second])
+            self._state["worst_outputs"] = np.array(oracle.worst.outputs)
+            self._state["worst_class"] = oracle.model.output_name(oracle.worst.output)
+        self.fairness_degree_ = oracle.degree
+        self.disparities_ = disparities
+        self.n_found_ = oracle.archive.n_found
+        self.n_inputs_ = oracle.n_inputs
+        self.n_queries_ = oracle.n_queries
+        self.seconds_ = oracle.seconds
+        self.discrimination_rate_ = self.n_found_ / self.n_inputs_ if self.n_inputs_ else 0.0
+        self.response_ = oracle.model.response
+        self.stop_reason_ = reason
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether results are there."""
+        return hasattr(self, "stop_reason_")
+
+    def _result(self, name: str) -> Any:
+        if not hasattr(self, "stop_reason_"):
+            # hasattr() must say False before fit, so this is no NotFittedError.
+            raise AttributeError(
+                f"{type(self).__name__} has no {name} before fit. Call fit(X) first."
+            )
+        return self._state
+
+    @property
+    def worst_case_(self) -> Any:
+        """The two twins that show the fairness degree, larger answer first; None without any."""
+        state = self._result("worst_case_")
+        if "worst_z" not in state:
+            return None
+        twins = np.tile(state["worst_z"], (2, 1))
+        return self.space_.decode(self.space_.with_sensitive(twins, state["worst_pair"]))
+
+    @property
+    def worst_case_outputs_(self) -> Floats | None:
+        """The model's answers to the two twins of the worst case, shape (2,)."""
+        outputs: Floats | None = self._result("worst_case_outputs_").get("worst_outputs")
+        return outputs
+
+    @property
+    def worst_case_class_(self) -> Any:
+        """The class that `worst_case_outputs_` are of; None for a regressor and for labels."""
+        return self._result("worst_case_class_").get("worst_class")
+
+    @property
+    def discriminatory_inputs_(self) -> Any:
+        """Unique discriminatory inputs, worst first, as the twin with the larger answer."""
+        return self._twins("discriminatory_inputs_", 0)
+
+    @property
+    def counterfactuals_(self) -> Any:
+        """The other twin of each of the `discriminatory_inputs_`."""
+        return self._twins("counterfactuals_", 1)
+
+    def _twins(self, name: str, side: int) -> Any:
+        state = self._result(name)
+        return self.space_.decode(self.space_.with_sensitive(state["Z"], state["pairs"][:, side]))
+
+    @property
+    def history_(self) -> pd.DataFrame:
+        """The course of the run: queries, seconds, inputs, finds, degree."""
+        history = pd.DataFrame(self._result("history_")["history"])
+        return history.astype({"queries": "int64", "inputs": "int64", "finds": "int64"})
+
+    # The data at hand -----------------------------------------------------------------------
+
+    @property
+    def on_data_degree_(self) -> float:
+        """Largest disparity among the rows of X; asks the model on first access."""
+        return self._on_data("on_data_degree_").degree
+
+    @property
+    def on_data_discriminatory_(self) -> Any:
+        """The rows of X that discriminate; asks the model on first access."""
+        return self._on_data("on_data_discriminatory_").discriminatory
+
+    @property
+    def on_data_rate_(self) -> float:
+        """Share of the rows of X that discriminate; asks the model on first access."""
+        return self._on_data("on_data_rate_").rate
+
+    @property
+    def n_data_queries_(self) -> int:
+        """Rows shown to the model for the ``on_data_`` results; not part of `n_queries_`."""
+        return self._on_data("n_data_queries_").n_queries
+
+    def _on_data(self, name: str) -> RowsAudit:
+        state = self._result(name)
+        if "on_data" not in state:
+            audit = audit_table(
+                self.estimator_, self.space_, self.space_.data, self._oracle_settings()
+            )
+            state["on_data"] = {
+                "degree": audit.degree,
+                "disparities": audit.disparities,
+                "verdict": audit.is_discriminatory,
+                "n_queries": audit.n_queries,
+            }
+        kept = state["on_data"]
+        verdict = kept["verdict"]
+        return RowsAudit(
+            degree=kept["degree"],
+            disparities=kept["disparities"],
+            is_discriminatory=verdict,
+            rate=float(verdict.mean()),
+            discriminatory=self.space_.decode(self.space_.data[verdict]),
+            counterfactuals=None,
+            n_queries=kept["n_queries"],
+        )
+
+    def audit_rows(self, X: Any) -> RowsAudit:
+        """Flip every given row: the question of fit, put to real people or any test suite.
+
+        Each row is compared as it is with its twins: all combinations of sensitive values or, of a
+        real sensitive column (or one of too many values), some hundred of them, spread over the
+        domain and taken from the data.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_features)
+            Rows with the columns and the kind of table seen in fit; they need not lie inside the
+            domain.
+
+        Returns
+        -------
+        RowsAudit
+            Disparity and verdict of each row.
+
+        Raises
+        ------
+        ValueError
+            If columns are missing or categories are unknown.
+        """
+        check_is_fitted(self)
+        return audit_table(
+            self.estimator_, self.space_, self.space_.encode(X), self._oracle_settings()
+        )
+
+    def _oracle_settings(self) -> dict[str, Any]:
+        raise NotImplementedError

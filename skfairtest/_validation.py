@@ -1,0 +1,73 @@
+"""What fit does first, for auditors and for all that contain them: table, estimator, seed."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from skfairtest.space._containers import make_container
+
+
+def check_table(owner: Any, X: Any) -> Any:
+    """X as a table, with names and number of its features noted on its owner."""
+    is_frame = hasattr(X, "columns") and not isinstance(X, np.ndarray)
+    if not is_frame:
+        if sparse.issparse(X):
+            make_container(X)  # says why sparse input cannot be audited
+        X = check_array(X, dtype=None, ensure_all_finite=False, estimator=owner)
+    else:
+        make_container(X)  # refuses duplicate names and foreign dtypes in our own words
+    validate_data(owner, X, skip_check_array=True)
+    if is_frame and not hasattr(owner, "feature_names_in_"):
+        # Older releases of scikit-learn do not see the names of every kind of frame.
+        names = make_container(X).names
+        if all(isinstance(name, str) for name in names):
+            owner.feature_names_in_ = np.asarray(names, dtype=object)
+    if not len(X):
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
+        )
+    return X
+
+
+def fitted_estimator(owner: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
+    """The owner's estimator: a clone fitted to y, or as it stands where there is no y."""
+    if y is not None:
+        if get_config()["enable_metadata_routing"]:
+            fit_params = process_routing(owner, "fit", **fit_params).estimator.fit
+        return clone(owner.estimator).fit(X, y, **fit_params)
+    if fit_params:
+        raise ValueError(
+            f"fit got {sorted(fit_params)} without y; they are meant for the estimator's fit, "
+            "which is called with targets only. Pass y, or leave them out."
+        )
+    try:
+        # A plain object with predict and without fit has nothing to be fitted.
+        if hasattr(owner.estimator, "fit"):
+            check_is_fitted(owner.estimator)
+    except NotFittedError as error:
+        raise NotFittedError(
+            f"{type(owner).__name__} requires y to be passed, but the target y is None, or an "
+            f"estimator that is fitted; got an unfitted {type(owner.estimator).__name__}. Call "
+            "fit(X, y), or fit the estimator first."
+        ) from error
+    return owner.estimator
+
+
+def make_generator(random_state: Any) -> np.random.Generator:
+    """One generator from whatever scikit-learn users pass as random_state."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None or isinstance(random_state, numbers.Integral):
+        return np.random.default_rng(None if random_state is None else int(random_state))
+    state = check_random_state(random_state)
+    return np.random.default_rng(state.randint(0, 2**31, size=4))

@@ -1,0 +1,1 @@
+"""SBFT: search-based fairness testing, as published and tuned."""

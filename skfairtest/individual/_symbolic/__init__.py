@@ -1,0 +1,1 @@
+"""Symbolic generation (SG): local explanations as paths of constraints to solve."""

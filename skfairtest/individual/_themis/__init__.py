@@ -1,0 +1,1 @@
+"""Themis: causal discrimination and group discrimination with intervals."""

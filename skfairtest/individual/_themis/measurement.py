@@ -1,0 +1,188 @@
+"""How much a model discriminates, measured on uniform random inputs; the part under Themis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from skfairtest.oracle._model import hash_labels
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._row_hash import KeySet, row_keys
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+#: Rows that are asked in one go.
+BATCH_ROWS = 4096
+#: Rows that predict may be asked once more to confirm that two labels differ.
+CONFIRM = 2
+
+
+def interval(count: Any, n: Any, alpha: float) -> tuple[Floats, Floats]:
+    """Clopper-Pearson: the shares that `count` of `n` does not rule out at level `alpha`.
+
+    Exact for independent draws, and wider than need be for draws without replacement. Honest at 0
+    and at n, where the textbook's normal interval has no width.
+    """
+    count, n = np.asarray(count, dtype=float), np.asarray(n, dtype=float)
+    with np.errstate(invalid="ignore"):
+        low = np.where(count > 0, beta.ppf(alpha / 2, count, n - count + 1), 0.0)
+        high = np.where(count < n, beta.ppf(1 - alpha / 2, count + 1, n - count), 1.0)
+    return np.where(n > 0, low, 0.0), np.where(n > 0, high, 1.0)
+
+
+class Measurement:
+    """Shares of discriminatory inputs and of favourable answers on distinct uniform inputs.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Judges the inputs and keeps the budget.
+    favourable : object
+        See `ThemisAuditor`.
+    confidence : float
+        Confidence of the intervals.
+
+    Attributes
+    ----------
+    look : int
+        How many times the intervals have been looked at, this time included. The error that
+        the confidence leaves is shared by all looks, so that the last one can be believed although
+        the earlier ones decided that it took place.
+    """
+
+    def __init__(self, oracle: Oracle, favourable: Any, confidence: float) -> None:
+        self.oracle = oracle
+        self.favourable = favourable
+        self.alpha = 1 - confidence
+        self.look = 1
+        self._seen = KeySet()
+        self._answers: list[Floats] = []  # (n, n_twins) each: outputs or 0 and 1
+        self._valid: list[Bools] = []
+
+    def run(self, rng: np.random.Generator, measure: str, margin: float, min_samples: int) -> None:
+        """Draw inputs until the measure is known to the margin, or the oracle ends the run."""
+        target = min_samples
+        while True:
+            while self.oracle.n_inputs < target and not self.is_exhaustive:
+                self.draw(target - self.oracle.n_inputs, rng)
+            value, low, high = self.causal() if measure == "causal" else self.group()
+            if max(value - low, high - value) <= margin:
+                return
+            self.look += 1
+            target *= 2
+
+    def draw(self, n: int, rng: np.random.Generator) -> None:
+        """Judge about n random inputs and note what all their twins are answered."""
+        oracle, space = self.oracle, self.oracle.space
+        cost = (space.n_twins + CONFIRM) * oracle.model.cost
+        n_inputs_left = oracle.limits["max_inputs"] - oracle.n_inputs
+        # At least a tenth more, so that the last inputs of a finite domain come up.
+        affordable = min(max(n, oracle.n_inputs // 10), oracle.queries_left / cost, n_inputs_left)
+        if affordable < 1:
+            # More than is left, which ends the run: an input that is judged in part has no share.
+            oracle.respond(np.repeat(space.data[:1], cost, axis=0))
+        n = int(min(affordable, max(1, BATCH_ROWS // space.n_twins)))
+        Z = oracle.sample(n, rng, uniform=True)
+        fresh = self._seen.add(row_keys(Z[:, space.free]))
+        if fresh.any():
+            Z = Z[fresh]
+            self._note(Z)
+        oracle.disparity(Z)
+
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether all inputs of a finite domain have been seen."""
+        return self.oracle.n_inputs >= self.oracle.space.n_inputs
+
+    # Measures ------------------------------------------------------------------------------
+
+    def causal(self) -> tuple[float, float, float]:
+        """Share of discriminatory inputs and its interval."""
+        n, found = self.oracle.n_inputs, self.oracle.archive.n_found
+        share = found / n if n else np.nan
+        if n and self.is_exhaustive:
+            return share, share, share
+        low, high = interval(found, n, self._level())
+        return share, float(low), float(high)
+
+    def group(self) -> tuple[float, float, float]:
+        """Largest less smallest share of favourable answers over the groups, and its interval."""
+        favoured, n = self.counts()
+        if not len(n) or not n.all():
+            return np.nan, 0.0, 1.0
+        shares = favoured / n
+        value = float(shares.max() - shares.min())
+        if self.is_exhaustive:
+            return value, value, value
+        low, high = interval(favoured, n, self._level() / len(n))
+        return value, float(max(0.0, low.max() - high.min())), float(high.max() - low.min())
+
+    def counts(self) -> tuple[Floats, Floats]:
+        """Favourable answers and answers of each combination of sensitive values."""
+        if not self._answers:
+            return np.zeros(0), np.zeros(0)
+        answers, valid = np.concatenate(self._answers), np.concatenate(self._valid)
+        favoured = answers > 0
+        if self.oracle.model.response == "regression":
+            cut = self.favourable
+            cut = answers[valid].mean() if cut is None and valid.any() else cut
+            favoured = answers > (0.0 if cut is None else cut)
+        return (favoured & valid).sum(axis=0), valid.sum(axis=0)
+
+    def _level(self) -> float:
+        # 1/2 + 1/6 + 1/12 + ... = 1: however many looks there are, their errors sum to alpha.
+        return self.alpha / (self.look * (self.look + 1))
+
+    # Answers -------------------------------------------------------------------------------
+
+    def _note(self, Z: Floats) -> None:
+        """Note the answers to all twins; the oracle remembers them for its judgement."""
+        model = self.oracle.model
+        scores, labels, valid = self.oracle.answers(Z)
+        if model.response == "regression":
+            self._answers.append(scores[:, :, 0])
+        elif (codes := favourable_codes(self.oracle, self.favourable)) is not None:
+            self._answers.append(np.isin(labels, codes).astype(np.float64))
+        else:
+            return
+        self._valid.append(valid)
+
+
+def class_labels(estimator: Any) -> NDArray[Any] | None:
+    """The classes of a classifier with one output, else None."""
+    classes = getattr(estimator, "classes_", None)
+    return classes if isinstance(classes, np.ndarray) and classes.ndim == 1 else None
+
+
+def favourable_codes(oracle: Oracle, favourable: Any) -> NDArray[np.int64] | None:
+    """The oracle's codes of the favourable labels; None where no label is known to be one."""
+    model = oracle.model
+    classes = class_labels(model.estimator)
+    if favourable is None:
+        if classes is None:
+            return None
+        wanted = classes[-1:]
+    else:
+        wanted = as_labels(favourable, classes)
+    if model.infers_labels and classes is not None:
+        return np.flatnonzero(np.isin(classes, wanted))
+    return hash_labels(wanted)
+
+
+def as_labels(favourable: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
+    """One label or a set of them as an array of the type of the classes."""
+    several = isinstance(favourable, (list, tuple, set, frozenset, np.ndarray))
+    labels = list(favourable) if several else [favourable]
+    if classes is None:
+        return np.array(labels)
+    unknown = [label for label in labels if label not in classes.tolist()]
+    if unknown or not labels:
+        raise ValueError(
+            f"favourable must be a class of the estimator or a set of its classes; got "
+            f"{favourable!r}. Its classes are {classes.tolist()!r}."
+        )
+    return np.array(labels, dtype=classes.dtype)

@@ -1,0 +1,134 @@
+"""The search for minimal discriminating subsets of attributes; a part of Themis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from skfairtest.individual._themis.measurement import Measurement
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.space._column_names import resolve_columns
+from skfairtest.space._space import InputSpace
+
+#: Combinations of sensitive values beyond which an input cannot be compared with all its twins.
+MAX_COMBINATIONS = 1000
+
+
+class SubsetSearch:
+    """Subsets of the candidates from small to large, each on its own input space.
+
+    Parameters
+    ----------
+    columns : list of int
+        Positions of the candidates.
+    largest : int
+        Size of the largest subsets.
+    measure : {"causal", "group"}
+        What decides.
+    threshold : float
+        Share above which a subset discriminates.
+
+    Attributes
+    ----------
+    minimal : list of set
+        Positions of the columns of each minimal discriminating subset.
+    scores : list of dict
+        What was measured of each subset.
+    n_inputs : int
+        Distinct inputs judged so far, those of the auditor's own sample included.
+    """
+
+    def __init__(self, columns: list[int], largest: int, measure: str, threshold: float) -> None:
+        self.columns = columns
+        self.largest = largest
+        self.measure = measure
+        self.threshold = threshold
+        self.minimal: list[set[int]] = []
+        self.scores: list[dict[str, Any]] = []
+        self.n_inputs = 0
+
+    def run(self, oracle: Oracle, measure: Callable[[Oracle], Measurement]) -> None:
+        """Measure each subset by the given function, on the budget of the oracle."""
+        self.n_inputs = oracle.n_inputs
+        for subset in self.subsets():
+            space = oracle.space
+            part = oracle.fork(
+                InputSpace(
+                    space.columns, space.container, list(subset), space.data, space.constraint
+                ),
+                self.n_inputs,
+            )
+            measured = measure(part)
+            self.n_inputs += part.n_inputs
+            self.judge(subset, measured, oracle.space.feature_names)
+
+    def subsets(self) -> Iterator[tuple[int, ...]]:
+        """Subsets by size, without supersets of those that discriminate.
+
+        A superset has all the twins of the subset and more, and its groups are parts of the
+        subset's, so neither measure can be smaller.
+        """
+        for size in range(1, self.largest + 1):
+            for subset in combinations(self.columns, size):
+                if not any(minimal <= set(subset) for minimal in self.minimal):
+                    yield subset
+
+    def judge(self, subset: tuple[int, ...], measured: Measurement, names: list[Any]) -> None:
+        """Note what was measured of a subset."""
+        causal, group = measured.causal(), measured.group()
+        share = causal[0] if self.measure == "causal" else group[0]
+        if share > self.threshold:
+            self.minimal.append(set(subset))
+        self.scores.append(
+            {
+                "subset": [names[j] for j in subset],
+                "discriminates": bool(share > self.threshold),
+                "causal": causal[0],
+                "causal_interval": list(causal[1:]),
+                "group": group[0],
+                "group_interval": list(group[1:]),
+            }
+        )
+
+
+def candidate_columns(names: list[Any], candidates: Any) -> list[int]:
+    """Positions of the candidates."""
+    try:
+        return resolve_columns(names, candidates)
+    except ValueError as error:
+        raise ValueError(str(error).replace("sensitive_features", "candidates")) from None
+
+
+def check_candidates(space: InputSpace, columns: list[int], largest: int) -> None:
+    """See that the subsets can be searched, before a query is spent."""
+    names = [space.feature_names[j] for j in columns]
+    constant = [space.feature_names[j] for j in columns if space.columns[j].n_values < 2]
+    if constant:
+        raise ValueError(
+            f"candidates must have two values at least; {constant!r} have one. Leave them out, or "
+            "give bounds= or categories=."
+        )
+    if largest == space.n_features:
+        raise ValueError(
+            f"candidates names all {largest} columns; twins must have at least one attribute in "
+            f"common. Name fewer, or set max_subset_size={largest - 1}."
+        )
+    # Of columns with a real one among them no more twins are compared than can be.
+    sizes = sorted(space.columns[j].n_values for j in columns)
+    listed = [int(size) for size in sizes if np.isfinite(size)][-largest:]
+    check_combinations(math.prod(listed), names, "Set a smaller max_subset_size=, name fewer")
+
+
+def check_combinations(n: int, names: list[Any], remedy: str) -> None:
+    """See that an input can be compared with all its twins."""
+    if n > MAX_COMBINATIONS:
+        raise ValueError(
+            f"ThemisAuditor compares each input with all its twins, at most {MAX_COMBINATIONS}; "
+            f"{names!r} have up to {n} combinations of values. {remedy} columns, narrow bounds=, "
+            "categories= or steps=, or use RandomAuditor (two random twins of each input) or "
+            "SBFTAuditor (the largest disparity)."
+        )

@@ -1,0 +1,311 @@
+"""Mending by the rule sets that TestSGD found: rows of a group with the answer that it lacks."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_regressor
+from sklearn.frozen import FrozenEstimator
+
+from skfairtest._statistics import score_interval, sides_of, simultaneous
+from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.group import TestSGDAuditor
+from skfairtest.mitigation._folds import Folds, make_folds
+from skfairtest.mitigation._rounds import Addition, Measure
+from skfairtest.mitigation._training import Task
+from skfairtest.space._perturb import draw_near
+from skfairtest.space._rows import stack, take_rows
+from skfairtest.space._space import InputSpace
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.intp]
+Values = NDArray[Any]
+
+#: Rows added in the first round, and the largest share of the training rows, as in the paper.
+FIRST = 50
+LARGEST = 0.1
+#: Rows drawn near the data, to pick those to add from.
+POOL = 20_000
+#: The own strategy: rule sets that a round mends, all those with a score of nearly the worst one's,
+#: and how many of them at most.
+NEARLY = 0.8
+MOST_RULES = 100
+#: Rows of its first round as a share of the training rows, and how many times as many each adds.
+FIRST_SHARE = 0.02
+GROWTH = 1.35
+#: How often a round that cost too much is halved before the size is taken to be not the reason.
+MOST_HALVINGS = 3
+#: What a row costs at the boundary itself, as a part of what it costs where the model is surest.
+LEAST_COST = 0.02
+
+
+class Groups:
+    """What the two ways have in common: audits, rows near the data and their answers.
+
+    The parameters are those of `_twins.Twins`; the labels are the strategies' own, and the auditor
+    says how many rows an estimate takes.
+    """
+
+    folds: Folds | None = None
+
+    def __init__(
+        self, task: Task, auditor: Any, labeler: Any, n_estimates: int, rng: np.random.Generator
+    ) -> None:
+        check_feeds_groups(auditor)
+        self.task = task
+        self.auditor = auditor
+        self.rng = rng
+        self._latest: tuple[Any, TestSGDAuditor] | None = None
+        self.seeds = [int(seed) for seed in rng.integers(2**31 - 1, size=2)]
+        # Before any training: bad columns are told at once.
+        self.space: InputSpace = clone(auditor)._tables_of(task.X, None).space
+
+    def audit(self, model: Any, *, fresh: bool = False) -> TestSGDAuditor:
+        """All rule sets of a model, on the pool that rounds are judged by, or on another."""
+        if not fresh and self._latest is not None and self._latest[0] is model:
+            return self._latest[1]
+        auditor = clone(self.auditor).set_params(
+            estimator=FrozenEstimator(model), random_state=self.seeds[int(fresh)]
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoDisparityWarning)
+            auditor.fit(self.task.X)
+        if not fresh:
+            # What a round is measured by is what the next one is made from.
+            self._latest = model, auditor
+        return auditor
+
+    def near(self, rng: np.random.Generator) -> Any:
+        """Rows near the training rows."""
+        return self.space.decode(draw_near(self.space, POOL, rng)[1])
+
+
+class TestSGDRetraining(Groups):
+    """The paper's way: rows of the original's worst rule set that it gives the rarer answer."""
+
+    #: pytest takes classes named Test... for tests.
+    __test__ = False
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._audited: TestSGDAuditor | None = None
+        self._chosen: tuple[Any, Values] | None = None
+        self._done = False
+
+    def measure(self, model: Any, *, fresh: bool = False) -> Measure:
+        """Score of the rule set that was the worst one of the original, as in the paper."""
+        if self._audited is None:
+            self._audited = self.audit(model)
+        audited = self._audited
+        rows = self.near(np.random.default_rng(self.seeds[int(fresh)]))
+        inside = audited.matches(rows, 0).astype(float)
+        values = favourable(model, rows, audited.favourable_)
+        sums = (inside.sum(keepdims=True), (inside @ values)[None], (inside @ values**2)[None])
+        everyone = (float(len(values)), float(values.sum()), float((values**2).sum()))
+        sides = sides_of(*sums, everyone, bool(np.isin(values, (0, 1)).all()))
+        low, high, _ = simultaneous(
+            sides, confidence=audited.confidence, kind=audited.interval,
+            multiplicity="none", n_rules=1,
+        )  # fmt: skip
+        least, most = score_interval(low, high)
+        return Measure(float(abs(sides.difference[0])), float(least[0]), float(most[0]))
+
+    def propose(self, number: int, model: Any) -> Addition | str:
+        """Rows of the original's answers: more than in the round before, not on top of them."""
+        largest = max(1, int(LARGEST * len(self.task.y)))
+        if self._done:
+            return "a tenth of the training rows was added"
+        if self._chosen is None:
+            assert self._audited is not None, "the original is measured first"
+            rows = self.near(self.rng)
+            over = over_favoured(self._audited, 0)
+            values = favourable(model, rows, self._audited.favourable_)
+            rarer = values < values.mean() if over else values > values.mean()
+            places = np.flatnonzero(self._audited.matches(rows, 0) & rarer)
+            if not len(places):
+                return "no row near the worst rule set gets the rarer answer"
+            rows = take_rows(rows, places)
+            self._chosen = rows, np.asarray(model.predict(rows))
+        n = min(FIRST * 2 ** (number - 1), largest)
+        self._done = n == largest
+        places = self.rng.permutation(len(self._chosen[1]))[:n]
+        return Addition(take_rows(self._chosen[0], places), self._chosen[1][places])
+
+    def goes_on(self, *, kept: bool, good: bool) -> bool:
+        """Always: the lowest score of all sizes is wanted."""
+        return True
+
+
+class Block(NamedTuple):
+    """Rows of one round, the most useful first, their labels, and the rows they were made from."""
+
+    rows: Any
+    labels: Values
+    seeds: Ints
+
+    def first(self, n: int) -> Block:
+        """The n most useful rows."""
+        return Block(take_rows(self.rows, np.arange(n)), self.labels[:n], self.seeds[:n])
+
+
+class GroupRetraining(Groups):
+    """Our own way: rows that tell the worst rule sets of the latest model apart, relabelled.
+
+    The paper's rows say what the model says already, which a model that remembers its training rows
+    does not learn from. Here rows get the answer that the model does not give them, where that
+    lowers the worst scores most at the least cost: a row inside of many bad rule sets, or outside
+    of them all, about which the model is not sure. A round that costs too much is tried again with
+    half its rows, so the course ends near the limit and not a whole step before it. Where an eighth
+    of them does not help, the score is mostly chance (a network that ends up anywhere, a small
+    validation part), and larger rounds have as good a chance as smaller ones.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.folds = make_folds(self.task, self.rng)
+        self._blocks: list[Block] = []
+        self._size: float = FIRST_SHARE * len(self.task.y)
+        self._factor = GROWTH
+        self._halvings = 0
+        self._good = True
+        self._base: Any = None
+
+    def measure(self, model: Any, *, fresh: bool = False) -> Measure:
+        """Score of the worst rule set, whichever that is, with its simultaneous interval."""
+        worst = self.audit(model, fresh=fresh).worst_rule_
+        return Measure(float(worst["score"]), float(worst["low"]), float(worst["high"]))
+
+    def propose(self, number: int, model: Any) -> Addition | str:
+        """Rows for the latest good model on top of earlier ones, or half of those that failed."""
+        if self._good:
+            self._base, self._halvings = model, 0
+            block = self._choose(model, max(1, round(self._size)))
+        else:
+            block = self._step_back()
+        if block is None:
+            return "no row near the worst rule sets has an answer to change"
+        self._size *= self._factor
+        self._blocks.append(block)
+        return Addition(
+            stack([block.rows for block in self._blocks]),
+            np.concatenate([block.labels for block in self._blocks]),
+            np.concatenate([block.seeds for block in self._blocks]),
+        )
+
+    def _step_back(self) -> Block | None:
+        """Half of the last rows instead of them, or twice those that were halved in vain."""
+        block = self._blocks.pop()
+        n = len(block.labels)
+        if self._halvings < MOST_HALVINGS and n > 1:
+            self._halvings += 1
+            self._size, self._factor = n // 2, 0.5
+            return block.first(n // 2)
+        self._size, self._factor = 2.0 ** (self._halvings + 1) * n, GROWTH
+        self._halvings = 0
+        return self._choose(self._base, round(self._size))
+
+    def _choose(self, model: Any, n: int) -> Block | None:
+        """The n rows that lower the worst scores most at the least cost, with the other answer."""
+        audited = self.audit(model)
+        seeds, Z = draw_near(self.space, POOL, self.rng)
+        rows = self.space.decode(Z)
+        values = favourable(model, rows, audited.favourable_)
+        gain = pull(audited, rows)
+        high = values > values.mean()
+        places = np.flatnonzero(np.where(high, gain > 0, gain < 0))
+        if not len(places):
+            return None
+        price = cost(distance(model, rows, values)[places]) / np.abs(gain[places])
+        places = places[np.argsort(price, kind="stable")[:n]]
+        table = take_rows(rows, places)
+        return Block(table, self._other(model, table, audited.favourable_, high[places]),
+                     seeds[places])  # fmt: skip
+
+    def _other(self, model: Any, rows: Any, favoured: Any, high: Bools) -> Values:
+        """The answer on the other side: unfavourable for rows with a favourable one."""
+        if self.task.classes is None:
+            # Half way back to the mean: targets far from any answer would bend a regression.
+            answers = np.asarray(model.predict(rows), dtype=np.float64)
+            return (answers + self.task.y.mean()) / 2
+        good = is_favourable(self.task.classes, favoured)
+        places = np.arange(len(self.task.classes))
+        counts = np.array([(self.task.y == label).sum() for label in self.task.classes])
+        # Of several labels on the wanted side the most frequent one.
+        lower, raised = (places[side][counts[side].argmax()] for side in (~good, good))
+        return self.task.classes[np.where(high, lower, raised)]
+
+    def goes_on(self, *, kept: bool, good: bool) -> bool:
+        """Always: what one round leaves, or does too much of, the next one mends."""
+        self._good = good
+        return True
+
+
+def check_feeds_groups(auditor: Any) -> None:
+    """See that the auditor ranks rule sets over columns of a table."""
+    if not isinstance(auditor, TestSGDAuditor):
+        raise TypeError(
+            "strategies 'groups' and 'testsgd' add rows of rule sets; "
+            f"{type(auditor).__name__} finds none. Give a TestSGDAuditor, or use "
+            "strategy='twins'."
+        )
+
+
+def pull(audited: TestSGDAuditor, rows: Any) -> Floats:
+    """How much less the worst scores were, if a row had a lower answer; below 0: a higher one.
+
+    Summed over the rule sets that are nearly the worst, each by how far it is above the others: a
+    rule set taken by itself is mended at the expense of the next one.
+    """
+    scores = audited.rules_["score"].to_numpy(dtype=np.float64)
+    least = NEARLY * scores[0]
+    gain = np.zeros(len(rows))
+    for rule in range(min(MOST_RULES, int((scores >= least).sum()))):
+        inside = audited.matches(rows, rule)
+        share = inside.mean()
+        if 0 < share < 1:
+            weight = scores[rule] - least if over_favoured(audited, rule) else least - scores[rule]
+            gain += weight * np.where(inside, 1 / share, -1 / (1 - share))
+    return gain
+
+
+def cost(sure: Floats) -> Floats:
+    """What another answer costs, from next to nothing at the boundary up to one."""
+    spread = np.ptp(sure)
+    return LEAST_COST + (sure - sure.min()) / (spread if spread > 0 else 1.0)
+
+
+def over_favoured(audited: TestSGDAuditor, rule: int) -> bool:
+    """Whether a group gets more favourable answers than the others do."""
+    row = audited.rules_.iloc[rule]
+    return bool(row["share_inside"] > row["share_outside"])
+
+
+def is_favourable(labels: Values, favoured: list[Any]) -> Bools:
+    """Which labels are favourable."""
+    # One by one: an array of labels of several types would make strings of all of them.
+    return np.any([labels == label for label in favoured], axis=0)
+
+
+def favourable(model: Any, rows: Any, favoured: Any) -> Floats:
+    """1 where the answer is favourable, else 0; of a regressor without a threshold the answer."""
+    answers = np.asarray(model.predict(rows))
+    if not is_regressor(model):
+        return is_favourable(answers, favoured).astype(np.float64)
+    if isinstance(favoured, str):  # "mean": answers are compared as they are
+        return answers.astype(np.float64)
+    return (answers >= favoured).astype(np.float64)
+
+
+def distance(model: Any, rows: Any, values: Floats) -> Floats:
+    """How sure the model is of each answer; zeros where it does not say."""
+    if hasattr(model, "predict_proba"):
+        scores = np.asarray(model.predict_proba(rows))
+        return np.asarray(scores.max(axis=1), dtype=np.float64)
+    if hasattr(model, "decision_function"):
+        scores = np.abs(np.asarray(model.decision_function(rows), dtype=np.float64))
+        return scores if scores.ndim == 1 else np.asarray(scores.max(axis=1))
+    return np.abs(values - values.mean()) if is_regressor(model) else np.zeros(len(values))

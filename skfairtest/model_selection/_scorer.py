@@ -1,0 +1,281 @@
+"""Choose the model that is accurate and treats twins alike: audit scorers, and how to refit."""
+
+from __future__ import annotations
+
+import copy
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from skfairtest._validation import check_table
+from skfairtest.base import BaseAuditor
+from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.model_selection._refit import (
+    ConstrainedRefit,
+    ParetoRefit,
+    constrained_refit,
+    pareto_front,
+    pareto_refit,
+)
+from skfairtest.space._space import InputSpace
+
+__all__ = [
+    "AuditScorer",
+    "ConstrainedRefit",
+    "ParetoRefit",
+    "constrained_refit",
+    "make_audit_scorer",
+    "pareto_front",
+    "pareto_refit",
+]
+
+#: Results of auditors that a scorer may report; all are better when they are smaller.
+METRICS = (
+    "fairness_degree", "discrimination_rate", "on_data_degree", "on_data_rate",
+    "group_fairness_score",
+)  # fmt: skip
+
+
+class AuditScorer(BaseEstimator):
+    """A scorer that audits the estimator; made by `make_audit_scorer`.
+
+    Parameters
+    ----------
+    auditor : auditor
+        Template; its estimator is set for each call.
+    metric : str, default="fairness_degree"
+        The result that is reported, with its sign turned.
+    space : InputSpace or table, default=None
+        The domain of every audit; None takes that of the rows that are scored.
+    random_state : int, default=0
+        Seed of every audit.
+
+    See Also
+    --------
+    make_audit_scorer : Makes one and fixes the seed.
+
+    Examples
+    --------
+    >>> from skfairtest import AuditScorer, RandomAuditor
+    >>> from skfairtest.datasets import make_biased_regression
+    >>> data = make_biased_regression(random_state=0)
+    >>> scorer = AuditScorer(RandomAuditor(max_queries=2000))
+    >>> bool(-10 <= scorer(data.estimator, data.data) < 0)
+    True
+    """
+
+    def __init__(
+        self,
+        auditor: Any,
+        metric: str = "fairness_degree",
+        space: Any = None,
+        random_state: int = 0,
+    ) -> None:
+        self.auditor = auditor
+        self.metric = metric
+        self.space = space
+        self.random_state = random_state
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Audit a fitted estimator and report what was found; greater is better.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted; it is not fitted again.
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows that show the domain, unless `space` does.
+        y : array-like of shape (n_samples,), default=None
+            Not used: an audit needs no targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. They count in ``on_data_rate``, unless `space` is given; the other
+            metrics are about the domain, or a maximum, where rows have no weight.
+
+        Returns
+        -------
+        float
+            The metric times -1: 0 is best.
+
+        Raises
+        ------
+        EstimatorFailedError, ValueError, TypeError
+            What the audit raises. Model selection writes `error_score` instead.
+        """
+        audited = self.audit(estimator, X)
+        if self.metric == "on_data_rate" and sample_weight is not None and self.space is None:
+            rows = audited.audit_rows(X)
+            return -float(np.average(rows.is_discriminatory, weights=np.asarray(sample_weight)))
+        return 0.0 - float(getattr(audited, f"{self.metric}_"))
+
+    def audit(self, estimator: Any, X: Any = None) -> Any:
+        """The fitted auditor behind a score.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted.
+        X : array-like or DataFrame of shape (n_samples, n_features), default=None
+            Rows that show the domain; not needed with `space`.
+
+        Returns
+        -------
+        auditor
+            A fitted clone of the template.
+        """
+        check_metric(self.auditor, self.metric)
+        auditor = clone(self.auditor).set_params(
+            estimator=FrozenEstimator(estimator), random_state=self.random_state
+        )
+        rows = X if self.space is None else self.space
+        if isinstance(rows, InputSpace):
+            auditor.given_space = rows
+            rows = rows.decode(rows.data)
+        with warnings.catch_warnings():
+            # A candidate that treats all twins alike is what the selection looks for.
+            warnings.simplefilter("ignore", NoDisparityWarning)
+            return auditor.fit(rows)
+
+    def set_score_request(self, *, sample_weight: Any) -> AuditScorer:
+        """Say whether routed sample weights are wanted.
+
+        Parameters
+        ----------
+        sample_weight : bool, None or str
+            True, False, None (an error when weights are passed), or the name that they have.
+
+        Returns
+        -------
+        self : AuditScorer
+            The scorer.
+        """
+        request = self.get_metadata_routing()
+        request.score.add_request(param="sample_weight", alias=sample_weight)
+        self._metadata_request = request  # which is the name that `clone` copies
+        return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """What metadata routing may pass on.
+
+        Returns
+        -------
+        MetadataRequest
+            Weights, as `set_score_request` said.
+        """
+        if hasattr(self, "_metadata_request"):
+            return copy.deepcopy(self._metadata_request)
+        request = MetadataRequest(owner=type(self).__name__)
+        request.score.add_request(param="sample_weight", alias=None)
+        return request
+
+    def _accept_sample_weight(self) -> bool:
+        # Asked by scikit-learn's multi-metric scoring; without it such a search fails on weights.
+        return True
+
+
+def make_audit_scorer(
+    auditor: Any,
+    metric: str = "fairness_degree",
+    *,
+    space: Any = None,
+    random_state: Any = None,
+) -> AuditScorer:
+    """Make a scorer out of an auditor, for model selection.
+
+    Parameters
+    ----------
+    auditor : auditor
+        Template with its settings and budget; its own estimator, if any, is not used.
+    metric : str, default="fairness_degree"
+        "fairness_degree", "discrimination_rate", "on_data_degree" or "on_data_rate" of a tester of
+        twins, "group_fairness_score" (the worst one) of a tester of groups.
+    space : InputSpace or table, default=None
+        Domain of every audit. None takes it from the rows that are scored, which differ from fold
+        to fold. A table gives its domain and stands for the data; so does an `InputSpace`, whose
+        domains then replace the auditor's `bounds`, `categories`, `steps`, `constraint` and
+        `sensitive_features`. A tester of groups takes the rows only.
+    random_state : int, RandomState or Generator, default=None
+        Seed of all audits: every candidate gets the same one. By default the auditor's own; if
+        that has none, one is drawn now.
+
+    Returns
+    -------
+    AuditScorer
+        Called as ``scorer(estimator, X, y=None)``. The result is negative or 0: greater is better.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the auditor is none, or cannot tell the metric.
+
+    Notes
+    -----
+    A search reports a lower bound. Candidates are compared at equal budgets and seeds, so a small
+    budget favours models whose differences are hard to find. The degree has the units of the
+    answers: let all candidates answer in the same (probabilities, say), or use a rate.
+    A model may score 0 because it does not see the sensitive columns; proxies stay unseen.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from skfairtest import RandomAuditor, make_audit_scorer
+    >>> from skfairtest.datasets import make_biased_regression
+    >>> data = make_biased_regression(random_state=0)
+    >>> X, y = data.data.select_dtypes("number"), data.target
+    >>> X = X.assign(sex=data.data["sex"] == "male")
+    >>> scorer = make_audit_scorer(RandomAuditor(max_queries=500), random_state=0)
+    >>> search = GridSearchCV(Ridge(), {"alpha": [1, 1e6]}, scoring=scorer).fit(X, y)
+    >>> search.best_params_
+    {'alpha': 1000000.0}
+    """
+    if isinstance(auditor, type) or not hasattr(auditor, "fit"):
+        raise TypeError(
+            f"auditor must be an instance of an auditor; got {auditor!r}. Write "
+            "make_audit_scorer(SBFTAuditor(sensitive_features=[...]))."
+        )
+    check_metric(auditor, metric)
+    if random_state is None:
+        random_state = auditor.get_params(deep=False).get("random_state")
+    return AuditScorer(auditor, metric, _as_space(auditor, space), _seed(random_state))
+
+
+def _as_space(auditor: Any, space: Any) -> Any:
+    """A table as the space that the auditor sees in it: that can be written to disk, too."""
+    if space is None or isinstance(space, InputSpace):
+        return space
+    template = clone(auditor)
+    if isinstance(template, BaseAuditor):
+        return template._make_space(check_table(template, space))
+    return template._tables_of(space, None).space
+
+
+def check_metric(auditor: Any, metric: Any) -> None:
+    """See that the auditor has such a result."""
+    has = [name for name in METRICS if hasattr(type(auditor), f"{name}_") or _sets(auditor, name)]
+    if metric not in METRICS or metric not in has:
+        raise ValueError(
+            f"metric must be a result of {type(auditor).__name__}, one of {has}; got {metric!r}. "
+            "Choose one of these, or another auditor."
+        )
+
+
+def _sets(auditor: Any, name: str) -> bool:
+    # The testers of twins write these in fit, the other results are properties.
+    return name in METRICS[:2] and hasattr(type(auditor), "on_data_degree_")
+
+
+def _seed(random_state: Any) -> int:
+    """One whole number, so that each call begins alike."""
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**31 - 1))
+    return int(check_random_state(random_state).randint(2**31 - 1))

@@ -1,0 +1,1 @@
+"""Asks the model: predictions in batches, cached, compared among twins, counted; ends the run."""

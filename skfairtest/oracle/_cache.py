@@ -1,0 +1,100 @@
+"""The answers to rows: each different row is shown to the model once, known ones not at all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest.oracle._model import Labels, Model
+from skfairtest.oracle._row_hash import AnswerMemory, Keys, combine_keys, distinct, row_keys
+from skfairtest.space._space import InputSpace
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Answering:
+    """A model and what it has said, by row."""
+
+    def __init__(self, model: Model, space: InputSpace) -> None:
+        self.model = model
+        self.space = space
+        self._memory: AnswerMemory | None = None
+        self._confirmed = AnswerMemory(0, megabytes=4)
+
+    def twins(self, Z: Floats, values: Floats) -> tuple[Keys, Floats, Keys, Bools]:
+        """Keys of the inputs, then all their twins as rows: codes, keys, and which are valid.
+
+        `values` are the sensitive codes of each input's twins, (n, width, n_sensitive).
+        """
+        n, width = values.shape[:2]
+        inputs = row_keys(Z[:, self.space.free])
+        codes = values.reshape(n * width, -1)
+        rows = np.repeat(Z, width, axis=0)
+        rows[:, self.space.sensitive] = codes
+        keys = combine_keys(np.repeat(inputs, width), row_keys(codes))
+        return inputs, rows, keys, self.space.valid(rows).reshape(n, width)
+
+    def row_keys(self, rows: Floats) -> Keys:
+        """Keys of whole rows, sensitive values included."""
+        free, sensitive = rows[:, self.space.free], rows[:, self.space.sensitive]
+        return combine_keys(row_keys(free), row_keys(sensitive))
+
+    def unknown(self, keys: Keys) -> Bools:
+        """Which of the rows have not been answered yet."""
+        if self._memory is None:
+            return np.ones(len(keys), dtype=bool)
+        return ~self._memory.find(keys)[0]
+
+    def ask(self, rows: Floats, keys: Keys) -> tuple[Floats, Labels]:
+        """Scores (n, n_outputs) and label codes (n,) of the rows."""
+        known = np.zeros(len(rows), dtype=bool)
+        if self._memory is not None:
+            known, scores, labels = self._memory.find(keys)
+        unknown = np.flatnonzero(~known)
+        if len(unknown):
+            first, back = distinct(keys[unknown])
+            asked = unknown[first]
+            new_scores, new_labels = self.model.ask(rows[asked])
+            if self._memory is None:
+                self._memory = AnswerMemory(new_scores.shape[1])
+                scores = np.empty((len(rows), new_scores.shape[1]))
+                labels = np.empty(len(rows), dtype=np.int64)
+            self._memory.store(keys[asked], new_scores, new_labels)
+            scores[unknown] = new_scores[back]
+            labels[unknown] = new_labels[back]
+        return scores, labels
+
+    def ask_wanted(self, rows: Floats, keys: Keys, wanted: Bools) -> tuple[Floats, Labels]:
+        """Scores (n, width, n_outputs) and label codes (n, width); 0 where not wanted.
+
+        `wanted` has the shape (n, width) of the inputs and their twins; the rows are in its order.
+        """
+        flat = wanted.ravel()
+        if flat.all():
+            scores, labels = self.ask(rows, keys)
+        elif not flat.any():
+            scores, labels = np.zeros((len(rows), 1)), np.zeros(len(rows), dtype=np.int64)
+        else:
+            some_scores, some_labels = self.ask(rows[flat], keys[flat])
+            scores = np.zeros((len(rows), some_scores.shape[1]))
+            labels = np.zeros(len(rows), dtype=np.int64)
+            scores[flat], labels[flat] = some_scores, some_labels
+        return scores.reshape(*wanted.shape, -1), labels.reshape(wanted.shape)
+
+    def confirm(self, Z: Floats, values: Floats) -> Bools:
+        """Whether the model's own predict gives the two twins of each input different labels.
+
+        `values` are their sensitive codes, shape (n, 2, n_sensitive).
+        """
+        twins = np.concatenate([self.space.with_sensitive(Z, values[:, side]) for side in (0, 1)])
+        keys = self.row_keys(twins)
+        known, _, labels = self._confirmed.find(keys)
+        unknown = np.flatnonzero(~known)
+        if len(unknown):
+            first, back = distinct(keys[unknown])
+            said = self.model.labels(twins[unknown[first]])
+            self._confirmed.store(keys[unknown[first]], np.empty((len(first), 0)), said)
+            labels[unknown] = said[back]
+        differ: Bools = labels[: len(Z)] != labels[len(Z) :]
+        return differ

@@ -1,0 +1,305 @@
+"""The estimator under audit as one kind of function: codes in, numbers and labels out.
+
+Finds out how to ask it, cuts batches into chunks, and turns whatever goes wrong inside it into one
+error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.utils.parallel import Parallel, delayed
+
+from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.space._space import InputSpace
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+RESPONSE_METHODS = ("auto", "predict_proba", "decision_function", "predict")
+#: Rows in one call of the model. The same for every n_jobs: where a chunk is cut can change a
+#: model's last bits, and the finds must not depend on the number of jobs.
+CHUNK = 4096
+#: Rows used to see whether the label with the largest score is the label that predict gives.
+PROBE_ROWS = 32
+#: How far from one the probabilities of a row may add up: single precision, rounded output.
+TOLERANCE = 1e-3
+
+
+class Model:
+    """One estimator, asked through one response method.
+
+    Attributes
+    ----------
+    response : {"regression", "predict_proba", "decision_function", "labels", "unknown"}
+        What `ask` answers with; `probe` settles "unknown".
+    n_rows : int
+        Rows shown to the estimator so far; a row shown to two methods counts twice.
+    cost : int
+        Calls a row needs: 2 where the labels have to be asked apart from the scores.
+    """
+
+    def __init__(
+        self, estimator: Any, space: InputSpace, *, response_method: str, n_jobs: int | None
+    ) -> None:
+        self.estimator = estimator
+        self.space = space
+        self.n_jobs = n_jobs
+        self.response = _choose_response(estimator, response_method)
+        self.n_rows = 0
+        self.cost = 1
+        self.single = False
+        self.multilabel = False
+        self._widths: dict[str, int] = {}
+        # Whether the probabilities of a row add up to one; the first batch tells.
+        self._adds_up: bool | None = None
+
+    @property
+    def infers_labels(self) -> bool:
+        """Whether labels are read off the scores, so that predict has yet to confirm them."""
+        return self.response in ("predict_proba", "decision_function") and self.cost == 1
+
+    @property
+    def probe_cost(self) -> int:
+        """Calls a probed row needs."""
+        return {"regression": 0, "labels": 0, "unknown": 1}.get(self.response, 2)
+
+    def probe(self, Z: Floats) -> None:
+        """See on a few rows whether labels can be read off the scores; else ask for both always.
+
+        A classifier with a tuned threshold, or an SVC with its own probabilities, gives other
+        labels.
+        """
+        if self.response == "unknown":
+            # Neither a regressor nor a classifier by its tags: fractional answers are measured.
+            answer, _ = self._call("predict", Z)[0]
+            self.response = "regression" if np.asarray(answer).dtype.kind == "f" else "labels"
+        if self.response not in ("predict_proba", "decision_function"):
+            return
+        answers = self._call(self.response, Z)
+        scores, labels = self._read(answers)
+        said = self.labels(Z)
+        if self.response == "predict_proba" and not self.multilabel:
+            self._adds_up = True
+            for answer, _ in answers:
+                self._check_sums(np.asarray(_joined(answer), dtype=np.float64))
+        # Two labellings agree when they cut the rows into the same groups and name them alike.
+        classes = getattr(self.estimator, "classes_", None)
+        if isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > labels.max():
+            agree = bool((hash_labels(classes)[labels] == said).all())
+        else:
+            agree = False
+        if not agree:
+            self.cost = 2
+
+    def output_name(self, output: int) -> Any:
+        """The class that an output is of; None for a regressor and for labels."""
+        classes = getattr(self.estimator, "classes_", None)
+        if self.response not in ("predict_proba", "decision_function") or classes is None:
+            return None
+        # A list: several outputs with classes of their own.
+        if isinstance(classes, list) or len(classes) < 2:
+            return None
+        return classes[1] if len(classes) == 2 else classes[output]
+
+    def ask(self, Z: Floats) -> tuple[Floats, Labels]:
+        """Scores of shape (n, n_outputs) and label codes of shape (n,) of the rows."""
+        if self.response == "labels":
+            labels = self.labels(Z)
+            return np.zeros((len(Z), 1)), labels
+        method = "predict" if self.response == "regression" else self.response
+        scores, labels = self._read(self._call(method, Z))
+        if self.cost == 2:
+            labels = self.labels(Z)
+        return scores, labels
+
+    def _read(self, answers: list[tuple[Any, int]]) -> tuple[Floats, Labels]:
+        """Scores of answers to the response method, and the labels that they imply."""
+        method = "predict" if self.response == "regression" else self.response
+        scores = np.concatenate([self._as_scores(method, answer, n) for answer, n in answers])
+        labels = np.zeros(len(scores), dtype=np.int64)
+        if self.response != "regression":
+            binary = scores.shape[1] == 1
+            labels = (scores[:, 0] > 0).astype(np.int64) if binary else scores.argmax(axis=1)
+        if self.response == "predict_proba" and scores.shape[1] == 2:
+            # The two say the same; that of the positive class is the one that people quote.
+            scores = scores[:, 1:]
+        return scores, labels
+
+    def labels(self, Z: Floats) -> Labels:
+        """Codes of the labels that the estimator's own predict gives, shape (n,)."""
+        answers = self._call("predict", Z)
+        parts = []
+        for answer, n in answers:
+            array = np.asarray(answer)
+            self._check_length("predict", array, n)
+            self._check_width("labels", array)
+            self.multilabel |= array.ndim > 1 and array.shape[1] > 1
+            if pd.isna(array).any():
+                raise EstimatorFailedError(self._complaint("predict", "labels", "missing labels"))
+            parts.append(hash_labels(array))
+        return np.concatenate(parts)
+
+    def _call(self, method: str, Z: Floats) -> list[tuple[Any, int]]:
+        chunks = [Z[start : start + CHUNK] for start in range(0, len(Z), CHUNK)]
+        function = getattr(self.estimator, method)
+        try:
+            if self.n_jobs in (None, 1) or len(chunks) == 1:
+                answers = []
+                for chunk in chunks:
+                    self.n_rows += len(chunk)
+                    answers.append(function(self.space.decode(chunk)))
+            else:
+                self.n_rows += len(Z)
+                answers = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                    delayed(_answer)(function, self.space.decode(chunk)) for chunk in chunks
+                )
+        except Exception as error:
+            raise EstimatorFailedError(
+                f"{type(self.estimator).__name__}.{method} raised {type(error).__name__} on a "
+                f"batch of {len(Z)} rows of the input space: {error}. If such rows cannot occur, "
+                "exclude them with constraint=, bounds= or categories=; what was found so far is "
+                "on the auditor."
+            ) from error
+        return list(zip(answers, map(len, chunks), strict=True))
+
+    def _as_scores(self, method: str, answer: Any, n: int) -> Floats:
+        """An answer as floats of shape (n, n_outputs), checked."""
+        try:
+            array = np.asarray(_joined(answer))
+            self.single |= array.dtype == np.float32
+            scores = array if array.dtype.kind == "c" else array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise EstimatorFailedError(
+                self._complaint(method, "numbers", repr(answer)[:80])
+            ) from error
+        self._check_length(method, scores, n)
+        if scores.dtype.kind == "c":
+            raise EstimatorFailedError(self._complaint(method, "real numbers", "complex numbers"))
+        if not np.isfinite(scores).all():
+            n_bad = int((~np.isfinite(scores)).sum())
+            raise EstimatorFailedError(
+                self._complaint(
+                    method, "finite numbers", f"{n_bad} NaN or infinite values in {n} rows"
+                )
+            )
+        if method == "predict_proba" and scores.ndim != 2:
+            raise EstimatorFailedError(
+                self._complaint(method, "one column for each class", f"shape {scores.shape}")
+            )
+        self._check_width(method, scores)
+        if method == "predict_proba":
+            self._check_probabilities(scores)
+        return scores.reshape(n, -1)
+
+    def _check_probabilities(self, scores: Floats) -> None:
+        """See that probabilities are probabilities; of each row of every batch."""
+        if (lowest := scores.min(initial=0.0)) < -TOLERANCE:
+            raise EstimatorFailedError(
+                self._complaint("predict_proba", "probabilities", f"a value of {lowest:.6g}")
+            )
+        if self._adds_up is None:
+            # Those of several labels, each of which is true or not, do not add up.
+            self._adds_up = bool((np.abs(scores.sum(axis=1) - 1) <= TOLERANCE).all())
+        if self._adds_up:
+            self._check_sums(scores)
+
+    def _check_sums(self, scores: Floats) -> None:
+        """See that the probabilities of each row add up to one."""
+        total = scores.sum(axis=1)
+        wrong = np.flatnonzero(~(np.abs(total - 1) <= TOLERANCE))
+        if len(wrong):
+            raise EstimatorFailedError(
+                f"{type(self.estimator).__name__}.predict_proba must return probabilities that add "
+                f"up to 1 in each row; got {scores[wrong[0]].tolist()}, which add up to "
+                f"{total[wrong[0]]:.6g} ({len(wrong)} of {len(scores)} rows are wrong). Mend the "
+                "estimator, or audit it with response_method='decision_function' or 'predict'."
+            )
+
+    def _check_width(self, method: str, answer: NDArray[Any]) -> None:
+        """See that a batch has as many columns as the ones before it."""
+        width = int(np.prod(answer.shape[1:]))
+        known = self._widths.setdefault(method, width)
+        if width != known:
+            raise EstimatorFailedError(
+                self._complaint(
+                    "predict" if method == "labels" else method,
+                    f"the same number of columns in every batch, {known} so far",
+                    f"shape {answer.shape}",
+                )
+            )
+
+    def _check_length(self, method: str, answer: NDArray[Any], n: int) -> None:
+        if answer.ndim == 0 or len(answer) != n:
+            raise EstimatorFailedError(
+                self._complaint(method, f"one answer for each of {n} rows", f"shape {answer.shape}")
+            )
+
+    def _complaint(self, method: str, expected: str, got: str) -> str:
+        return (
+            f"{type(self.estimator).__name__}.{method} must return {expected}; got {got}. Mend the "
+            "estimator; what was found so far is on the auditor."
+        )
+
+
+def _joined(answer: Any) -> Any:
+    """An answer in one piece: a classifier with several outputs gives a list, one an output."""
+    several = isinstance(answer, list) and answer and np.ndim(answer[0]) == 2
+    return np.concatenate(answer, axis=1) if several else answer
+
+
+def _answer(function: Callable[[Any], Any], rows: Any) -> Any:
+    return function(rows)
+
+
+def hash_labels(labels: Any) -> Labels:
+    """A 64-bit code a label (or a row of labels): equal codes, equal labels."""
+    array = np.asarray(labels)
+    if array.ndim > 1:
+        parts = [hash_labels(array[:, j]) for j in range(array.shape[1])]
+        array = np.column_stack(parts)
+        return (
+            pd.util.hash_pandas_object(pd.DataFrame(array), index=False).to_numpy().view(np.int64)
+        )
+    if array.dtype.kind in "US":
+        array = array.astype(object)
+    if array.dtype.kind in "biuf":
+        array = array.astype(np.float64)  # a class may be 1 in classes_ and 1.0 in an answer
+    return pd.util.hash_array(array, categorize=array.dtype.kind == "O").view(np.int64)
+
+
+def _is(test: Callable[[Any], bool], estimator: Any) -> bool:
+    # Objects that are no scikit-learn estimators have no tags to ask.
+    return hasattr(estimator, "__sklearn_tags__") and test(estimator)
+
+
+def _choose_response(estimator: Any, method: str) -> str:
+    """The response to read; an error that says what the estimator lacks."""
+    if method not in RESPONSE_METHODS:
+        raise ValueError(f"response_method must be one of {RESPONSE_METHODS}; got {method!r}.")
+    if not hasattr(estimator, "predict"):
+        raise TypeError(
+            f"The estimator must have predict; {type(estimator).__name__} has not. Give a "
+            "regressor, a classifier, or a pipeline that ends in one."
+        )
+    scoring = ("predict_proba", "decision_function")
+    classifies = _is(is_classifier, estimator) or _is(is_outlier_detector, estimator)
+    regresses = _is(is_regressor, estimator)
+    if method in scoring:
+        if not hasattr(estimator, method):
+            raise TypeError(
+                f"response_method is {method!r}, which {type(estimator).__name__} does not have. "
+                "Use 'auto', or an estimator that has it."
+            )
+        return method
+    if regresses:
+        return "regression"
+    for candidate in scoring:
+        if method == "auto" and hasattr(estimator, candidate):
+            return candidate
+    return "labels" if classifies else "unknown"

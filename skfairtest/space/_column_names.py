@@ -1,0 +1,82 @@
+"""What users say of columns by name, as positions; and which sensitive columns can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from skfairtest.space._columns import Column, check_bounds
+
+
+def resolve_columns(names: list[Any], wanted: Any) -> list[int]:
+    """Positions of the named columns, in the order of the table."""
+    if isinstance(wanted, (str, int, np.integer)):
+        wanted = [wanted]
+    if not isinstance(wanted, Iterable):
+        raise ValueError(
+            f"sensitive_features must be 'auto', a column or a list of columns; got {wanted!r}."
+        )
+    positions = []
+    for name in wanted:
+        if isinstance(name, (bool, np.bool_)):
+            raise ValueError(
+                f"sensitive_features must be names or positions of columns; got the boolean {name}."
+            )
+        if name in names:
+            positions.append(names.index(name))
+        elif isinstance(name, (int, np.integer)) and 0 <= name < len(names):
+            positions.append(int(name))
+        else:
+            raise ValueError(
+                f"sensitive_features names {name!r}, which is not a column of X. Expected names or "
+                f"positions among {names!r}."
+            )
+    repeated = sorted({str(names[p]) for p in positions if positions.count(p) > 1})
+    if repeated:
+        raise ValueError(
+            f"sensitive_features names columns {repeated} more than once; name each one once."
+        )
+    if not positions:
+        raise ValueError(
+            "sensitive_features is empty; name at least one column of X, or use 'auto'."
+        )
+    return sorted(positions)
+
+
+def by_position(names: list[Any], mapping: Mapping[Any, Any] | None, label: str) -> dict[int, Any]:
+    if mapping is None:
+        return {}
+    if not isinstance(mapping, Mapping):
+        raise TypeError(
+            f"{label}= must be a dict from column to value; got {type(mapping).__name__}. Write "
+            f"{label}={{name: ...}}."
+        )
+    found = {}
+    for name, value in mapping.items():
+        if name in names:
+            found[names.index(name)] = value
+        elif isinstance(name, (int, np.integer)) and 0 <= name < len(names):
+            found[int(name)] = value
+        else:
+            raise ValueError(f"{label}= names {name!r}, which is not a column of X: {names!r}.")
+        if label == "bounds":
+            check_bounds(name, value)
+    return found
+
+
+def check_sensitive(columns: list[Column], positions: list[int], n_rows: int) -> None:
+    if len(positions) == len(columns):
+        raise ValueError(
+            f"Every column is sensitive (n_features={len(columns)}); twins must have at least one "
+            "attribute in common. Name fewer columns in sensitive_features."
+        )
+    for position in positions:
+        column = columns[position]
+        if column.n_values < 2:
+            raise ValueError(
+                f"Sensitive column {column.name!r} has one value only in X (n_samples={n_rows}); "
+                f"two twins "
+                "cannot differ in it. Give rows with other values, or bounds= or categories=."
+            )

@@ -1,0 +1,389 @@
+"""Tables in and out: NumPy arrays, pandas frames, and whatever else narwhals reads.
+
+A container takes a table apart into NumPy columns and puts codes together again as the same kind
+of table, with the same names and
+dtypes. It keeps dtypes as plain strings and arrays, so that it can be written to disk safely.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from skfairtest.space._columns import Column
+
+Floats = NDArray[np.float64]
+
+#: Dtypes that hold fewer digits than codes have, by their names in NumPy, pandas and polars, and
+#: what NumPy calls them.
+ROUNDING = {
+    "float16": "float16",
+    "float32": "float32",
+    "halffloat[pyarrow]": "float16",
+    "float[pyarrow]": "float32",
+}
+
+
+def make_container(X: Any) -> Container:
+    """The container that fits the table, or an error that says which tables are taken."""
+    if sparse.issparse(X):
+        raise TypeError(
+            "X must be a dense table; got a sparse matrix. Sparse input has no domain to search: "
+            "pass "
+            "X.toarray() or a DataFrame."
+        )
+    if isinstance(X, pd.DataFrame):
+        return PandasContainer(X)
+    if isinstance(X, np.ndarray):
+        return ArrayContainer(X)
+    if nw.dependencies.is_into_dataframe(X):
+        return NarwhalsContainer(X)
+    raise TypeError(
+        "X must be a NumPy array, a pandas or polars DataFrame, or a table that narwhals reads; "
+        "got "
+        f"{type(X).__name__}. Convert it with numpy.asarray(X) or pandas.DataFrame(X)."
+    )
+
+
+def _objects_as_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """Floats for an object column that holds numbers only; else the column as it is."""
+    if values.dtype.kind == "O":
+        inferred = pd.api.types.infer_dtype(values, skipna=True)
+        if inferred in ("integer", "floating", "mixed-integer-float"):
+            return pd.to_numeric(pd.Series(values)).to_numpy(dtype=np.float64, na_value=np.nan)
+    return values
+
+
+def _refuse(name: Any, dtype: Any) -> TypeError:
+    return TypeError(
+        f"Column {name!r} has dtype {dtype}; an input space takes numbers, strings, booleans and "
+        "categories. Convert the column (a date to a number of days, say) before the estimator."
+    )
+
+
+class Container:
+    """What is known of a kind of table; subclasses know one kind each."""
+
+    names: list[Any]
+
+    def column_values(self, X: Any, index: int) -> NDArray[Any]:
+        """One column as floats (NaN is missing), booleans or objects."""
+        raise NotImplementedError
+
+    def level_order(self, index: int) -> NDArray[Any] | None:
+        """Order of the levels, where the column's dtype has one."""
+        return None
+
+    def is_integral(self, index: int) -> bool:
+        """Whether the column can hold nothing but integers."""
+        raise NotImplementedError
+
+    def rounds_to(self, index: int) -> str | None:
+        """Name of the NumPy dtype that numbers are rounded to; None where they stay as they are."""
+        raise NotImplementedError
+
+    def dtype_name(self, index: int) -> str:
+        """Name of the column's dtype."""
+        raise NotImplementedError
+
+    def build(self, Z: Floats, columns: list[Column]) -> Any:
+        """A table of the codes' values."""
+        raise NotImplementedError
+
+    def check_names(self, X: Any) -> Any:
+        """The table with the fitted columns in the fitted order."""
+        if type(make_container(X)) is not type(self):
+            raise TypeError(
+                f"Expected the same kind of table as in fit ({self.kind}); got {type(X).__name__}. "
+                "Convert it first."
+            )
+        return self._select(X)
+
+    def _select(self, X: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def kind(self) -> str:
+        """Name of the kind of table."""
+        raise NotImplementedError
+
+    def _missing_names(self, names: Any) -> ValueError:
+        absent = [name for name in self.names if name not in set(names)]
+        return ValueError(
+            f"X lacks columns {absent!r} of the {len(self.names)} seen in fit; got "
+            f"{list(names)!r}. Add them."
+        )
+
+
+class ArrayContainer(Container):
+    """A two-dimensional NumPy array; columns are named by their positions."""
+
+    def __init__(self, X: NDArray[Any]) -> None:
+        if X.ndim != 2:
+            raise ValueError(
+                f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: one row an "
+                f"input, "
+                "one column an attribute."
+            )
+        if X.dtype.kind not in "biufOUS":
+            raise _refuse("of the array", X.dtype)
+        self.dtype = X.dtype.str
+        self.names = list(range(X.shape[1]))
+
+    @property
+    def kind(self) -> str:
+        """Name of the kind of table."""
+        return "numpy.ndarray"
+
+    def column_values(self, X: NDArray[Any], index: int) -> NDArray[Any]:
+        """One column as floats (NaN is missing), booleans or objects."""
+        values = X[:, index]
+        if values.dtype.kind in "iuf":
+            return values.astype(np.float64)
+        if values.dtype.kind == "b":
+            return values
+        return _objects_as_numbers(values.astype(object))
+
+    def is_integral(self, index: int) -> bool:
+        """Whether the column can hold nothing but integers."""
+        return np.dtype(self.dtype).kind in "iu"
+
+    def rounds_to(self, index: int) -> str | None:
+        """Name of the NumPy dtype that numbers are rounded to; None where they stay as they are."""
+        return ROUNDING.get(np.dtype(self.dtype).name)
+
+    def dtype_name(self, index: int) -> str:
+        """Name of the column's dtype."""
+        return str(np.dtype(self.dtype))
+
+    def build(self, Z: Floats, columns: list[Column]) -> NDArray[Any]:
+        """An array of the codes' values, in the dtype of the array seen in fit."""
+        dtype = np.dtype(self.dtype)
+        if dtype.kind in "iufb":
+            out = Z.copy()
+            for index, column in enumerate(columns):
+                if column.levels is not None:
+                    out[:, index] = column.take(Z[:, index]).astype(np.float64)
+            return out.astype(dtype, copy=False)
+        objects = np.empty(Z.shape, dtype=object)
+        for index, column in enumerate(columns):
+            values = column.take(Z[:, index])
+            objects[:, index] = (
+                values.astype(np.int64)
+                if column.kind == "integer" and not np.isnan(values).any()
+                else values
+            )
+        return objects.astype(dtype, copy=False)
+
+    def _select(self, X: NDArray[Any]) -> NDArray[Any]:
+        if X.ndim != 2 or X.shape[1] != len(self.names):
+            raise ValueError(
+                f"Expected an array of shape (n, {len(self.names)}), as in fit; got shape "
+                f"{X.shape}."
+            )
+        return X
+
+
+class PandasContainer(Container):
+    """A pandas DataFrame."""
+
+    def __init__(self, X: pd.DataFrame) -> None:
+        if X.columns.has_duplicates:
+            repeated = sorted({str(name) for name in X.columns[X.columns.duplicated()]})
+            raise ValueError(
+                f"Column names must differ; got {repeated} more than once. Rename them."
+            )
+        self.names = list(X.columns)
+        self.dtypes = [_dtype_name(name, X[name].dtype) for name in self.names]
+        # Categories of a categorical column, object arrays by position; others are absent.
+        self.categories: dict[str, NDArray[Any]] = {}
+        self.ordered: dict[str, bool] = {}
+        for index, name in enumerate(self.names):
+            dtype = X[name].dtype
+            if isinstance(dtype, pd.CategoricalDtype):
+                self.categories[str(index)] = np.asarray(dtype.categories, dtype=object)
+                self.ordered[str(index)] = bool(dtype.ordered)
+
+    @property
+    def kind(self) -> str:
+        """Name of the kind of table."""
+        return "pandas.DataFrame"
+
+    def dtype(self, index: int) -> Any:
+        """The pandas dtype of a column."""
+        if str(index) in self.categories:
+            levels = pd.Index(self.categories[str(index)]).infer_objects()
+            return pd.CategoricalDtype(levels, ordered=self.ordered[str(index)])
+        return pd.api.types.pandas_dtype(self.dtypes[index])
+
+    def column_values(self, X: pd.DataFrame, index: int) -> NDArray[Any]:
+        """One column as floats (NaN is missing), booleans or objects."""
+        series = X[self.names[index]]
+        dtype = series.dtype
+        if pd.api.types.is_bool_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype):
+            if series.isna().any():
+                return series.astype(object).to_numpy()
+            return series.to_numpy(dtype=bool)
+        if pd.api.types.is_numeric_dtype(dtype):
+            return series.to_numpy(dtype=np.float64, na_value=np.nan)
+        values = np.asarray(series, dtype=object)
+        return values if isinstance(dtype, pd.CategoricalDtype) else _objects_as_numbers(values)
+
+    def level_order(self, index: int) -> NDArray[Any] | None:
+        """Order of the levels, where the column's dtype has one."""
+        return self.categories.get(str(index))
+
+    def is_integral(self, index: int) -> bool:
+        """Whether the column can hold nothing but integers."""
+        return bool(pd.api.types.is_integer_dtype(self.dtype(index)))
+
+    def rounds_to(self, index: int) -> str | None:
+        """Name of the NumPy dtype that numbers are rounded to; None where they stay as they are."""
+        return ROUNDING.get(self.dtypes[index].lower())
+
+    def dtype_name(self, index: int) -> str:
+        """Name of the column's dtype."""
+        return self.dtypes[index]
+
+    def build(self, Z: Floats, columns: list[Column]) -> pd.DataFrame:
+        """A frame of the codes' values, with the names and dtypes of the frame seen in fit."""
+        if all(dtype == "float64" for dtype in self.dtypes) and all(
+            c.levels is None for c in columns
+        ):
+            return pd.DataFrame(Z, columns=self.names)
+        arrays = {
+            index: self._array(index, column, Z[:, index]) for index, column in enumerate(columns)
+        }
+        frame = pd.DataFrame(arrays, copy=False)
+        frame.columns = pd.Index(self.names)
+        return frame
+
+    def _array(self, index: int, column: Column, codes: Floats) -> Any:
+        dtype = self.dtype(index)
+        if column.levels is None:
+            whole = column.kind == "integer" and pd.api.types.is_object_dtype(dtype)
+            if whole and not np.isnan(codes).any():
+                return pd.Series(codes.astype(np.int64), dtype=object)
+            return _cast(codes, dtype)
+        if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
+            return _cast(column.take(codes), dtype)
+        if isinstance(dtype, np.dtype):  # object; a bare array of strings would become "str"
+            return pd.Series(column.take(codes), dtype=object)
+        # A lookup among a handful of typed levels is far cheaper than parsing each row's string.
+        levels = pd.array(list(column.padded_levels()), dtype=dtype)
+        return levels.take(column.positions(codes))
+
+    def _select(self, X: pd.DataFrame) -> pd.DataFrame:
+        if not set(self.names) <= set(X.columns):
+            raise self._missing_names(X.columns)
+        return X[self.names]
+
+
+def _dtype_name(name: Any, dtype: Any) -> str:
+    accepted = (
+        isinstance(dtype, (pd.CategoricalDtype, pd.StringDtype))
+        or pd.api.types.is_bool_dtype(dtype)
+        or (pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype))
+        or pd.api.types.is_object_dtype(dtype)
+    )
+    if not accepted or isinstance(dtype, pd.SparseDtype):
+        raise _refuse(name, dtype)
+    if isinstance(dtype, pd.StringDtype) and str(dtype) == "str":
+        return "str"
+    return str(dtype)
+
+
+def _cast(values: NDArray[Any], dtype: Any) -> Any:
+    """Floats in the column's dtype; where that cannot hold a missing value, they stay floats."""
+    if isinstance(dtype, np.dtype):
+        if dtype.kind in "iub" and np.isnan(values.astype(np.float64)).any():
+            return values
+        return pd.Series(values.astype(dtype, copy=False), dtype=dtype, copy=False)
+    return pd.array([None if np.isnan(value) else value for value in values], dtype=dtype)
+
+
+class NarwhalsContainer(Container):
+    """A polars frame, or another table that narwhals reads, held as names and dtype names."""
+
+    def __init__(self, X: Any) -> None:
+        frame = nw.from_native(X, eager_only=True)
+        self.names = list(frame.columns)
+        self.backend = frame.implementation.value
+        self.dtypes: list[str] = []
+        self.categories: dict[str, NDArray[Any]] = {}
+        for index, name in enumerate(self.names):
+            dtype = frame[name].dtype
+            text = type(dtype).__name__ if not isinstance(dtype, type) else dtype.__name__
+            known = text in ("String", "Categorical", "Enum", "Boolean", "Object")
+            if not (dtype.is_numeric() or known):
+                raise _refuse(name, dtype)
+            self.dtypes.append(text)
+            if text == "Enum":
+                self.categories[str(index)] = np.asarray(dtype.categories, dtype=object)
+
+    @property
+    def kind(self) -> str:
+        """Name of the kind of table."""
+        return f"{self.backend} table"
+
+    def column_values(self, X: Any, index: int) -> NDArray[Any]:
+        """One column as floats (NaN is missing), booleans or objects."""
+        series = nw.from_native(X, eager_only=True)[self.names[index]]
+        if series.dtype.is_numeric():
+            return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        if self.dtypes[index] == "Boolean" and not series.is_null().any():
+            return np.asarray(series.to_numpy(), dtype=bool)
+        return np.array(series.to_list() + [None], dtype=object)[:-1]
+
+    def level_order(self, index: int) -> NDArray[Any] | None:
+        """Order of the levels, where the column's dtype has one."""
+        return self.categories.get(str(index))
+
+    def is_integral(self, index: int) -> bool:
+        """Whether the column can hold nothing but integers."""
+        return "Int" in self.dtypes[index]
+
+    def rounds_to(self, index: int) -> str | None:
+        """Name of the NumPy dtype that numbers are rounded to; None where they stay as they are."""
+        return ROUNDING.get(self.dtypes[index].lower())
+
+    def dtype_name(self, index: int) -> str:
+        """Name of the column's dtype."""
+        return self.dtypes[index]
+
+    def build(self, Z: Floats, columns: list[Column]) -> Any:
+        """A table of the codes' values, with the names and dtypes of the table seen in fit."""
+        series = [self._series(index, column, Z[:, index]) for index, column in enumerate(columns)]
+        # Native columns: of wrapped ones, narwhals 2.29 makes polars take the way through pyarrow.
+        native = {s.name: s.to_native() for s in series}
+        return nw.from_dict(native, backend=self.backend).to_native()
+
+    def _series(self, index: int, column: Column, codes: Floats) -> Any:
+        name = str(self.names[index])
+        if column.levels is None or column.levels.dtype.kind == "f":
+            return self._numbers(index, name, column.take(codes))
+        dtype: Any = getattr(nw, self.dtypes[index])
+        if str(index) in self.categories:
+            dtype = nw.Enum(list(self.categories[str(index)]))
+        levels = nw.new_series(name, list(column.padded_levels()), dtype, backend=self.backend)
+        return levels[column.positions(codes).tolist()]
+
+    def _numbers(self, index: int, name: str, values: Floats) -> Any:
+        dtype: Any = getattr(nw, self.dtypes[index])
+        if self.is_integral(index) and np.isnan(values).any():
+            whole = [None if np.isnan(value) else int(value) for value in values]
+            return nw.new_series(name, whole, dtype, backend=self.backend)
+        if self.is_integral(index):
+            values = values.astype(np.int64)
+        return nw.new_series(name, values, dtype, backend=self.backend)
+
+    def _select(self, X: Any) -> Any:
+        frame = nw.from_native(X, eager_only=True)
+        if not set(self.names) <= set(frame.columns):
+            raise self._missing_names(frame.columns)
+        return frame.select(self.names).to_native()

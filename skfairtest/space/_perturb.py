@@ -1,0 +1,54 @@
+"""Rows near the data: rows of the data, drawn with replacement, one attribute moved by one step."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest.space._space import InputSpace
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+def draw_near(space: InputSpace, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
+    """Draw a pool of perturbed rows.
+
+    A row of the data, drawn uniformly with replacement; in it one attribute that is not sensitive,
+    drawn uniformly; moved by one step up or down with equal chance. A move out of the domain stops
+    at its end, a missing value stays missing, and a row that the constraint refuses stays as it is
+    in the data. Sensitive values never move, so a row is inside a rule set exactly if its seed is,
+    and the rows inside are drawn independently from those that the paper draws inside.
+
+    Parameters
+    ----------
+    space : InputSpace
+        The space; its `data` are the rows to draw from.
+    n : int
+        Number of rows.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    seeds : ndarray of int of shape (n,)
+        Row of the data that each was made from.
+    Z : ndarray of shape (n, n_features)
+        The rows as codes.
+    """
+    seeds = rng.integers(len(space.data), size=n)
+    Z = space.data[seeds]
+    if not len(space.free):
+        return seeds, Z
+    moved = rng.choice(space.free, size=n)
+    direction = rng.choice([-1.0, 1.0], size=n)
+    rows = np.arange(n)
+    before = Z[rows, moved]
+    after = np.clip(before + direction * space.steps[moved], space.low[moved], space.high[moved])
+    # Data may lie outside the domain that the user gave, or be a category outside it.
+    inside = (before >= space.low[moved]) & (before <= space.high[moved])
+    Z[rows, moved] = np.where(inside, after, before)
+    if space.constraint is not None:
+        refused = ~space.valid(Z)
+        Z[refused] = space.data[seeds[refused]]
+    return seeds, Z

@@ -1,0 +1,500 @@
+"""InputSpace: which inputs exist.
+
+Columns, kinds, domains, steps, the sensitive set and the constraint; rows of any mixed table
+become rows of one float matrix and
+back. Everything that knows about dtypes is here and in the two modules below it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest.space._column_names import by_position, check_sensitive, resolve_columns
+from skfairtest.space._columns import Column, describe_column
+from skfairtest.space._containers import Container, make_container
+from skfairtest.space._valid_rows import ValidRows
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+#: `sensitive_values` builds no table longer than this; `combination_codes` has no limit.
+MAX_TABLE = 1_000_000
+#: Twins that stand in for all where there are too many to compare them all: in total where several
+#: columns are sensitive, and of a column with more values than that.
+STAND_IN = 1000
+STAND_IN_OF_COLUMN = 256
+#: Numbers of combinations that NumPy's generators and `unravel_index` can handle.
+MAX_NUMBERED = 2**62
+
+
+class InputSpace:
+    """The inputs that a model can be asked about, and how they are written as numbers.
+
+    A row of a mixed table becomes a row of codes: the value itself for an integer or a real
+    attribute, the position among its levels for a categorical one. Make one with `from_data`.
+
+    Attributes
+    ----------
+    feature_names : list
+        Column names, or positions for an array.
+    kinds : list of {"categorical", "integer", "real"}
+        Kind of each column.
+    low, high, steps : ndarray of shape (n_features,)
+        Ends of the closed domains and the length of one step, in codes.
+    sensitive, free : ndarray of int
+        Positions of the sensitive columns, and of the others.
+    n_combinations : int or float
+        Number of combinations of sensitive values; infinite with a real sensitive column.
+    is_enumerable : bool
+        Whether all combinations of sensitive values can be listed.
+    twin_codes : ndarray of shape (n_twins, n_sensitive)
+        Sensitive values that an input is compared by: all combinations, or a stand-in for them.
+    n_inputs : float
+        Number of different inputs outside the sensitive columns; infinite with a real column.
+    data : ndarray of shape (n_rows, n_features)
+        Codes of the table that the space was made from.
+
+    See Also
+    --------
+    skfairtest.SBFTAuditor : Searches an input space for discriminatory inputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from skfairtest import InputSpace
+    >>> X = pd.DataFrame({"sex": ["f", "m", "f"], "age": [20, 60, 41]})
+    >>> space = InputSpace.from_data(X, ["sex"])
+    >>> space.kinds
+    ['categorical', 'integer']
+    >>> space.encode(X)
+    array([[ 0., 20.],
+           [ 1., 60.],
+           [ 0., 41.]])
+    >>> space.decode(space.sample(2, np.random.default_rng(0))).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        columns: list[Column],
+        container: Container,
+        sensitive: list[int],
+        data: Floats,
+        constraint: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self.columns = columns
+        self.container = container
+        self.constraint = constraint
+        self.data = data
+        self.low = np.array([column.low for column in columns])
+        self.high = np.array([column.high for column in columns])
+        self.steps = np.array([column.step for column in columns])
+        self.discrete = np.array([column.kind != "real" for column in columns])
+        self._rounds_to = [container.rounds_to(j) for j in range(len(columns))]
+        self.single = np.array([dtype == "float32" for dtype in self._rounds_to])
+        self.sensitive = np.array(sensitive, dtype=np.intp)
+        self.free = np.setdiff1d(np.arange(len(columns)), self.sensitive)
+        # Sensitive values that occur in the data, which draws prefer where a domain is too large
+        # to be gone through; empty for other columns.
+        self._observed = [self._values_in_data(j) for j in sensitive]
+
+    def _values_in_data(self, j: int) -> Floats:
+        if self.columns[j].n_values <= MAX_TABLE:
+            return np.empty(0)
+        inside = (self.low[j] <= self.data[:, j]) & (self.data[:, j] <= self.high[j])
+        return np.unique(np.append(self.data[inside, j], [self.low[j], self.high[j]]))
+
+    @classmethod
+    def from_data(
+        cls,
+        X: Any,
+        sensitive_features: Sequence[Any] | None,
+        *,
+        bounds: Mapping[Any, Any] | None = None,
+        categories: Mapping[Any, Any] | None = None,
+        steps: Mapping[Any, float] | None = None,
+        constraint: Callable[[Any], Any] | None = None,
+    ) -> InputSpace:
+        """Learn the space from a table.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_features)
+            NumPy array, pandas or polars frame.
+        sensitive_features : sequence of str or int, or None
+            Names (or positions) of the sensitive columns; None for no sensitive column.
+        bounds : dict of name to (low, high), default=None
+            Closed domains of numeric columns; by default the smallest and largest value present.
+        categories : dict of name to list, default=None
+            Domains of categorical columns; by default the values present.
+        steps : dict of name to float, default=None
+            Length of one step; by default 1 for integers and a hundredth of the domain for reals.
+        constraint : callable, default=None
+            Takes rows in the container of `X` and returns a boolean for each: which are valid.
+
+        Returns
+        -------
+        InputSpace
+            The space; its `data` are the codes of `X`.
+
+        Raises
+        ------
+        ValueError
+            For unknown, duplicate or constant sensitive columns, for no other column, and for
+            domains that cannot be.
+        TypeError
+            For sparse input and dtypes without an input domain.
+        """
+        container = make_container(X)
+        names = container.names
+        # None: no column is sensitive, as in a table of columns that a model never sees.
+        positions = [] if sensitive_features is None else resolve_columns(names, sensitive_features)
+        wishes = {
+            label: by_position(names, mapping, label)
+            for label, mapping in (("bounds", bounds), ("categories", categories), ("steps", steps))
+        }
+        values = [container.column_values(X, j) for j in range(len(names))]
+        columns = [
+            describe_column(
+                name,
+                values[j],
+                bounds=wishes["bounds"].get(j),
+                categories=wishes["categories"].get(j),
+                step=wishes["steps"].get(j),
+                integral=container.is_integral(j),
+                order=container.level_order(j),
+            )
+            for j, name in enumerate(names)
+        ]
+        if sensitive_features is not None:
+            check_sensitive(columns, positions, len(values[0]))
+        if constraint is not None and not callable(constraint):
+            raise TypeError(
+                f"constraint= must be a callable on rows; got {type(constraint).__name__}."
+            )
+        data = np.empty((len(values[0]), len(columns)))
+        for j, column in enumerate(columns):
+            data[:, j] = column.encode(values[j])
+        space = cls(columns, container, positions, data, constraint)
+        for j, column in enumerate(columns):
+            if column.given:
+                space._check_holds(j, column)
+        return space
+
+    def _check_holds(self, j: int, column: Column) -> None:
+        """See that the container can hold the values that the user gave for a column."""
+        codes = column.grid() if column.levels is not None else np.array([column.low, column.high])
+        Z = np.tile(self.low, (len(codes), 1))
+        Z[:, j] = codes
+        try:
+            back = column.encode(self.container.column_values(self.decode(Z), j))
+            held = np.allclose(back, codes, rtol=1e-6, atol=0, equal_nan=True)
+        except Exception:  # each kind of table has its own way of refusing a value
+            held = False
+        if not held:
+            raise ValueError(
+                f"Column {column.name!r} of dtype {self.container.dtype_name(j)} cannot hold "
+                f"the values given in bounds= or categories=: {list(column.take(codes))!r}. "
+                "Convert the column to a wider dtype first."
+            )
+
+    @property
+    def feature_names(self) -> list[Any]:
+        """Column names, or positions for an array."""
+        return list(self.container.names)
+
+    @property
+    def sensitive_features(self) -> list[Any]:
+        """Names of the sensitive columns."""
+        return [self.container.names[j] for j in self.sensitive]
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kind of each column."""
+        return [column.kind for column in self.columns]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.columns)
+
+    @property
+    def n_combinations(self) -> int | float:
+        """Number of combinations of sensitive values; infinite with a real sensitive column."""
+        count: int | float = 1
+        for j in self.sensitive:
+            n = self.columns[j].n_values
+            count *= int(n) if np.isfinite(n) else n
+        return count
+
+    @property
+    def is_enumerable(self) -> bool:
+        """Whether all combinations of sensitive values can be listed."""
+        return self.n_combinations <= MAX_TABLE
+
+    @property
+    def n_twins(self) -> int:
+        """Length of `twin_codes`."""
+        if self.is_enumerable:
+            return int(self.n_combinations)
+        return math.prod(len(codes) for codes in self._stand_ins())
+
+    @property
+    def n_inputs(self) -> float:
+        """Number of different inputs outside the sensitive columns."""
+        return float(np.prod([self.columns[j].n_values for j in self.free]))
+
+    def __repr__(self) -> str:
+        return (
+            f"InputSpace({self.n_features} columns, sensitive {self.sensitive_features!r} with "
+            f"{self.n_combinations} combinations)"
+        )
+
+    # Tables and codes -----------------------------------------------------------------------
+
+    def encode(self, X: Any) -> Floats:
+        """Codes of a table, shape (n, n_features); unknown categories are an error.
+
+        Missing values outside the domain become NaN.
+        """
+        X = self.container.check_names(X)
+        arrays = [
+            column.encode(self.container.column_values(X, j))
+            for j, column in enumerate(self.columns)
+        ]
+        return np.column_stack(arrays)
+
+    def decode(self, Z: Floats) -> Any:
+        """The table of the codes: same container, names and dtypes as the fitted data."""
+        return self.container.build(np.asarray(Z, dtype=np.float64), self.columns)
+
+    # Moving about ---------------------------------------------------------------------------
+
+    def draw(self, n: int, rng: np.random.Generator) -> Floats:
+        """Uniform codes from the closed domains, whatever the constraint says; (n, n_features)."""
+        spread = self.high - self.low
+        U = rng.random((n, self.n_features))
+        Z = np.where(self.discrete, np.floor(U * (spread + 1)), U * spread) + self.low
+        return self.clip(Z)
+
+    def sample(
+        self,
+        n: int,
+        rng: np.random.Generator,
+        *,
+        uniform: bool = False,
+        deadline: float | None = None,
+    ) -> Floats:
+        """Random valid inputs, shape (n, n_features).
+
+        They are uniform where the constraint admits at least 5% of the domain. Where it admits
+        less, half of the draws are steps from valid rows, those of the data and those that were
+        found before: the sample is then not uniform, and rows may come more than once.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        rng : Generator
+            Source of randomness.
+        uniform : bool, default=False
+            Uniform draws alone, however long that takes.
+        deadline : float, default=None
+            Time of ``time.perf_counter`` at which the drawing ends; fewer rows are returned then,
+            maybe none.
+
+        Returns
+        -------
+        ndarray of shape (n, n_features)
+            Codes.
+
+        Raises
+        ------
+        ValueError
+            If none of 100,000 draws, and no row of the data, satisfies the constraint.
+        """
+        return ValidRows(self).sample(n, rng, uniform=uniform, deadline=deadline).rows
+
+    def valid(self, Z: Floats) -> NDArray[np.bool_]:
+        """Which rows the constraint admits, shape (n,)."""
+        if self.constraint is None or not len(Z):
+            return np.ones(len(Z), dtype=bool)
+        verdict = np.asarray(self.constraint(self.decode(Z)))
+        if verdict.shape != (len(Z),) or verdict.dtype.kind not in "bO":
+            raise ValueError(
+                f"constraint= must return one boolean a row, shape ({len(Z)},); got "
+                f"{verdict.dtype} of shape {verdict.shape}."
+            )
+        return verdict.astype(bool)
+
+    def clip(self, Z: Floats) -> Floats:
+        """The nearest codes inside the domains: clipped, rounded to whole codes where discrete."""
+        Z = np.clip(Z, self.low, self.high)
+        if self.discrete.all():
+            np.rint(Z, out=Z)
+        elif self.discrete.any():
+            Z[:, self.discrete] = np.rint(Z[:, self.discrete])
+        # What the model will see is a float32, say; two codes that it cannot tell apart are one.
+        for dtype in {name for name in self._rounds_to if name is not None}:
+            rounded = [j for j, name in enumerate(self._rounds_to) if name == dtype]
+            Z[:, rounded] = Z[:, rounded].astype(dtype)
+        return Z
+
+    def _hold(self, codes: Floats, j: int) -> Floats:
+        """Codes of a column as the table holds them."""
+        dtype = self._rounds_to[j]
+        return codes if dtype is None else codes.astype(dtype).astype(np.float64)
+
+    def repair(self, Z: Floats, rng: np.random.Generator) -> Floats:
+        """Rows of data as inputs of the domain: what is missing or foreign is drawn anew.
+
+        Numbers beyond the bounds go to the nearer end; missing numbers, and categories outside the
+        domain, have no nearest and are
+        drawn.
+        """
+        categorical = np.array([column.levels is not None for column in self.columns])
+        foreign = np.isnan(Z) | (categorical & ((self.low > Z) | (self.high < Z)))
+        if foreign.any():
+            Z = np.where(foreign, self.draw(len(Z), rng), Z)
+        return self.clip(Z)
+
+    def neighbours(self, Z: Floats) -> Floats:
+        """All inputs one step away in one free attribute; shape (n, 2 * n_free, n_features).
+
+        Steps are -1 and +1 of the attribute's own granularity (the neighbouring category of a
+        categorical one), clipped to the
+        domain: at its end a neighbour is the input itself.
+        """
+        moves = np.zeros((2 * len(self.free), self.n_features))
+        order = np.arange(len(self.free))
+        moves[2 * order, self.free] = -self.steps[self.free]
+        moves[2 * order + 1, self.free] = self.steps[self.free]
+        moved = np.asarray(Z)[:, None, :] + moves
+        return self.clip(moved.reshape(-1, self.n_features)).reshape(moved.shape)
+
+    # Sensitive values -----------------------------------------------------------------------
+
+    @property
+    def sensitive_values(self) -> Floats:
+        """Codes of all sensitive combinations, shape (n_combinations, n_sensitive)."""
+        if not self.is_enumerable:
+            raise ValueError(
+                f"{self.n_combinations} combinations of sensitive values are too many for a table. "
+                "Take twin_codes, which stand in for them, draw some with draw_sensitive, or "
+                "narrow bounds= or categories=."
+            )
+        return self.combination_codes(np.arange(self.n_combinations))
+
+    @property
+    def twin_codes(self) -> Floats:
+        """Codes of the sensitive values that an input is compared by, (n_twins, n_sensitive).
+
+        All combinations where they can be listed. Else some values of each column: evenly spaced
+        ones with both ends of the domain, and of those that occur in the data.
+        """
+        if self.is_enumerable:
+            return self.sensitive_values
+        grid = np.meshgrid(*self._stand_ins(), indexing="ij")
+        return np.column_stack([codes.ravel() for codes in grid])
+
+    def _stand_ins(self) -> list[Floats]:
+        """The values of each sensitive column that are compared; small columns keep all theirs."""
+        n_values = [self.columns[j].n_values for j in self.sensitive]
+        chosen = [np.empty(0)] * len(n_values)
+        room = float(STAND_IN)
+        for done, i in enumerate(np.argsort(n_values, kind="stable").tolist()):
+            share = max(2, int(room ** (1 / (len(n_values) - done)) + 1e-9))
+            chosen[i] = self._stand_in(i, min(share, STAND_IN_OF_COLUMN))
+            room = max(1.0, room / len(chosen[i]))
+        return chosen
+
+    def _stand_in(self, i: int, n: int) -> Floats:
+        """At most n codes of the i-th sensitive column, the same ones in every call."""
+        j = int(self.sensitive[i])
+        column, observed = self.columns[j], self._observed[i]
+        if column.n_values <= n:
+            return column.low + np.arange(column.n_values)
+        steps = (column.high - column.low) / column.step + 1
+        # Two thirds of the values at most are evenly spaced, if there are others in the data.
+        n_even = n - min(len(observed), n // 3)
+        if column.kind == "real" and steps <= n_even:
+            even = column.grid()
+        else:
+            even = np.linspace(column.low, column.high, n_even, dtype=np.float64)
+        # Of the values in the data, each of an equal number of neighbours stands for its like.
+        places = np.linspace(0, len(observed) - 1, min(len(observed), n - len(even)))
+        codes = np.concatenate([even, observed[np.rint(places).astype(np.intp)]])
+        return np.unique(self._hold(np.rint(codes) if self.discrete[j] else codes, j))
+
+    def combination_codes(self, combinations: Any) -> Floats:
+        """Codes of numbered combinations; the given shape and one more axis of n_sensitive."""
+        sizes = [int(self.columns[j].n_values) for j in self.sensitive]
+        places = np.unravel_index(combinations, sizes)
+        return np.stack(
+            [self.low[j] + place for j, place in zip(self.sensitive, places, strict=True)], axis=-1
+        )
+
+    def draw_sensitive(self, n: int, rng: np.random.Generator) -> Floats:
+        """Random codes of the sensitive columns, shape (n, n_sensitive).
+
+        Uniform for categories and integers. Of a real column half come from the closed interval,
+        half are values that occur in the data.
+        """
+        if self.n_combinations <= MAX_NUMBERED:
+            return self.combination_codes(rng.integers(0, int(self.n_combinations), size=n))
+        return np.column_stack([self._draw_column(i, n, rng) for i in range(len(self.sensitive))])
+
+    def _draw_column(self, i: int, n: int, rng: np.random.Generator) -> Floats:
+        j, observed = int(self.sensitive[i]), self._observed[i]
+        spread = self.high[j] - self.low[j]
+        U = rng.random(n)
+        if self.discrete[j]:
+            return self._hold(self.low[j] + np.minimum(np.floor(U * (spread + 1)), spread), j)
+        codes = self._hold(self.low[j] + U * spread, j)
+        if not len(observed):  # a column of one value
+            return codes
+        return np.where(rng.random(n) < 0.5, codes, observed[rng.integers(len(observed), size=n)])
+
+    def draw_sensitive_pairs(self, n: int, rng: np.random.Generator) -> Floats:
+        """Random codes of two twins of each of n inputs, shape (n, 2, n_sensitive).
+
+        The two differ; in a domain that cannot be numbered they are equal with a small chance.
+        """
+        if self.n_combinations <= MAX_NUMBERED:
+            count = int(self.n_combinations)
+            first = rng.integers(0, count, size=n)
+            other = rng.integers(0, count - 1, size=n)
+            return self.combination_codes(np.column_stack([first, other + (other >= first)]))
+        first_codes, second_codes = (self.draw_sensitive(n, rng) for _ in range(2))
+        return np.stack([first_codes, second_codes], axis=1)
+
+    def with_sensitive(self, Z: Floats, codes: Any) -> Floats:
+        """A copy of the inputs with their sensitive attributes set.
+
+        `codes` are those of the sensitive columns: one row for all inputs, or one a row.
+        """
+        Z = np.array(Z, dtype=np.float64)
+        Z[:, self.sensitive] = codes
+        return Z
+
+    def clip_sensitive(self, codes: Floats) -> Floats:
+        """The nearest codes inside the sensitive columns' domains; any shape (..., n_sensitive)."""
+        codes = np.clip(codes, self.low[self.sensitive], self.high[self.sensitive])
+        for i, j in enumerate(self.sensitive):
+            if self.discrete[j]:
+                codes[..., i] = np.rint(codes[..., i])
+            codes[..., i] = self._hold(codes[..., i], j)
+        return codes
+
+    def has_sensitive(self, codes: Floats) -> NDArray[np.bool_]:
+        """Which codes of the sensitive columns are combinations of the domain, shape (n,)."""
+        low, high = self.low[self.sensitive], self.high[self.sensitive]
+        inside = (low <= codes) & (codes <= high)
+        whole = ~self.discrete[self.sensitive] | (codes == np.rint(codes))
+        return np.asarray((inside & whole).all(axis=1))
