@@ -18,6 +18,11 @@ Floats = NDArray[np.float64]
 #: Inputs judged in one go when rows of data are audited.
 AUDIT_BATCH = 10_000
 
+#: Results that ask the model when they are first read.
+ON_DATA = frozenset(
+    {"on_data_degree_", "on_data_discriminatory_", "on_data_rate_", "n_data_queries_"}
+)
+
 
 @dataclass(frozen=True)
 class RowsAudit:
@@ -87,6 +92,17 @@ class AuditResults:
     space_: InputSpace
     estimator_: Any
     _state: dict[str, Any]
+
+    def __dir__(self) -> list[str]:
+        """Names of attributes, less those that ask the model and were not asked for yet.
+
+        Displays and tab completion read every name that they find here; looking must cost nothing.
+        """
+        names = set(object.__dir__(self))
+        if "on_data" not in vars(self).get("_state", {}):
+            names -= ON_DATA
+        # Methods that the estimator lacks, and results before fit, are left out.
+        return sorted(name for name in names if hasattr(self, name))
 
     def _store(self, oracle: Oracle, reason: str) -> None:
         """Keep what a run found as plain arrays and numbers."""
