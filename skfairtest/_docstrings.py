@@ -38,7 +38,8 @@ max_inputs : int, default=None
     Ends the run after so many distinct inputs.
 n_jobs : int, default=None
     Parts of a large batch that are predicted at the same time, in threads unless
-    `joblib.parallel_config` says otherwise. The result does not depend on it.
+    `joblib.parallel_config` says otherwise; None is 1, or what `joblib.parallel_config` says.
+    The result does not depend on it.
 random_state : int, RandomState or Generator, default=None
     Seed. The same seed gives the same result.
 verbose : int, default=0

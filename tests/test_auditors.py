@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 import time
 import warnings
 
@@ -11,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from joblib import parallel_config
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
@@ -31,6 +33,7 @@ from skfairtest import (
     SurrogateAuditor,
     SymbolicAuditor,
     ThemisAuditor,
+    _model,
 )
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 
@@ -306,6 +309,37 @@ def test_many_equal_rows_with_many_twins_are_all_audited(models):
         constraint=lambda X: X[:, 1] > 1,
     )  # fmt: skip
     assert only_high.fit(X).on_data_rate_ == pytest.approx(1 / 301)
+
+
+# Jobs --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1])
+def test_no_number_of_jobs_is_that_of_joblib(n_jobs, models, monkeypatch):
+    monkeypatch.setattr(_model, "CHUNK", 64)
+    X, _ = toy()
+    names = set()
+
+    def function(rows):
+        names.add(threading.current_thread().name)
+        return rows[:, 0] * rows[:, 1]
+
+    def run():
+        names.clear()
+        auditor = RandomAuditor(
+            models.Regressor(function), sensitive_features=[0], n_jobs=n_jobs, random_state=0,
+            max_queries=20_000,
+        )  # fmt: skip
+        return auditor.fit(X)
+
+    alone = run()
+    assert names == {"MainThread"}
+    with parallel_config(backend="threading", n_jobs=2):
+        together = run()
+    assert (names == {"MainThread"}) == (n_jobs == 1)
+    assert together.fairness_degree_ == alone.fairness_degree_
+    assert together.n_queries_ == alone.n_queries_
+    np.testing.assert_array_equal(together.disparities_, alone.disparities_)
 
 
 # Narrow constraints ------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils.parallel import Parallel, delayed
@@ -149,7 +150,8 @@ class Model:
         chunks = [Z[start : start + CHUNK] for start in range(0, len(Z), CHUNK)]
         function = getattr(self.estimator, method)
         try:
-            if self.n_jobs in (None, 1) or len(chunks) == 1:
+            # None is what `joblib.parallel_config` says, and 1 without it.
+            if len(chunks) == 1 or effective_n_jobs(self.n_jobs) == 1:
                 answers = []
                 for chunk in chunks:
                     self.n_rows += len(chunk)
