@@ -1,48 +1,52 @@
 """Search-based and certified fairness testing for scikit-learn estimators."""
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
-from skfairtest import datasets, io
-from skfairtest._audit_results import RowsAudit
-from skfairtest.base import BaseAuditor
-from skfairtest.comparison import AuditorComparison, compare_auditors
-from skfairtest.exact import Certificate, CertifiedAuditor, certify
-from skfairtest.exceptions import EstimatorFailedError, MendingWarning, NoDisparityWarning
-from skfairtest.group import TestSGDAuditor, TextSGDAuditor
-from skfairtest.individual import (
-    ADFAuditor,
-    AequitasAuditor,
-    EIDIGAuditor,
-    MAFTAuditor,
-    RandomAuditor,
-    SBFTAuditor,
-    SurrogateAuditor,
-    SymbolicAuditor,
-    ThemisAuditor,
-)
-from skfairtest.mitigation import (
-    DiscriminationEstimate,
-    FairnessAugmenter,
-    FairnessRetrainer,
-    FoundPairs,
-    estimate_discrimination,
-)
-from skfairtest.model_selection import (
-    AuditScorer,
-    ConstrainedRefit,
-    ParetoRefit,
-    constrained_refit,
-    make_audit_scorer,
-    pareto_front,
-    pareto_refit,
-)
-from skfairtest.space._space import InputSpace
+if TYPE_CHECKING:
+    from skfairtest import datasets
+    from skfairtest._audit_results import RowsAudit
+    from skfairtest.base import BaseAuditor
+    from skfairtest.comparison import AuditorComparison, compare_auditors
+    from skfairtest.exact import Certificate, CertifiedAuditor, certify
+    from skfairtest.exceptions import EstimatorFailedError, MendingWarning, NoDisparityWarning
+    from skfairtest.group import TestSGDAuditor, TextSGDAuditor
+    from skfairtest.individual import (
+        ADFAuditor,
+        AequitasAuditor,
+        EIDIGAuditor,
+        MAFTAuditor,
+        RandomAuditor,
+        SBFTAuditor,
+        SurrogateAuditor,
+        SymbolicAuditor,
+        ThemisAuditor,
+    )
+    from skfairtest.mitigation import (
+        DiscriminationEstimate,
+        FairnessAugmenter,
+        FairnessRetrainer,
+        FoundPairs,
+        estimate_discrimination,
+    )
+    from skfairtest.model_selection import (
+        AuditScorer,
+        ConstrainedRefit,
+        ParetoRefit,
+        constrained_refit,
+        make_audit_scorer,
+        pareto_front,
+        pareto_refit,
+    )
+    from skfairtest.space._space import InputSpace
 
 try:
     __version__ = version("skfairtest")
 except PackageNotFoundError:  # a checkout that is not installed
     __version__ = "0+unknown"
 
+# Without `io`: a star import must not shadow the standard library's.
 __all__ = [
     "ADFAuditor",
     "AequitasAuditor",
@@ -76,8 +80,31 @@ __all__ = [
     "constrained_refit",
     "datasets",
     "estimate_discrimination",
-    "io",
     "make_audit_scorer",
     "pareto_front",
     "pareto_refit",
 ]
+
+#: Where the public names are. Each is imported at its first use: numba, imbalanced-learn and much
+#: of scikit-learn would otherwise be imported for those who need none of it.
+_PLACES = (
+    "exceptions", "space._space", "_audit_results", "base", "individual", "group", "comparison",
+    "model_selection", "mitigation", "exact",
+)  # fmt: skip
+_MODULES = ("datasets", "io", *(place for place in _PLACES if "_" not in place))
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"skfairtest.{name}")
+    if name in __all__:
+        for place in _PLACES:
+            module = import_module(f"skfairtest.{place}")
+            if hasattr(module, name):
+                value = globals()[name] = getattr(module, name)
+                return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

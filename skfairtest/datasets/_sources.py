@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import fetch_openml
 from sklearn.utils import Bunch
 
 ENVIRONMENT_VARIABLE = "SKFAIRTEST_DATA"
@@ -106,6 +105,8 @@ def require(frame: pd.DataFrame, columns: list[str], origin: str) -> pd.DataFram
 
 def openml_frame(data_id: int, data_home: Any, files: list[str]) -> tuple[pd.DataFrame, pd.Series]:
     """Return data and target of an OpenML data set, categories turned into plain strings."""
+    from sklearn.datasets import fetch_openml  # its import takes as long as all of ours
+
     try:
         bunch = fetch_openml(
             data_id=data_id, as_frame=True, parser="auto", cache=True, data_home=data_home

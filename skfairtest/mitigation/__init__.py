@@ -1,6 +1,8 @@
 """Mend a model: retrain it on what an audit found, under better labels."""
 
-from skfairtest.mitigation._augmenter import FairnessAugmenter
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from skfairtest.mitigation._estimate import DiscriminationEstimate, estimate_discrimination
 from skfairtest.mitigation._labelers import (
     FoundPairs,
@@ -9,6 +11,9 @@ from skfairtest.mitigation._labelers import (
     opposite_label,
 )
 from skfairtest.mitigation._retrainer import FairnessRetrainer
+
+if TYPE_CHECKING:
+    from skfairtest.mitigation._augmenter import FairnessAugmenter
 
 __all__ = [
     "DiscriminationEstimate",
@@ -20,3 +25,15 @@ __all__ = [
     "majority_label",
     "opposite_label",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # A sampler derives from imbalanced-learn's, whose import takes longer than all of ours.
+    if name != "FairnessAugmenter":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = import_module("skfairtest.mitigation._augmenter").FairnessAugmenter
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "FairnessAugmenter"})

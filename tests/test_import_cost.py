@@ -1,0 +1,60 @@
+"""What an import brings with it: names, and packages that take long."""
+
+from __future__ import annotations
+
+import builtins
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import skfairtest
+from skfairtest import mitigation
+
+HEAVY = ("numba", "imblearn", "matplotlib", "torch", "skorch", "skops", "polars")
+
+
+def loaded_by(code):
+    """Names of the modules that a new interpreter has loaded after the code."""
+    run = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
+        check=True, capture_output=True, text=True, cwd=Path(skfairtest.__file__).parents[1],
+    )  # fmt: skip
+    return set(run.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import skfairtest; skfairtest.RandomAuditor, skfairtest.make_audit_scorer",
+        "import skfairtest.mitigation, skfairtest.datasets, skfairtest.group, skfairtest.testing",
+    ],
+)
+def test_import_leaves_out_what_takes_long(code):
+    loaded = loaded_by(code)
+    assert "skfairtest.base" in loaded and loaded & set(HEAVY) == set()
+
+
+def test_import_of_the_package_alone_loads_nothing_large():
+    loaded = loaded_by("import skfairtest")
+    assert "skfairtest" in loaded
+    assert loaded & {*HEAVY, "sklearn", "pandas", "scipy", "numpy"} == set()
+
+
+def test_star_import_shadows_nothing():
+    namespace = {}
+    exec("from skfairtest import *", namespace)
+    names = {name for name in namespace if not name.startswith("__")}
+    assert names == set(skfairtest.__all__)
+    assert names & (set(sys.stdlib_module_names) | set(dir(builtins))) == set()
+
+
+def test_every_public_name_is_there_and_no_other():
+    for name in skfairtest.__all__:
+        assert getattr(skfairtest, name).__name__.removeprefix("skfairtest.") == name
+    assert set(skfairtest.__all__) | {"io", "exact", "mitigation"} <= set(dir(skfairtest))
+    assert skfairtest.io.TRUSTED_TYPES
+    for package in (skfairtest, mitigation):
+        with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no.*'nothing'"):
+            package.nothing  # noqa: B018
