@@ -91,7 +91,11 @@ _PLACES = (
     "exceptions", "space._space", "_audit_results", "base", "individual", "group", "comparison",
     "model_selection", "mitigation", "exact",
 )  # fmt: skip
-_MODULES = ("datasets", "io", *(place for place in _PLACES if "_" not in place))
+_MODULES = (
+    "datasets",
+    "io",
+    *(place for place in _PLACES if not place.split(".")[-1].startswith("_")),
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -53,7 +53,9 @@ def test_star_import_shadows_nothing():
 def test_every_public_name_is_there_and_no_other():
     for name in skfairtest.__all__:
         assert getattr(skfairtest, name).__name__.removeprefix("skfairtest.") == name
-    assert set(skfairtest.__all__) | {"io", "exact", "mitigation"} <= set(dir(skfairtest))
+    assert set(skfairtest.__all__) | {"io", "exact", "mitigation", "model_selection"} <= set(
+        dir(skfairtest)
+    )
     assert skfairtest.io.TRUSTED_TYPES
     for package in (skfairtest, mitigation):
         with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no.*'nothing'"):
