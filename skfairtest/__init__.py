@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from skfairtest.base import BaseAuditor
     from skfairtest.comparison import AuditorComparison, compare_auditors
     from skfairtest.exact import Certificate, CertifiedAuditor, certify
-    from skfairtest.exceptions import EstimatorFailedError, MendingWarning, NoDisparityWarning
+    from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDisparityWarning
     from skfairtest.group import TestSGDAuditor, TextSGDAuditor
     from skfairtest.individual import (
         ADFAuditor,
@@ -64,7 +64,7 @@ __all__ = [
     "FoundPairs",
     "InputSpace",
     "MAFTAuditor",
-    "MendingWarning",
+    "MitigationWarning",
     "NoDisparityWarning",
     "ParetoRefit",
     "RandomAuditor",

@@ -11,8 +11,8 @@ from scipy import stats
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-INTERVALS = ("newcombe", "wilson", "paper")
-MULTIPLICITIES = ("bonferroni", "holm", "none")
+CI_METHODS = ("newcombe", "wilson", "paper")
+CORRECTIONS = ("bonferroni", "holm", "none")
 
 
 class Sides(NamedTuple):
@@ -124,7 +124,7 @@ def _welch(sides: Sides, alpha: float) -> tuple[Floats, Floats]:
 
 
 def simultaneous(
-    sides: Sides, *, confidence: float, kind: str, multiplicity: str, n_rules: int
+    sides: Sides, *, confidence: float, kind: str, correction: str, n_rules: int
 ) -> tuple[Floats, Floats, Bools]:
     """Intervals of the differences that all hold at once, and whether they refute equality.
 
@@ -142,9 +142,9 @@ def simultaneous(
        4914-4927.
     """
     alpha = 1 - confidence
-    n_open = 2 if multiplicity == "none" else 2 * n_rules
+    n_open = 2 if correction == "none" else 2 * n_rules
     low, high = difference_interval(sides, 2 * alpha / n_open, kind)
-    if multiplicity != "holm":
+    if correction != "holm":
         return low, high, (low > 0) | (high < 0)
     while True:
         more, less = low > 0, high < 0

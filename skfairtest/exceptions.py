@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["EstimatorFailedError", "MendingWarning", "NoDisparityWarning"]
+__all__ = ["EstimatorFailedError", "MitigationWarning", "NoDisparityWarning"]
 
 
 class EstimatorFailedError(RuntimeError):
@@ -30,12 +30,12 @@ class NoDisparityWarning(UserWarning):
     """
 
 
-class MendingWarning(UserWarning):
-    """A model was not mended, or mending ended early; the original model is still there.
+class MitigationWarning(UserWarning):
+    """A model was not mitigated, or mitigation ended early; the original model is still there.
 
     Examples
     --------
-    >>> from skfairtest.exceptions import MendingWarning
-    >>> issubclass(MendingWarning, UserWarning)
+    >>> from skfairtest.exceptions import MitigationWarning
+    >>> issubclass(MitigationWarning, UserWarning)
     True
     """

@@ -12,7 +12,7 @@ from skfairtest import (
     EstimatorFailedError,
     FairnessAugmenter,
     FoundPairs,
-    MendingWarning,
+    MitigationWarning,
     RandomAuditor,
     TestSGDAuditor,
     estimate_discrimination,
@@ -93,7 +93,7 @@ def test_nothing_found_nothing_added(people):
     X, y = people
     auditor = RandomAuditor(sensitive_features=[0], max_queries=2)
     augmenter = FairnessAugmenter(DecisionTreeClassifier(max_depth=1), auditor, random_state=0)
-    with pytest.warns(MendingWarning, match="nothing is added"):
+    with pytest.warns(MitigationWarning, match="nothing is added"):
         X_same, y_same = augmenter.fit_resample(X, y)
     assert len(X_same) == len(X) and augmenter.n_added_ == 0
 

@@ -87,7 +87,7 @@ def test_holm_refutes_what_a_step_down_by_p_values_refutes():
     x, y = rng.binomial(400, p).astype(float), rng.binomial(400, q).astype(float)
     sides = shares(x, n, y, n)
     low, high, differs = simultaneous(
-        sides, confidence=0.95, kind="paper", multiplicity="holm", n_rules=40
+        sides, confidence=0.95, kind="paper", correction="holm", n_rules=40
     )
     # One-sided p-values of both directions of the same test, and the textbook's loop.
     z = sides.difference / paper_error(sides, 1.0)
@@ -99,7 +99,7 @@ def test_holm_refutes_what_a_step_down_by_p_values_refutes():
         refuted[place] = True
     assert ((low >= 0) == refuted[:40]).all() and ((high <= 0) == refuted[40:]).all()
     bonferroni = simultaneous(
-        sides, confidence=0.95, kind="paper", multiplicity="bonferroni", n_rules=40
+        sides, confidence=0.95, kind="paper", correction="bonferroni", n_rules=40
     )
     assert (differs == (refuted[:40] | refuted[40:])).all()
     both = (bonferroni[0] > 0) | (bonferroni[1] < 0)
@@ -174,7 +174,7 @@ def perturbed_population(X, free):
     return pd.concat(parts), np.concatenate(seeds)
 
 
-def coverage(model, multiplicity, interval, repetitions):
+def coverage(model, correction, interval, repetitions):
     """For each repetition, which of the rule sets' intervals hold the true score."""
     X = small_table()
     population, seeds = perturbed_population(X, ["a", "b", "c"])
@@ -183,7 +183,7 @@ def coverage(model, multiplicity, interval, repetitions):
     for seed in range(repetitions):
         auditor = TestSGDAuditor(
             model, sensitive_features=["sex", "age"], n_bins=4, sampling_threshold=60,
-            error_threshold=0.5, multiplicity=multiplicity, interval=interval, random_state=seed,
+            error_threshold=0.5, correction=correction, ci_method=interval, random_state=seed,
         ).fit(X)  # fmt: skip
         rules = auditor.rules_
         if not truth:
@@ -209,12 +209,12 @@ CASES = [
 ]
 
 
-def check_coverage(model, multiplicity, interval, repetitions):
-    held = coverage(model, multiplicity, interval, repetitions)
+def check_coverage(model, correction, interval, repetitions):
+    held = coverage(model, correction, interval, repetitions)
     assert held.shape == (repetitions, held.shape[1]) and held.shape[1] > 20
     # What 95% would fall below in one of 10,000 tries.
     least = stats.binom.ppf(1e-4, repetitions, 0.95)
-    if multiplicity == "none":
+    if correction == "none":
         assert (held.sum() >= least).all(), held.mean().min()
     else:
         assert held.all(axis=1).sum() >= least, held.all(axis=1).mean()
@@ -222,17 +222,17 @@ def check_coverage(model, multiplicity, interval, repetitions):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("model", "multiplicity", "interval"), CASES)
-def test_coverage_over_500_repetitions(model, multiplicity, interval):
-    check_coverage(model, multiplicity, interval, 500)
+@pytest.mark.parametrize(("model", "correction", "interval"), CASES)
+def test_coverage_over_500_repetitions(model, correction, interval):
+    check_coverage(model, correction, interval, 500)
 
 
 @pytest.mark.parametrize(
-    ("model", "multiplicity", "interval"),
+    ("model", "correction", "interval"),
     [(Votes(), "none", "newcombe"), (Votes(), "holm", "newcombe"), (Amounts(), "bonferroni", "-")],
 )
-def test_coverage_sample(model, multiplicity, interval):
-    check_coverage(model, multiplicity, "newcombe" if interval == "-" else interval, 40)
+def test_coverage_sample(model, correction, interval):
+    check_coverage(model, correction, "newcombe" if interval == "-" else interval, 40)
 
 
 def test_single_intervals_do_not_hold_all_at_once():

@@ -35,7 +35,7 @@ from skfairtest.mitigation import average_label
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning"),
-    pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning"),
+    pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
 
@@ -162,15 +162,15 @@ def test_refit_rules(rule):
 def test_retrainer(people, labeler):
     X, y = people
     auditor = RandomAuditor(sensitive_features="sex", max_queries=600)
-    mended = FairnessRetrainer(
+    mitigated = FairnessRetrainer(
         LogisticRegression(), auditor, labeler=labeler, max_rounds=2, random_state=0
     ).fit(X, y)
-    again = round_trip(mended)
-    assert_array_equal(again.predict(X), mended.predict(X))
-    assert_array_equal(again.predict_proba(X), mended.predict_proba(X))
-    assert_frame_equal(again.history_, mended.history_)
-    assert (again.n_added_, again.after_) == (mended.n_added_, mended.after_)
-    assert_array_equal(again.original_estimator_.coef_, mended.original_estimator_.coef_)
+    again = round_trip(mitigated)
+    assert_array_equal(again.predict(X), mitigated.predict(X))
+    assert_array_equal(again.predict_proba(X), mitigated.predict_proba(X))
+    assert_frame_equal(again.history_, mitigated.history_)
+    assert (again.n_added_, again.after_) == (mitigated.n_added_, mitigated.after_)
+    assert_array_equal(again.original_estimator_.coef_, mitigated.original_estimator_.coef_)
 
 
 def test_augmenter(people):

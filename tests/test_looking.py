@@ -17,7 +17,7 @@ from skfairtest import (
     AequitasAuditor,
     BaseAuditor,
     FairnessRetrainer,
-    MendingWarning,
+    MitigationWarning,
     RandomAuditor,
     TextSGDAuditor,
 )
@@ -147,7 +147,7 @@ def test_looking_at_a_retrainer_asks_the_model_nothing(asked):
         random_state=0,
     )  # fmt: skip
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MendingWarning)
+        warnings.simplefilter("ignore", MitigationWarning)
         retrainer.fit(X, y)
     asked.clear()
     for look in LOOKS.values():

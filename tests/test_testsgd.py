@@ -85,7 +85,7 @@ def test_rules_that_leave_few_outside_are_listed_behind():
 
 
 def test_paper_settings_ask_less_and_claim_less():
-    paper = fit(multiplicity="none", interval="paper")
+    paper = fit(correction="none", ci_method="paper")
     honest = fit()
     assert paper.n_queries_ < honest.n_queries_
     assert paper.rules_["error"].max() <= 0.05 + 1e-9
@@ -95,7 +95,7 @@ def test_paper_settings_ask_less_and_claim_less():
 
 
 def test_holm_shows_more_differences_and_less_of_their_size():
-    holm, bonferroni = fit(multiplicity="holm").rules_, fit().rules_
+    holm, bonferroni = fit(correction="holm").rules_, fit().rules_
     assert holm["differs"].sum() >= bonferroni["differs"].sum() > 0
     assert (holm["low"][holm["differs"]] == 0).all()
     assert (bonferroni["differs"] == (bonferroni["low"] > 0)).all()

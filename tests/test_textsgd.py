@@ -129,7 +129,7 @@ def test_planted_terms_are_the_worst_rule(seed):
 
 def test_shares_equal_those_of_all_replaced_texts():
     X = corpus(300)
-    auditor = fit(X=X, multiplicity="none", error_threshold=0.02)
+    auditor = fit(X=X, correction="none", error_threshold=0.02)
     rules = auditor.rules_.set_index("rule")
     model = Reader()
     kinds = ["alpha", "beta  gamma", "beta"]

@@ -121,7 +121,7 @@ class Answers:
         if pd.isna(answer).any():
             raise EstimatorFailedError(
                 f"{type(self.estimator).__name__}.predict must return an answer for every row; got "
-                "missing values. Mend the estimator."
+                "missing values. Fix the estimator."
             )
         if self.model.response == "unknown" and answer.dtype.kind == "f":
             self.model.response = "regression"

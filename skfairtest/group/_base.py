@@ -13,7 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from skfairtest._checks import check_real, check_whole
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress
-from skfairtest._statistics import INTERVALS, MULTIPLICITIES, Sides
+from skfairtest._statistics import CI_METHODS, CORRECTIONS, Sides
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group._answers import Answers
 from skfairtest.group._results import SIDES, GroupResults
@@ -79,13 +79,13 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
         check_real(self, {"error_threshold": "(0, inf)"})
         whole = ("sampling_threshold", "max_rules", "max_queries", "max_attributes")
         check_whole(self, dict.fromkeys(whole, 1), optional=("max_attributes",))
-        for name, known in (("interval", INTERVALS), ("multiplicity", MULTIPLICITIES)):
+        for name, known in (("ci_method", CI_METHODS), ("correction", CORRECTIONS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {known}; got {getattr(self, name)!r}.")
 
     def _alpha(self, n_groups: int) -> float:
         """The error that one of so many intervals may have."""
-        alone = self.multiplicity == "none"
+        alone = self.correction == "none"
         return (1 - self.confidence) / (1 if alone else max(1, n_groups))
 
     # Asking ----------------------------------------------------------------------------------

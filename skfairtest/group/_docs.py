@@ -19,12 +19,12 @@ error_threshold : float, default=0.05
     standard deviation of the answers.
 confidence : float, default=0.95
     Confidence of the intervals.
-multiplicity : {"bonferroni", "holm", "none"}, default="bonferroni"
+correction : {"bonferroni", "holm", "none"}, default="bonferroni"
     "bonferroni": all intervals hold at once with the confidence, so that the worst of many
     rule sets may be quoted. "holm" shows a difference for more rule sets; for those, its
     interval begins at 0. "none": each interval by itself, as in the paper: right for a rule
     set that was chosen beforehand, too narrow for the worst of many.
-interval : {"newcombe", "wilson", "paper"}, default="newcombe"
+ci_method : {"newcombe", "wilson", "paper"}, default="newcombe"
     How an interval is made of the two sides. "wilson" adds up two Wilson intervals, "paper"
     two normal ones (which have length 0 where all answers are alike). Differences of means
     have Welch's interval, or the paper's.

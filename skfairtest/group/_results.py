@@ -29,8 +29,8 @@ class GroupResults:
 
     _state: dict[str, Any]
     confidence: float
-    multiplicity: str
-    interval: str
+    correction: str
+    ci_method: str
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:
         """A rule set in words, the attributes that it names, and their values."""
@@ -53,8 +53,8 @@ class GroupResults:
         low, high, differs = simultaneous(
             sides,
             confidence=self.confidence,
-            kind=self.interval,
-            multiplicity=self.multiplicity,
+            kind=self.ci_method,
+            correction=self.correction,
             n_rules=n_rules,
         )
         least, most = score_interval(low, high)

@@ -136,8 +136,8 @@ class TestSGDAuditor(GroupAuditor):
         error_threshold: float = 0.05,
         confidence: float = 0.95,
         max_attributes: int | None = None,
-        multiplicity: str = "bonferroni",
-        interval: str = "newcombe",
+        correction: str = "bonferroni",
+        ci_method: str = "newcombe",
         max_rules: int = 20_000,
         bounds: Any = None,
         categories: Any = None,
@@ -159,8 +159,8 @@ class TestSGDAuditor(GroupAuditor):
         self.error_threshold = error_threshold
         self.confidence = confidence
         self.max_attributes = max_attributes
-        self.multiplicity = multiplicity
-        self.interval = interval
+        self.correction = correction
+        self.ci_method = ci_method
         self.max_rules = max_rules
         self.bounds, self.categories = bounds, categories
         self.steps, self.constraint = steps, constraint
@@ -263,7 +263,7 @@ class TestSGDAuditor(GroupAuditor):
             n_side=self.sampling_threshold,
             error=self.error_threshold,
             alpha=self._alpha(census.n_groups),
-            kind=self.interval,
+            kind=self.ci_method,
         )
         if needed > self.max_queries:
             self._warn_budget(needed)

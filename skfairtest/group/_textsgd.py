@@ -109,8 +109,8 @@ class TextSGDAuditor(GroupAuditor):
         error_threshold: float = 0.05,
         confidence: float = 0.95,
         max_attributes: int | None = None,
-        multiplicity: str = "bonferroni",
-        interval: str = "newcombe",
+        correction: str = "bonferroni",
+        ci_method: str = "newcombe",
         max_rules: int = 20_000,
         max_queries: int = 2_000_000,
         n_jobs: int | None = None,
@@ -127,8 +127,8 @@ class TextSGDAuditor(GroupAuditor):
         self.error_threshold = error_threshold
         self.confidence = confidence
         self.max_attributes = max_attributes
-        self.multiplicity = multiplicity
-        self.interval = interval
+        self.correction = correction
+        self.ci_method = ci_method
         self.max_rules = max_rules
         self.max_queries = max_queries
         self.n_jobs = n_jobs

@@ -1,4 +1,4 @@
-"""Mend a model: retrain it on what an audit found, under better labels."""
+"""Mitigate discrimination: retrain a model on what an audit found, under better labels."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

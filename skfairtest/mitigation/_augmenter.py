@@ -15,7 +15,7 @@ from sklearn.utils import assert_all_finite, get_tags
 
 from skfairtest._checks import check_real
 from skfairtest._validation import check_table, make_generator
-from skfairtest.exceptions import MendingWarning
+from skfairtest.exceptions import MitigationWarning
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._labelers import check_labeler
 from skfairtest.mitigation._training import seeded
@@ -165,7 +165,7 @@ class FairnessAugmenter(BaseSampler):
                 f"{type(auditor).__name__} found no twins that are treated differently: nothing is "
                 "added. Expected if the model does not see the sensitive columns; else raise the "
                 "auditor's budget.",
-                MendingWarning,
+                MitigationWarning,
                 stacklevel=4,
             )
             self.n_added_ = 0

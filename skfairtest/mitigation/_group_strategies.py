@@ -1,4 +1,4 @@
-"""Mending by the rule sets that TestSGD found: rows of a group with the answer that it lacks."""
+"""Mitigation by the rule sets that TestSGD found: rows of a group with the answer that it lacks."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ FIRST = 50
 LARGEST = 0.1
 #: Rows drawn near the data, to pick those to add from.
 POOL = 20_000
-#: The own strategy: rule sets that a round mends, all those with a score of nearly the worst one's,
-#: and how many of them at most.
+#: The own strategy: rule sets that a round works on, all those with a score of nearly the worst
+#: one's, and how many of them at most.
 NEARLY = 0.8
 MOST_RULES = 100
 #: Rows of its first round as a share of the training rows, and how many times as many each adds.
@@ -108,8 +108,8 @@ class TestSGDRetraining(Groups):
         everyone = (float(len(values)), float(values.sum()), float((values**2).sum()))
         sides = sides_of(*sums, everyone, bool(np.isin(values, (0, 1)).all()))
         low, high, _ = simultaneous(
-            sides, confidence=audited.confidence, kind=audited.interval,
-            multiplicity="none", n_rules=1,
+            sides, confidence=audited.confidence, kind=audited.ci_method,
+            correction="none", n_rules=1,
         )  # fmt: skip
         least, most = score_interval(low, high)
         return Measure(float(abs(sides.difference[0])), float(least[0]), float(most[0]))
@@ -239,7 +239,7 @@ class GroupRetraining(Groups):
         return self.task.classes[np.where(high, lower, raised)]
 
     def goes_on(self, *, kept: bool, good: bool) -> bool:
-        """Always: what one round leaves, or does too much of, the next one mends."""
+        """Always: what one round leaves, or does too much of, the next one makes up for."""
         self._good = good
         return True
 
@@ -258,7 +258,7 @@ def pull(audited: TestSGDAuditor, rows: Any) -> Floats:
     """How much less the worst scores were, if a row had a lower answer; below 0: a higher one.
 
     Summed over the rule sets that are nearly the worst, each by how far it is above the others: a
-    rule set taken by itself is mended at the expense of the next one.
+    rule set taken by itself gets better at the expense of the next one.
     """
     scores = audited.rules_["score"].to_numpy(dtype=np.float64)
     least = NEARLY * scores[0]

@@ -19,7 +19,7 @@ from sklearn.utils.validation import column_or_1d
 from skfairtest._checks import check_real, check_whole
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._validation import check_table, make_generator
-from skfairtest.exceptions import EstimatorFailedError, MendingWarning
+from skfairtest.exceptions import EstimatorFailedError, MitigationWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._group_strategies import GroupRetraining, TestSGDRetraining
@@ -40,9 +40,9 @@ MAX_QUERIES = 40_000
 
 
 class FairnessRetrainer(DelegatingEstimator):
-    """Mend a model: train, audit, add what was found under better labels, and train again.
+    """Mitigate discrimination: train, audit, add what was found under better labels, train again.
 
-    After ``fit`` it *is* the mended model: it predicts and scores with it. The rounds are judged
+    After ``fit`` it *is* the mitigated model: it predicts and scores with it. The rounds are judged
     on a validation part that nothing is learned from; the model with the least discrimination among
     those whose score did not fall by more than `max_score_drop` is kept, and the original when no
     round is better.
@@ -78,7 +78,7 @@ class FairnessRetrainer(DelegatingEstimator):
         Score to be kept, greater is better; None for the estimator's own.
     validation_fraction : float, default=0.2
         Share of the rows that scores are taken on, of each class alike. No model is trained on it,
-        neither the original nor the mended one.
+        neither the original nor the mitigated one.
     n_estimates : int, default=10_000
         Uniform inputs by which a round is judged; fewer where the sensitive attributes have more
         than eight combinations. Used by the strategies of twins.
@@ -94,9 +94,9 @@ class FairnessRetrainer(DelegatingEstimator):
     Attributes
     ----------
     estimator_ : estimator
-        The mended model, or the original.
+        The mitigated model, or the original.
     original_estimator_ : estimator
-        The model before mending, trained on the same part of the rows.
+        The model before mitigation, trained on the same part of the rows.
     history_ : DataFrame
         One row a round, the original first: round, n_added (rows added), before and after (share of
         discriminatory inputs, degree of a regressor without a threshold, or worst group fairness
@@ -123,16 +123,16 @@ class FairnessRetrainer(DelegatingEstimator):
     at. That is not the same as fair: columns that stand for the sensitive ones keep their
     influence, twins may be unlike any real person, the labels that are added are guesses, and a
     group may get worse answers on the way. Look at error rates by group before and after, and say
-    which measure was mended.
+    which measure was lowered.
 
-    A mended model was chosen as the best of some; `before_` and `after_` are measured on fresh
+    A mitigated model was chosen as the best of some; `before_` and `after_` are measured on fresh
     inputs for that reason. The intervals are about the sampled inputs, not about how the
     training data were drawn.
 
     A round that fails (a model that cannot be trained on the added rows, say) ends the course with
-    a `MendingWarning`, and the best model so far is kept. If the audit of the original fails, the
-    original is kept, with the same warning. A model that answers the same to all validation rows is
-    never kept, if the original does not.
+    a `MitigationWarning`, and the best model so far is kept. If the audit of the original fails,
+    the original is kept, with the same warning. A model that answers the same to all validation
+    rows is never kept, if the original does not.
 
     References
     ----------
@@ -151,8 +151,8 @@ class FairnessRetrainer(DelegatingEstimator):
     >>> X = X.assign(sex=data.data["sex"] == "male")
     >>> auditor = AequitasAuditor(sensitive_features="sex", max_queries=4000)
     >>> tree = DecisionTreeClassifier(random_state=0)
-    >>> mended = FairnessRetrainer(tree, auditor, max_score_drop=0.05, random_state=0).fit(X, y)
-    >>> mended.after_["value"] < mended.before_["value"]
+    >>> mitigated = FairnessRetrainer(tree, auditor, max_score_drop=0.05, random_state=0).fit(X, y)
+    >>> mitigated.after_["value"] < mitigated.before_["value"]
     True
     """
 
@@ -201,7 +201,7 @@ class FairnessRetrainer(DelegatingEstimator):
         Returns
         -------
         self : object
-            The mended model.
+            The mitigated model.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class FairnessRetrainer(DelegatingEstimator):
         self.n_added_, self._table, self.stop_reason_ = 0, {}, "interrupted"
         course = Course(task, model, max_score_drop=self.max_score_drop, verbose=self.verbose)
         try:
-            self._mend(course, strategy)
+            self._mitigate(course, strategy)
         except BaseException as error:
             # Ctrl-C and failures go on to the caller; here it is noted what they were.
             interrupted = isinstance(error, KeyboardInterrupt)
@@ -245,27 +245,27 @@ class FairnessRetrainer(DelegatingEstimator):
             self._table, self.stop_reason_ = course.table(), course.reason
         return self
 
-    def _mend(self, course: Course, strategy: Any) -> None:
+    def _mitigate(self, course: Course, strategy: Any) -> None:
         try:
             course.run(strategy, self.max_rounds)
             before, after = course.confirm(strategy)
         except EstimatorFailedError as error:
             course.reason = f"the audit failed: {error}"
             warnings.warn(
-                f"Not mended, the best model so far is kept: {course.reason}",
-                MendingWarning,
+                f"Not mitigated, the best model so far is kept: {course.reason}",
+                MitigationWarning,
                 stacklevel=3,
             )
             return
         self.before_, self.after_ = _as_dict(before), _as_dict(after)
-        # Nothing to mend is no reason to warn; something that stays is.
+        # Nothing to mitigate is no reason to warn; something that stays is.
         if course.best is course.original and before.value > 0:
             warnings.warn(
                 f"The original model is kept, with {before.value:.4g}: no round of "
                 f"{len(course.rows) - 1} was better within max_score_drop="
                 f"{self.max_score_drop:g} ({course.reason}). See history_; another labeler=, "
                 "strategy=, or an auditor with a larger budget may help.",
-                MendingWarning,
+                MitigationWarning,
                 stacklevel=3,
             )
 
@@ -280,7 +280,7 @@ class FairnessRetrainer(DelegatingEstimator):
         if isinstance(self.estimator, FrozenEstimator):
             raise ValueError(
                 "estimator is a FrozenEstimator, which is never trained again, so it cannot be "
-                "mended. Give the estimator inside, unfitted."
+                "mitigated. Give the estimator inside, unfitted."
             )
         if self.strategy not in STRATEGIES:
             raise ValueError(f"strategy must be one of {list(STRATEGIES)}; got {self.strategy!r}.")

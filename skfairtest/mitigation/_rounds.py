@@ -1,4 +1,4 @@
-"""The course of a mending: rounds, what was kept, and the table of it."""
+"""The course of a mitigation: rounds, what was kept, and the table of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest.exceptions import MendingWarning
+from skfairtest.exceptions import MitigationWarning
 from skfairtest.mitigation._folds import Folds
 from skfairtest.mitigation._training import Task
 
@@ -18,7 +18,7 @@ Values = NDArray[Any]
 
 
 class Measure(NamedTuple):
-    """What is mended, as one number that is better when smaller, and its interval."""
+    """What is to be lowered, as one number that is better when smaller, and its interval."""
 
     value: float
     low: float
@@ -37,7 +37,7 @@ class Addition(NamedTuple):
 
 
 class Strategy(Protocol):
-    """What a way of mending has to say; see `_twins` and `_groups`.
+    """What a mitigation strategy has to say; see `_twins` and `_groups`.
 
     `folds` takes the scores of its rounds, where the validation part alone cannot.
     """
@@ -93,7 +93,7 @@ class Course:
         first = self.measured = strategy.measure(self.original)
         self._note(0, first, first, score, True, "the original")
         if first.value == 0:
-            self.reason = "nothing to mend was seen in the original"
+            self.reason = "nothing to mitigate was seen in the original"
             return
         latest = self.original
         for number in range(1, max_rounds + 1):
@@ -108,8 +108,8 @@ class Course:
                 # The model before this round is as good as it was: it stays.
                 self.reason = f"round {number} failed: {type(error).__name__}: {error}"
                 warnings.warn(
-                    f"Mending ended early, with the best model so far: {self.reason}",
-                    MendingWarning,
+                    f"Mitigation ended early, with the best model so far: {self.reason}",
+                    MitigationWarning,
                     stacklevel=4,
                 )
                 break

@@ -1,4 +1,4 @@
-"""What a mending works on: the training part, the validation part, and how a model is trained."""
+"""What a mitigation works on: training part, validation part, and how a model is trained."""
 
 from __future__ import annotations
 

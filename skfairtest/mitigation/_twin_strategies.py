@@ -1,4 +1,4 @@
-"""Mending by the pairs of twins that an audit found: Aequitas's Algorithm 5, and our own way."""
+"""Mitigation by the pairs of twins that an audit found: Aequitas's Algorithm 5, and our own way."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Values = NDArray[Any]
 #: Combinations of sensitive values up to which an estimate takes all the inputs it is allowed.
 FEW_COMBINATIONS = 8
 LEAST_ESTIMATES = 500
-#: The labelers of "auto". Where trees and networks are mended, the majority is ahead; linear models
+#: The labelers of "auto". For trees and networks, the majority is ahead; linear models
 #: cannot follow it, and the average of their own answers is (see
-#: examples/benchmarks/bench_mend.py).
+#: examples/benchmarks/bench_mitigate.py).
 IN_TURN = ("majority", "average")
 
 

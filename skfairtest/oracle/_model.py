@@ -219,7 +219,7 @@ class Model:
             raise EstimatorFailedError(
                 f"{type(self.estimator).__name__}.predict_proba must return probabilities that add "
                 f"up to 1 in each row; got {scores[wrong[0]].tolist()}, which add up to "
-                f"{total[wrong[0]]:.6g} ({len(wrong)} of {len(scores)} rows are wrong). Mend the "
+                f"{total[wrong[0]]:.6g} ({len(wrong)} of {len(scores)} rows are wrong). Fix the "
                 "estimator, or audit it with response_method='decision_function' or 'predict'."
             )
 
@@ -244,7 +244,7 @@ class Model:
 
     def _complaint(self, method: str, expected: str, got: str) -> str:
         return (
-            f"{type(self.estimator).__name__}.{method} must return {expected}; got {got}. Mend the "
+            f"{type(self.estimator).__name__}.{method} must return {expected}; got {got}. Fix the "
             "estimator; what was found so far is on the auditor."
         )
 

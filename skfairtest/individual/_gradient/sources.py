@@ -102,7 +102,7 @@ class CallableGradient:
             n_bad = int((~np.isfinite(g)).sum())
             raise ValueError(
                 f"gradient= must return finite numbers of shape {Z.shape}, one a row and column; "
-                f"got shape {g.shape} with {n_bad} NaN or infinite values. Mend the callable."
+                f"got shape {g.shape} with {n_bad} NaN or infinite values. Fix the callable."
             )
         return g * self.space.steps
 

@@ -1,12 +1,12 @@
-"""Mending beside the papers' figures: Aequitas's Table 5 and TestSGD's Table 7.
+"""Mitigation beside the papers' figures: Aequitas's Table 5 and TestSGD's Table 7.
 
 Table 1: the six classifiers of the Aequitas paper's Table 2, as far as scikit-learn has them, on
 the coded census data, sensitive attribute sex, the papers' domains. Printed: the share of
 discriminatory inputs among fresh uniform inputs before and after, the rows added, and the accuracy
-on test rows that neither training nor mending has seen: of a model of all training rows, of the
-original (which leaves a fifth of them for validation, as the mended one does), and of the mended
-model. "aequitas" is the paper's Algorithm 5, "twins" ours; ``--labelers`` prints each labeler of
-ours by itself.
+on test rows that neither training nor mitigation has seen: of a model of all training rows, of the
+original (which leaves a fifth of them for validation, as the mitigated one does), and of the
+mitigated model. "aequitas" is the paper's Algorithm 5, "twins" ours; ``--labelers`` prints each
+labeler of ours by itself.
 
 Table 2: groups. The score of the rule set that was worst at first, which is what the paper's Table
 7 reports, and of the worst rule set of all: near the rows that were learned from, as in the paper
@@ -17,7 +17,7 @@ groups are small, however a model was made. Figures are means over the splits.
 
 Table 3: one round on the adult data with a forest of 100 trees, in seconds.
 
-Needs the folder of SKFAIRTEST_DATA. Run with ``python examples/benchmarks/bench_mend.py``.
+Needs the folder of SKFAIRTEST_DATA. Run with ``python examples/benchmarks/bench_mitigate.py``.
 """
 
 import argparse
@@ -103,12 +103,12 @@ def census(seed, rows=None):
     return (*parts, domain)
 
 
-def mend_twins(name, strategy, labeler, seed, max_queries, drop):
+def mitigate_twins(name, strategy, labeler, seed, max_queries, drop):
     """Shares before and after, rows added, and three accuracies."""
     X, X_test, y, y_test, domain = census(seed, SVM_ROWS if name == "SVM" else None)
     model = classifiers(seed)[name]
     auditor = AequitasAuditor(max_queries=max_queries, **domain)
-    mended = FairnessRetrainer(
+    mitigated = FairnessRetrainer(
         model,
         auditor,
         strategy=strategy,
@@ -120,11 +120,11 @@ def mend_twins(name, strategy, labeler, seed, max_queries, drop):
     shares = [
         # A seed of its own: inputs that no audit, estimate or choice has seen.
         estimate_discrimination(m, X, n_samples=n, random_state=1000 + seed, **domain).rate
-        for m in (mended.original_estimator_, mended.estimator_)
+        for m in (mitigated.original_estimator_, mitigated.estimator_)
     ]
     whole = clone(model).fit(X, y)
-    accuracy = [m.score(X_test, y_test) for m in (whole, mended.original_estimator_, mended)]
-    return [*shares, mended.n_added_ / len(y), *accuracy]
+    accuracy = [m.score(X_test, y_test) for m in (whole, mitigated.original_estimator_, mitigated)]
+    return [*shares, mitigated.n_added_ / len(y), *accuracy]
 
 
 def table_twins(options):
@@ -143,7 +143,7 @@ def table_twins(options):
         print(f"{name:31}{'paper':18}{before:7.2f}%{after:7.2f}%{fall:6.1f}%", flush=True)
         for strategy, labeler in ways:
             runs = [
-                mend_twins(name, strategy, labeler, seed, options.queries, options.drop)
+                mitigate_twins(name, strategy, labeler, seed, options.queries, options.drop)
                 for seed in range(options.seeds)
             ]
             before, after, added, *accuracy = np.mean(runs, axis=0)
@@ -192,20 +192,20 @@ def group_scores(model, first, data, settings):
     ]
 
 
-def mend_groups(name, model, strategy, seed, drop):
+def mitigate_groups(name, model, strategy, seed, drop):
     """Scores before and after, and rows added."""
     *data, settings = group_data(name, seed)
-    mended = FairnessRetrainer(
+    mitigated = FairnessRetrainer(
         model,
         TestSGDAuditor(**settings),
         strategy=strategy,
         max_score_drop=drop,
         random_state=seed,
     ).fit(data[0], data[2])
-    original = mended.original_estimator_
+    original = mitigated.original_estimator_
     first = TestSGDAuditor(FrozenEstimator(original), random_state=0, **settings).fit(data[0])
-    scores = [group_scores(m, first, data, settings) for m in (original, mended.estimator_)]
-    return [*scores[0], *scores[1], mended.n_added_ / len(data[2])]
+    scores = [group_scores(m, first, data, settings) for m in (original, mitigated.estimator_)]
+    return [*scores[0], *scores[1], mitigated.n_added_ / len(data[2])]
 
 
 def chance_scores(name, model, seed):
@@ -249,7 +249,7 @@ def table_groups(options):
             chance = np.mean([chance_scores(data, model, seed) for seed in seeds], axis=0)
             for strategy in options.strategies:
                 drop = options.group_drop
-                runs = [mend_groups(data, model, strategy, seed, drop) for seed in seeds]
+                runs = [mitigate_groups(data, model, strategy, seed, drop) for seed in seeds]
                 mean = 100 * np.nanmean(runs, axis=0)
                 pairs = [f"{mean[j]:6.1f} ->{mean[j + 5]:6.1f}" for j in range(5)]
                 print(

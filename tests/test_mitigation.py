@@ -19,7 +19,7 @@ from skfairtest import (
     AequitasAuditor,
     EstimatorFailedError,
     FairnessRetrainer,
-    MendingWarning,
+    MitigationWarning,
     RandomAuditor,
     TestSGDAuditor,
     ThemisAuditor,
@@ -42,7 +42,7 @@ def people(n=600, seed=0, strength=0):
     return X, y.astype(int)
 
 
-def mend(estimator=None, auditor=TWINS, **settings):
+def mitigate(estimator=None, auditor=TWINS, **settings):
     estimator = DecisionTreeClassifier(random_state=0) if estimator is None else estimator
     settings = {
         "max_score_drop": 0.05, "n_estimates": 1500, "max_rounds": 4, "labeler": "average",
@@ -59,95 +59,97 @@ def mend(estimator=None, auditor=TWINS, **settings):
 )
 def test_share_of_discriminatory_inputs_falls_on_fresh_inputs(strategy, labeler, n, most):
     X, y = people(n)
-    mended = mend(strategy=strategy, labeler=labeler, random_state=2, max_rounds=8).fit(X, y)
+    mitigated = mitigate(strategy=strategy, labeler=labeler, random_state=2, max_rounds=8).fit(X, y)
     shares = [
         estimate_discrimination(model, X, sensitive_features=[0], random_state=77)
-        for model in (mended.original_estimator_, mended.estimator_)
+        for model in (mitigated.original_estimator_, mitigated.estimator_)
     ]
     assert shares[1].rate < most * shares[0].rate
-    assert mended.n_added_ > 0
-    assert mended.after_["value"] < mended.before_["value"]
+    assert mitigated.n_added_ > 0
+    assert mitigated.after_["value"] < mitigated.before_["value"]
 
 
 @pytest.mark.parametrize("strategy, most", [("groups", 0.8), ("testsgd", 0.95)])
 def test_group_scores_fall_on_fresh_inputs(strategy, most):
     X, y = people(1500, strength=3)
-    mended = mend(LogisticRegression(), GROUPS, strategy=strategy, max_rounds=8).fit(X, y)
+    mitigated = mitigate(LogisticRegression(), GROUPS, strategy=strategy, max_rounds=8).fit(X, y)
     scores = [
         TestSGDAuditor(m, sensitive_features=[0], random_state=55).fit(X).group_fairness_score_
-        for m in (mended.original_estimator_, mended.estimator_)
+        for m in (mitigated.original_estimator_, mitigated.estimator_)
     ]
     assert scores[1] < most * scores[0]
-    assert mended.after_["value"] < mended.before_["value"]
+    assert mitigated.after_["value"] < mitigated.before_["value"]
 
 
-def test_regression_with_a_threshold_mends_the_rate():
+def test_regression_with_a_threshold_mitigates_the_rate():
     X, _ = people()
     y = X[:, 1] + 2 * X[:, 0] * (X[:, 2] > 6)
     auditor = clone(TWINS).set_params(threshold=1.0)
-    mended = mend(DecisionTreeRegressor(max_depth=6), auditor, max_score_drop=0.2).fit(X, y)
+    mitigated = mitigate(DecisionTreeRegressor(max_depth=6), auditor, max_score_drop=0.2).fit(X, y)
     domain = {"sensitive_features": [0], "threshold": 1.0, "random_state": 5}
-    before = estimate_discrimination(mended.original_estimator_, X, **domain)
-    after = estimate_discrimination(mended.estimator_, X, **domain)
+    before = estimate_discrimination(mitigated.original_estimator_, X, **domain)
+    after = estimate_discrimination(mitigated.estimator_, X, **domain)
     assert after.rate < 0.7 * before.rate
 
 
-def test_regression_without_a_threshold_mends_the_degree():
+def test_regression_without_a_threshold_mitigates_the_degree():
     X, _ = people()
     y = X[:, 1] + 2 * X[:, 0] * (X[:, 2] > 6)
-    mended = mend(LinearRegression(), max_score_drop=0.2, max_rounds=10).fit(X, y)
-    assert mended.after_["value"] < mended.before_["value"]
-    assert np.isnan(mended.before_["low"])  # a degree is a maximum and has no interval
-    weight = [abs(m.coef_[0]) for m in (mended.original_estimator_, mended.estimator_)]
+    mitigated = mitigate(LinearRegression(), max_score_drop=0.2, max_rounds=10).fit(X, y)
+    assert mitigated.after_["value"] < mitigated.before_["value"]
+    assert np.isnan(mitigated.before_["low"])  # a degree is a maximum and has no interval
+    weight = [abs(m.coef_[0]) for m in (mitigated.original_estimator_, mitigated.estimator_)]
     assert weight[1] < weight[0]
 
 
 def test_regression_of_groups():
     X, _ = people()
     y = X[:, 1] + 2 * X[:, 0]
-    mended = mend(LinearRegression(), GROUPS, strategy="groups", max_score_drop=0.3).fit(X, y)
-    assert mended.after_["value"] < mended.before_["value"]
-    assert mended.n_added_ > 0
+    mitigated = mitigate(LinearRegression(), GROUPS, strategy="groups", max_score_drop=0.3).fit(
+        X, y
+    )
+    assert mitigated.after_["value"] < mitigated.before_["value"]
+    assert mitigated.n_added_ > 0
 
 
 def test_rows_that_say_what_the_model_says_teach_a_line_nothing():
     X, _ = people()
     y = X[:, 1] + 2 * X[:, 0]
-    with pytest.warns(MendingWarning, match="original model is kept"):
-        mended = mend(LinearRegression(), GROUPS, strategy="testsgd").fit(X, y)
-    assert mended.estimator_ is mended.original_estimator_
+    with pytest.warns(MitigationWarning, match="original model is kept"):
+        mitigated = mitigate(LinearRegression(), GROUPS, strategy="testsgd").fit(X, y)
+    assert mitigated.estimator_ is mitigated.original_estimator_
 
 
 @pytest.mark.parametrize("labels", [["no", "yes"], [False, True], [-1, 1]])
 def test_labels_of_any_kind(labels):
     X, y = people()
     y = np.array(labels)[y]
-    mended = mend().fit(X, y)
-    assert mended.after_["value"] < mended.before_["value"]
-    assert set(mended.predict(X)) <= set(labels)
-    assert mended.predict(X).dtype == y.dtype
+    mitigated = mitigate().fit(X, y)
+    assert mitigated.after_["value"] < mitigated.before_["value"]
+    assert set(mitigated.predict(X)) <= set(labels)
+    assert mitigated.predict(X).dtype == y.dtype
 
 
 def test_three_classes():
     X, y = people()
     y = y + (X[:, 3] > 8)
-    mended = mend().fit(X, y)
-    assert mended.after_["value"] < mended.before_["value"]
-    assert mended.classes_.tolist() == [0, 1, 2]
+    mitigated = mitigate().fit(X, y)
+    assert mitigated.after_["value"] < mitigated.before_["value"]
+    assert mitigated.classes_.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("model", [KNeighborsClassifier(), LinearSVC()], ids=["knn", "svm"])
 def test_models_without_sample_weight_or_probabilities(model):
     X, y = people()
-    mended = mend(model, random_state=3, max_rounds=8).fit(X, y)
-    assert mended.after_["value"] < mended.before_["value"]
+    mitigated = mitigate(model, random_state=3, max_rounds=8).fit(X, y)
+    assert mitigated.after_["value"] < mitigated.before_["value"]
 
 
 def test_many_combinations_of_sensitive_values():
     X, y = people()
     auditor = RandomAuditor(sensitive_features=[0, 3], max_queries=3000)
-    mended = mend(auditor=auditor, max_rounds=3).fit(X, y)
-    assert mended.after_["value"] < mended.before_["value"]
+    mitigated = mitigate(auditor=auditor, max_rounds=3).fit(X, y)
+    assert mitigated.after_["value"] < mitigated.before_["value"]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
@@ -160,10 +162,10 @@ def test_frames_and_pipelines(kind, mixed, pipeline_of):
         X = pytest.importorskip("polars").DataFrame({k: v.tolist() for k, v in table.items()})
         model = DecisionTreeClassifier(random_state=0)
     auditor = RandomAuditor(sensitive_features="sex", max_queries=2000)
-    mended = mend(model, auditor, max_score_drop=0.3).fit(X, y)
-    assert mended.after_["value"] < mended.before_["value"]
-    assert len(mended.predict(X)) == len(y)
-    assert mended.feature_names_in_.tolist() == list(X.columns)
+    mitigated = mitigate(model, auditor, max_score_drop=0.3).fit(X, y)
+    assert mitigated.after_["value"] < mitigated.before_["value"]
+    assert len(mitigated.predict(X)) == len(y)
+    assert mitigated.feature_names_in_.tolist() == list(X.columns)
 
 
 # The course -------------------------------------------------------------------------------------
@@ -171,8 +173,8 @@ def test_frames_and_pipelines(kind, mixed, pipeline_of):
 
 def test_history_tells_the_course():
     X, y = people()
-    mended = mend().fit(X, y)
-    table = mended.history_
+    mitigated = mitigate().fit(X, y)
+    table = mitigated.history_
     assert table.columns.tolist() == COLUMNS
     assert table["round"].tolist() == list(range(len(table)))
     assert table["n_added"].iloc[0] == 0 and table["kept"].iloc[0]
@@ -184,7 +186,7 @@ def test_history_tells_the_course():
     kept = table[table["kept"]]
     assert (kept["after"].diff().iloc[1:] < 0).all()
     assert (kept["score"] >= table["score"].iloc[0] - 0.05).all()
-    assert mended.n_added_ == kept["n_added"].iloc[-1]
+    assert mitigated.n_added_ == kept["n_added"].iloc[-1]
     # Before is the best so far.
     for place in range(1, len(table)):
         so_far = table.iloc[:place]
@@ -193,7 +195,7 @@ def test_history_tells_the_course():
 
 def test_the_papers_algorithm_stops_when_the_share_no_longer_falls():
     X, y = people()
-    table = mend(strategy="aequitas", max_rounds=20).fit(X, y).history_
+    table = mitigate(strategy="aequitas", max_rounds=20).fit(X, y).history_
     kept = table["kept"].tolist()
     assert all(kept[:-1])  # the first round that is not better is the last
     n_train = 480
@@ -204,39 +206,39 @@ def test_the_papers_algorithm_stops_when_the_share_no_longer_falls():
 
 def test_the_papers_sizes_of_groups():
     X, y = people(1500)
-    mended = mend(LogisticRegression(), GROUPS, strategy="testsgd").fit(X, y)
-    assert mended.history_["n_added"].tolist() == [0, 50, 100, 120]  # a tenth of 1,200
+    mitigated = mitigate(LogisticRegression(), GROUPS, strategy="testsgd").fit(X, y)
+    assert mitigated.history_["n_added"].tolist() == [0, 50, 100, 120]  # a tenth of 1,200
 
 
 def test_one_more_round_adds_to_the_rows_of_the_last():
     X, y = people()
-    table = mend(max_rounds=4).fit(X, y).history_
+    table = mitigate(max_rounds=4).fit(X, y).history_
     assert (table["n_added"].diff().iloc[1:] > 0).all()
     assert len(table) == 5
 
 
 def test_same_seed_same_result():
     X, y = people()
-    first, second = (mend(n_jobs=n).fit(X, y) for n in (None, 2))
+    first, second = (mitigate(n_jobs=n).fit(X, y) for n in (None, 2))
     pd.testing.assert_frame_equal(first.history_, second.history_)
     np.testing.assert_array_equal(first.predict(X), second.predict(X))
-    other = mend(random_state=1, max_rounds=1).fit(X, y)
+    other = mitigate(random_state=1, max_rounds=1).fit(X, y)
     assert not other.history_.equals(first.history_)
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_models_without_a_seed_get_one():
     X, y = people()
     tree = DecisionTreeClassifier(max_features=1)
-    first, second = (mend(tree).fit(X, y) for _ in range(2))
+    first, second = (mitigate(tree).fit(X, y) for _ in range(2))
     pd.testing.assert_frame_equal(first.history_, second.history_)
     assert tree.random_state is None
 
 
 def test_verbose_prints_a_line_a_round(capsys):
     X, y = people()
-    mended = mend(verbose=1, max_rounds=2).fit(X, y)
-    assert capsys.readouterr().out.count("[FairnessRetrainer] round") == len(mended.history_)
+    mitigated = mitigate(verbose=1, max_rounds=2).fit(X, y)
+    assert capsys.readouterr().out.count("[FairnessRetrainer] round") == len(mitigated.history_)
 
 
 # What is never touched --------------------------------------------------------------------------
@@ -257,7 +259,7 @@ class Watched(ClassifierMixin, BaseEstimator):
         return self.tree_.predict(X)
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 @pytest.mark.parametrize(
     "strategy, auditor",
     [("twins", TWINS), ("aequitas", TWINS), ("testsgd", GROUPS)],
@@ -272,7 +274,7 @@ def test_validation_rows_are_never_learned_from(strategy, auditor):
         scored.append(X[:, 3])
         return model.score(X, y)
 
-    mend(Watched(), auditor, strategy=strategy, scoring=note, max_rounds=2).fit(X, y)
+    mitigate(Watched(), auditor, strategy=strategy, scoring=note, max_rounds=2).fit(X, y)
     validation = set(scored[0])
     assert all(set(rows) == validation for rows in scored)
     assert len(validation) == 120
@@ -294,7 +296,7 @@ def test_no_row_is_scored_by_a_model_that_has_seen_it_or_its_like():
         scored.append((set(X[:, 3]), set(np.round(Watched.seen[-1][:, 3] / 9) * 9)))
         return model.score(X, y)
 
-    mend(Watched(), GROUPS, strategy="groups", scoring=note, max_rounds=2).fit(X, y)
+    mitigate(Watched(), GROUPS, strategy="groups", scoring=note, max_rounds=2).fit(X, y)
     validation = scored[0][0]
     assert len(validation) == 120 and len(scored) == 18  # the original and two rounds, six parts
     for start in range(0, 18, 6):
@@ -315,8 +317,10 @@ def test_scores_are_cross_validated_where_validation_rows_are_few(n, n_scores):
         calls.append(len(y))
         return model.score(X, y)
 
-    mended = mend(LogisticRegression(), GROUPS, strategy="groups", scoring=note, max_rounds=1)
-    mended.set_params(max_score_drop=1.0).fit(X, y)
+    mitigated = mitigate(
+        LogisticRegression(), GROUPS, strategy="groups", scoring=note, max_rounds=1
+    )
+    mitigated.set_params(max_score_drop=1.0).fit(X, y)
     assert len(calls) == 2 * n_scores  # of the original and of a round
     assert sum(calls[:n_scores]) == (n if n_scores > 1 else n / 5)
 
@@ -324,28 +328,28 @@ def test_scores_are_cross_validated_where_validation_rows_are_few(n, n_scores):
 def test_score_by_folds_is_the_mean_over_all_rows():
     X, y = people()
     part = iter([0.5] + [1.0] * 5)
-    mended = mend(
+    mitigated = mitigate(
         LogisticRegression(), GROUPS, strategy="groups", max_rounds=1,
         scoring=lambda model, X, y: next(part, 0.0),
     )  # fmt: skip
-    with pytest.warns(MendingWarning, match="original model is kept"):
-        mended.fit(X, y)
-    assert mended.history_["score"].tolist() == pytest.approx([0.5 * 0.2 + 0.8, 0.0])
+    with pytest.warns(MitigationWarning, match="original model is kept"):
+        mitigated.fit(X, y)
+    assert mitigated.history_["score"].tolist() == pytest.approx([0.5 * 0.2 + 0.8, 0.0])
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_round_of_groups_that_costs_too_much_is_tried_with_half_its_rows():
     X, y = people(1500, strength=3)
     scores = iter([0.9] * 6 + [0.1] * 24 + [0.9] * 60)
-    mended = mend(
+    mitigated = mitigate(
         LogisticRegression(), GROUPS, strategy="groups", max_rounds=7,
         scoring=lambda model, X, y: next(scores),
     ).fit(X, y)  # fmt: skip
-    added = mended.history_["n_added"].tolist()
+    added = mitigated.history_["n_added"].tolist()
     # A fiftieth of 1,200 rows, halved three times; then size is not the reason.
     assert added[1:6] == [24, 12, 6, 3, 48]
     assert added[6] == 48 + round(1.35 * 48)
-    assert mended.n_added_ in added[5:]
+    assert mitigated.n_added_ in added[5:]
 
 
 def test_rows_of_groups_serve_all_bad_rule_sets_at_once():
@@ -365,8 +369,8 @@ def test_no_model_is_audited_twice_on_one_pool(monkeypatch):
     monkeypatch.setattr(
         TestSGDAuditor, "fit", lambda self, X: audited.append(self.estimator) or fit(self, X)
     )
-    mended = mend(LogisticRegression(), GROUPS, strategy="groups", max_rounds=2).fit(X, y)
-    assert mended.n_added_ > 0
+    mitigated = mitigate(LogisticRegression(), GROUPS, strategy="groups", max_rounds=2).fit(X, y)
+    assert mitigated.n_added_ > 0
     # Three models on the pool that rounds are judged by, two of them on a fresh one.
     assert len(audited) == 5
 
@@ -377,26 +381,26 @@ def test_cost_rises_from_the_boundary():
     assert len(set(cost(np.zeros(3)))) == 1  # a model that does not say how sure it is
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_added_twins_have_one_label():
     X, y = people()
     Watched.seen = []
-    mend(Watched(), max_rounds=1).fit(X, y)
+    mitigate(Watched(), max_rounds=1).fit(X, y)
     added = Watched.seen[1][480:]
     first, second = np.split(added, 2)
     np.testing.assert_array_equal(first[:, 1:], second[:, 1:])  # all but the sensitive column
     assert (first[:, 0] != second[:, 0]).all()
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 @pytest.mark.parametrize("seed", range(4))
-def test_never_worse_than_the_original_on_what_is_mended(seed):
+def test_never_worse_than_the_original_on_what_is_measured(seed):
     X, y = people(seed=seed)
-    mended = mend(labeler="opposite", random_state=seed, max_rounds=3).fit(X, y)
-    assert mended.after_["value"] <= mended.before_["value"]
+    mitigated = mitigate(labeler="opposite", random_state=seed, max_rounds=3).fit(X, y)
+    assert mitigated.after_["value"] <= mitigated.before_["value"]
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_bad_labels_are_not_kept():
     X, y = people()
 
@@ -404,10 +408,10 @@ def test_bad_labels_are_not_kept():
         return pairs.estimator.predict(pairs.first)
 
     # Added one by one under the model's own label, finds teach it what it did wrong.
-    mended = mend(strategy="aequitas", labeler=as_the_model_says).fit(X, y)
-    if mended.n_added_ == 0:
-        assert mended.estimator_ is mended.original_estimator_
-    assert mended.after_["value"] <= mended.before_["value"]
+    mitigated = mitigate(strategy="aequitas", labeler=as_the_model_says).fit(X, y)
+    if mitigated.n_added_ == 0:
+        assert mitigated.estimator_ is mitigated.original_estimator_
+    assert mitigated.after_["value"] <= mitigated.before_["value"]
 
 
 def test_score_is_guarded():
@@ -416,12 +420,12 @@ def test_score_is_guarded():
     def nonsense(pairs):
         return 1 - pairs.panel.votes(pairs.first)[0]
 
-    with pytest.warns(MendingWarning, match="The original model is kept"):
-        mended = mend(labeler=nonsense, max_score_drop=0).fit(X, y)
-    assert mended.estimator_ is mended.original_estimator_
-    assert mended.n_added_ == 0
-    assert not mended.history_["kept"].iloc[1:].any()
-    assert mended.history_["reason"].iloc[1:].str.contains("score below|not lower").all()
+    with pytest.warns(MitigationWarning, match="The original model is kept"):
+        mitigated = mitigate(labeler=nonsense, max_score_drop=0).fit(X, y)
+    assert mitigated.estimator_ is mitigated.original_estimator_
+    assert mitigated.n_added_ == 0
+    assert not mitigated.history_["kept"].iloc[1:].any()
+    assert mitigated.history_["reason"].iloc[1:].str.contains("score below|not lower").all()
 
 
 class Moody(ClassifierMixin, BaseEstimator):
@@ -443,23 +447,25 @@ class Moody(ClassifierMixin, BaseEstimator):
 def test_rounds_of_one_answer_are_not_kept():
     X, y = people()
     Moody.fits = 0
-    with pytest.warns(MendingWarning, match="original model is kept"):
-        mended = mend(Moody(), max_score_drop=1.0).fit(X, y)
-    assert mended.estimator_ is mended.original_estimator_
-    assert (mended.history_["reason"].iloc[1:] == "answers the same to all validation rows").all()
+    with pytest.warns(MitigationWarning, match="original model is kept"):
+        mitigated = mitigate(Moody(), max_score_drop=1.0).fit(X, y)
+    assert mitigated.estimator_ is mitigated.original_estimator_
+    assert (
+        mitigated.history_["reason"].iloc[1:] == "answers the same to all validation rows"
+    ).all()
 
 
 # Labelers ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("labeler", ["auto", "majority", "average"])
-def test_labelers_mend(labeler):
+def test_labelers_mitigate(labeler):
     X, y = people()
-    mended = mend(labeler=labeler).fit(X, y)
-    assert mended.after_["value"] < mended.before_["value"]
+    mitigated = mitigate(labeler=labeler).fit(X, y)
+    assert mitigated.after_["value"] < mitigated.before_["value"]
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_labeler_of_the_user_sees_the_pairs():
     X, y = people()
     calls = []
@@ -468,7 +474,7 @@ def test_labeler_of_the_user_sees_the_pairs():
         calls.append(pairs)
         return np.zeros(len(pairs), dtype=int)
 
-    mend(labeler=label, max_rounds=1).fit(X, y)
+    mitigate(labeler=label, max_rounds=1).fit(X, y)
     pairs = calls[0]
     assert pairs.both and len(pairs.first) == len(pairs.second) == len(pairs)
     assert (pairs.estimator.predict(pairs.first) != pairs.estimator.predict(pairs.second)).all()
@@ -486,26 +492,26 @@ def test_labeler_of_the_user_sees_the_pairs():
 def test_labeler_that_gives_no_labels(labeler, message):
     X, y = people()
     with pytest.raises(ValueError, match=message):
-        mend(labeler=labeler).fit(X, y)
+        mitigate(labeler=labeler).fit(X, y)
 
 
 # In scikit-learn --------------------------------------------------------------------------------
 
 
-def test_is_the_mended_model():
+def test_is_the_mitigated_model():
     X, y = people()
-    mended = mend().fit(X, y)
-    np.testing.assert_array_equal(mended.predict(X), mended.estimator_.predict(X))
-    np.testing.assert_array_equal(mended.predict_proba(X), mended.estimator_.predict_proba(X))
-    assert mended.score(X, y) == mended.estimator_.score(X, y)
-    assert mended.estimator_ is not mended.original_estimator_
-    assert not hasattr(mend(LinearSVC()).fit(X, y), "predict_proba")
+    mitigated = mitigate().fit(X, y)
+    np.testing.assert_array_equal(mitigated.predict(X), mitigated.estimator_.predict(X))
+    np.testing.assert_array_equal(mitigated.predict_proba(X), mitigated.estimator_.predict_proba(X))
+    assert mitigated.score(X, y) == mitigated.estimator_.score(X, y)
+    assert mitigated.estimator_ is not mitigated.original_estimator_
+    assert not hasattr(mitigate(LinearSVC()).fit(X, y), "predict_proba")
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_in_pipeline_search_and_cross_validation():
     X, y = people(300)
-    fast = mend(max_rounds=2, n_estimates=200, auditor=clone(TWINS).set_params(max_queries=400))
+    fast = mitigate(max_rounds=2, n_estimates=200, auditor=clone(TWINS).set_params(max_queries=400))
     assert make_pipeline(StandardScaler(), fast).fit(X, y).score(X, y) > 0.6
     assert (cross_val_score(fast, X, y, cv=2) > 0.6).all()
     search = GridSearchCV(
@@ -517,11 +523,11 @@ def test_in_pipeline_search_and_cross_validation():
 def test_sample_weights_are_extended():
     X, y = people()
     model = LogisticRegression()
-    heavy = mend(model, max_rounds=2).fit(X, y, sample_weight=np.where(y == 1, 20.0, 1.0))
-    plain = mend(model, max_rounds=2).fit(X, y)
+    heavy = mitigate(model, max_rounds=2).fit(X, y, sample_weight=np.where(y == 1, 20.0, 1.0))
+    plain = mitigate(model, max_rounds=2).fit(X, y)
     assert heavy.predict(X).mean() > plain.predict(X).mean()
     with pytest.raises(ValueError, match="one entry for each of 600 rows; got 3"):
-        mend().fit(X, y, sample_weight=[1, 2, 3])
+        mitigate().fit(X, y, sample_weight=[1, 2, 3])
 
 
 class WithGroups(DecisionTreeClassifier):
@@ -533,15 +539,15 @@ class WithGroups(DecisionTreeClassifier):
 def test_other_metadata_of_rows_cannot_be_extended():
     X, y = people()
     with pytest.raises(ValueError, match="fit got groups with one entry a row"):
-        mend(WithGroups()).fit(X, y, groups=np.arange(len(y)))
+        mitigate(WithGroups()).fit(X, y, groups=np.arange(len(y)))
 
 
 def test_metadata_routing():
     X, y = people()
     with sklearn.config_context(enable_metadata_routing=True):
         tree = DecisionTreeClassifier(random_state=0).set_fit_request(sample_weight=True)
-        routed = mend(tree, max_rounds=2).fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))
-    plain = mend(max_rounds=2).fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))
+        routed = mitigate(tree, max_rounds=2).fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))
+    plain = mitigate(max_rounds=2).fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))
     np.testing.assert_array_equal(routed.predict(X), plain.predict(X))
 
 
@@ -568,7 +574,7 @@ def test_metadata_routing():
 def test_bad_parameters(settings, error, message):
     X, y = people(60)
     with pytest.raises(error, match=message):
-        mend(**settings).fit(X, y)
+        mitigate(**settings).fit(X, y)
 
 
 def test_bad_estimators_and_targets():
@@ -578,24 +584,24 @@ def test_bad_estimators_and_targets():
     with pytest.raises(ValueError, match="must be an instance"):
         FairnessRetrainer(LogisticRegression, TWINS).fit(X, y)
     with pytest.raises(ValueError, match="FrozenEstimator, which is never trained"):
-        mend(FrozenEstimator(LogisticRegression().fit(X, y))).fit(X, y)
+        mitigate(FrozenEstimator(LogisticRegression().fit(X, y))).fit(X, y)
     with pytest.raises(ValueError, match="requires y to be passed"):
-        mend().fit(X)
+        mitigate().fit(X)
     with pytest.raises(ValueError, match="X has 60 rows, y has 59"):
-        mend().fit(X, y[:-1])
+        mitigate().fit(X, y[:-1])
     with pytest.raises(ValueError, match="no validation part"):
-        mend(KNeighborsClassifier(1)).fit(X[:2], [0, 1])
+        mitigate(KNeighborsClassifier(1)).fit(X[:2], [0, 1])
 
 
 @pytest.mark.parametrize("auditor", [RandomAuditor, ThemisAuditor, AequitasAuditor])
 def test_nothing_to_find(auditor, recwarn):
     X, y = people()
-    blind = mend(make_pipeline(StandardScaler(), Blind()), auditor(sensitive_features=[0]))
+    blind = mitigate(make_pipeline(StandardScaler(), Blind()), auditor(sensitive_features=[0]))
     blind.fit(X, y)
     assert blind.estimator_ is blind.original_estimator_
-    assert blind.stop_reason_ == "nothing to mend was seen in the original"
+    assert blind.stop_reason_ == "nothing to mitigate was seen in the original"
     assert len(blind.history_) == 1 and blind.after_["value"] == 0
-    assert not [w for w in recwarn if issubclass(w.category, MendingWarning)]
+    assert not [w for w in recwarn if issubclass(w.category, MitigationWarning)]
 
 
 class Blind(LogisticRegression):
@@ -611,18 +617,18 @@ def test_too_small_an_audit_to_find_anything():
     X, y = people()
     auditor = RandomAuditor(sensitive_features=[0], max_queries=2)
     model = DecisionTreeClassifier(max_depth=4, random_state=0)
-    with pytest.warns(MendingWarning, match="the audit found nothing to add"):
-        mended = mend(model, auditor, random_state=3).fit(X, y)
-    assert mended.estimator_ is mended.original_estimator_
-    assert mended.before_["value"] > 0
+    with pytest.warns(MitigationWarning, match="the audit found nothing to add"):
+        mitigated = mitigate(model, auditor, random_state=3).fit(X, y)
+    assert mitigated.estimator_ is mitigated.original_estimator_
+    assert mitigated.before_["value"] > 0
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_few_finds_are_all_added():
     X, y = people()
     auditor = RandomAuditor(sensitive_features=[0], max_found=3, max_queries=3000)
-    mended = mend(auditor=auditor, max_rounds=1).fit(X, y)
-    assert 2 <= mended.history_["n_added"].iloc[-1] <= 200
+    mitigated = mitigate(auditor=auditor, max_rounds=1).fit(X, y)
+    assert 2 <= mitigated.history_["n_added"].iloc[-1] <= 200
 
 
 def fails(model, X, y):
@@ -631,13 +637,13 @@ def fails(model, X, y):
 
 def test_scorer_that_fails_leaves_the_original():
     X, y = people()
-    retrainer = mend(scoring=make_scorer(lambda y, p: fails(0, y, p)))
+    retrainer = mitigate(scoring=make_scorer(lambda y, p: fails(0, y, p)))
     with pytest.raises(RuntimeError, match="no score today"):
         retrainer.fit(X, y)
     assert retrainer.estimator_ is retrainer.original_estimator_
     assert len(retrainer.predict(X)) == len(y)
     with pytest.raises(ValueError, match="one finite number"):
-        mend(scoring=lambda model, X, y: np.nan).fit(X, y)
+        mitigate(scoring=lambda model, X, y: np.nan).fit(X, y)
 
 
 def test_scorer_that_fails_in_a_round_ends_the_course():
@@ -648,11 +654,11 @@ def test_scorer_that_fails_in_a_round_ends_the_course():
         calls.append(1)
         return model.score(X, y) if len(calls) < 3 else fails(model, X, y)
 
-    with pytest.warns(MendingWarning, match="round 2 failed: RuntimeError: no score today"):
-        mended = mend(scoring=tires, labeler="majority").fit(X, y)
-    assert len(mended.history_) == 2
-    assert mended.stop_reason_.startswith("round 2 failed")
-    assert mended.after_["value"] <= mended.before_["value"]
+    with pytest.warns(MitigationWarning, match="round 2 failed: RuntimeError: no score today"):
+        mitigated = mitigate(scoring=tires, labeler="majority").fit(X, y)
+    assert len(mitigated.history_) == 2
+    assert mitigated.stop_reason_.startswith("round 2 failed")
+    assert mitigated.after_["value"] <= mitigated.before_["value"]
 
 
 class FitsOnce(DecisionTreeClassifier):
@@ -664,9 +670,9 @@ class FitsOnce(DecisionTreeClassifier):
 
 def test_round_that_cannot_be_trained_leaves_the_original():
     X, y = people()
-    with pytest.warns(MendingWarning, match="round 1 failed: MemoryError"):
-        mended = mend(FitsOnce(random_state=0)).fit(X, y)
-    assert mended.estimator_ is mended.original_estimator_
+    with pytest.warns(MitigationWarning, match="round 1 failed: MemoryError"):
+        mitigated = mitigate(FitsOnce(random_state=0)).fit(X, y)
+    assert mitigated.estimator_ is mitigated.original_estimator_
 
 
 class RefusesProbabilities(DecisionTreeClassifier):
@@ -678,11 +684,11 @@ class RefusesProbabilities(DecisionTreeClassifier):
 
 def test_audit_that_fails_keeps_the_original_with_a_warning():
     X, y = people()
-    with pytest.warns(MendingWarning, match="Not mended.*the audit failed.*never seen"):
-        mended = mend(RefusesProbabilities(random_state=0)).fit(X, y)
-    assert mended.estimator_ is mended.original_estimator_
-    assert mended.stop_reason_.startswith("the audit failed")
-    assert not hasattr(mended, "after_")
+    with pytest.warns(MitigationWarning, match="Not mitigated.*the audit failed.*never seen"):
+        mitigated = mitigate(RefusesProbabilities(random_state=0)).fit(X, y)
+    assert mitigated.estimator_ is mitigated.original_estimator_
+    assert mitigated.stop_reason_.startswith("the audit failed")
+    assert not hasattr(mitigated, "after_")
 
 
 def test_interrupted_fit_keeps_the_best_so_far():
@@ -695,7 +701,7 @@ def test_interrupted_fit_keeps_the_best_so_far():
             raise KeyboardInterrupt
         return model.score(X, y)
 
-    retrainer = mend(scoring=stops)
+    retrainer = mitigate(scoring=stops)
     with pytest.raises(KeyboardInterrupt):
         retrainer.fit(X, y)
     assert len(retrainer.predict(X)) == len(y)
@@ -709,7 +715,7 @@ def test_fit_that_fails_says_what_failed():
     def fails(model, X, y):
         raise RuntimeError("no score today")
 
-    retrainer = mend(scoring=fails)
+    retrainer = mitigate(scoring=fails)
     with pytest.raises(RuntimeError, match="no score today"):
         retrainer.fit(X, y)
     assert retrainer.stop_reason_ == "failed: no score today"
@@ -717,4 +723,4 @@ def test_fit_that_fails_says_what_failed():
 
 def test_history_before_fit():
     with pytest.raises(AttributeError, match="before fit"):
-        mend().history_  # noqa: B018
+        mitigate().history_  # noqa: B018

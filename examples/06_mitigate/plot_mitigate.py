@@ -33,21 +33,21 @@ encode = make_column_transformer(
 model = make_pipeline(encode, DecisionTreeClassifier(min_samples_leaf=5, random_state=0))
 
 auditor = AequitasAuditor(sensitive_features="sex", max_queries=10_000)
-mended = FairnessRetrainer(model, auditor, n_estimates=5000, random_state=0)
-mended.fit(X_train, y_train)
+mitigated = FairnessRetrainer(model, auditor, n_estimates=5000, random_state=0)
+mitigated.fit(X_train, y_train)
 
 # %%
 # The course. A round is kept when the share fell and the score on the validation part, which
 # nothing is learned from, did not fall by more than 0.01.
 
-print(mended.history_[["round", "n_added", "before", "after", "score", "kept"]].round(4))
-print(f"rows added: {mended.n_added_} to {len(X_train)}")
+print(mitigated.history_[["round", "n_added", "before", "after", "score", "kept"]].round(4))
+print(f"rows added: {mitigated.n_added_} to {len(X_train)}")
 
 # %%
 # Before and after, on inputs and rows that had no part in it
 # -----------------------------------------------------------
 
-models = {"original": mended.original_estimator_, "mended": mended.estimator_}
+models = {"original": mitigated.original_estimator_, "mitigated": mitigated.estimator_}
 shares = {
     name: {
         where or "uniform": estimate_discrimination(
@@ -89,9 +89,10 @@ ax.legend()
 # %%
 # What this does not show
 # -----------------------
-# The mended model changes its answer with ``sex`` for fewer inputs. That is all that was measured.
-# It may still rely on columns that stand for ``sex``, its errors may fall on one group more than on
-# the other, and the labels that were added are the answers of models, which have learned from the
+# The mitigated model changes its answer with ``sex`` for fewer inputs. That is all that was
+# measured. It may still rely on columns that stand for ``sex``, its errors may fall on one group
+# more than on the other, and the labels that were added are the answers of models, which have
+# learned from the
 # same data.
 
 plt.show()

@@ -12,7 +12,7 @@ from skfairtest import FairnessAugmenter, FairnessRetrainer, RandomAuditor
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning"),
-    pytest.mark.filterwarnings("ignore::skfairtest.MendingWarning"),
+    pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning"),
 ]
 SETTINGS = {"max_rounds": 2, "n_estimates": 100, "random_state": 0}
 
