@@ -145,7 +145,7 @@ def test_walkers_report_what_the_network_answers(seed):
     walkers.kick()
     walkers.kick()
     twins = np.stack(
-        walkers.twins(family.row_of(family.space.low[family.network.effects.wide], {}))
+        walkers.twins(family.row_of(family.space.low[family.network.wide_attributes], {}, 0))
     )
     answers = family.evaluate(twins)
     assert np.abs(answers[0] - answers[1]).max() == pytest.approx(walkers.best, rel=1e-5)
