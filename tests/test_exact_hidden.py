@@ -82,19 +82,21 @@ def every_row(space):
 @pytest.mark.parametrize("seed", range(12))
 def test_any_prices_give_a_bound_of_every_point(seed):
     *_, family = network(seed)
-    hidden = OneHidden.make(family, np.inf)
+    hidden = OneHidden.make(family.relaxation, np.inf)
     sets, effects = hidden.units.sets, family.network.effects
     rng = np.random.default_rng(seed)
     Z = family.rows(200, rng)
     Z[:, family.space.sensitive] = family.space.sensitive_values[0]
-    sums = family.features.transform(Z) @ family.weights[0] + family.biases[0]
+    sums = (
+        family.network.features.transform(Z) @ family.network.weights[0] + family.network.biases[0]
+    )
     sums = sums - sum(effects.tables[j][0] for j in family.network.sensitive)
     one, two = sets.parts[rng.integers(len(sets.parts), size=(2, 1))[:, 0]]
     n = len(effects.base)
     # A box of u that holds some of the points only.
     low = np.where(rng.random(n) < 0.2, sums[0] - 1.0, hidden.shared.least)
     high = np.where(rng.random(n) < 0.2, sums[0] + 1.0, hidden.shared.most)
-    ramps = Ramps(*(a[None] for a in (family.weights[1][:, 0], one, two, low, high)))
+    ramps = Ramps(*(a[None] for a in (family.network.weights[1][:, 0], one, two, low, high)))
     inside = ((sums >= low) & (sums <= high)).all(axis=1)
     inside[0] = True
     parts = ramps.at(sums[inside]).sum(axis=1)
@@ -108,9 +110,9 @@ def test_any_prices_give_a_bound_of_every_point(seed):
 def test_units_never_fall_below_the_exhaustive_maximum(seed, monkeypatch):
     monkeypatch.setattr(_units, "BATCH", 4)
     *_, family = network(seed, real=False, classes=seed % 3 == 0, outputs=1 + (seed % 3 == 1))
-    hidden = OneHidden.make(family, np.inf)
+    hidden = OneHidden.make(family.relaxation, np.inf)
     degree = largest(family, every_row(family.space))
-    boxes = BoxSearch(family, 0.0)
+    boxes = BoxSearch(family.relaxation, 0.0)
     last = np.inf
     for _ in range(40):
         assert degree <= hidden.upper + family.rounding
@@ -126,8 +128,8 @@ def test_no_find_is_above_the_bound_of_units(seed):
     model, frame, sensitive, family = network(
         seed, classes=seed % 2 == 0, units=20, single=seed % 5 == 0
     )
-    hidden = OneHidden.make(family, np.inf)
-    boxes = BoxSearch(family, 0.0)
+    hidden = OneHidden.make(family.relaxation, np.inf)
+    boxes = BoxSearch(family.relaxation, 0.0)
     for _ in range(5):
         hidden.round(boxes, 0.0, np.inf)
     upper = hidden.upper + 2 * family.rounding
@@ -141,11 +143,13 @@ def test_no_find_is_above_the_bound_of_units(seed):
 @pytest.mark.parametrize("seed", [200, 201, 202])
 def test_walkers_report_what_the_network_answers(seed):
     *_, family = network(seed, classes=seed == 201)
-    walkers = OneHidden.make(family, np.inf).walkers
+    walkers = OneHidden.make(family.relaxation, np.inf).walkers
     walkers.kick()
     walkers.kick()
     twins = np.stack(
-        walkers.twins(family.row_of(family.space.low[family.network.wide_attributes], {}, 0))
+        walkers.twins(
+            family.network.row_of(family.space.low[family.network.wide_attributes], {}, 0)
+        )
     )
     answers = family.evaluate(twins)
     assert np.abs(answers[0] - answers[1]).max() == pytest.approx(walkers.best, rel=1e-5)
@@ -186,8 +190,8 @@ def test_scales_beyond_single_precision_keep_the_bound(scale):
         net.intercepts_[0] *= scale
         family = NetworkFamily(model, case[-1].space, "regression")
         degree = largest(family, every_row(family.space))
-        hidden = OneHidden.make(family, np.inf)
-        boxes = BoxSearch(family, 0.0)
+        hidden = OneHidden.make(family.relaxation, np.inf)
+        boxes = BoxSearch(family.relaxation, 0.0)
         for _ in range(4):
             hidden.round(boxes, 0.0, np.inf)
             assert degree <= hidden.upper + 2 * family.rounding
@@ -198,8 +202,8 @@ def test_scales_beyond_single_precision_keep_the_bound(scale):
 def test_hundreds_of_networks_are_not_crossed(start):
     for seed in range(start, start + 100):
         *_, family = network(seed, real=bool(seed % 2), classes=seed % 3 == 0)
-        hidden = OneHidden.make(family, np.inf)
-        boxes = BoxSearch(family, 0.0)
+        hidden = OneHidden.make(family.relaxation, np.inf)
+        boxes = BoxSearch(family.relaxation, 0.0)
         rows = family.rows(500, np.random.default_rng(seed))
         degree = largest(family, rows if seed % 2 else every_row(family.space))
         for _ in range(4):

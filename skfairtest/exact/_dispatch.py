@@ -12,7 +12,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
-from skfairtest.exact._networks.family import NETWORKS, NetworkFamily
+from skfairtest.exact._networks.family import NetworkFamily
+from skfairtest.exact._networks.read_network import NETWORKS
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.oracle._model import Model
 from skfairtest.space._space import InputSpace

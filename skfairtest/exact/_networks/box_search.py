@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._networks.relaxation import Boxes
+from skfairtest.exact._networks.read_network import BOTH, Places
+from skfairtest.exact._networks.relaxation import Boxes, Relaxation, value_range
 
 Floats = NDArray[np.float64]
 
@@ -17,6 +19,10 @@ Floats = NDArray[np.float64]
 BATCH = 64
 #: Open boxes beyond which the search ends with the bracket so far.
 MOST_OPEN = 200_000
+#: How much sooner sensitive attributes are split: differences are sharpest between single values.
+SENSITIVE_FIRST = 8.0
+#: Marks a split of the interval of a wide variable, beside the twins whose values are split.
+INTERVAL = 3
 
 
 class BoxSearch:
@@ -24,8 +30,8 @@ class BoxSearch:
 
     Parameters
     ----------
-    family : NetworkFamily
-        Bounds boxes, splits them and tries their corners.
+    relaxation : Relaxation
+        Bounds boxes.
     known : float
         A difference that is attained.
 
@@ -39,14 +45,19 @@ class BoxSearch:
         Boxes bounded so far.
     """
 
-    def __init__(self, family: Any, known: float) -> None:
-        self.family, self.known = family, known
+    def __init__(self, relaxation: Relaxation, known: float) -> None:
+        self.relaxation, self.network, self.known = relaxation, relaxation.network, known
         self.twins: tuple[Floats, Floats] | None = None
         self.n_boxes = 1
+        first = self.network.weights[1:2]
+        #: How much each unit of the first layer counts.
+        n_units = len(self.network.effects.base)
+        self._reach = np.abs(first[0]).sum(axis=1) if first else np.ones(n_units)
+        self._columns = self.network.stacked * self._reach
         self._number = itertools.count()
         self._dropped = known
-        boxes = family.whole()
-        self._heap = [(-float(family.bounds(boxes)[0]), next(self._number), boxes)]
+        boxes = relaxation.whole()
+        self._heap = [(-float(relaxation.bounds(boxes)[0]), next(self._number), boxes)]
 
     @property
     def top(self) -> float:
@@ -71,17 +82,159 @@ class BoxSearch:
             return
         parents = Boxes(*(np.concatenate(a) for a in zip(*(t[2] for t in taken), strict=True)))
         most = np.array([-t[0] for t in taken])
-        parts, origin = self.family.split(parents)
+        parts, origin = self._split(parents)
         single = np.setdiff1d(np.arange(len(most)), origin)
         # Where nothing is left to split, the bound stands.
         self._dropped = max([self._dropped, *most[single]])
         if not len(origin):
             return
-        bounds = np.minimum(self.family.bounds(parts), most[origin])
+        bounds = np.minimum(self.relaxation.bounds(parts), most[origin])
         self.n_boxes += len(bounds)
-        value, pair = self.family.try_corners(parts)
+        value, pair = self._try_corners(parts)
         if value > self.known:
             self.known, self.twins = value, pair
         for i in np.flatnonzero(bounds > self.known):
             entry = (-float(bounds[i]), next(self._number), parts.take(np.array([i])))
             heapq.heappush(heap, entry)
+
+    # Corners --------------------------------------------------------------------------------
+
+    def _try_corners(self, boxes: Boxes) -> tuple[float, tuple[Floats, Floats]]:
+        """The best of some corners of the boxes: a difference that is attained, and its twins."""
+        best: tuple[float, Any] = (-1.0, None)
+        network = self.network
+        for at_top, places in self._corners(boxes):
+            codes = np.where(at_top, boxes.high, boxes.low)
+            values = np.where(at_top[:, network.wide_of], boxes.most, boxes.least)
+            sums = [network.first_sums(values, places[twin], twin) for twin in (0, 1)]
+            gaps = np.abs(network.outputs(sums[0]) - network.outputs(sums[1])).max(axis=1)
+            i = int(gaps.argmax())
+            if gaps[i] > best[0]:
+                own = [{j: p[i] for j, p in chosen.items()} for chosen in places]
+                pair = tuple(network.row_of(codes[i], p, twin) for twin, p in enumerate(own))
+                best = float(gaps[i]), pair
+        return best
+
+    def _corners(self, boxes: Boxes) -> Iterator[tuple[NDArray[np.bool_], list[Places]]]:
+        """Corners of each box: which wide variables are at their upper ends, and table places."""
+        network = self.network
+        shape = (len(boxes.one), len(network.variables))
+        places = [
+            {j: allowed[:, span].argmax(axis=1) for j, span in network.spans.items()}
+            for allowed in (boxes.one, boxes.two)
+        ]
+        twin = np.array([twin for _, twin in network.variables], dtype=np.intp)
+        for top in (False, True):
+            for highest in (0, 1) if network.sensitive_wide else (0,):
+                # The copies of a sensitive attribute go to opposite ends.
+                at_top = np.where(twin == BOTH, top, twin == highest)
+                yield np.broadcast_to(at_top, shape), places
+        yield self._steepest_corner(boxes, places)
+
+    def _steepest_corner(
+        self, boxes: Boxes, places: list[Places]
+    ) -> tuple[NDArray[np.bool_], list[Places]]:
+        """The corner where the difference is largest if every ReLU stays as it is midway.
+
+        In a box in which none changes that is the best of all points.
+        """
+        network = self.network
+        middle = (boxes.least + boxes.most) / 2
+        sums = [network.first_sums(middle, places[twin], twin) for twin in (0, 1)]
+        answers = [network.outputs(s) for s in sums]
+        output = np.abs(answers[0] - answers[1]).argmax(axis=1)
+        if network.out == "softmax" and len(network.biases[-1]) == 2:
+            output = output + 1
+        slopes = [network.slopes(sums[0], output), -network.slopes(sums[1], output)]
+        rises = np.zeros(middle.shape)
+        for own, has in zip(slopes, network.has, strict=True):
+            rises[:, has] += own @ network.wide_weights[has].T
+        rises *= boxes.most - boxes.least
+        at_top = np.zeros((len(middle), len(network.variables)), dtype=bool)
+        for k in range(len(network.variables)):
+            at_top[:, k] = rises[:, network.wide_of == k].sum(axis=1) > 0
+        steepest: list[Places] = [{}, {}]
+        for j, span in network.spans.items():
+            table = network.effects.tables[j].T
+            for twin, allowed in enumerate((boxes.one, boxes.two)):
+                own = slopes[twin] if j in network.sensitive else slopes[0] + slopes[1]
+                gains = np.where(allowed[:, span], own @ table, -np.inf)
+                steepest[twin][j] = gains.argmax(axis=1)
+        return at_top, steepest
+
+    # Splits ---------------------------------------------------------------------------------
+
+    def _split(self, boxes: Boxes) -> tuple[Boxes, NDArray[np.intp]]:
+        """Two parts of every box that has more than one point, and the box that each is of."""
+        network = self.network
+        spread, how = self._spreads(boxes)
+        widest = spread.argmax(axis=1)
+        origin = np.flatnonzero(spread.max(axis=1, initial=-1.0) >= 0)
+        halves = [boxes.take(origin), boxes.take(origin)]  # each a copy
+        for k, i in enumerate(origin):
+            where, twin = how[widest[i]]
+            if twin == INTERVAL:
+                low, high = boxes.low[i, where], boxes.high[i, where]
+                middle = (low + high) / 2
+                whole = self.network.space.discrete[network.wide_attributes[where]]
+                halves[0].high[k, where] = np.floor(middle) if whole else middle
+                halves[1].low[k, where] = np.floor(middle) + 1 if whole else middle
+                continue
+            span = network.spans[where]
+            allowed = np.flatnonzero((boxes.two if twin == 1 else boxes.one)[i, span]) + span.start
+            own = self._columns[allowed]
+            order = allowed[np.argsort(own @ np.ptp(own, axis=0), kind="stable")]
+            for half, gone in zip(
+                halves, (order[len(order) // 2 :], order[: len(order) // 2]), strict=True
+            ):
+                if twin in (0, BOTH):
+                    half.one[k, gone] = False
+                if twin in (1, BOTH):
+                    half.two[k, gone] = False
+        both = Boxes(*(np.concatenate(arrays) for arrays in zip(*halves, strict=True)))
+        if len(origin):
+            ends = network.wide_values(np.concatenate([both.low, both.high]))
+            both = both._replace(least=ends[: len(both.low)], most=ends[len(both.low) :])
+        return both, np.tile(origin, 2)
+
+    def _influence(self, boxes: Boxes) -> Floats:
+        """How much it is worth to narrow down each unit of the first layer, (n_boxes, n_units).
+
+        A ReLU that is on or off throughout in both copies costs the bound nothing; another one
+        costs what it may differ by, and a part of its range takes that part of the cost away.
+        """
+        if len(self.network.weights) == 1:
+            return np.ones((len(boxes.one), len(self._reach)))
+        layer = self.relaxation.first_layer(boxes)
+        low, high = np.minimum(*layer.low), np.maximum(*layer.high)
+        size = np.maximum(np.abs(layer.less), np.abs(layer.more))
+        open_ = (low < 0) & (high > 0)
+        return self._reach * (open_ * size / np.maximum(high - low, 1e-300) + 1e-6)
+
+    def _spreads(self, boxes: Boxes) -> tuple[Floats, list[tuple[int, int]]]:
+        """How much each copy moves the first layer in each box; -1 where it cannot be split."""
+        columns, how = [], []
+        influence = self._influence(boxes)
+        for j, span in self.network.spans.items():
+            own = self.network.effects.tables[j]
+            sensitive = j in self.network.sensitive
+            for twin in (0, 1) if sensitive else (BOTH,):
+                allowed = (boxes.two if twin == 1 else boxes.one)[:, span]
+                low, high = value_range(own, allowed)
+                spread = ((high - low) * influence).sum(axis=1) * (SENSITIVE_FIRST**sensitive)
+                columns.append(np.where(allowed.sum(axis=1) > 1, spread, -1.0))
+                how.append((j, twin))
+        reach = np.abs(boxes.most - boxes.least) * (influence @ np.abs(self.network.wide_weights).T)
+        for k, (j, twin) in enumerate(self.network.variables):
+            spread = reach[:, self.network.wide_of == k].sum(axis=1)
+            spread = spread * (SENSITIVE_FIRST ** (twin != BOTH))
+            low, high = boxes.low[:, k], boxes.high[:, k]
+            if self.network.space.discrete[j]:
+                fine = high > low
+            else:
+                fine = high - low > 1e-12 * np.maximum(np.abs(low), np.abs(high))
+            columns.append(np.where(fine, spread, -1.0))
+            how.append((k, INTERVAL))
+        if not columns:
+            return np.full((len(boxes.one), 1), -1.0), [(0, INTERVAL)]
+        return np.column_stack(columns), how

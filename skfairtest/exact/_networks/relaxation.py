@@ -12,23 +12,21 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
-from skfairtest.whitebox._additive import Effects
+from skfairtest.exact._networks.read_network import ReadNetwork
+from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-
-#: Marks a variable that both twins share.
-BOTH = 2
 
 
 class Boxes(NamedTuple):
     """Boxes of the doubled domain; arrays of length n_boxes along the first axis.
 
     `one` and `two` say which values of the tabulated attributes each twin may have, all attributes
-    side by side; `low` and `high` are the ends of the codes of the wide variables (see `Network`),
-    `least` and `most` the features there.
+    side by side; `low` and `high` are the ends of the codes of the wide variables, as `ReadNetwork`
+    lists them, `least` and `most` the features there.
     """
 
     one: Bools
@@ -52,58 +50,61 @@ class Layer(NamedTuple):
     more: Floats
 
 
-class Network:
-    """Weights of a network behind the effects of the attributes on its first layer.
+class Relaxation:
+    """Bounds of a network and of the difference of its two copies.
 
     Parameters
     ----------
-    effects : Effects
-        First layer, by attribute.
-    weights, biases : list of ndarray
-        The other layers.
-
-    Attributes
-    ----------
-    variables : list of (int, int)
-        Wide attributes, each with the twin whose variable it is: 0 or 1 for the two copies of a
-        sensitive attribute, `BOTH` for one that the twins share.
+    network : ReadNetwork
+        The network.
     """
 
-    def __init__(self, effects: Effects, weights: list[Floats], biases: list[Floats]) -> None:
-        self.effects, self.weights, self.biases = effects, weights, biases
-        sensitive = set(effects.space.sensitive.tolist())
-        self.names = sorted(effects.tables)
-        ends = np.cumsum([0] + [len(effects.tables[j]) for j in self.names])
-        self.spans = {j: slice(int(a), int(b)) for j, a, b in
-                      zip(self.names, ends[:-1], ends[1:], strict=True)}  # fmt: skip
-        self.stacked = (
-            np.concatenate([effects.tables[j] for j in self.names])
-            if self.names
-            else np.zeros((0, len(effects.base)))
-        )
-        self.variables = [(j, BOTH) for j in effects.wide if j not in sensitive]
-        self.variables += [(j, twin) for j in effects.wide if j in sensitive for twin in (0, 1)]
-        self.wide_attributes = np.array([j for j, _ in self.variables], dtype=np.intp)
-        #: Features of the wide variables, one variable after another.
-        own = [effects.features.of(j) for j, _ in self.variables]
-        self.wide_features = np.concatenate(own) if own else np.empty(0, dtype=np.intp)
-        self.wide_weights = effects.weights[self.wide_features]
-        self.wide_of = np.repeat(np.arange(len(own)), [len(o) for o in own])
-        twins = np.array([twin for _, twin in self.variables], dtype=np.intp)
-        #: Which of these features each twin has; of the shared ones both.
-        self.has = [(twins[self.wide_of] == BOTH) | (twins[self.wide_of] == k) for k in (0, 1)]
-        self.sensitive = [j for j in self.names if j in sensitive]
-        self.sensitive_wide = [j for j in effects.wide if j in sensitive]
+    def __init__(self, network: ReadNetwork) -> None:
+        self.network = network
+        #: Of the layers behind the first one.
+        self._weights, self._biases = network.weights[1:], network.biases[1:]
 
-    def wide_values(self, codes: Floats) -> Floats:
-        """Features of the wide variables at rows of their codes, (n, n_wide_features)."""
-        if not len(self.wide_features):
-            return np.empty((len(codes), 0))
-        every = codes[:, self.wide_of]
-        flat = self.effects.features.evaluate(
-            np.tile(self.wide_features, len(codes)), every.ravel()
+    # Answers --------------------------------------------------------------------------------
+
+    def whole(self) -> Boxes:
+        """The whole doubled domain as one box."""
+        network = self.network
+        n = len(network.stacked)
+        wide = network.wide_attributes
+        low, high = network.space.low[wide][None], network.space.high[wide][None]
+        return Boxes(
+            np.ones((1, n), dtype=bool),
+            np.ones((1, n), dtype=bool),
+            low,
+            high,
+            network.wide_values(low),
+            network.wide_values(high),
         )
-        return flat.reshape(every.shape)
+
+    def bounds(self, boxes: Boxes) -> Floats:
+        """Upper bounds of the largest difference in each box, over all outputs."""
+        layers = self.layers(boxes)
+        last = layers[-1]
+        depth = len(layers) - 1
+        if self.network.out in ("identity", "exp", "logistic"):
+            gaps = {"exp": exponential_gap, "logistic": logistic_gap}
+            if self.network.out == "identity":
+                return np.asarray(last.more.max(axis=1))
+            gap = np.vectorize(gaps[self.network.out])
+            return np.asarray(gap(last.more, last.high[0], last.low[1]).max(axis=1))
+        n = last.more.shape[1]
+        best = np.full(len(boxes.one), -np.inf)
+        for k in range(n):
+            others = [j for j in range(n) if j != k]
+            rows = np.eye(n)[k] - np.eye(n)[others]
+            rows = np.broadcast_to(rows, (len(boxes.one), *rows.shape))
+            margins = self.difference(rows, depth, layers[:-1], boxes)
+            high = last.high[0][:, k] - _logsumexp(last.low[0][:, others])
+            low = last.low[1][:, k] - _logsumexp(last.high[1][:, others])
+            best = np.maximum(best, np.vectorize(logistic_gap)(margins.max(axis=1), high, low))
+        return best
+
+    # The first layer ------------------------------------------------------------------------
 
     def extreme(self, one: Floats, two: Floats, boxes: Boxes) -> Floats:
         """Largest value of one @ y + two @ y' over boxes, for the first layer's y of both copies.
@@ -111,42 +112,50 @@ class Network:
         `one` and `two` are (n_boxes, n_functions, n_units); the result is (n_boxes, n_functions).
         Free attributes are shared by the copies, so their parts may cancel.
         """
+        network, effects = self.network, self.network.effects
         both = one + two
-        total = both @ self.effects.base
-        for j in self.names:
-            table, span = self.effects.tables[j].T, self.spans[j]
-            if j not in self.sensitive:
+        total = both @ effects.base
+        for j in network.names:
+            table, span = effects.tables[j].T, network.spans[j]
+            if j not in network.sensitive:
                 total += _best(both @ table, boxes.one[:, span])
                 continue
             total += _best(one @ table, boxes.one[:, span])
             total += _best(two @ table, boxes.two[:, span])
-        slopes = one @ (self.wide_weights * self.has[0][:, None]).T
-        slopes += two @ (self.wide_weights * self.has[1][:, None]).T
+        slopes = one @ (network.wide_weights * network.has[0][:, None]).T
+        slopes += two @ (network.wide_weights * network.has[1][:, None]).T
         total += (np.maximum(slopes, 0.0) * boxes.most[:, None, :]).sum(axis=2)
         return total + (np.minimum(slopes, 0.0) * boxes.least[:, None, :]).sum(axis=2)
 
     def first_layer(self, boxes: Boxes) -> Layer:
         """What the first layer gets, attribute by attribute."""
-        up, down = np.maximum(self.wide_weights, 0.0), np.minimum(self.wide_weights, 0.0)
+        network, effects = self.network, self.network.effects
+        up, down = (
+            np.maximum(network.wide_weights, 0.0),
+            np.minimum(network.wide_weights, 0.0),
+        )
         lows, highs = [], []
-        for allowed, has in zip((boxes.one, boxes.two), self.has, strict=True):
+        for allowed, has in zip((boxes.one, boxes.two), network.has, strict=True):
             least, most = boxes.least[:, has], boxes.most[:, has]
-            high = self.effects.base + most @ up[has] + least @ down[has]
-            low = self.effects.base + least @ up[has] + most @ down[has]
-            for j, span in self.spans.items():
-                smallest, largest = value_range(self.effects.tables[j], allowed[:, span])
+            high = effects.base + most @ up[has] + least @ down[has]
+            low = effects.base + least @ up[has] + most @ down[has]
+            for j, span in network.spans.items():
+                smallest, largest = value_range(effects.tables[j], allowed[:, span])
                 low, high = low + smallest, high + largest
             lows.append(low)
             highs.append(high)
         # Of what the twins share, nothing is left in their difference.
-        one, two = self.has[0] & ~self.has[1], self.has[1] & ~self.has[0]
+        one, two = (
+            network.has[0] & ~network.has[1],
+            network.has[1] & ~network.has[0],
+        )
         less = boxes.least[:, one] @ up[one] + boxes.most[:, one] @ down[one]
         less = less - (boxes.most[:, two] @ up[two] + boxes.least[:, two] @ down[two])
         more = boxes.most[:, one] @ up[one] + boxes.least[:, one] @ down[one]
         more = more - (boxes.least[:, two] @ up[two] + boxes.most[:, two] @ down[two])
-        for j in self.sensitive:
-            first = value_range(self.effects.tables[j], boxes.one[:, self.spans[j]])
-            second = value_range(self.effects.tables[j], boxes.two[:, self.spans[j]])
+        for j in network.sensitive:
+            first = value_range(effects.tables[j], boxes.one[:, network.spans[j]])
+            second = value_range(effects.tables[j], boxes.two[:, network.spans[j]])
             less, more = less + first[0] - second[1], more + first[1] - second[0]
         return Layer((lows[0], lows[1]), (highs[0], highs[1]), less, more)
 
@@ -155,8 +164,8 @@ class Network:
     def layers(self, boxes: Boxes) -> list[Layer]:
         """Bounds of what each ReLU layer gets; the last entry is the network's output."""
         found = [self.first_layer(boxes)]
-        for depth in range(1, len(self.weights) + 1):
-            width = self.weights[depth - 1].shape[1]
+        for depth in range(1, len(self._weights) + 1):
+            width = self._weights[depth - 1].shape[1]
             eye = np.broadcast_to(np.eye(width), (len(boxes.one), width, width))
             highs = [self._back(eye, depth, found, boxes, twin) for twin in range(2)]
             lows = [-self._back(-eye, depth, found, boxes, twin) for twin in range(2)]
@@ -173,8 +182,8 @@ class Network:
         """Upper bounds of linear functions of the input of layer `depth` in one copy."""
         total = np.zeros(rows.shape[:2])
         for layer in range(depth - 1, -1, -1):
-            total += rows @ self.biases[layer]
-            rows = rows @ self.weights[layer].T
+            total += rows @ self._biases[layer]
+            rows = rows @ self._weights[layer].T
             low, high = found[layer].low[twin][:, None, :], found[layer].high[twin][:, None, :]
             open_ = (low < 0) & (high > 0)
             slope = np.where(open_, high / np.where(open_, high - low, 1.0), (low >= 0) * 1.0)
@@ -190,14 +199,14 @@ class Network:
         """Upper bounds of linear functions of the difference that layer `depth` gets."""
         total = np.zeros(rows.shape[:2])
         for layer in range(depth - 1, 0, -1):
-            rows = rows @ self.weights[layer].T
+            rows = rows @ self._weights[layer].T
             above, above_at, below, below_at = (a[:, None, :] for a in lines(found[layer]))
             up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
             total += (up * above_at + down * below_at).sum(axis=2)
             rows = up * above + down * below
         if depth == 0:
             return total + self.extreme(rows, -rows, boxes)
-        rows = rows @ self.weights[0].T
+        rows = rows @ self._weights[0].T
         up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
         best = np.full(total.shape, np.inf)
         for choose in (lines_by_difference, lines_by_value):
@@ -282,3 +291,7 @@ def _above(
     both_off = (high[0] <= 0) & (high[1] <= 0)
     slope = np.where(both_on, 1.0, np.where(both_off, 0.0, slope))
     return slope, np.where(both_on | both_off, 0.0, offset)
+
+
+def _logsumexp(scores: Floats) -> Floats:
+    return np.asarray(logsumexp(scores, axis=1))

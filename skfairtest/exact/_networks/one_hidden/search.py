@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.one_hidden.lagrangian import MOST_COMBINATIONS, Combinations, Shared
 from skfairtest.exact._networks.one_hidden.local_search import Walkers
 from skfairtest.exact._networks.one_hidden.unit_search import UnitSearch
+from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._trees.link_bounds import logistic_gap
 
 Floats = NDArray[np.float64]
@@ -33,8 +33,8 @@ class OneHidden:
 
     Parameters
     ----------
-    family : NetworkFamily
-        The network, read out.
+    relaxation : Relaxation
+        Bounds of the network, which has one hidden layer.
     deadline : float
         When to stop, by `time.perf_counter`.
     """
@@ -42,21 +42,20 @@ class OneHidden:
     #: Batches of boxes in a row where boxes are ahead, and least batches of units otherwise.
     turns, steps = 3, 6
 
-    def __init__(self, family: Any, deadline: float) -> None:
-        network = family.network
+    def __init__(self, relaxation: Relaxation, deadline: float) -> None:
+        network = self.network = relaxation.network
         effects, names = network.effects, network.sensitive
-        self.family = family
         sets = Combinations(effects, names)
-        whole = family.whole()
+        whole = relaxation.whole()
         self.shared = Shared(effects, whole.least[0], whole.most[0], network.wide_weights)
-        self.units = UnitSearch(self.shared, sets, family.weights[1], effects.size)
+        self.units = UnitSearch(self.shared, sets, network.weights[1], effects.size)
         self.walkers = Walkers(
-            family.space, effects, sets, names, family.weights[1], family.biases[1],
-            family.out == "logistic", np.random.default_rng(0),
+            network.space, effects, sets, names, network.weights[1], network.biases[1],
+            network.out == "logistic", np.random.default_rng(0),
         )  # fmt: skip
         self._ends: tuple[float, float] | None = None
-        if family.out == "logistic":
-            last = network.layers(whole)[-1]
+        if network.out == "logistic":
+            last = relaxation.layers(whole)[-1]
             slack = self.units.rounding
             self._ends = float(last.high[0][0, 0]) + slack, float(last.low[1][0, 0]) - slack
         #: Kicks cost the more, the more attributes there are.
@@ -68,15 +67,17 @@ class OneHidden:
                 self.units.step(0.0)
 
     @classmethod
-    def make(cls, family: Any, deadline: float) -> OneHidden | None:
+    def make(cls, relaxation: Relaxation, deadline: float) -> OneHidden | None:
         """The search, or None where there is nothing to search, or too much to list."""
-        network = family.network
+        network = relaxation.network
+        if len(network.weights) != 2 or network.out not in ("identity", "logistic"):
+            return None
         if not network.sensitive or network.sensitive_wide:
             return None
         n = np.prod([float(len(network.effects.tables[j])) for j in network.sensitive])
         if n > MOST_COMBINATIONS or n * len(network.effects.base) > MOST_PARTS:
             return None
-        return cls(family, deadline)
+        return cls(relaxation, deadline)
 
     @property
     def n_nodes(self) -> int:
@@ -118,7 +119,7 @@ class OneHidden:
             self.walkers.kick(deadline)
             self._tell(boxes)
         self.units.hints.clear()
-        enough = boxes.known + max(max(rtol, FINE) * boxes.known, 2 * self.family.rounding)
+        enough = boxes.known + max(max(rtol, FINE) * boxes.known, 2 * self.network.rounding)
         enough = self._enough = self._score(enough)
         ahead = self.upper <= boxes.upper
         for _ in range(self._steps if ahead else 1):
@@ -130,10 +131,10 @@ class OneHidden:
         """Hand on the walkers' best pair, if the network shows it."""
         if self.walkers.best <= boxes.known:
             return
-        wide = self.family.network.wide_attributes
-        row = self.family.row_of(self.family.space.low[wide], {}, 0)
+        wide = self.network.wide_attributes
+        row = self.network.row_of(self.network.space.low[wide], {}, 0)
         twins = self.walkers.twins(row)
-        answers = self.family.evaluate(np.stack(twins))
+        answers = self.network.evaluate(np.stack(twins))
         value = float(np.abs(answers[0] - answers[1]).max())
         if value > boxes.known:
             boxes.known, boxes.twins, self._idle = value, twins, 0

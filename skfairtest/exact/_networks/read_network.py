@@ -1,0 +1,195 @@
+"""A network, or a linear model of several classes, as weights behind the effects of attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from sklearn.linear_model import SGDClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+
+from skfairtest.exact._linear import linear_map
+from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._additive import Effects
+from skfairtest.whitebox._features import HINT, Chain
+from skfairtest.whitebox._link import probability_link
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+#: Positions along the tables of some attributes, an array over rows each.
+Places = dict[int, Ints]
+
+NETWORKS = (MLPClassifier, MLPRegressor)
+#: Marks a variable that both twins share.
+BOTH = 2
+
+
+class ReadNetwork:
+    """A network that was read out, with two copies of its sensitive attributes as variables.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    space : InputSpace
+        The inputs that exist.
+    response : {"regression", "predict_proba", "decision_function"}
+        What is asked of it.
+
+    Attributes
+    ----------
+    weights, biases : list of ndarray
+        Of all layers.
+    out : {"identity", "logistic", "softmax", "exp"}
+        What the output layer does to its sums.
+    effects : Effects
+        First layer, by attribute.
+    variables : list of (int, int)
+        Wide attributes, each with the twin whose variable it is: 0 or 1 for the two copies of a
+        sensitive attribute, `BOTH` for one that the twins share.
+    rounding : float
+        How far rounding may carry the answers.
+
+    Raises
+    ------
+    ValueError
+        If the activation is not ReLU, or the link is not understood.
+    """
+
+    def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
+        chain, model = Chain(space).open(estimator)
+        single = False
+        if isinstance(model, NETWORKS):
+            self.weights, self.biases, self.out = _layers(model)
+            single = model.coefs_[0].dtype == np.float32
+        else:
+            W, b, _ = linear_map(model, response)
+            link = probability_link(model, W.shape[1], HINT)
+            if isinstance(model, SGDClassifier) or link != "softmax":
+                raise ValueError(
+                    f"{type(model).__name__} fits its classes one by one; how it makes "
+                    "probabilities of their scores is not understood. Use "
+                    "response_method='decision_function'."
+                )
+            self.weights, self.biases, self.out = [W], [b], "softmax"
+        self.space, self.features = space, chain.features
+        self.effects = Effects(self.features, self.weights[0], self.biases[0])
+        self._place_variables()
+        self.rounding = self._rounding(1.2e-7 if single else 2.3e-16)
+
+    def _place_variables(self) -> None:
+        effects = self.effects
+        sensitive = set(self.space.sensitive.tolist())
+        self.names = sorted(effects.tables)
+        ends = np.cumsum([0] + [len(effects.tables[j]) for j in self.names])
+        self.spans = {j: slice(int(a), int(b)) for j, a, b in
+                      zip(self.names, ends[:-1], ends[1:], strict=True)}  # fmt: skip
+        self.stacked = (
+            np.concatenate([effects.tables[j] for j in self.names])
+            if self.names
+            else np.zeros((0, len(effects.base)))
+        )
+        self.variables = [(j, BOTH) for j in effects.wide if j not in sensitive]
+        self.variables += [(j, twin) for j in effects.wide if j in sensitive for twin in (0, 1)]
+        self.wide_attributes = np.array([j for j, _ in self.variables], dtype=np.intp)
+        #: Features of the wide variables, one variable after another.
+        own = [effects.features.of(j) for j, _ in self.variables]
+        self.wide_features = np.concatenate(own) if own else np.empty(0, dtype=np.intp)
+        self.wide_weights = effects.weights[self.wide_features]
+        self.wide_of = np.repeat(np.arange(len(own)), [len(o) for o in own])
+        twins = np.array([twin for _, twin in self.variables], dtype=np.intp)
+        #: Which of these features each twin has; of the shared ones both.
+        self.has = [(twins[self.wide_of] == BOTH) | (twins[self.wide_of] == k) for k in (0, 1)]
+        self.sensitive = [j for j in self.names if j in sensitive]
+        self.sensitive_wide = [j for j in effects.wide if j in sensitive]
+
+    def wide_values(self, codes: Floats) -> Floats:
+        """Features of the wide variables at rows of their codes, (n, n_wide_features)."""
+        if not len(self.wide_features):
+            return np.empty((len(codes), 0))
+        every = codes[:, self.wide_of]
+        flat = self.effects.features.evaluate(
+            np.tile(self.wide_features, len(codes)), every.ravel()
+        )
+        return flat.reshape(every.shape)
+
+    def _rounding(self, eps: float) -> float:
+        """How far rounding may carry the answers, layer by layer."""
+        size = self.effects.size
+        n = len(self.weights[0]) + 8
+        for W, b in zip(self.weights[1:], self.biases[1:], strict=True):
+            size = size * float(np.abs(W).sum(axis=0).max()) + float(np.abs(b).max())
+            n += len(W) + 8
+        error = 2 * eps * n * size
+        if self.out in ("logistic", "softmax"):
+            return min(1.0, error + 16 * eps)
+        return error * float(np.exp(min(size, 700.0))) if self.out == "exp" else error
+
+    @property
+    def depends(self) -> bool:
+        """Whether the first layer sees a sensitive attribute at all."""
+        return bool(self.sensitive or self.sensitive_wide)
+
+    # Answers --------------------------------------------------------------------------------
+
+    def evaluate(self, Z: Floats) -> Floats:
+        """Answers of the model as it was read, shape (n, n_outputs)."""
+        return self.outputs(self.features.transform(Z) @ self.weights[0] + self.biases[0])
+
+    def outputs(self, scores: Floats) -> Floats:
+        """Answers from what the first layer gets."""
+        for W, b in zip(self.weights[1:], self.biases[1:], strict=True):
+            scores = np.maximum(scores, 0.0) @ W + b
+        if self.out == "logistic":
+            return np.asarray(expit(scores))
+        if self.out == "exp":
+            return np.exp(scores)
+        if self.out == "softmax":
+            p = softmax(scores, axis=1)
+            return p[:, 1:] if p.shape[1] == 2 else p
+        return scores
+
+    def first_sums(self, values: Floats, places: Places, twin: int) -> Floats:
+        """What the first layer gets in a twin."""
+        has = self.has[twin]
+        sums = self.effects.base + values[:, has] @ self.wide_weights[has]
+        for j, place in places.items():
+            sums = sums + self.effects.tables[j][place]
+        return np.asarray(sums)
+
+    def slopes(self, sums: Floats, output: Ints) -> Floats:
+        """How the score of an output changes with what the first layer gets, (n, n_units)."""
+        signs = []
+        for W, b in zip(self.weights[1:], self.biases[1:], strict=True):
+            signs.append(sums > 0)
+            sums = np.maximum(sums, 0.0) @ W + b
+        found = np.eye(sums.shape[1])[output]
+        for W, on in zip(self.weights[:0:-1], signs[::-1], strict=True):
+            found = (found @ W.T) * on
+        return found
+
+    def row_of(self, codes: Floats, places: dict[int, Any], twin: int) -> Floats:
+        """Codes of a twin, from those of the wide variables and positions in the tables."""
+        row = self.space.clip(((self.space.low + self.space.high) / 2)[None])[0]
+        row[self.space.sensitive] = self.space.low[self.space.sensitive]
+        for (j, owner), code in zip(self.variables, codes, strict=True):
+            if owner in (twin, BOTH):
+                row[j] = code
+        for j, place in places.items():
+            row[j] = self.features.grids[j][place]
+        return row
+
+
+def _layers(model: Any) -> tuple[list[Floats], list[Floats], str]:
+    out = model.out_activation_
+    if model.activation != "relu" or out not in ("identity", "logistic", "softmax", "exp"):
+        raise ValueError(
+            f"{type(model).__name__} is certified with activation='relu'; got "
+            f"{model.activation!r} (and {out!r} at the output). Use SBFTAuditor."
+        )
+    weights = [np.asarray(W, dtype=np.float64) for W in model.coefs_]
+    biases = [np.asarray(b, dtype=np.float64) for b in model.intercepts_]
+    return weights, biases, out
