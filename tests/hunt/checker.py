@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 
 MISSING = "<missing>"
 

@@ -220,7 +220,7 @@ class Admits:
     """A constraint that admits about two thirds of all inputs, by their free columns."""
 
     def __init__(self, question: Question, seed: int) -> None:
-        self.free = [name for name in question.free]
+        self.free = list(question.free)
         self.seed = seed
 
     def __call__(self, rows: Any) -> np.ndarray:
