@@ -296,13 +296,11 @@ def _check_constraint(space: InputSpace, rng: np.random.Generator, max_time: flo
         values = space.combination_codes(chosen)
     else:
         values = space.draw_sensitive(width, rng)
-    for codes in values:
-        n_valid += space.valid(space.with_sensitive(Z, codes))
     # With many combinations the input's own is a twin that a sample of them may lack.
     if width < space.n_combinations:
         n_valid += 1
-    for combination in rng.choice(space.n_combinations, size=width, replace=False):
-        n_valid += space.valid(space.with_sensitive(Z, combination))
+    for codes in values:
+        n_valid += space.valid(space.with_sensitive(Z, codes))
         if n_valid.max(initial=0) >= 2 or is_late(deadline):
             return
     raise ValueError(
