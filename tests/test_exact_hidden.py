@@ -1,4 +1,4 @@
-"""One hidden layer: bounds by units hold at every point, and walkers report what is there."""
+"""One hidden layer: bounds by units hold everywhere; the local search reports what is there."""
 
 import itertools
 import warnings
@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor
+from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks import box_search as _splits
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.family import NetworkFamily
@@ -19,6 +20,8 @@ from skfairtest.exact._networks.one_hidden import unit_search as _units
 from skfairtest.exact._networks.one_hidden.lagrangian import Ramps, bound
 from skfairtest.exact._networks.one_hidden.search import OneHidden
 from skfairtest.space._space import InputSpace
+
+NO_LIMITS = Limits(np.inf, 0.0)
 
 
 def table(rng, n=80, *, real=True):
@@ -80,9 +83,9 @@ def every_row(space):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_any_prices_give_a_bound_of_every_point(seed):
+def test_any_multipliers_give_a_bound_of_every_point(seed):
     *_, family = network(seed)
-    hidden = OneHidden.make(family.relaxation, np.inf)
+    hidden = OneHidden.make(family.relaxation, NO_LIMITS)
     sets, effects = hidden.units.sets, family.network.effects
     rng = np.random.default_rng(seed)
     Z = family.rows(200, rng)
@@ -101,16 +104,16 @@ def test_any_prices_give_a_bound_of_every_point(seed):
     inside[0] = True
     parts = ramps.at(sums[inside]).sum(axis=1)
     for steps in (1, 7, 60):
-        prices = rng.normal(size=(1, n))
-        found = bound(ramps, hidden.shared, prices, steps, 0.3)
+        multipliers = rng.normal(size=(1, n))
+        found = bound(ramps, hidden.shared, multipliers, steps, 0.3)
         assert parts.max() <= found.bounds[0] + hidden.units.rounding
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_units_never_fall_below_the_exhaustive_maximum(seed, monkeypatch):
-    monkeypatch.setattr(_units, "BATCH", 4)
+    monkeypatch.setattr(_units, "MOST_NODES", 4)
     *_, family = network(seed, real=False, classes=seed % 3 == 0, outputs=1 + (seed % 3 == 1))
-    hidden = OneHidden.make(family.relaxation, np.inf)
+    hidden = OneHidden.make(family.relaxation, NO_LIMITS)
     degree = largest(family, every_row(family.space))
     boxes = BoxSearch(family.relaxation, 0.0)
     last = np.inf
@@ -118,9 +121,9 @@ def test_units_never_fall_below_the_exhaustive_maximum(seed, monkeypatch):
         assert degree <= hidden.upper + family.rounding
         assert hidden.upper <= last + 1e-12
         last = hidden.upper
-        hidden.round(boxes, 0.0, np.inf)
+        hidden.round(boxes, Limits(np.inf, 0.0))
         assert boxes.known <= degree + family.rounding
-    assert boxes.known >= 0.999 * degree  # the walkers find it on so small a grid
+    assert boxes.known >= 0.999 * degree  # the local search finds it on so small a grid
 
 
 @pytest.mark.parametrize("seed", range(100, 112))
@@ -128,10 +131,10 @@ def test_no_find_is_above_the_bound_of_units(seed):
     model, frame, sensitive, family = network(
         seed, classes=seed % 2 == 0, units=20, single=seed % 5 == 0
     )
-    hidden = OneHidden.make(family.relaxation, np.inf)
+    hidden = OneHidden.make(family.relaxation, NO_LIMITS)
     boxes = BoxSearch(family.relaxation, 0.0)
     for _ in range(5):
-        hidden.round(boxes, 0.0, np.inf)
+        hidden.round(boxes, Limits(np.inf, 0.0))
     upper = hidden.upper + 2 * family.rounding
     assert boxes.known <= upper
     for tester in (RandomAuditor, SBFTAuditor):
@@ -141,18 +144,18 @@ def test_no_find_is_above_the_bound_of_units(seed):
 
 
 @pytest.mark.parametrize("seed", [200, 201, 202])
-def test_walkers_report_what_the_network_answers(seed):
+def test_local_search_report_what_the_network_answers(seed):
     *_, family = network(seed, classes=seed == 201)
-    walkers = OneHidden.make(family.relaxation, np.inf).walkers
-    walkers.kick()
-    walkers.kick()
+    local_search = OneHidden.make(family.relaxation, NO_LIMITS).local_search
+    local_search.perturb(NO_LIMITS)
+    local_search.perturb(NO_LIMITS)
     twins = np.stack(
-        walkers.twins(
+        local_search.twins(
             family.network.row_of(family.space.low[family.network.wide_attributes], {}, 0)
         )
     )
     answers = family.evaluate(twins)
-    assert np.abs(answers[0] - answers[1]).max() == pytest.approx(walkers.best, rel=1e-5)
+    assert np.abs(answers[0] - answers[1]).max() == pytest.approx(local_search.best, rel=1e-5)
     assert (twins >= family.space.low).all()
     assert (twins <= family.space.high).all()
     np.testing.assert_array_equal(*twins[:, family.space.free])
@@ -176,7 +179,7 @@ def test_full_memory_ends_with_a_bracket(monkeypatch):
     model, frame, sensitive, family = network(8, units=14)
     monkeypatch.setattr(_units, "MOST_BYTES", 0)
     monkeypatch.setattr(_splits, "MOST_OPEN", 50)
-    bracket = family.solve(0.0, np.inf, 1e-9)
+    bracket = family.solve(0.0, Limits(np.inf, 1e-9))
     assert largest(family, family.rows(500, np.random.default_rng(0))) <= bracket.upper
     assert bracket.lower <= bracket.upper
 
@@ -190,10 +193,10 @@ def test_scales_beyond_single_precision_keep_the_bound(scale):
         net.intercepts_[0] *= scale
         family = NetworkFamily(model, case[-1].space, "regression")
         degree = largest(family, every_row(family.space))
-        hidden = OneHidden.make(family.relaxation, np.inf)
+        hidden = OneHidden.make(family.relaxation, NO_LIMITS)
         boxes = BoxSearch(family.relaxation, 0.0)
         for _ in range(4):
-            hidden.round(boxes, 0.0, np.inf)
+            hidden.round(boxes, Limits(np.inf, 0.0))
             assert degree <= hidden.upper + 2 * family.rounding
 
 
@@ -202,10 +205,10 @@ def test_scales_beyond_single_precision_keep_the_bound(scale):
 def test_hundreds_of_networks_are_not_crossed(start):
     for seed in range(start, start + 100):
         *_, family = network(seed, real=bool(seed % 2), classes=seed % 3 == 0)
-        hidden = OneHidden.make(family.relaxation, np.inf)
+        hidden = OneHidden.make(family.relaxation, NO_LIMITS)
         boxes = BoxSearch(family.relaxation, 0.0)
         rows = family.rows(500, np.random.default_rng(seed))
         degree = largest(family, rows if seed % 2 else every_row(family.space))
         for _ in range(4):
-            hidden.round(boxes, 0.0, np.inf)
+            hidden.round(boxes, Limits(np.inf, 0.0))
             assert max(degree, boxes.known) <= hidden.upper + 2 * family.rounding

@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor
+from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.space._space import InputSpace
 
@@ -115,7 +116,7 @@ def check_interval(name, seed, single, integers, compiled):
     response = "predict_proba" if hasattr(model, "predict_proba") else "regression"
     space = InputSpace.from_data(X, sensitive)
     family = TreeFamily(model, space, response, compiled)
-    bracket = family.solve(0.0, np.inf, 1e-9)
+    bracket = family.solve(0.0, Limits(np.inf, 1e-9))
     degree = enumerated_degree(model, X, sensitive)
     assert bracket.upper == pytest.approx(bracket.lower, rel=1e-9, abs=1e-12)
     assert bracket.lower == pytest.approx(degree, rel=1e-9, abs=1e-9)

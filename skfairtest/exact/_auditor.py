@@ -10,6 +10,7 @@ import numpy as np
 
 from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
+from skfairtest.exact._bracket import Limits
 from skfairtest.exact._bracketing import close, look_at_data
 from skfairtest.exact._dispatch import check_supported, read_family
 from skfairtest.exact._trees.compiled import AVAILABLE
@@ -87,8 +88,8 @@ class CertifiedAuditor(BaseAuditor):
     With `n_jobs`, and numba, several threads take the boxes of a model of trees apart.
 
     `max_queries` and `max_time` limit the first search, too. With ``max_time=0`` the bound is that
-    of the ranges of the model's parts. Reading the model out is not counted as time. The default
-    of `max_time` is 60 seconds; None waits until the bracket is closed.
+    of the ranges of the model's parts. Reading the model out counts as time, and is not cut short.
+    The default of `max_time` is 60 seconds; None waits until the bracket is closed.
 
     A certified degree of zero says that the model gives all twins the same answer; it does not say
     that the model is fair, since other columns may stand for the sensitive ones.
@@ -190,22 +191,25 @@ class CertifiedAuditor(BaseAuditor):
         return True
 
     def _check_own_params(self) -> None:
-        check_bracket_params(self.max_time, self.rtol, self.engine)
+        check_bracket_params(self.rtol, self.engine)
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
+        seconds = np.inf if self.max_time is None else float(self.max_time)
+        # The clock of the run is that of the oracle, so that reading the model takes from it, too.
+        limits = Limits(time.perf_counter() - oracle.seconds + seconds, self.rtol)
         family, self.n_check_queries_ = read_family(
             self.estimator_, self.space_, oracle.model.response, COMPILED[self.engine], rng,
             self.n_jobs,
         )  # fmt: skip
-        seconds = np.inf if self.max_time is None else float(self.max_time)
-        deadline = time.perf_counter() + seconds
         self._note(oracle.degree, family.trivial(), False, 0)
         most = TREE_QUERIES if isinstance(family, TreeFamily) else np.inf
         most = FEW_QUERIES if family.quick else most
         ended = self._first_search(oracle, rng, most, seconds)
-        if seconds > 0 and ended != CALLBACK:
-            look_at_data(oracle, family, time.perf_counter() + TIME_SHARE * seconds)
-        closed = close(oracle, family, 0.0 if ended == CALLBACK else deadline, self.rtol)
+        if ended == CALLBACK:
+            limits = limits._replace(deadline=-np.inf)
+        elif seconds > 0:
+            look_at_data(oracle, family, limits.by(TIME_SHARE))
+        closed = close(oracle, family, limits)
         self._note(closed.degree, closed.upper, closed.certified, closed.n_boxes)
         raise StopSearch(ended if ended == CALLBACK else closed.reason)
 
@@ -218,7 +222,8 @@ class CertifiedAuditor(BaseAuditor):
         limits = dict(oracle.limits)
         room = limits["max_queries"]
         oracle.limits["max_queries"] = min(most, max(room / 2, room - RESERVE))
-        oracle.limits["max_time"] = oracle.seconds + TIME_SHARE * seconds
+        left = max(0.0, seconds - oracle.seconds)
+        oracle.limits["max_time"] = oracle.seconds + TIME_SHARE * left
         if not np.isfinite(oracle.limits["max_queries"]) and not np.isfinite(seconds):
             oracle.limits["max_queries"] = DEFAULT_QUERIES
         try:
@@ -254,7 +259,7 @@ DEFAULT_QUERIES = 20_000.0
 COMPILED: dict[str, bool | None] = {"auto": None, "numba": True, "numpy": False}
 
 
-def check_bracket_params(max_time: Any, rtol: Any, engine: str) -> None:
+def check_bracket_params(rtol: Any, engine: str) -> None:
     """See that the parameters of a certificate can be."""
     if not isinstance(rtol, numbers.Real) or isinstance(rtol, bool) or not 0 <= float(rtol) < 1:
         raise ValueError(f"rtol must be a number in [0, 1); got {rtol!r}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,23 @@ from skfairtest.exact._trees.link_bounds import CODES, Links, bound_of_sums, gap
 from skfairtest.exact._trees.problem import Problem, Sums
 
 Floats = NDArray[np.float64]
+
+
+class Limits(NamedTuple):
+    """When a search may stop: a moment by `time.perf_counter`, and a narrow bracket's width."""
+
+    deadline: float
+    rtol: float
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        return time.perf_counter() >= self.deadline
+
+    def by(self, share: float) -> float:
+        """The moment when a share of the time that is left is over."""
+        now = time.perf_counter()
+        return now + share * max(0.0, self.deadline - now)
 
 
 class Bracket(NamedTuple):

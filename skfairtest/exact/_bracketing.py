@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.oracle._oracle import Oracle, StopSearch
 
 Floats = NDArray[np.float64]
@@ -18,6 +19,30 @@ Floats = NDArray[np.float64]
 ROOM = 1e-9
 #: Twins of rows of data that are put to the model as it was read in one go.
 LOOKED_AT = 20_000
+
+
+class Family(Protocol):
+    """What a model that was read out has to offer to be certified."""
+
+    @property
+    def quick(self) -> bool:
+        """Whether the bracket takes next to no time."""
+
+    @property
+    def rounding(self) -> float:
+        """How far rounding may carry the answers of the model itself."""
+
+    def evaluate(self, Z: Floats) -> Floats:
+        """Answers of the model as it was read, shape (n, n_outputs)."""
+
+    def rows(self, n: int, rng: np.random.Generator) -> Floats:
+        """Rows of codes on which a model that was read wrongly would show."""
+
+    def trivial(self) -> float:
+        """A bound that takes little time."""
+
+    def solve(self, known: float, limits: Limits) -> Bracket:
+        """The bracket of the largest difference, where a difference of `known` is attained."""
 
 
 class Closed(NamedTuple):
@@ -30,7 +55,7 @@ class Closed(NamedTuple):
     n_boxes: int
 
 
-def close(oracle: Oracle, family: Any, deadline: float, rtol: float) -> Closed:
+def close(oracle: Oracle, family: Family, limits: Limits) -> Closed:
     """Bound the fairness degree, starting from what the oracle has found.
 
     Parameters
@@ -39,25 +64,24 @@ def close(oracle: Oracle, family: Any, deadline: float, rtol: float) -> Closed:
         Holds the largest disparity found so far; confirms the pair that the bound's search finds.
     family : Family
         The model, read out.
-    deadline : float
-        When to stop, by `time.perf_counter`.
-    rtol : float
-        Relative width of a closed bracket.
+    limits : Limits
+        When to stop, and the relative width of a closed bracket.
 
     Returns
     -------
     Closed
         The bracket. Its upper end is never below what was found.
     """
-    trivial = family.trivial()
-    if trivial <= 0 or time.perf_counter() >= deadline:
+    trivial, rtol = family.trivial(), limits.rtol
+    if trivial <= 0 or limits.is_late:
         bracket = None
         upper = trivial
         ended = "closed" if trivial <= 0 else "time"
         n_boxes = 0
     else:
         # Half of the width is kept back for rounding: a search stops as soon as it may.
-        bracket = family.solve(oracle.degree, deadline, max(rtol / 2, rtol - ROOM))
+        narrow = limits._replace(rtol=max(rtol / 2, rtol - ROOM))
+        bracket = family.solve(oracle.degree, narrow)
         upper, ended, n_boxes = min(bracket.upper, trivial), bracket.reason, bracket.n_boxes
         if bracket.twins is not None:
             confirm(oracle, *bracket.twins)
@@ -91,7 +115,7 @@ def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
     return f"the bracket could not be closed: {ended}"
 
 
-def look_at_data(oracle: Oracle, family: Any, until: float) -> None:
+def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
     """Put the rows of the data and their twins to the model as it was read; confirm the best pair.
 
     Rows outside the domain, and such that the constraint excludes, are left out. The model itself

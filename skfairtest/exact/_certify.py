@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest.base import BaseAuditor, _check_budget
 from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params
+from skfairtest.exact._bracket import Limits
 from skfairtest.exact._bracketing import close, look_at_data
 from skfairtest.exact._dispatch import read_family
 from skfairtest.oracle._oracle import Oracle, StopSearch
@@ -79,7 +80,8 @@ def certify(
     auditor : BaseAuditor
         Fitted; its space, its estimator and its best pair are used, and it is left as it is.
     max_time : float, default=60.0
-        Seconds; 0 gives the bound of the ranges of the model's parts, None waits to the end.
+        Seconds, reading the model included; 0 gives the bound of the ranges of the model's parts,
+        None waits to the end.
     rtol : float, default=1e-9
         Relative width at which the bracket counts as closed.
     engine : {"auto", "numba", "numpy"}, default="auto"
@@ -117,7 +119,9 @@ def certify(
     """
     check_is_fitted(auditor)
     _check_budget("max_time", max_time, 0, may_be_zero=True)
-    check_bracket_params(max_time, rtol, engine)
+    check_bracket_params(rtol, engine)
+    began = time.perf_counter()
+    limits = Limits(np.inf if max_time is None else began + float(max_time), rtol)
     oracle = Oracle(auditor.estimator_, auditor.space_, **auditor._oracle_settings())
     rng = np.random.default_rng(random_state)
     oracle.begin(auditor.space_.repair(auditor.space_.data[:64], rng))
@@ -131,12 +135,10 @@ def certify(
         auditor.estimator_, auditor.space_, oracle.model.response, COMPILED[engine], rng,
         auditor.n_jobs,
     )  # fmt: skip
-    began = time.perf_counter()
-    deadline = np.inf if max_time is None else began + float(max_time)
     found = max(oracle.degree, float(auditor.fairness_degree_))
     if max_time != 0:
-        look_at_data(oracle, family, began + TIME_SHARE * (deadline - began))
-    closed = close(oracle, family, deadline, rtol)
+        look_at_data(oracle, family, limits.by(TIME_SHARE))
+    closed = close(oracle, family, limits)
     upper = max(closed.upper, found)
     worst = None
     if oracle.worst is not None:

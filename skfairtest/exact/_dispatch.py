@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skfairtest.exact._bracket import Bracket
+from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracketing import Family
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.read_network import NETWORKS
@@ -37,30 +38,10 @@ OWN_CODE = (
 )
 
 
-class Family(Protocol):
-    """What a model has to offer to be certified."""
-
-    quick: bool
-    loose: bool
-    rounding: float
-
-    def evaluate(self, Z: Floats) -> Floats:
-        """Answers of the model as it was read, shape (n, n_outputs)."""
-
-    def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Rows of codes on which a model that was read wrongly would show."""
-
-    def trivial(self) -> float:
-        """A bound that takes no time."""
-
-    def solve(self, known: float, deadline: float, rtol: float) -> Bracket:
-        """The bracket of the largest difference."""
-
-
 class LabelFamily:
     """A classifier that is asked for labels: two labels differ or do not, so 1 is a bound."""
 
-    quick, loose, rounding = False, True, 0.0
+    quick, rounding = False, 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
         """Nothing: labels were not read, so that no two rows differ; shape (n, 1)."""
@@ -74,7 +55,7 @@ class LabelFamily:
         """A bound that takes no time."""
         return 1.0
 
-    def solve(self, known: float, deadline: float, rtol: float) -> Bracket:
+    def solve(self, known: float, limits: Limits) -> Bracket:
         """The bracket of the largest difference."""
         return Bracket(known, 1.0, None, 0, "labels have no bound but 1")
 
@@ -86,7 +67,7 @@ def read_family(
     compiled: bool | None,
     rng: Any,
     n_jobs: int | None = None,
-) -> tuple[Any, int]:
+) -> tuple[Family, int]:
     """Read a fitted model out, and compare what was read with what it answers.
 
     Parameters
@@ -121,7 +102,7 @@ def read_family(
         return LabelFamily(), 0
     check_supported(estimator)
     _, model = Chain(space).open(estimator)
-    family: Any
+    family: Family
     if is_linear(model, response):
         family = LinearFamily(estimator, space, response)
     elif isinstance(model, NETWORKS) or isinstance(model, LINEAR):
@@ -131,7 +112,7 @@ def read_family(
     return family, _compare(family, estimator, space, response, rng)
 
 
-def _compare(family: Any, estimator: Any, space: InputSpace, response: str, rng: Any) -> int:
+def _compare(family: Family, estimator: Any, space: InputSpace, response: str, rng: Any) -> int:
     method = "predict" if response == "regression" else response
     model = Model(estimator, space, response_method="auto", n_jobs=None)
     model.response = response

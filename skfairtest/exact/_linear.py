@@ -17,7 +17,7 @@ from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
-from skfairtest.exact._bracket import Bracket
+from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._trees.link_bounds import expit
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
@@ -110,7 +110,7 @@ class LinearFamily:
         What is asked of it.
     """
 
-    quick, loose = True, False
+    quick = True
 
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         chain, model = Chain(space).open(estimator)
@@ -162,17 +162,15 @@ class LinearFamily:
         parts = [found.high - found.low for found in self.sensitive.values()]
         return np.sum(parts, axis=0) if parts else np.zeros(len(self.base))
 
-    def solve(self, known: float, deadline: float, rtol: float) -> Bracket:
+    def solve(self, known: float, limits: Limits) -> Bracket:
         """The largest difference, and a pair that shows it.
 
         Parameters
         ----------
         known : float
             A difference that is attained.
-        deadline : float
-            Not needed: a closed form takes next to no time.
-        rtol : float
-            Relative width of a closed bracket.
+        limits : Limits
+            When to be content with the bound, and the relative width of a closed bracket.
 
         Returns
         -------
@@ -188,7 +186,7 @@ class LinearFamily:
         upper = float(self._ranges()[o])
         pairs = [(first, second)]
         if self.logistic:
-            pairs, upper = self._even_odds(o, first, second, rtol)
+            pairs, upper = self._even_odds(o, first, second, limits)
         answers = self.evaluate(np.vstack([z for pair in pairs for z in pair]))[:, o]
         gaps = np.abs(answers[0::2] - answers[1::2])
         lower, twins = float(gaps.max()), pairs[int(gaps.argmax())]
@@ -196,7 +194,7 @@ class LinearFamily:
         return Bracket(max(lower, known), upper, twins if lower > known else None, 0, "closed")
 
     def _even_odds(
-        self, o: int, first: Floats, second: Floats, rtol: float
+        self, o: int, first: Floats, second: Floats, limits: Limits
     ) -> tuple[list[tuple[Floats, Floats]], float]:
         """Twins whose scores are nearest to the middle, and the largest gap that there can be."""
         pairs, upper = [], 1.0
@@ -207,7 +205,8 @@ class LinearFamily:
             pairs.append((one, two))
             upper = min(upper, bound)
             answers = self.evaluate(np.vstack([one, two]))[:, o]
-            if abs(float(answers[0] - answers[1])) >= upper * (1 - rtol / 2):
+            gap = abs(float(answers[0] - answers[1]))
+            if limits.is_late or gap >= upper * (1 - limits.rtol / 2):
                 break
         return pairs, upper
 

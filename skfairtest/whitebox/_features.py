@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 #: Integer attributes with more values than this are cut at thresholds instead of tabulated.
-MOST_VALUES = 2000
+MOST_TABLE_ROWS = 2000
 #: Rows on which the attribute-wise functions are compared with the steps themselves.
 N_CHECKED = 64
 
@@ -250,7 +250,9 @@ def _moved(before: Any, after: Any, quick: list[Operations | None]) -> list[Oper
 
 def wide_attributes(space: InputSpace) -> NDArray[np.bool_]:
     """Attributes with too many values for a table, sensitive or not: real ones, and long ranges."""
-    many = np.where(space.discrete, space.high - space.low >= MOST_VALUES, space.high > space.low)
+    many = np.where(
+        space.discrete, space.high - space.low >= MOST_TABLE_ROWS, space.high > space.low
+    )
     return np.asarray(many, dtype=bool)
 
 
@@ -303,8 +305,8 @@ def check_step(
         return
     if type(step) in ENCODERS:
         raise ValueError(
-            f"{type(step).__name__} encodes a column with more than {MOST_VALUES} values. Declare "
-            "its values in categories=, or narrow bounds=."
+            f"{type(step).__name__} encodes a column with more than {MOST_TABLE_ROWS} values. "
+            "Declare its values in categories=, or narrow bounds=."
         )
     if not pd.isna(step.missing_values):
         raise ValueError(

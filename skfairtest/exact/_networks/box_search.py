@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest.exact._networks.read_network import BOTH, Places
-from skfairtest.exact._networks.relaxation import Boxes, Relaxation, value_range
+from skfairtest.exact._networks.relaxation import Relaxation, TwinBoxes, value_range
 
 Floats = NDArray[np.float64]
 
 #: Boxes bounded in one go.
-BATCH = 64
+MOST_BOXES = 64
 #: Open boxes beyond which the search ends with the bracket so far.
-MOST_OPEN = 200_000
+MOST_OPEN_BOXES = 200_000
 #: How much sooner sensitive attributes are split: differences are sharpest between single values.
 SENSITIVE_FIRST = 8.0
 #: Marks a split of the interval of a wide variable, beside the twins whose values are split.
@@ -72,15 +72,15 @@ class BoxSearch:
     @property
     def full(self) -> bool:
         """Whether there is no more room for open boxes."""
-        return len(self._heap) > MOST_OPEN
+        return len(self._heap) > MOST_OPEN_BOXES
 
     def step(self) -> None:
         """Split the boxes of the largest bounds."""
         heap = self._heap
-        taken = [heapq.heappop(heap) for _ in range(min(BATCH, len(heap)))]
+        taken = [heapq.heappop(heap) for _ in range(min(MOST_BOXES, len(heap)))]
         if not taken:
             return
-        parents = Boxes(*(np.concatenate(a) for a in zip(*(t[2] for t in taken), strict=True)))
+        parents = TwinBoxes(*(np.concatenate(a) for a in zip(*(t[2] for t in taken), strict=True)))
         most = np.array([-t[0] for t in taken])
         parts, origin = self._split(parents)
         single = np.setdiff1d(np.arange(len(most)), origin)
@@ -99,7 +99,7 @@ class BoxSearch:
 
     # Corners --------------------------------------------------------------------------------
 
-    def _try_corners(self, boxes: Boxes) -> tuple[float, tuple[Floats, Floats]]:
+    def _try_corners(self, boxes: TwinBoxes) -> tuple[float, tuple[Floats, Floats]]:
         """The best of some corners of the boxes: a difference that is attained, and its twins."""
         best: tuple[float, Any] = (-1.0, None)
         network = self.network
@@ -115,7 +115,7 @@ class BoxSearch:
                 best = float(gaps[i]), pair
         return best
 
-    def _corners(self, boxes: Boxes) -> Iterator[tuple[NDArray[np.bool_], list[Places]]]:
+    def _corners(self, boxes: TwinBoxes) -> Iterator[tuple[NDArray[np.bool_], list[Places]]]:
         """Corners of each box: which wide variables are at their upper ends, and table places."""
         network = self.network
         shape = (len(boxes.one), len(network.variables))
@@ -132,7 +132,7 @@ class BoxSearch:
         yield self._steepest_corner(boxes, places)
 
     def _steepest_corner(
-        self, boxes: Boxes, places: list[Places]
+        self, boxes: TwinBoxes, places: list[Places]
     ) -> tuple[NDArray[np.bool_], list[Places]]:
         """The corner where the difference is largest if every ReLU stays as it is midway.
 
@@ -164,7 +164,7 @@ class BoxSearch:
 
     # Splits ---------------------------------------------------------------------------------
 
-    def _split(self, boxes: Boxes) -> tuple[Boxes, NDArray[np.intp]]:
+    def _split(self, boxes: TwinBoxes) -> tuple[TwinBoxes, NDArray[np.intp]]:
         """Two parts of every box that has more than one point, and the box that each is of."""
         network = self.network
         spread, how = self._spreads(boxes)
@@ -191,13 +191,13 @@ class BoxSearch:
                     half.one[k, gone] = False
                 if twin in (1, BOTH):
                     half.two[k, gone] = False
-        both = Boxes(*(np.concatenate(arrays) for arrays in zip(*halves, strict=True)))
+        both = TwinBoxes(*(np.concatenate(arrays) for arrays in zip(*halves, strict=True)))
         if len(origin):
             ends = network.wide_values(np.concatenate([both.low, both.high]))
             both = both._replace(least=ends[: len(both.low)], most=ends[len(both.low) :])
         return both, np.tile(origin, 2)
 
-    def _influence(self, boxes: Boxes) -> Floats:
+    def _influence(self, boxes: TwinBoxes) -> Floats:
         """How much it is worth to narrow down each unit of the first layer, (n_boxes, n_units).
 
         A ReLU that is on or off throughout in both copies costs the bound nothing; another one
@@ -211,7 +211,7 @@ class BoxSearch:
         open_ = (low < 0) & (high > 0)
         return self._reach * (open_ * size / np.maximum(high - low, 1e-300) + 1e-6)
 
-    def _spreads(self, boxes: Boxes) -> tuple[Floats, list[tuple[int, int]]]:
+    def _spreads(self, boxes: TwinBoxes) -> tuple[Floats, list[tuple[int, int]]]:
         """How much each copy moves the first layer in each box; -1 where it cannot be split."""
         columns, how = [], []
         influence = self._influence(boxes)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._bracket import Bracket
+from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.one_hidden.search import OneHidden
 from skfairtest.exact._networks.read_network import ReadNetwork
@@ -55,17 +54,15 @@ class NetworkFamily:
             return 0.0
         return float(self.relaxation.bounds(self.relaxation.whole()).max())
 
-    def solve(self, known: float, deadline: float, rtol: float) -> Bracket:
+    def solve(self, known: float, limits: Limits) -> Bracket:
         """Split boxes, those with the largest bounds first, until the bracket is closed.
 
         Parameters
         ----------
         known : float
             A difference that is attained.
-        deadline : float
-            When to stop, by `time.perf_counter`.
-        rtol : float
-            Relative width of the bracket that is narrow enough.
+        limits : Limits
+            When to stop, and the relative width of the bracket that is narrow enough.
 
         Returns
         -------
@@ -73,14 +70,14 @@ class NetworkFamily:
             Of the model as it was read.
         """
         boxes = BoxSearch(self.relaxation, known)
-        units = OneHidden.make(self.relaxation, deadline)
+        units = OneHidden.make(self.relaxation, limits)
         while True:
-            narrow = boxes.known + max(rtol * boxes.known, 2 * self.rounding)
+            narrow = boxes.known + max(limits.rtol * boxes.known, 2 * self.rounding)
             upper = boxes.upper if units is None else min(boxes.upper, units.upper)
             done = boxes.top <= narrow  # what was dropped is as narrow as it gets
             reason = "closed"
             if upper > narrow and not done:
-                reason = "time" if time.perf_counter() >= deadline else "memory"
+                reason = "time" if limits.is_late else "memory"
             full = boxes.full and (units is None or units.spent)
             if upper <= narrow or done or reason == "time" or full:
                 break
@@ -90,7 +87,7 @@ class NetworkFamily:
             ahead = boxes.upper <= units.upper or units.spent
             for _ in range(0 if boxes.full else units.turns if ahead else 1):
                 boxes.step()
-            units.round(boxes, rtol, deadline)
+            units.round(boxes, limits)
         upper = max(boxes.known, upper)
         n = boxes.n_boxes + (0 if units is None else units.n_nodes)
         return Bracket(boxes.known, upper, boxes.twins, n, reason)

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-class Boxes(NamedTuple):
+class TwinBoxes(NamedTuple):
     """Boxes of the doubled domain; arrays of length n_boxes along the first axis.
 
     `one` and `two` say which values of the tabulated attributes each twin may have, all attributes
@@ -36,9 +36,9 @@ class Boxes(NamedTuple):
     least: Floats
     most: Floats
 
-    def take(self, which: NDArray[np.generic]) -> Boxes:
+    def take(self, which: NDArray[np.generic]) -> TwinBoxes:
         """Some of the boxes."""
-        return Boxes(*(array[which] for array in self))
+        return TwinBoxes(*(array[which] for array in self))
 
 
 class Layer(NamedTuple):
@@ -66,13 +66,13 @@ class Relaxation:
 
     # Answers --------------------------------------------------------------------------------
 
-    def whole(self) -> Boxes:
+    def whole(self) -> TwinBoxes:
         """The whole doubled domain as one box."""
         network = self.network
         n = len(network.stacked)
         wide = network.wide_attributes
         low, high = network.space.low[wide][None], network.space.high[wide][None]
-        return Boxes(
+        return TwinBoxes(
             np.ones((1, n), dtype=bool),
             np.ones((1, n), dtype=bool),
             low,
@@ -81,7 +81,7 @@ class Relaxation:
             network.wide_values(high),
         )
 
-    def bounds(self, boxes: Boxes) -> Floats:
+    def bounds(self, boxes: TwinBoxes) -> Floats:
         """Upper bounds of the largest difference in each box, over all outputs."""
         layers = self.layers(boxes)
         last = layers[-1]
@@ -106,7 +106,7 @@ class Relaxation:
 
     # The first layer ------------------------------------------------------------------------
 
-    def extreme(self, one: Floats, two: Floats, boxes: Boxes) -> Floats:
+    def extreme(self, one: Floats, two: Floats, boxes: TwinBoxes) -> Floats:
         """Largest value of one @ y + two @ y' over boxes, for the first layer's y of both copies.
 
         `one` and `two` are (n_boxes, n_functions, n_units); the result is (n_boxes, n_functions).
@@ -127,7 +127,7 @@ class Relaxation:
         total += (np.maximum(slopes, 0.0) * boxes.most[:, None, :]).sum(axis=2)
         return total + (np.minimum(slopes, 0.0) * boxes.least[:, None, :]).sum(axis=2)
 
-    def first_layer(self, boxes: Boxes) -> Layer:
+    def first_layer(self, boxes: TwinBoxes) -> Layer:
         """What the first layer gets, attribute by attribute."""
         network, effects = self.network, self.network.effects
         up, down = (
@@ -161,7 +161,7 @@ class Relaxation:
 
     # Layers ---------------------------------------------------------------------------------
 
-    def layers(self, boxes: Boxes) -> list[Layer]:
+    def layers(self, boxes: TwinBoxes) -> list[Layer]:
         """Bounds of what each ReLU layer gets; the last entry is the network's output."""
         found = [self.first_layer(boxes)]
         for depth in range(1, len(self._weights) + 1):
@@ -177,7 +177,7 @@ class Relaxation:
         return found
 
     def _back(
-        self, rows: Floats, depth: int, found: list[Layer], boxes: Boxes, twin: int
+        self, rows: Floats, depth: int, found: list[Layer], boxes: TwinBoxes, twin: int
     ) -> Floats:
         """Upper bounds of linear functions of the input of layer `depth` in one copy."""
         total = np.zeros(rows.shape[:2])
@@ -195,7 +195,7 @@ class Relaxation:
         one, two = (rows, none) if twin == 0 else (none, rows)
         return total + self.extreme(one, two, boxes)
 
-    def difference(self, rows: Floats, depth: int, found: list[Layer], boxes: Boxes) -> Floats:
+    def difference(self, rows: Floats, depth: int, found: list[Layer], boxes: TwinBoxes) -> Floats:
         """Upper bounds of linear functions of the difference that layer `depth` gets."""
         total = np.zeros(rows.shape[:2])
         for layer in range(depth - 1, 0, -1):

@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from skfairtest.exact._bracket import Bracket, make_links, trivial_bound
+from skfairtest.exact._bracket import Bracket, Limits, make_links, trivial_bound
 from skfairtest.exact._trees.compiled import AVAILABLE
 from skfairtest.exact._trees.driver import CompiledSearch, warm_up
 from skfairtest.exact._trees.numpy_engine import ListSearch
@@ -51,8 +51,6 @@ class TreeFamily:
         Answers of the model may differ from the sums of its trees by this much, apart from sums in
         an exponent, whose rounding the bounds of `solve` contain.
     """
-
-    loose = False
 
     def __init__(
         self,
@@ -99,23 +97,22 @@ class TreeFamily:
         bounds = [trivial_bound(problem, make_links(problem.sums)) for problem in self.problems]
         return max(bounds, default=0.0)
 
-    def solve(self, known: float, deadline: float, rtol: float) -> Bracket:
+    def solve(self, known: float, limits: Limits) -> Bracket:
         """The bracket of the largest difference over all outputs.
 
         Parameters
         ----------
         known : float
             A difference that is attained.
-        deadline : float
-            When to stop, by `time.perf_counter`.
-        rtol : float
-            Relative width of the bracket that is narrow enough.
+        limits : Limits
+            When to stop, and the relative width of the bracket that is narrow enough.
 
         Returns
         -------
         Bracket
             Of the model as it was read.
         """
+        deadline, rtol = limits
         bounds = [trivial_bound(problem, make_links(problem.sums)) for problem in self.problems]
         lower, upper, twins, n_boxes = known, known, None, 0
         reasons = []

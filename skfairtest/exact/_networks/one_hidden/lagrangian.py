@@ -2,9 +2,10 @@
 
 Twins share all inputs but the sensitive ones, so a unit gets ``u + a`` in one and ``u + b`` in the
 other, where u is a linear function of what they share. Its part ``v (relu(u + a) - relu(u + b))``
-is a ramp in the one number u. Prices on these numbers take units and inputs apart (a Lagrangian
-dual): whatever the prices are, the largest values of all parts add up to a bound, each found in
-closed form. The prices are improved by steps along the subgradient, many nodes at a time.
+is a ramp in the one number u. Multipliers on these numbers take units and inputs apart (a
+Lagrangian dual): whatever the multipliers are, the largest values of all parts add up to a bound,
+each found in closed form. The multipliers are improved by steps along the subgradient, many nodes
+at a time.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ Ints = NDArray[np.intp]
 
 #: Combinations of sensitive values beyond which the ramps are not listed.
 MOST_COMBINATIONS = 2048
-#: Decay rates of the price steps (Adam) and of their length.
-MEMORY, SCALE_MEMORY, DECAY = 0.9, 0.99, 0.95
+#: Decay rates of the multiplier steps (Adam) and of their length.
+MOMENTUM, SCALE_MOMENTUM, DECAY = 0.9, 0.99, 0.95
 #: Keeps divisions by nothing away.
 TINY = np.float32(1e-30)
-#: Prices are kept within this many times a unit's weight; rounding is measured by it.
-MOST_PRICE = 4.0
+#: Multipliers are kept within this many times a unit's weight; rounding is measured by it.
+MOST_MULTIPLIER = 4.0
 
 
 class Combinations:
@@ -119,27 +120,27 @@ class Shared:
             self.most = self.most + table.max(axis=0)
 
     def single(self) -> Shared:
-        """The same in single precision, which is enough to look for prices."""
+        """The same in single precision, which is enough to look for multipliers."""
         twin = copy.copy(self)
         for name in ("base", "weights", "low", "high", "stacked", "least", "most"):
             setattr(twin, name, getattr(self, name).astype(np.float32))
         return twin
 
-    def best(self, prices: Floats) -> tuple[Floats, Floats, Floats]:
-        """Largest ``prices @ u``, the u of the units that attains it, and its inputs.
+    def best(self, multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+        """Largest ``multipliers @ u``, the u of the units that attains it, and its inputs.
 
         The inputs are those of the columns, and which entries of the tables are taken.
         """
-        total = prices @ self.base
-        sums = np.repeat(self.base[None], len(prices), axis=0)
+        total = multipliers @ self.base
+        sums = np.repeat(self.base[None], len(multipliers), axis=0)
         width = len(self.weights) + len(self.stacked)
-        inputs = np.zeros((len(prices), width), dtype=prices.dtype)
-        slopes = prices @ self.weights.T
+        inputs = np.zeros((len(multipliers), width), dtype=multipliers.dtype)
+        slopes = multipliers @ self.weights.T
         values = np.where(slopes > 0, self.high, self.low)
         total += (slopes * values).sum(axis=1)
         sums += values @ self.weights
         inputs[:, : len(self.weights)] = values
-        parts = prices @ self.stacked.T
+        parts = multipliers @ self.stacked.T
         for span in self.spans:
             place = parts[:, span].argmax(axis=1) + span.start
             total += parts[np.arange(len(parts)), place]
@@ -170,20 +171,20 @@ class Ramps(NamedTuple):
 
 
 class Bounded(NamedTuple):
-    """Bounds of nodes, their prices, and how far each unit's part is overrated.
+    """Bounds of nodes, their multipliers, and how far each unit's part is overrated.
 
     `inputs` are those of a mixture of good points, and `shown` is the sum of ramps there.
     """
 
     bounds: Floats
-    prices: Floats
+    multipliers: Floats
     excess: Floats
     inputs: Floats
     shown: Floats
 
 
-def bound(ramps: Ramps, shared: Shared, prices: Floats, n_steps: int, step: float) -> Bounded:
-    """Bound the sum of the ramps in each node; every step's prices give a valid bound.
+def bound(ramps: Ramps, shared: Shared, multipliers: Floats, n_steps: int, step: float) -> Bounded:
+    """Bound the sum of the ramps in each node; every step's multipliers give a valid bound.
 
     Parameters
     ----------
@@ -191,12 +192,12 @@ def bound(ramps: Ramps, shared: Shared, prices: Floats, n_steps: int, step: floa
         The nodes.
     shared : Shared
         What the twins share.
-    prices : ndarray of shape (n_nodes, n_units)
+    multipliers : ndarray of shape (n_nodes, n_units)
         To start from.
     n_steps : int
         Steps to take.
     step : float
-        Length of the first step, as a share of a price's natural range.
+        Length of the first step, as a share of a multiplier's natural range.
 
     Returns
     -------
@@ -206,30 +207,30 @@ def bound(ramps: Ramps, shared: Shared, prices: Floats, n_steps: int, step: floa
     corner = np.clip(ramps.bends()[0], ramps.low, ramps.high)
     points = (ramps.low, corner, ramps.high)
     values = tuple(ramps.at(p) for p in points)
-    limits = price_range(ramps, shared, points, values)
-    # Rounding while prices are looked for costs nothing: the bound of those chosen is exact.
-    # Numbers beyond single precision end as the prices that were given.
+    limits = multiplier_range(ramps, shared, points, values)
+    # Rounding while multipliers are looked for costs nothing: the bound of those chosen is exact.
+    # Numbers beyond single precision end as the multipliers that were given.
     with np.errstate(over="ignore", invalid="ignore"):
         chosen, sums, parts, inputs = _descend(
             [p.astype(np.float32) for p in points],
             [v.astype(np.float32) for v in values],
             [limit.astype(np.float32) for limit in limits],
             shared.single(),
-            prices.astype(np.float32),
+            multipliers.astype(np.float32),
             n_steps,
             step,
         )
     mean = np.clip(sums, ramps.low, ramps.high)
     shown = ramps.at(sums).sum(axis=1)
-    chosen = np.where(np.isfinite(chosen), chosen, prices)
-    prices = np.clip(chosen.astype(np.float64), *limits[:2])
-    found = shared.best(prices)[0] + _peak(points, values, prices)[0].sum(axis=1)
-    return Bounded(found, prices, parts - ramps.at(mean), inputs, shown)
+    chosen = np.where(np.isfinite(chosen), chosen, multipliers)
+    multipliers = np.clip(chosen.astype(np.float64), *limits[:2])
+    found = shared.best(multipliers)[0] + _peak(points, values, multipliers)[0].sum(axis=1)
+    return Bounded(found, multipliers, parts - ramps.at(mean), inputs, shown)
 
 
-def _peak(points: Any, values: Any, prices: Any) -> tuple[Any, Any]:
-    """Largest ``part - price * u`` of each unit, and where: at one of three points."""
-    ends = [v - prices * p for v, p in zip(values, points, strict=True)]
+def _peak(points: Any, values: Any, multipliers: Any) -> tuple[Any, Any]:
+    """Largest ``part - multiplier * u`` of each unit, and where: at one of three points."""
+    ends = [v - multipliers * p for v, p in zip(values, points, strict=True)]
     second = ends[2] > ends[0]
     top = np.where(second, ends[2], ends[0])
     own = np.where(second, points[2], points[0])
@@ -238,39 +239,45 @@ def _peak(points: Any, values: Any, prices: Any) -> tuple[Any, Any]:
 
 
 def _descend(
-    points: Any, values: Any, limits: Any, shared: Shared, prices: Any, n_steps: int, step: float
-) -> tuple[Any, Floats, Floats, Floats]:
-    """The best prices met, and means of u, of the parts, and of inputs over the last steps."""
+    points: Any,
+    values: Any,
+    limits: Any,
+    shared: Shared,
+    multipliers: Any,
+    n_steps: int,
+    step: float,
+) -> tuple[Any, Floats, Floats, Floats]:  # fmt: skip
+    """The best multipliers met, and means of u, of the parts, and of inputs over the last steps."""
     least, most, natural = limits
-    prices = np.clip(prices, least, most)
-    found, chosen = np.full(len(prices), np.inf), prices.copy()
-    speed, square = np.zeros_like(prices), np.zeros_like(prices)
+    multipliers = np.clip(multipliers, least, most)
+    found, chosen = np.full(len(multipliers), np.inf), multipliers.copy()
+    speed, square = np.zeros_like(multipliers), np.zeros_like(multipliers)
     means: list[Any] = [0.0, 0.0, 0.0]
     n_kept = 0
     for k in range(n_steps):
-        total, sums, inputs = shared.best(prices)
-        top, own = _peak(points, values, prices)
+        total, sums, inputs = shared.best(multipliers)
+        top, own = _peak(points, values, multipliers)
         total = total + top.sum(axis=1)
         better = total < found
-        found[better], chosen[better] = total[better], prices[better]
+        found[better], chosen[better] = total[better], multipliers[better]
         if 2 * k + 1 >= n_steps:
             n_kept += 1
-            news = (sums, top + prices * own, inputs)
+            news = (sums, top + multipliers * own, inputs)
             means = [mean + new for mean, new in zip(means, news, strict=True)]
         slope = (sums - own) * natural
-        speed = MEMORY * speed + (1 - MEMORY) * slope
-        square = SCALE_MEMORY * square + (1 - SCALE_MEMORY) * slope**2
-        size = np.sqrt(square / (1 - SCALE_MEMORY ** (k + 1))) + TINY
-        length = step * DECAY**k / (1 - MEMORY ** (k + 1))
-        prices = np.clip(prices - length * natural * speed / size, least, most)
+        speed = MOMENTUM * speed + (1 - MOMENTUM) * slope
+        square = SCALE_MOMENTUM * square + (1 - SCALE_MOMENTUM) * slope**2
+        size = np.sqrt(square / (1 - SCALE_MOMENTUM ** (k + 1))) + TINY
+        length = step * DECAY**k / (1 - MOMENTUM ** (k + 1))
+        multipliers = np.clip(multipliers - length * natural * speed / size, least, most)
     sums, parts, inputs = (mean.astype(np.float64) / n_kept for mean in means)
     return chosen, sums, parts, inputs
 
 
-def price_range(
+def multiplier_range(
     ramps: Ramps, shared: Shared, points: tuple[Floats, ...], values: tuple[Floats, ...]
 ) -> tuple[Floats, Floats, Floats]:
-    """Ends of the prices that can be best, and a natural length of their steps."""
+    """Ends of the multipliers that can be best, and a natural length of their steps."""
     widths = [points[k + 1] - points[k] for k in range(2)]
     whole = np.maximum(points[2] - points[0], 1e-300)
     flat = (values[2] - values[0]) / whole
@@ -278,8 +285,8 @@ def price_range(
         np.where(w > 1e-12 * whole, (values[k + 1] - values[k]) / np.maximum(w, 1e-300), flat)
         for k, w in enumerate(widths)
     ]
-    far = MOST_PRICE * np.abs(ramps.weight)
-    # Where u was cut, the price may be that of staying on this side of the cut.
+    far = MOST_MULTIPLIER * np.abs(ramps.weight)
+    # Where u was cut, the multiplier may be that of staying on this side of the cut.
     least = np.where(ramps.high < shared.most, -far, np.minimum(*slopes))
     most = np.where(ramps.low > shared.least, far, np.maximum(*slopes))
     range_ = np.maximum(shared.most - shared.least, 1e-300)

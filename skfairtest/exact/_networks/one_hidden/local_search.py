@@ -1,19 +1,19 @@
-"""Walkers on the inputs of one hidden layer: better pairs of twins while the bound is worked out.
+"""Iterated local search on the inputs of one hidden layer, while the bound is worked out.
 
 Along one attribute both twins' answers are piecewise linear, so the best place on the line is one
-of the bends: all of them are looked at in one go. Walkers go along one attribute after another and
-some random lines until nothing gets better, and are then kicked.
+of the bends: all of them are looked at in one go. Candidates go along one attribute after another
+and some random lines until nothing gets better, and are then perturbed.
 """
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.one_hidden.lagrangian import Combinations
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects
@@ -21,18 +21,19 @@ from skfairtest.whitebox._additive import Effects
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-#: Walkers, rounds over all attributes after a kick, attributes kicked at most.
-WALKERS, ROUNDS, MOST_KICKED = 32, 8, 4
-#: Kicks in a row without anything better after which a walker begins anew, and what it may lose.
-STALE, SLACK = 15, 0.03
+#: Candidates, rounds over all attributes after a perturbation, attributes perturbed at most.
+CANDIDATES, ROUNDS, MOST_PERTURBED = 32, 8, 4
+#: Perturbations in a row without anything better after which a candidate begins anew, and the share
+#: that it may lose.
+MOST_STALE, SLACK = 15, 0.03
 #: Combinations of sensitive values beyond which a sample is looked at.
-MOST_TRIED = 64
+MOST_COMBINATIONS_TRIED = 64
 #: Values of a tabulated attribute beyond which a sample is looked at.
-MOST_VALUES = 64
+MOST_PLACES_TRIED = 64
 
 
-class Walkers:
-    """Pairs of twins that climb.
+class IteratedLocalSearch:
+    """Candidate pairs of twins, improved and perturbed in turns.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class Walkers:
     logistic : bool
         Whether differences of probabilities count.
     rng : Generator
-        Where kicks come from.
+        Where perturbations come from.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Walkers:
                 self.lines.append(j)
         self.start, self.way = self._ways()
         self._ends = self._line_ends()
-        n = WALKERS
+        n = CANDIDATES
         self.output = np.arange(n) % weights.shape[1]
         self.where = self._places(n)
         self.place = {j: rng.integers(len(effects.tables[j]), size=n) for j in self.free}
@@ -81,8 +82,8 @@ class Walkers:
         self.sums = self._sums()
         self.value = self._value(self.sums, self.pair)
         self._fresh = True
-        #: How much worse a kicked walker may be, as a share, and still be followed.
-        self._patience = np.where(np.arange(n) % 2, SLACK, 0.0)
+        #: How much worse a perturbed candidate may be, as a share, and still be followed.
+        self._tolerance = np.where(np.arange(n) % 2, SLACK, 0.0)
         self._new = np.zeros(n, dtype=bool)
         self._stale, self._top = np.zeros(n, dtype=np.intp), np.full(n, -np.inf)
         self.best = -np.inf
@@ -112,7 +113,7 @@ class Walkers:
         return np.asarray(expit(scores + self.bias[output])) if self.logistic else scores
 
     def _value(self, sums: Floats, pair: Ints) -> Floats:
-        """Differences at (..., n_walkers, n_units) sums."""
+        """Differences at (..., n_candidates, n_units) sums."""
         v = self.weights.T[self.output]
         one, two = (self.sets.parts[pair[:, k]] for k in (0, 1))
         scores = [(np.maximum(sums + part, 0.0) * v).sum(axis=-1) for part in (one, two)]
@@ -128,8 +129,8 @@ class Walkers:
         """The pair of sensitive values of the largest difference."""
         parts = self.sets.parts
         tried = np.arange(len(parts))
-        if len(parts) > MOST_TRIED:
-            tried = self.rng.choice(tried, MOST_TRIED, replace=False)
+        if len(parts) > MOST_COMBINATIONS_TRIED:
+            tried = self.rng.choice(tried, MOST_COMBINATIONS_TRIED, replace=False)
         v = self.weights.T[self.output]
         scores = np.stack([(np.maximum(self.sums + parts[t], 0.0) * v).sum(axis=1) for t in tried])
         pair = np.column_stack([tried[scores.argmax(axis=0)], tried[scores.argmin(axis=0)]])
@@ -143,8 +144,8 @@ class Walkers:
         table = self.effects.tables[j]
         rest = self.sums - table[self.place[j]]
         tried = np.arange(len(table))
-        if len(table) > MOST_VALUES:
-            tried = self.rng.choice(tried, MOST_VALUES, replace=False)
+        if len(table) > MOST_PLACES_TRIED:
+            tried = self.rng.choice(tried, MOST_PLACES_TRIED, replace=False)
         values = np.stack([self._value(rest + table[t], self.pair) for t in tried])
         best = values.argmax(axis=0)
         value = values[best, np.arange(len(rest))]
@@ -153,7 +154,7 @@ class Walkers:
         self.place[j] = np.where(better, tried[best], self.place[j])
 
     def _along(self, ways: Floats, low: Floats, high: Floats) -> Floats:
-        """The best bend of lines from the walkers' places, (n_walkers,)."""
+        """The best bend of lines from the candidates' places, (n_candidates,)."""
         v = self.weights.T[self.output]
         n = len(v)
         scores, bends, turns = [], [], []
@@ -229,13 +230,13 @@ class Walkers:
         self._take(better, sums, value)
         self.where[better] = where[better]
 
-    def climb(self, deadline: float) -> None:
-        """Go on until no walker gets better, or for some rounds."""
+    def improve(self, limits: Limits) -> None:
+        """Go on until no candidate gets better, or for some rounds."""
         for _ in range(ROUNDS):
             before = self.value.copy()
             self._best_pair()
             for k in self.rng.permutation(len(self.lines) + len(self.free)):
-                if time.perf_counter() >= deadline:
+                if limits.is_late:
                     break
                 if k < len(self.lines):
                     self._move(int(k))
@@ -247,32 +248,32 @@ class Walkers:
         self.sums = self._sums()
         self.value = self._value(self.sums, self.pair)
 
-    def kick(self, deadline: float = np.inf) -> None:
-        """Climb; then, from a kicked copy of every walker, climb again and keep what is better."""
+    def perturb(self, limits: Limits) -> None:
+        """Improve; then improve a perturbed copy of every candidate, and keep what is better."""
         if self._fresh:
             self._fresh = False
-            self.climb(deadline)
+            self.improve(limits)
             self._archive()
             return
         kept = self._state()
         self._displace()
-        self.climb(deadline)
+        self.improve(limits)
         self._archive()
-        allowed = self._patience * np.abs(kept[-1])
+        allowed = self._tolerance * np.abs(kept[-1])
         self._restore(kept, self.value < kept[-1] - allowed)
         better = self.value > self._top
         self._stale = np.where(better, 0, self._stale + 1)
         self._top = np.maximum(self._top, self.value)
-        lost = self._stale >= STALE
+        lost = self._stale >= MOST_STALE
         if lost.any():
             self._draw(lost)
 
     def _displace(self) -> None:
-        """Give some attributes of every walker any value."""
+        """Give some attributes of every candidate any value."""
         n, n_lines = self.where.shape
         total = n_lines + len(self.free)
-        times = self.rng.integers(1, MOST_KICKED + 1, size=n)
-        for turn in range(MOST_KICKED if total else 0):
+        times = self.rng.integers(1, MOST_PERTURBED + 1, size=n)
+        for turn in range(MOST_PERTURBED if total else 0):
             which = self.rng.integers(total, size=n)
             for i in np.flatnonzero((turn < times) & ~self._new):
                 k = int(which[i])
@@ -286,7 +287,7 @@ class Walkers:
         self.value = self._value(self.sums, self.pair)
 
     def _draw(self, which: NDArray[np.bool_]) -> None:
-        """Begin anew with some walkers."""
+        """Begin anew with some candidates."""
         n, rng = len(self.where), self.rng
         self.where = np.where(which[:, None], self._places(n), self.where)
         for j, place in self.place.items():
@@ -299,7 +300,7 @@ class Walkers:
         self._stale[which], self._top[which], self._new[which] = 0, -np.inf, True
 
     def adopt(self, hints: list[tuple[float, Floats, tuple[int, int], int]]) -> None:
-        """Let the walkers of the least values go on from inputs of the search on units."""
+        """Let the candidates of the least values go on from inputs of the search on units."""
         way = self._ends
         if self._fresh or way is None:
             return

@@ -1,55 +1,54 @@
-"""One hidden layer: a search on units and walkers, in turns."""
+"""One hidden layer: a search on units and a local search, in turns."""
 
 from __future__ import annotations
-
-import time
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.one_hidden.lagrangian import MOST_COMBINATIONS, Combinations, Shared
-from skfairtest.exact._networks.one_hidden.local_search import Walkers
+from skfairtest.exact._networks.one_hidden.local_search import IteratedLocalSearch
 from skfairtest.exact._networks.one_hidden.unit_search import UnitSearch
 from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._trees.link_bounds import logistic_gap
 
 Floats = NDArray[np.float64]
 
-#: Kicks without a better pair after which the walkers rest.
-PATIENCE = 60
-#: Walkers that go on from inputs of the search on units, at each kick.
+#: Perturbations in a row without a better pair after which the local search rests.
+MOST_IDLE = 60
+#: Candidates that go on from inputs of the search on units, at each perturbation.
 MOST_HINTS = 8
 #: Batches of units before boxes and units are compared.
-FIRST = 8
+FIRST_BATCHES = 8
 #: Share of what is known within which the search on units takes no pains.
-FINE = 1e-3
+FINE_ENOUGH = 1e-3
 #: Most sums that the parts of all combinations may be made of.
 MOST_PARTS = 5_000_000
 
 
 class OneHidden:
-    """Bounds by units, and walkers, for a network of one hidden layer.
+    """Bounds by units, and a local search, for a network of one hidden layer.
 
     Parameters
     ----------
     relaxation : Relaxation
         Bounds of the network, which has one hidden layer.
-    deadline : float
-        When to stop, by `time.perf_counter`.
+    limits : Limits
+        When to stop.
     """
 
     #: Batches of boxes in a row where boxes are ahead, and least batches of units otherwise.
     turns, steps = 3, 6
 
-    def __init__(self, relaxation: Relaxation, deadline: float) -> None:
+    def __init__(self, relaxation: Relaxation, limits: Limits) -> None:
         network = self.network = relaxation.network
         effects, names = network.effects, network.sensitive
         sets = Combinations(effects, names)
         whole = relaxation.whole()
         self.shared = Shared(effects, whole.least[0], whole.most[0], network.wide_weights)
         self.units = UnitSearch(self.shared, sets, network.weights[1], effects.size)
-        self.walkers = Walkers(
+        self.local_search = IteratedLocalSearch(
             network.space, effects, sets, names, network.weights[1], network.biases[1],
             network.out == "logistic", np.random.default_rng(0),
         )  # fmt: skip
@@ -58,16 +57,16 @@ class OneHidden:
             last = relaxation.layers(whole)[-1]
             slack = self.units.rounding
             self._ends = float(last.high[0][0, 0]) + slack, float(last.low[1][0, 0]) - slack
-        #: Kicks cost the more, the more attributes there are.
-        n_moves = len(self.walkers.lines) + len(self.walkers.free)
+        #: Perturbations cost the more, the more attributes there are.
+        n_moves = len(self.local_search.lines) + len(self.local_search.free)
         self._steps = max(self.steps, n_moves // 2)
         self._idle, self._enough = 0, 0.0
-        for _ in range(FIRST):  # sets of sensitive values have to be cut first
-            if time.perf_counter() < deadline:
+        for _ in range(FIRST_BATCHES):  # sets of sensitive values have to be cut first
+            if not limits.is_late:
                 self.units.step(0.0)
 
     @classmethod
-    def make(cls, relaxation: Relaxation, deadline: float) -> OneHidden | None:
+    def make(cls, relaxation: Relaxation, limits: Limits) -> OneHidden | None:
         """The search, or None where there is nothing to search, or too much to list."""
         network = relaxation.network
         if len(network.weights) != 2 or network.out not in ("identity", "logistic"):
@@ -77,7 +76,7 @@ class OneHidden:
         n = np.prod([float(len(network.effects.tables[j])) for j in network.sensitive])
         if n > MOST_COMBINATIONS or n * len(network.effects.base) > MOST_PARTS:
             return None
-        return cls(relaxation, deadline)
+        return cls(relaxation, limits)
 
     @property
     def n_nodes(self) -> int:
@@ -110,30 +109,32 @@ class OneHidden:
             low, high = (middle, high) if self._answer(middle) <= answer else (low, middle)
         return low
 
-    def round(self, boxes: BoxSearch, rtol: float, deadline: float) -> None:
-        """Some batches of units, and a kick of the walkers."""
-        if self._idle < PATIENCE:
+    def round(self, boxes: BoxSearch, limits: Limits) -> None:
+        """Some batches of units, and a step of the local search."""
+        if self._idle < MOST_IDLE:
             self._idle += 1
             hints = sorted(self.units.hints, key=lambda hint: hint[0])
-            self.walkers.adopt(hints[-MOST_HINTS:])
-            self.walkers.kick(deadline)
+            self.local_search.adopt(hints[-MOST_HINTS:])
+            self.local_search.perturb(limits)
             self._tell(boxes)
         self.units.hints.clear()
-        enough = boxes.known + max(max(rtol, FINE) * boxes.known, 2 * self.network.rounding)
+        enough = boxes.known + max(
+            max(limits.rtol, FINE_ENOUGH) * boxes.known, 2 * self.network.rounding
+        )
         enough = self._enough = self._score(enough)
         ahead = self.upper <= boxes.upper
         for _ in range(self._steps if ahead else 1):
-            if time.perf_counter() >= deadline or self.units.full:
+            if limits.is_late or self.units.full:
                 return
             self.units.step(enough)
 
     def _tell(self, boxes: BoxSearch) -> None:
-        """Hand on the walkers' best pair, if the network shows it."""
-        if self.walkers.best <= boxes.known:
+        """Hand on the best pair of the local search, if the network shows it."""
+        if self.local_search.best <= boxes.known:
             return
         wide = self.network.wide_attributes
         row = self.network.row_of(self.network.space.low[wide], {}, 0)
-        twins = self.walkers.twins(row)
+        twins = self.local_search.twins(row)
         answers = self.network.evaluate(np.stack(twins))
         value = float(np.abs(answers[0] - answers[1]).max())
         if value > boxes.known:

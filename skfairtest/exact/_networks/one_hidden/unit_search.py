@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest.exact._networks.one_hidden.lagrangian import (
-    MOST_PRICE,
+    MOST_MULTIPLIER,
     Bounded,
     Combinations,
     Ramps,
@@ -20,14 +20,14 @@ from skfairtest.exact._networks.one_hidden.lagrangian import (
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-#: Nodes bounded in one go, and price steps for the first node and for others.
-BATCH, FIRST_STEPS, STEPS = 128, 200, 44
+#: Nodes bounded in one go, and multiplier steps for the first node and for others.
+MOST_NODES, FIRST_STEPS, STEPS = 128, 200, 44
 #: Products of nodes, units and columns in one go.
 MOST_TERMS = 8_000_000
-#: First length of the price steps: from nothing, and from a parent's prices.
+#: First length of the multiplier steps: from nothing, and from a parent's multipliers.
 FIRST_STEP, STEP = 0.3, 1.0
-#: Inputs of a batch that walkers are given to start from.
-HINTS = 2
+#: Inputs of a batch that the local search is given to start from.
+HINTS_A_BATCH = 2
 #: Bytes that open nodes may take.
 MOST_BYTES = 1_000_000_000
 #: Sets of sensitive values are cut sooner than units while they blur more than this share.
@@ -60,19 +60,20 @@ class UnitSearch:
         self.shared, self.sets, self.weights = shared, sets, np.ascontiguousarray(weights.T)
         n_units = len(weights)
         n = n_units + len(shared.weights) + len(shared.stacked) + 64
-        # Every term of a bound is a price, at most MOST_PRICE weights, times what a unit gets.
+        # Every term of a bound is a multiplier, at most MOST_MULTIPLIER weights, times what a unit
+        # gets.
         largest = float(np.abs(weights).sum(axis=0).max())
-        self.rounding = 4 * 2.3e-16 * n * MOST_PRICE * largest * max(size, 1e-300)
+        self.rounding = 4 * 2.3e-16 * n * MOST_MULTIPLIER * largest * max(size, 1e-300)
         self.spread = np.abs(self.weights) @ (sets.high - sets.low).T
         #: Nodes in one go: fewer of large networks, so that the time is looked at often enough.
-        self._batch = max(4, min(BATCH, MOST_TERMS // (n_units * n)))
+        self._batch = max(4, min(MOST_NODES, MOST_TERMS // (n_units * n)))
         self._most = max(1024, MOST_BYTES // (8 * (3 * n_units + 8)))
         self._ends = np.empty((0, 3, n_units))
         self._facts = np.empty((0, 4), dtype=np.intp)
         self._free: list[int] = []
         self._heap: list[tuple[float, int]] = []
         self.n_nodes, self._floor = 0, -np.inf
-        #: Inputs, combinations of both twins and outputs from where to climb; best last.
+        #: Inputs, combinations of both twins and outputs to improve from; best last.
         self.hints: list[tuple[float, Floats, tuple[int, int], int]] = []
         n_outputs = len(self.weights)
         start = np.column_stack([np.arange(n_outputs), np.zeros((n_outputs, 2), dtype=np.intp)])
@@ -97,18 +98,18 @@ class UnitSearch:
         return Ramps(weight, one, two, low, high)
 
     def _add(
-        self, facts: Ints, low: Floats, high: Floats, prices: Floats, above: Floats,
+        self, facts: Ints, low: Floats, high: Floats, multipliers: Floats, above: Floats,
         enough: float, first: bool = False,
     ) -> None:  # fmt: skip
         """Bound nodes, and keep those that may hold a difference larger than `enough`."""
         ramps = self.ramps(facts, low, high)
         steps, step = (FIRST_STEPS, FIRST_STEP) if first else (STEPS, STEP)
-        done = bound(ramps, self.shared, prices, steps, step)
+        done = bound(ramps, self.shared, multipliers, steps, step)
         bounds = np.fmin(done.bounds, above)  # what is not a number bounds nothing
         self.n_nodes += len(bounds)
         choice = self._choose(facts, ramps, done)
         fit = np.flatnonzero(np.isfinite(done.shown))
-        for i in fit[np.argsort(done.shown[fit])[-HINTS:]]:
+        for i in fit[np.argsort(done.shown[fit])[-HINTS_A_BATCH:]]:
             pair = int(self.sets.member[facts[i, 1]]), int(self.sets.member[facts[i, 2]])
             self.hints.append((float(done.shown[i]), done.inputs[i], pair, int(facts[i, 0])))
         kept = bounds > enough
@@ -118,7 +119,7 @@ class UnitSearch:
         kept &= choice != NOTHING
         for i in np.flatnonzero(kept):
             slot = self._slot()
-            self._ends[slot] = low[i], high[i], done.prices[i]
+            self._ends[slot] = low[i], high[i], done.multipliers[i]
             self._facts[slot] = (*facts[i], choice[i])
             heapq.heappush(self._heap, (-float(bounds[i]), slot))
 
@@ -149,7 +150,7 @@ class UnitSearch:
     @property
     def full(self) -> bool:
         """Whether there is no more room for open nodes."""
-        return len(self._heap) + 2 * BATCH > self._most
+        return len(self._heap) + 2 * MOST_NODES > self._most
 
     def step(self, enough: float) -> None:
         """Cut the nodes of the largest bounds."""
@@ -165,7 +166,7 @@ class UnitSearch:
         slots = np.array([slot for _, slot in taken])
         above = np.array([-least for least, _ in taken])
         facts, choice = self._facts[slots, :3], self._facts[slots, 3]
-        low, high, prices = (self._ends[slots, k] for k in range(3))
+        low, high, multipliers = (self._ends[slots, k] for k in range(3))
         self._free += slots.tolist()
         rise = self.ramps(facts, low, high).bends()[1]
         children: list[list[NDArray[Any]]] = []
@@ -178,7 +179,7 @@ class UnitSearch:
                 new[own, column] = self.sets.halves[facts[own, column], side]
             children.append([new, *ends])
         new, low, high = (np.concatenate(arrays) for arrays in zip(*children, strict=True))
-        self._add(new, low, high, np.tile(prices, (2, 1)), np.tile(above, 2), enough)
+        self._add(new, low, high, np.tile(multipliers, (2, 1)), np.tile(above, 2), enough)
 
 
 #: Choices that are not units.
