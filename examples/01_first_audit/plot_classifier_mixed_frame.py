@@ -45,7 +45,7 @@ print(f"accuracy on the test rows: {model.score(X_test, y_test):.2f}")
 # --------------
 # ``points`` reach from 18 to 80 in the data, and we want to know about 20 to 65 only. We also know
 # that nobody has more years of experience than their points leave room for. The constraint gets
-# rows as a table like ``X`` and answers with one boolean a row.
+# rows as a table like ``X`` and returns one boolean a row.
 
 
 def has_room_for_experience(rows):
@@ -72,7 +72,7 @@ print(f"degree over the domain: {auditor.fairness_degree_:.2f}")
 print(f"degree on the data:     {auditor.on_data_degree_:.2f}")
 print(f"rows whose label flips: {len(auditor.on_data_discriminatory_)} of {len(X_train)}")
 print(f"inputs found that flip: {auditor.n_found_} of {auditor.n_inputs_} tried")
-print(f"the bill: {auditor.n_queries_} rows, and {auditor.n_data_queries_} for the data at hand")
+print(f"cost: {auditor.n_queries_} queries, and {auditor.n_data_queries_} for the data at hand")
 
 # %%
 # The rows at hand are taken as they are: bounds leave none of them out. A row that breaks the

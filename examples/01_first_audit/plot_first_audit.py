@@ -50,7 +50,7 @@ summary = {
         "degree": auditor.fairness_degree_,
         "discriminatory inputs": auditor.n_found_,
         "inputs tried": auditor.n_inputs_,
-        "rows shown to the model": auditor.n_queries_,
+        "queries": auditor.n_queries_,
     }
     for name, auditor in auditors.items()
 }
@@ -104,7 +104,7 @@ ax.axhline(
     on_data, color="0.4", linewidth=1, linestyle=":", label=f"rows of X_train: {on_data:.0f}"
 )
 ax.set(
-    xlabel="rows shown to the model",
+    xlabel="queries",
     ylabel="largest difference so far",
     title="Twins in sex: a random forest on the diabetes data",
     xlim=(0, 20_000),

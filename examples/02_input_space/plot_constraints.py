@@ -70,8 +70,8 @@ for name, auditor in auditors.items():
 print(pd.DataFrame(rows).round(2).to_string(index=False))
 
 # %%
-# Where the finds are
-# -------------------
+# Where the discriminatory inputs are
+# -----------------------------------
 # Darker points differ more. In the second space, the search goes to the edge of the bounds: the
 # nearest place to the largest effect. In the third, it goes to the corner that the constraint
 # leaves.

@@ -1,6 +1,6 @@
 """
 ===============================================================
-Which group gets another share of favourable answers?
+Which group gets another share of favourable predictions?
 ===============================================================
 
 Comparing the groups of one attribute can miss what happens where two attributes meet. This example
@@ -104,7 +104,7 @@ ax.errorbar(
 )
 ax.set(
     xlabel="share of the rows in the group",
-    ylabel="difference of the shares of favourable answers",
+    ylabel="difference of the shares of favourable predictions",
     title="Groups that readable rules describe: invented data",
     xlim=(0, 1),
     ylim=(0, None),

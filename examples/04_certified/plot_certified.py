@@ -67,7 +67,7 @@ ax.axhline(1, color="0.2", linewidth=1, label="certified")
 ax.axhline(on_data, color="0.4", linewidth=1, linestyle=":", label="rows of the data")
 ax.set(
     xscale="log",
-    xlabel="rows shown to the model",
+    xlabel="queries",
     ylabel="found over certified",
     title="Twins in sex: a forest on the diabetes data",
     ylim=(0, 1.05),

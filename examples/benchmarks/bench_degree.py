@@ -105,7 +105,7 @@ def main():
                         sensitive_features=sensitive,
                         max_queries=options.queries,
                         random_state=seed,
-                        # Finds are not the question here, and confirming them is billed.
+                        # Discriminatory inputs are not the question here, and confirming them costs queries.
                         threshold=0.0,
                     )
                     degrees.append(auditor.fit(X).fairness_degree_ / unit)
