@@ -406,3 +406,21 @@ def test_few_inputs_without_disparity_are_called_few(auditor, models):
     model = models.Regressor(lambda X: X[:, 1])
     with pytest.warns(NoDisparityWarning, match="which are few.*Raise the budget"):
         auditor(model, sensitive_features=[0], max_queries=100).fit(X)
+
+
+def test_a_constraint_is_tried_on_twins_whose_sensitive_values_exist(models):
+    # Numbers of combinations, taken for codes, lay beyond the levels of the first column.
+    frame = pd.DataFrame({"s": ["f", "m"] * 30, "t": np.arange(60) % 20, "x": np.arange(60.0) / 7})
+    seen = []
+
+    def constraint(rows):
+        seen.append(rows[["s", "t"]])
+        return rows["x"] > 1
+
+    estimator = models.Regressor(lambda rows: rows["t"] * 1.0)
+    RandomAuditor(
+        estimator, sensitive_features=["s", "t"], constraint=constraint, max_queries=100
+    ).fit(frame)
+    rows = pd.concat(seen)
+    assert rows["s"].isin(["f", "m"]).all()
+    assert rows["t"].between(0, 19).all()
