@@ -22,42 +22,57 @@ True
 
 from __future__ import annotations
 
+import inspect
+import typing
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
 __all__ = ["TRUSTED_TYPES"]
 
 #: Names of our types, to be passed as ``trusted=`` to ``skops.io.load``. A list that may be added
 #: to: ``TRUSTED_TYPES + ["my_package.MyModel"]`` where a model of one's own was audited.
-TRUSTED_TYPES = [
-    "skfairtest.space._columns.Column",
-    "skfairtest.space._containers.ArrayContainer",
-    "skfairtest.space._containers.NarwhalsContainer",
-    "skfairtest.space._containers.PandasContainer",
-    "skfairtest.model_selection._refit.ConstrainedRefit",
-    "skfairtest.model_selection._refit.ParetoRefit",
-    "skfairtest.space._space.InputSpace",
-    "skfairtest.datasets._comments.KnownTextClassifier",
-    "skfairtest.datasets._known.KnownClassifier",
-    "skfairtest.datasets._known.KnownRegressor",
-    "skfairtest.exact._auditor.CertifiedAuditor",
-    "skfairtest.group._rule_attribute.RuleAttribute",
-    "skfairtest.group._sensitive_table.SensitiveTables",
-    "skfairtest.group._terms.Terms",
-    "skfairtest.group._testsgd.TestSGDAuditor",
-    "skfairtest.group._textsgd.TextSGDAuditor",
-    "skfairtest.individual._aequitas.AequitasAuditor",
-    "skfairtest.individual._gradient.auditors.ADFAuditor",
-    "skfairtest.individual._gradient.auditors.EIDIGAuditor",
-    "skfairtest.individual._gradient.auditors.MAFTAuditor",
-    "skfairtest.individual._random.RandomAuditor",
-    "skfairtest.individual._sbft.auditor.SBFTAuditor",
-    "skfairtest.individual._surrogate.auditor.SurrogateAuditor",
-    "skfairtest.individual._symbolic.auditor.SymbolicAuditor",
-    "skfairtest.individual._themis.auditor.ThemisAuditor",
-    "skfairtest.mitigation._augmenter.FairnessAugmenter",
-    "skfairtest.mitigation._labelers.average_label",
-    "skfairtest.mitigation._labelers.majority_label",
-    "skfairtest.mitigation._labelers.opposite_label",
-    "skfairtest.mitigation._retrainer.FairnessRetrainer",
-    "skfairtest.model_selection.AuditScorer",
-    "skfairtest.testing.CountingClassifier",
-    "skfairtest.testing.CountingRegressor",
-]
+TRUSTED_TYPES: list[str]
+
+
+def __getattr__(name: str) -> Any:
+    # At the first use: the types are worked out from packages that take time to import.
+    if name == "TRUSTED_TYPES":
+        return _trusted_types()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@cache
+def _trusted_types() -> list[str]:
+    """The public classes, the labelers, and the types of ours that these say they hold.
+
+    A class says what it holds by the annotations of its attributes and of its parameters.
+    """
+    from skfairtest import datasets, exact, group, individual, mitigation, model_selection, testing
+    from skfairtest.mitigation._labelers import LABELERS
+    from skfairtest.space import InputSpace
+
+    packages = [datasets, exact, group, individual, mitigation, model_selection, testing]
+    public = [getattr(package, name) for package in packages for name in package.__all__]
+    found: dict[type, None] = {}
+    waiting = [InputSpace, *filter(inspect.isclass, public)]
+    while waiting:
+        cls = waiting.pop()
+        if cls not in found:
+            found[cls] = None
+            waiting += _held(cls)
+    named = [*found, *LABELERS.values()]
+    return sorted(f"{thing.__module__}.{thing.__qualname__}" for thing in named)
+
+
+def _held(cls: type) -> Iterator[type]:
+    """Classes of the package that an object of a class may hold."""
+    hints = [*typing.get_type_hints(cls).values()]
+    if inspect.isfunction(cls.__init__):
+        hints += typing.get_type_hints(cls.__init__).values()
+    while hints:
+        hint = hints.pop()
+        hints += typing.get_args(hint)
+        if inspect.isclass(hint) and hint.__module__.startswith("skfairtest."):
+            yield hint
+            hints += hint.__subclasses__()

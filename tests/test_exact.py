@@ -1,6 +1,9 @@
 """CertifiedAuditor and certify: closed forms, borders, bad input, budgets."""
 
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -29,8 +32,8 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import skfairtest
 from skfairtest import CertifiedAuditor, NoDisparityWarning, RandomAuditor, SBFTAuditor, certify
-from skfairtest.exact import _auditor
 from skfairtest.exact._linear import LinearFamily, nearest_sum
 from skfairtest.exact._trees import workers as _workers
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap, softmax_gap
@@ -217,9 +220,16 @@ def test_little_time_gives_a_bracket(plain):
     X, y = plain
     model = MLPRegressor(hidden_layer_sizes=(30, 20), max_iter=50, random_state=0).fit(X, y)
     short, longer = (certified(model, X, max_time=t) for t in (0.3, 1.5))
+    # Inputs from the whole domain, each with all three values of the sensitive attribute.
+    rows = np.random.default_rng(0).uniform(X.min(axis=0), X.max(axis=0), (2000, X.shape[1]))
+    rows[:, 1] = rows[:, 1].round()
+    answers = [model.predict(np.column_stack([np.full(2000, s), rows[:, 1:]])) for s in range(3)]
     for auditor in (short, longer):
-        assert auditor.fairness_degree_ <= auditor.fairness_degree_upper_bound_
-        assert auditor.gap_ == auditor.fairness_degree_upper_bound_ - auditor.fairness_degree_
+        one, two = model.predict(auditor.worst_case_)
+        assert abs(one - two) == pytest.approx(auditor.fairness_degree_, rel=1e-9)
+        upper = auditor.fairness_degree_upper_bound_
+        assert auditor.gap_ == pytest.approx(upper - abs(one - two), abs=1e-9)
+        assert np.ptp(answers, axis=0).max() <= upper
     assert longer.fairness_degree_ <= short.fairness_degree_upper_bound_
 
 
@@ -355,13 +365,47 @@ def test_bad_parameters(plain):
         certify(SBFTAuditor(model))
 
 
-def test_without_numba_numpy_is_used(plain, monkeypatch):
-    X, y = plain
-    monkeypatch.setattr(_auditor, "AVAILABLE", False)
-    model = RandomForestRegressor(3, max_depth=3, random_state=0).fit(X, y)
-    with pytest.raises(ImportError, match="exact"):
-        certified(model, X, engine="numba")
-    assert certified(model, X, engine="numpy").certified_
+WITHOUT_NUMBA = """
+import sys
+
+class NoNumba:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "numba":
+            raise ModuleNotFoundError("No module named 'numba'", name="numba")
+
+sys.meta_path.insert(0, NoNumba())
+import numpy as np
+from sklearn.ensemble import RandomForestRegressor
+from skfairtest import CertifiedAuditor
+
+rng = np.random.default_rng(0)
+X = np.column_stack([rng.integers(0, 3, 200), rng.normal(size=(200, 3))])
+model = RandomForestRegressor(3, max_depth=3, random_state=0).fit(X, X[:, 0] * (X[:, 1] > 0))
+
+def audit(engine):
+    return CertifiedAuditor(model, sensitive_features=[0], random_state=0, engine=engine).fit(X)
+
+auto, alone = audit("auto"), audit("numpy")
+assert auto.certified_ and alone.certified_
+assert auto.fairness_degree_ == alone.fairness_degree_ > 0
+try:
+    audit("numba")
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_without_numba_numpy_is_used():
+    # In a process of its own: here numba may have been imported long ago.
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_NUMBA],
+        cwd=Path(skfairtest.__file__).parent.parent,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "engine='numba' needs numba" in run.stdout
+    assert "exact" in run.stdout
 
 
 def test_where_twin_trees_have_no_room_the_answer_is_the_same(plain, monkeypatch):
