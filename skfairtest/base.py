@@ -92,6 +92,8 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    #: Whether the search reads the model's fitted attributes, and refuses a model of unknown kind.
+    _is_white_box = False
     #: Whether ``max_time=0`` has a meaning; a search needs time.
     _max_time_may_be_zero = False
 

@@ -50,7 +50,7 @@ def _trusted_types() -> list[str]:
     """
     from skfairtest import datasets, exact, group, individual, mitigation, model_selection, testing
     from skfairtest.mitigation._labelers import LABELERS
-    from skfairtest.space import InputSpace
+    from skfairtest.space._space import InputSpace
 
     packages = [datasets, exact, group, individual, mitigation, model_selection, testing]
     public = [getattr(package, name) for package in packages for name in package.__all__]

@@ -118,6 +118,7 @@ class CertifiedAuditor(BaseAuditor):
     True
     """
 
+    _is_white_box = True
     _max_time_may_be_zero = True
 
     def __init__(

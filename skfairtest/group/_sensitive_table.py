@@ -32,10 +32,12 @@ class SensitiveTables:
         Of the inputs first; of a name in both tables, the one beside.
     """
 
+    attributes: list[RuleAttribute]
+
     def __init__(self, space: InputSpace, beside: InputSpace | None) -> None:
         self.space = space
         self.beside = beside
-        self.attributes: list[RuleAttribute] = []
+        self.attributes = []
         taken = beside.feature_names if beside is not None else []
         #: Positions in the two tables that the attributes are made of.
         self.inputs = [int(j) for j in space.sensitive if space.feature_names[j] not in taken]

@@ -118,6 +118,8 @@ class TestSGDAuditor(GroupAuditor):
     True
     """
 
+    tables_: SensitiveTables
+
     #: pytest takes classes named Test... for tests.
     __test__ = False
 

@@ -96,6 +96,8 @@ class TextSGDAuditor(GroupAuditor):
 
     _default_queries = "2_000_000"
 
+    terms_: Terms
+
     def __init__(
         self,
         estimator: Any = None,

@@ -204,6 +204,8 @@ class EIDIGAuditor(TwoPhaseAuditor):
     True
     """
 
+    _is_white_box = True
+
     def __init__(
         self, estimator: Any = None, *, sensitive_features: Any = "auto",
         threshold: float | None = None, response_method: str = "auto", bounds: Any = None,
@@ -312,6 +314,8 @@ class ADFAuditor(TwoPhaseAuditor):
     >>> auditor.n_found_ > 0
     True
     """
+
+    _is_white_box = True
 
     def __init__(
         self, estimator: Any = None, *, sensitive_features: Any = "auto",
