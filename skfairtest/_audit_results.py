@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._space import InputSpace
 
 Floats = NDArray[np.float64]
@@ -104,24 +105,24 @@ class AuditResults:
         # Methods that the estimator lacks, and results before fit, are left out.
         return sorted(name for name in names if hasattr(self, name))
 
-    def _store(self, oracle: Oracle, reason: str) -> None:
+    def _store(self, oracle: Oracle, stop: StopSearch) -> None:
         """Keep what a run found as plain arrays and numbers."""
-        Z, pairs, disparities = oracle.archive.rows()
+        Z, pairs, disparities = oracle.found()
         self._state = {"Z": Z, "pairs": pairs, "history": oracle.history.arrays()}
         if oracle.worst is not None:
             self._state["worst_z"] = oracle.worst.z
             self._state["worst_pair"] = np.stack([oracle.worst.first, oracle.worst.second])
             self._state["worst_outputs"] = np.array(oracle.worst.outputs)
-            self._state["worst_class"] = oracle.model.output_name(oracle.worst.output)
+            self._state["worst_class"] = oracle.output_name(oracle.worst.output)
         self.fairness_degree_ = oracle.degree
         self.disparities_ = disparities
-        self.n_found_ = oracle.archive.n_found
+        self.n_found_ = oracle.n_found
         self.n_inputs_ = oracle.n_inputs
         self.n_queries_ = oracle.n_queries
         self.seconds_ = oracle.seconds
         self.discrimination_rate_ = self.n_found_ / self.n_inputs_ if self.n_inputs_ else 0.0
-        self.response_ = oracle.model.response
-        self.stop_reason_ = reason
+        self.response_ = oracle.response
+        self.stop_reason_, self.stop_kind_ = stop.text, stop.kind.value
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether results are there."""

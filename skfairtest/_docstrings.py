@@ -28,6 +28,9 @@ steps : dict of column to float, default=None
     Length of one step; by default 1 for integers, a hundredth of the domain for reals.
 constraint : callable, default=None
     Takes rows in the container of X and returns a boolean for each: which can exist.
+space : InputSpace, default=None
+    Which inputs exist, in place of `bounds`, `categories`, `steps`, `constraint` and
+    `sensitive_features`; X then gives the rows of data alone. None: learned from X.
 max_queries : int, default=20_000
     Budget in queries: one query is one row shown to the model. At least 2, or None.
 max_time : float, default=None
@@ -72,8 +75,10 @@ n_inputs_, n_queries_, seconds_ : int, int, float
     inputs; beyond that, an input that comes again may be counted again.)
 history_ : DataFrame
     The course of the run: queries, seconds, inputs, finds, degree.
-stop_reason_ : str
-    What ended the run.
+stop_reason_, stop_kind_ : str
+    What ended the run: in words, and as one of "max_queries", "max_time", "max_found",
+    "max_inputs", "exhausted", "stalled", "callback", "complete", "open" (a bracket that could
+    not be closed), "interrupted" and "failed".
 on_data_degree_, on_data_rate_, on_data_discriminatory_ : float, float, array or DataFrame
     The same for the rows of X as they are, every one flipped. Worked out on first access;
     the rows shown to the model for it are in `n_data_queries_`, not in `n_queries_`.

@@ -9,13 +9,16 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from skfairtest._audit_results import AuditResults
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._validation import check_table, fitted_estimator, make_generator
 from skfairtest.exceptions import NoDisparityWarning
-from skfairtest.oracle._oracle import Oracle, StopSearch
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stop import StopSearch, stopped_by
+from skfairtest.space._column_names import resolve_columns
 from skfairtest.space._containers import make_container
 from skfairtest.space._protected_names import protected_names
 from skfairtest.space._space import InputSpace
@@ -23,6 +26,10 @@ from skfairtest.space._valid_rows import is_late
 
 __all__ = ["BaseAuditor"]
 
+#: Parameters that describe the domain, in place of which `space` may be given.
+DOMAIN = ("bounds", "categories", "steps", "constraint")
+#: All parameters that tell which inputs are audited.
+DOMAIN_PARAMS = (*DOMAIN, "sensitive_features", "space")
 #: Inputs looked at to see that the constraint leaves twins to compare.
 CONSTRAINT_PROBE = 256
 #: Inputs below which a run without any disparity says little: of 300 random ones without a find,
@@ -68,6 +75,7 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         categories: Any = None,
         steps: Any = None,
         constraint: Any = None,
+        space: Any = None,
         max_queries: int | None = 20_000,
         max_time: float | None = None,
         max_found: int | None = None,
@@ -84,6 +92,7 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         self.categories = categories
         self.steps = steps
         self.constraint = constraint
+        self.space = space
         self.max_queries = max_queries
         self.max_time = max_time
         self.max_found = max_found
@@ -164,19 +173,18 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         return self
 
     def _run(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        reason = "the search was complete"
+        ended: StopSearch | None = None
         try:
             oracle.begin(oracle.space.repair(oracle.space.data[:64], rng))
             self._search(oracle, rng)
         except StopSearch as stop:
-            reason = stop.reason
+            ended = stop
         except BaseException as error:
             # Ctrl-C and failures of the model go on to the caller, but what was found is kept.
-            interrupted = isinstance(error, KeyboardInterrupt)
-            self._store(oracle, "interrupted" if interrupted else f"failed: {error}")
+            self._store(oracle, stopped_by(error))
             raise
-        self._store(oracle, reason)
-        if oracle.degree == 0 and not oracle.archive.n_found:
+        self._store(oracle, stopped_by(ended))
+        if oracle.degree == 0 and not oracle.n_found:
             warnings.warn(
                 self._no_disparity(oracle), NoDisparityWarning, stacklevel=3 + FIT_WRAPPERS
             )
@@ -202,10 +210,8 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         }
 
     def _make_space(self, X: Any) -> InputSpace:
-        # Set by scorers and retrainers, which audit several models in one and the same space.
-        given: InputSpace | None = getattr(self, "given_space", None)
-        if given is not None:
-            return given
+        if self.space is not None:
+            return self._given_space(X)
         sensitive = self.sensitive_features
         if isinstance(sensitive, str) and sensitive == "auto":
             names = make_container(X).names
@@ -229,6 +235,41 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
             steps=self.steps,
             constraint=self.constraint,
         )
+
+    def _given_space(self, X: Any) -> InputSpace:
+        """The domain of `space` with the rows of X as its data."""
+        space = self.space
+        if not isinstance(space, InputSpace):
+            raise TypeError(
+                f"space must be an InputSpace or None; got {type(space).__name__}. Make one with "
+                "InputSpace.from_data(X, sensitive_features)."
+            )
+        doubled = [name for name in DOMAIN if getattr(self, name) is not None]
+        if doubled:
+            raise ValueError(
+                f"space= already says which inputs exist; got {doubled} beside it. Give them to "
+                "InputSpace.from_data, or leave space=None."
+            )
+        given = self.sensitive_features
+        if not (isinstance(given, str) and given == "auto"):
+            wanted = resolve_columns(space.feature_names, given)
+            if sorted(wanted) != sorted(space.sensitive.tolist()):
+                raise ValueError(
+                    f"sensitive_features={given!r} are not those of space=, "
+                    f"{space.sensitive_features!r}. Leave sensitive_features='auto', or make the "
+                    "space with others."
+                )
+        if not len(space.sensitive):
+            raise ValueError(
+                "space= has no sensitive column, and so no twins. Name some in "
+                "InputSpace.from_data(X, sensitive_features)."
+            )
+        return space.with_data(X)
+
+    def _in_space(self, space: InputSpace, **params: Any) -> Any:
+        """An unfitted copy that audits a given space, whatever domain it has of its own."""
+        without = {**dict.fromkeys(DOMAIN), "sensitive_features": "auto"}
+        return clone(self).set_params(**without, space=space, **params)
 
     def _make_estimator(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
         """The estimator to audit, fitted; a hook as well."""

@@ -323,10 +323,10 @@ def check_other_limits(auditor: BaseAuditor, model: Any) -> None:
     """Limits on finds and inputs end the run."""
     found = _fitted(auditor, model, max_found=1, max_queries=100_000)
     assert found.n_found_ >= 1
-    assert "max_found" in found.stop_reason_
+    assert found.stop_kind_ == "max_found" and "max_found" in found.stop_reason_
     inputs = _fitted(auditor, model, max_inputs=25, max_queries=100_000)
     assert inputs.n_inputs_ == 25
-    assert "max_inputs" in inputs.stop_reason_
+    assert inputs.stop_kind_ == "max_inputs" and "max_inputs" in inputs.stop_reason_
 
 
 def check_ignoring_model(auditor: BaseAuditor, model: Any) -> None:
@@ -351,7 +351,7 @@ def check_failing_model(auditor: BaseAuditor, model: Any) -> None:
         assert isinstance(error.__cause__, RuntimeError)
     else:
         raise AssertionError("the model's failure was swallowed")
-    assert broken.stop_reason_.startswith("failed")
+    assert broken.stop_kind_ == "failed" and broken.stop_reason_.startswith("failed")
     assert broken.history_ is not None
     assert broken.fairness_degree_ >= 0
 

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import (
     AequitasAuditor,
+    InputSpace,
     MAFTAuditor,
     NoDisparityWarning,
     RandomAuditor,
@@ -606,3 +607,57 @@ def test_finds_are_unique_as_the_model_gets_them(models, dtype):
     assert len(finds[["x", "n"]].drop_duplicates()) == fitted.n_found_
     codes = fitted.space_.sample(1000, rng)
     np.testing.assert_array_equal(fitted.space_.encode(fitted.space_.decode(codes)), codes)
+
+
+# A space that is handed over ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "auditor",
+    [SBFTAuditor, RandomAuditor, SurrogateAuditor, AequitasAuditor, SymbolicAuditor, MAFTAuditor,
+     ThemisAuditor],
+)  # fmt: skip
+def test_a_space_is_handed_over(models, auditor):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": rng.choice(["f", "m"], 99), "z": rng.integers(0, 9, 99)})
+    model = models.Regressor(lambda rows: (rows["sex"] == "m") * (rows["z"] + 1.0))
+    space = InputSpace.from_data(X, ["sex"], bounds={"z": (0, 19)})
+    fitted = auditor(model, space=space, random_state=0, max_queries=1500)
+    assert clone(fitted).get_params()["space"] is not None
+    fitted.fit(X[:40])
+    assert fitted.fairness_degree_ == 20
+    assert fitted.sensitive_features_ == ["sex"]
+    # The domain is the space's, the data are those of X.
+    assert len(fitted.space_.data) == 40 and len(space.data) == 99
+    assert fitted.on_data_degree_ == X["z"][:40].max() + 1
+    # Other data, the same domain, as the parameter says.
+    fitted.fit(X[40:].assign(z=3))
+    assert fitted.space_.high[1] == 19 and fitted.on_data_degree_ == 4
+    alike = auditor(model, sensitive_features=["sex"], space=space, random_state=0)
+    assert alike.set_params(max_queries=1500).fit(X[:40]).n_found_ > 0
+
+
+@pytest.mark.parametrize(
+    "params, message",
+    [
+        ({"bounds": {1: (0, 2)}}, r"space= already says.*got \['bounds'\]"),
+        ({"steps": {1: 2}, "constraint": len}, r"\['steps', 'constraint'\] beside it"),
+        ({"categories": {1: [0]}}, r"InputSpace.from_data, or leave space=None"),
+        ({"sensitive_features": [1]}, r"sensitive_features=\[1\] are not those of space=, \[0\]"),
+        ({"space": "all"}, "space must be an InputSpace or None; got str"),
+    ],
+)
+def test_a_space_beside_other_words_of_the_domain_is_refused(models, small, params, message):
+    space = InputSpace.from_data(small, [0])
+    auditor = RandomAuditor(models.Regressor(lambda X: X[:, 0]), **{"space": space, **params})
+    with pytest.raises((ValueError, TypeError), match=message):
+        auditor.fit(small)
+    assert auditor.estimator.rows == 0
+
+
+def test_a_space_without_sensitive_columns_or_with_other_columns_is_refused(models, small):
+    model = models.Regressor(lambda X: X[:, 0])
+    with pytest.raises(ValueError, match="no sensitive column"):
+        RandomAuditor(model, space=InputSpace.from_data(small, None)).fit(small)
+    with pytest.raises(ValueError, match=r"shape \(n, 3\)"):
+        RandomAuditor(model, space=InputSpace.from_data(small, [0])).fit(small[:, :2])

@@ -19,7 +19,8 @@ from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.lookup import first_undecided, leaves_at
 from skfairtest.exact._trees.pairs import list_pairs
-from skfairtest.oracle._oracle import Oracle, StopSearch
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._space import InputSpace
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")

@@ -119,7 +119,7 @@ def check_against_differences(model, X, sensitive):
     """The analytic gradient is what the outputs change by; per step of each free attribute."""
     oracle = make_oracle(model, X, sensitive)
     space, rng = oracle.space, np.random.default_rng(1)
-    analytic = AnalyticGradient(model, space, oracle.model.response)
+    analytic = AnalyticGradient(model, space, oracle.response)
     Z = space.sample(40, rng)
     scores = oracle.respond(Z)
     column = rng.integers(0, scores.shape[1], len(Z))

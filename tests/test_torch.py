@@ -78,7 +78,7 @@ def gradient_and_differences(model, X, sensitive=(0,), n=60):
     """The gradient, and central differences of the oracle's answers, by each real column."""
     oracle = make_oracle(model, X, sensitive)
     space, rng = oracle.space, np.random.default_rng(1)
-    analytic = AnalyticGradient(model, space, oracle.model.response)
+    analytic = AnalyticGradient(model, space, oracle.response)
     Z = space.sample(n, rng)
     real = np.flatnonzero(~space.discrete & (np.arange(space.n_features) != space.sensitive[0]))
     # Far enough from the ends that neither neighbour is clipped.
@@ -246,7 +246,7 @@ def test_gradient_behind_a_column_transformer():
     X, y = people()
     model = people_model(people_net()).fit(X, targets(skorch.NeuralNetBinaryClassifier, y))
     oracle = check_against_differences(model, X, ["sex"])
-    analytic = AnalyticGradient(model, oracle.space, oracle.model.response)
+    analytic = AnalyticGradient(model, oracle.space, oracle.response)
     Z = oracle.space.sample(20, np.random.default_rng(0))
     np.testing.assert_allclose(
         analytic.steps.encode(Z), model[:-1].transform(oracle.space.decode(Z)), atol=1e-6

@@ -15,9 +15,9 @@ from skfairtest.exact._bracketing import close, look_at_data
 from skfairtest.exact._dispatch import check_supported, read_family
 from skfairtest.exact._trees.compiled import AVAILABLE
 from skfairtest.exact._trees.family import TreeFamily
-from skfairtest.individual._operators import pairs_to_judge
 from skfairtest.individual._sbft.tuned import TunedSearch
-from skfairtest.oracle._oracle import Oracle, StopSearch
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stop import StopReason, StopSearch
 
 #: Queries of the first search, where the bound takes next to no time, and seconds as a share.
 FEW_QUERIES = 500
@@ -132,6 +132,7 @@ class CertifiedAuditor(BaseAuditor):
         categories: Any = None,
         steps: Any = None,
         constraint: Any = None,
+        space: Any = None,
         max_queries: int | None = 20_000,
         max_time: float | None = 60.0,
         max_found: int | None = None,
@@ -151,6 +152,7 @@ class CertifiedAuditor(BaseAuditor):
             categories=categories,
             steps=steps,
             constraint=constraint,
+            space=space,
             max_queries=max_queries,
             max_time=max_time,
             max_found=max_found,
@@ -199,53 +201,50 @@ class CertifiedAuditor(BaseAuditor):
         # The clock of the run is that of the oracle, so that reading the model takes from it, too.
         limits = Limits(time.perf_counter() - oracle.seconds + seconds, self.rtol)
         family, self.n_check_queries_ = read_family(
-            self.estimator_, self.space_, oracle.model.response, COMPILED[self.engine], rng,
+            self.estimator_, self.space_, oracle.response, COMPILED[self.engine], rng,
             self.n_jobs,
         )  # fmt: skip
         self._note(oracle.degree, family.trivial(), False, 0)
         most = TREE_QUERIES if isinstance(family, TreeFamily) else np.inf
         most = FEW_QUERIES if family.quick else most
-        ended = self._first_search(oracle, rng, most, seconds)
-        if ended == CALLBACK:
+        stop = self._first_search(oracle, rng, most, seconds)
+        callback = stop is not None and stop.kind is StopReason.CALLBACK
+        if callback:
             limits = limits._replace(deadline=-np.inf)
         elif seconds > 0:
             look_at_data(oracle, family, limits.by(TIME_SHARE))
         closed = close(oracle, family, limits)
         self._note(closed.degree, closed.upper, closed.certified, closed.n_boxes)
-        raise StopSearch(ended if ended == CALLBACK else closed.reason)
+        if stop is not None and callback:
+            raise stop
+        raise StopSearch(closed.kind, closed.reason)
 
     def _first_search(
         self, oracle: Oracle, rng: np.random.Generator, most: float, seconds: float
-    ) -> str:
-        """A genetic search on a share of the budget; why it ended."""
+    ) -> StopSearch | None:
+        """A genetic search on a share of the budget; what ended it."""
         if seconds == 0:
             return self._glance(oracle, rng)
-        limits = dict(oracle.limits)
-        room = limits["max_queries"]
-        oracle.limits["max_queries"] = min(most, max(room / 2, room - RESERVE))
+        room = oracle.queries_left + oracle.n_queries
+        queries = min(most, max(room / 2, room - RESERVE))
+        if not np.isfinite(queries) and not np.isfinite(seconds):
+            queries = DEFAULT_QUERIES
         left = max(0.0, seconds - oracle.seconds)
-        oracle.limits["max_time"] = oracle.seconds + TIME_SHARE * left
-        if not np.isfinite(oracle.limits["max_queries"]) and not np.isfinite(seconds):
-            oracle.limits["max_queries"] = DEFAULT_QUERIES
-        try:
+        with oracle.budget(
+            max_queries=queries - oracle.n_queries, max_time=TIME_SHARE * left
+        ) as part:
             TunedSearch(
                 oracle, rng, n_islands=1, population_size=100, crossover_proba=0.75,
                 mutation_proba=0.7, newcomer_rate=0.1, cache_proba=0.5, local_search=True,
             ).run()  # fmt: skip
-        except StopSearch as stop:
-            return stop.reason
-        finally:
-            oracle.limits.update(limits)
-        return "the search was complete"
+        return part.stop
 
-    def _glance(self, oracle: Oracle, rng: np.random.Generator) -> str:
+    def _glance(self, oracle: Oracle, rng: np.random.Generator) -> StopSearch | None:
         """A few rows of data, where there is no time for a search."""
         rows = oracle.space.repair(oracle.space.data[:FEW_ROWS], rng)
-        try:
-            oracle.disparity(rows, pairs_to_judge(rows, oracle.space, rng))
-        except StopSearch as stop:
-            return stop.reason
-        return "no time"
+        with oracle.budget() as part:
+            oracle.judge(rows, rng)
+        return part.stop
 
     def _note(self, degree: float, upper: float, certified: bool, n_boxes: int) -> None:
         self.fairness_degree_upper_bound_ = float(max(upper, degree))
@@ -255,7 +254,6 @@ class CertifiedAuditor(BaseAuditor):
         self.n_boxes_ = int(n_boxes)
 
 
-CALLBACK = "a callback asked to stop"
 DEFAULT_QUERIES = 20_000.0
 COMPILED: dict[str, bool | None] = {"auto": None, "numba": True, "numpy": False}
 

@@ -10,13 +10,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest.exact._bracket import Bracket, Limits
-from skfairtest.oracle._oracle import Oracle, StopSearch
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stop import StopReason
 
 Floats = NDArray[np.float64]
 
 
 #: Width, relative to the bound, that rounding takes of a bracket at most where `rtol` is larger.
 ROOM = 1e-9
+#: Kinds of stops by what ended the search for a bound; of others the bracket is still open.
+KINDS = {"time": StopReason.MAX_TIME}
 #: Twins of rows of data that are put to the model as it was read in one go.
 LOOKED_AT = 20_000
 
@@ -53,6 +56,7 @@ class Closed(NamedTuple):
     certified: bool
     reason: str
     n_boxes: int
+    kind: StopReason
 
 
 def close(oracle: Oracle, family: Family, limits: Limits) -> Closed:
@@ -92,7 +96,9 @@ def close(oracle: Oracle, family: Family, limits: Limits) -> Closed:
         upper += 2 * family.rounding
     upper = max(upper, degree)
     certified = upper - degree <= rtol * upper
-    return Closed(degree, upper, certified, _reason(certified, ended, rtol, oracle), n_boxes)
+    kind = StopReason.COMPLETE if certified else KINDS.get(ended, StopReason.OPEN)
+    reason = _reason(certified, ended, rtol, oracle)
+    return Closed(degree, upper, certified, reason, n_boxes, kind)
 
 
 def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
@@ -106,7 +112,7 @@ def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
         return "max_time reached before the bracket was closed"
     if ended == "memory":
         return "the memory for open boxes was full before the bracket was closed"
-    if oracle.queries_left < 2 * oracle.model.cost:
+    if oracle.queries_left < 2 * oracle.cost:
         return "max_queries left no room to confirm the pair that attains the bound"
     if oracle.space.constraint is not None:
         return "the bound holds for the whole box; constraint= may exclude the pairs that reach it"
@@ -161,14 +167,11 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
 
 def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
     """Show a pair of twins to the model, if the budget has room for it."""
-    room = oracle.limits["max_inputs"] - oracle.n_inputs
-    if oracle.queries_left < 2 * oracle.model.cost or room < 1:
+    if oracle.queries_left < 2 * oracle.cost or oracle.inputs_left < 1:
         return
     values = np.stack([first, second])[:, oracle.space.sensitive]
     if np.array_equal(values[0], values[1]):
         return
-    try:
+    # The pair is recorded before a spent budget ends the run.
+    with oracle.budget():
         oracle.disparity(first[None], values[None])
-    except StopSearch:
-        # The pair is recorded before a spent budget ends the run.
-        return

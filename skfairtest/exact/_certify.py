@@ -14,7 +14,7 @@ from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._bracketing import close, look_at_data
 from skfairtest.exact._dispatch import read_family
-from skfairtest.oracle._oracle import Oracle, StopSearch
+from skfairtest.oracle._oracle import Oracle
 
 
 @dataclass(frozen=True)
@@ -127,12 +127,10 @@ def certify(
     oracle.begin(auditor.space_.repair(auditor.space_.data[:64], rng))
     state = auditor._state
     if "worst_z" in state:
-        try:
+        with oracle.budget():  # a space of one input is exhausted at once
             oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
-        except StopSearch:
-            pass  # a space of one input is exhausted at once
     family, _ = read_family(
-        auditor.estimator_, auditor.space_, oracle.model.response, COMPILED[engine], rng,
+        auditor.estimator_, auditor.space_, oracle.response, COMPILED[engine], rng,
         auditor.n_jobs,
     )  # fmt: skip
     found = max(oracle.degree, float(auditor.fairness_degree_))

@@ -17,6 +17,7 @@ from skfairtest._statistics import CI_METHODS, CORRECTIONS, Sides
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group._answers import Answers
 from skfairtest.group._results import SIDES, GroupResults
+from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 
 Floats = NDArray[np.float64]
 
@@ -95,14 +96,14 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
 
         Called when all that can be checked was checked: until here, an earlier run's results stay.
         """
-        for name in ("_state", "stop_reason_"):
+        for name in ("_state", "stop_reason_", "stop_kind_"):
             if hasattr(self, name):
                 delattr(self, name)
         self._start = time.perf_counter() - seconds
         self._progress = Progress(self, X, self.verbose)
 
     def _ask(self, answers: Answers, rows: Any, share: float) -> tuple[Floats, Any]:
-        """Answers to the rows, and what ended the asking: an error, a reason, or None.
+        """Answers to the rows, and what ended the asking: an error, a stop, or None.
 
         What was answered before an error is not lost.
         """
@@ -116,7 +117,7 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
                 break
             done = min(len(rows), start + BATCH)
             if self._progress.update(share * done / len(rows), f"{answers.n_queries} queries"):
-                ended = "a callback asked to stop"
+                ended = StopSearch(StopReason.CALLBACK)
                 break
         return (np.concatenate(values) if values else np.empty(0)), ended
 
@@ -130,7 +131,7 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
         n_rule_sets: int,
         n_groups: int,
         answers: Answers,
-        reason: str,
+        stop: StopSearch,
     ) -> None:
         state: dict[str, Any] = {"rules": rules, "support": support, "ranked": ranked}
         state |= {name: np.asarray(getattr(sides, name), dtype=np.float64) for name in SIDES}
@@ -141,13 +142,13 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
         self.n_groups_ = n_groups
         self.n_queries_ = answers.n_queries
         self.seconds_ = time.perf_counter() - self._start
-        self.stop_reason_ = reason
+        self.stop_reason_, self.stop_kind_ = stop.text, stop.kind.value
 
     def _finish(self, ended: Any) -> None:
         """End the progress, leave nothing of the run on the auditor, and raise what ended it."""
         progress = self._progress
         del self._progress, self._start
-        if isinstance(ended, BaseException):
+        if is_failure(ended):
             raise ended
         progress.update(1.0, f"{self.n_queries_} queries")
         progress.finish()
@@ -181,13 +182,16 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
         )
 
 
-def stop_reason(ended: Any, needed: int, budget: int) -> str:
-    """What ended a run, in words."""
-    if isinstance(ended, KeyboardInterrupt):
-        return "interrupted"
-    if isinstance(ended, BaseException):
-        return f"failed: {ended}"
+def is_failure(ended: Any) -> bool:
+    """Whether a run ended by an error, Ctrl-C among them, that the caller has to see."""
+    return isinstance(ended, BaseException) and not isinstance(ended, StopSearch)
+
+
+def stop_of(ended: Any, needed: int, budget: int) -> StopSearch:
+    """What ended a run."""
     if ended is not None:
-        return str(ended)
-    reason = "all frequent rule sets were compared"
-    return reason if needed <= budget else f"{reason}; max_queries={budget} reached"
+        return stopped_by(ended)
+    text = "all frequent rule sets were compared"
+    if needed <= budget:
+        return StopSearch(StopReason.COMPLETE, text)
+    return StopSearch(StopReason.MAX_QUERIES, f"{text}; max_queries={budget} reached")

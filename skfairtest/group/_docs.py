@@ -71,8 +71,9 @@ favourable_ : list, float or "mean"
     What was taken to be favourable.
 n_queries_, seconds_ : int, float
     The bill: rows shown to the model, seconds.
-stop_reason_ : str
-    What ended the run.
+stop_reason_, stop_kind_ : str
+    What ended the run: in words, and as one of "complete", "max_queries", "callback",
+    "interrupted" and "failed".
 estimator_ : estimator
     What was audited."""
 

@@ -14,7 +14,7 @@ from skfairtest._progress import with_callbacks
 from skfairtest._statistics import n_needed, sides_of
 from skfairtest._validation import check_table, fitted_estimator, make_generator
 from skfairtest.group._answers import Answers
-from skfairtest.group._base import GroupAuditor, stop_reason
+from skfairtest.group._base import GroupAuditor, stop_of
 from skfairtest.group._docs import document_groups
 from skfairtest.group._pool import Counted, compare_rule_sets, count_rule_sets
 from skfairtest.group._results import Description
@@ -288,7 +288,7 @@ class TestSGDAuditor(GroupAuditor):
             n_rule_sets=census.n_rule_sets,
             n_groups=census.n_groups,
             answers=answers,
-            reason=stop_reason(ended, needed, self.max_queries),
+            stop=stop_of(ended, needed, self.max_queries),
         )
         self._check_occurs(answers, float(values.sum()), len(values))
         return ended

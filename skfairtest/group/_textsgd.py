@@ -13,7 +13,7 @@ from skfairtest._checks import check_one_whole
 from skfairtest._progress import with_callbacks
 from skfairtest._validation import fitted_estimator, make_generator
 from skfairtest.group._answers import Answers
-from skfairtest.group._base import BATCH, GroupAuditor, stop_reason
+from skfairtest.group._base import BATCH, GroupAuditor, is_failure, stop_of
 from skfairtest.group._docs import document_groups
 from skfairtest.group._results import Description
 from skfairtest.group._rule_attribute import quoted
@@ -28,6 +28,7 @@ from skfairtest.group._textsample import (
     plan_sample,
     side,
 )
+from skfairtest.oracle._stop import StopReason, StopSearch
 
 
 @document_groups
@@ -226,9 +227,7 @@ class TextSGDAuditor(GroupAuditor):
         values, ended = self._ask(answers, [corpus.texts[row] for row in rows], 0.1)
         if len(values) < len(rows):  # without an outside there is nothing to compare with
             return (
-                ended
-                if isinstance(ended, BaseException)
-                else RuntimeError(f"No rule set was compared: {ended}.")
+                ended if is_failure(ended) else RuntimeError(f"No rule set was compared: {ended}.")
             )
         asked, ended = self._ask_inside(corpus, sample, answers)
         if not asked.rules:
@@ -248,7 +247,7 @@ class TextSGDAuditor(GroupAuditor):
             n_rule_sets=n_rules,
             n_groups=n_rules,
             answers=answers,
-            reason=stop_reason(ended, needed, self.max_queries),
+            stop=stop_of(ended, needed, self.max_queries),
         )
         means = np.append(inside[:, 1], values)
         self._check_occurs(answers, float(means.sum()), len(means))
@@ -272,7 +271,7 @@ class TextSGDAuditor(GroupAuditor):
                 return asked, error
             share = 0.1 + 0.85 * start / len(todo)
             if self._progress.update(share, f"{answers.n_queries} queries"):
-                return asked, "a callback asked to stop"
+                return asked, StopSearch(StopReason.CALLBACK)
         return asked, None
 
     # Results ---------------------------------------------------------------------------------

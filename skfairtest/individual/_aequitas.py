@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from skfairtest._checks import check_real, check_whole
 from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._operators import pairs_to_judge, twins_a_judgement
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stop import StopReason
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 STRATEGIES = ("fully-directed", "semi-directed", "random")
-#: Share of the query budget for one global search, and the bounds of its number of inputs.
-GLOBAL_SHARE = 0.1
+#: Global searches that the whole budget would hold, and the bounds of their number of inputs.
+N_GLOBAL = 10
 LEAST_GLOBAL, MOST_GLOBAL = 1000, 20_000
 #: Steps below which no walk is cut, so that it still leaves the neighbourhood of its find.
 SHORTEST = 50
@@ -110,6 +110,7 @@ class AequitasAuditor(BaseAuditor):
         categories: Any = None,
         steps: Any = None,
         constraint: Any = None,
+        space: Any = None,
         max_queries: int | None = 20_000,
         max_time: float | None = None,
         max_found: int | None = None,
@@ -133,6 +134,7 @@ class AequitasAuditor(BaseAuditor):
             categories=categories,
             steps=steps,
             constraint=constraint,
+            space=space,
             max_queries=max_queries,
             max_time=max_time,
             max_found=max_found,
@@ -170,19 +172,25 @@ class AequitasAuditor(BaseAuditor):
             for first in range(0, len(starts), self.batch_size):
                 batch = slice(first, first + self.batch_size)
                 walks = Walks(oracle, starts[batch], None if pairs is None else pairs[batch])
-                for _ in range(n_steps):
-                    p, delta = sigma.draw(len(walks.Z), rng)
-                    found = walks.step(p, delta)
-                    sigma.update(p, delta, found)
+                with oracle.budget() as part:
+                    for _ in range(n_steps):
+                        p, delta = sigma.draw(len(walks.Z), rng)
+                        found = walks.step(p, delta)
+                        sigma.update(p, delta, found)
+                # Walks that go round in what is known end here; the next global search may still
+                # find other regions.
+                if part.stop is not None and part.stop.kind is not StopReason.STALLED:
+                    raise part.stop
 
     def _global_search(
         self, oracle: Oracle, rng: np.random.Generator
     ) -> tuple[Floats, Floats | None]:
         """Discriminatory inputs among uniform ones; for many combinations, the pairs they show."""
-        space = oracle.space
-        n = self.n_global or self._default_global(twins_a_judgement(space))
+        n = self.n_global or oracle.affordable(
+            batches=N_GLOBAL, least=LEAST_GLOBAL, most=MOST_GLOBAL, whole=True
+        )
         Z = oracle.sample(n, rng)
-        pairs = pairs_to_judge(Z, space, rng)
+        pairs = oracle.draw_twins(Z, rng)
         found = oracle.disparity(Z, pairs).verdict
         return Z[found], None if pairs is None else pairs[found]
 
@@ -196,13 +204,6 @@ class AequitasAuditor(BaseAuditor):
         n_steps = -(-self.n_local // n_walks)
         tiled = None if pairs is None else np.tile(pairs, (n_walks, 1, 1))
         return np.tile(starts, (n_walks, 1)), tiled, n_steps
-
-    def _default_global(self, n_twins: int) -> int:
-        inputs = min(
-            np.inf if self.max_queries is None else self.max_queries / n_twins,
-            np.inf if self.max_inputs is None else self.max_inputs,
-        )
-        return int(max(LEAST_GLOBAL, min(MOST_GLOBAL, inputs * GLOBAL_SHARE)))
 
 
 class Walks:

@@ -10,34 +10,6 @@ from skfairtest.space._space import InputSpace
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-#: Up to this many combinations of sensitive values all twins of an input are compared; beyond it,
-#: two.
-FEW_COMBINATIONS = 8
-
-
-def twins_a_judgement(space: InputSpace) -> int:
-    """How many twins of an input are compared: all where they are few, else two."""
-    return int(min(space.n_combinations, FEW_COMBINATIONS)) if has_few(space) else 2
-
-
-def has_few(space: InputSpace) -> bool:
-    """Whether the combinations of sensitive values are so few that all twins are compared."""
-    return space.n_combinations <= FEW_COMBINATIONS
-
-
-def pairs_to_judge(Z: Floats, space: InputSpace, rng: np.random.Generator) -> Floats | None:
-    """How inputs are judged: None for all twins where they are few, else codes of two each.
-
-    Where sensitive values cannot be listed an input counts with its own, and is compared with a
-    drawn one, so that rows of data are judged as the people that they are.
-    """
-    if has_few(space):
-        return None
-    if space.is_enumerable:
-        return space.draw_sensitive_pairs(len(Z), rng)
-    own = space.clip_sensitive(Z[:, space.sensitive])
-    return np.stack([own, space.draw_sensitive(len(Z), rng)], axis=1)
-
 
 def move_sensitive(codes: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
     """Sensitive codes (n, n_sensitive) moved to others of the domain.

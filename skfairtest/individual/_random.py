@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._operators import pairs_to_judge, twins_a_judgement
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stop import StopSearch
 
 Floats = NDArray[np.float64]
 
@@ -74,11 +74,12 @@ class RandomAuditor(BaseAuditor):
     """
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        space = oracle.space
-        n_twins = twins_a_judgement(space)
         # A small budget is spent in several batches, so that the history has a course.
-        rows = min(BATCH_ROWS, max(LEAST_ROWS, oracle.queries_left / N_BATCHES))
-        n = max(1, int(rows) // n_twins)
+        n = oracle.affordable(
+            batches=N_BATCHES,
+            least=LEAST_ROWS / oracle.n_compared,
+            most=BATCH_ROWS / oracle.n_compared,
+        )
         self._uniform = Tally()
         while True:
             Z, uniform = oracle.draw_sample(n, rng)
@@ -86,17 +87,17 @@ class RandomAuditor(BaseAuditor):
             if not uniform.all():
                 # The constraint admits so little that inputs near known ones make up the numbers.
                 self._uniform.is_part = True
-                oracle.disparity(Z[~uniform], pairs_to_judge(Z[~uniform], space, rng))
+                oracle.judge(Z[~uniform], rng)
 
     def _judge(self, oracle: Oracle, Z: Floats, rng: np.random.Generator) -> None:
         """Judge uniform inputs, and count them apart from others."""
         tally = self._uniform
-        judged = oracle.disparity(Z, pairs_to_judge(Z, oracle.space, rng))
+        judged = oracle.judge(Z, rng)
         tally.n_inputs += len(Z)
         tally.n_found += int(judged.verdict.sum())
 
-    def _store(self, oracle: Oracle, reason: str) -> None:
-        super()._store(oracle, reason)
+    def _store(self, oracle: Oracle, stop: StopSearch) -> None:
+        super()._store(oracle, stop)
         tally = getattr(self, "_uniform", Tally())
         if hasattr(self, "_uniform"):
             del self._uniform

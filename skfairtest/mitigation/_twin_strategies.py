@@ -92,10 +92,10 @@ class Twins:
 
     def find(self, model: Any) -> tuple[Any, Any]:
         """Discriminatory inputs and their counterfactuals, in random order."""
-        auditor = clone(self.auditor).set_params(
-            estimator=FrozenEstimator(model), random_state=int(self.rng.integers(2**31 - 1))
+        seed = int(self.rng.integers(2**31 - 1))
+        auditor = self.auditor._in_space(
+            self.space, estimator=FrozenEstimator(model), random_state=seed
         )
-        auditor.given_space = self.space
         with warnings.catch_warnings():
             # No finds are the reason why the course ends, which is told in its own words.
             warnings.simplefilter("ignore", NoDisparityWarning)

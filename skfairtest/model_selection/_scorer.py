@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skfairtest._validation import check_table
-from skfairtest.base import BaseAuditor
+from skfairtest.base import DOMAIN_PARAMS, BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.model_selection._refit import (
     ConstrainedRefit,
@@ -126,20 +126,25 @@ class AuditScorer(BaseEstimator):
         Returns
         -------
         auditor
-            A fitted clone of the template.
+            A fitted clone of the template. It keeps the template's own parameters: `space_` is
+            the domain that was audited here, and ``fit(X2)`` would audit that of X2.
         """
         check_metric(self.auditor, self.metric)
-        auditor = clone(self.auditor).set_params(
-            estimator=FrozenEstimator(estimator), random_state=self.random_state
-        )
-        rows = X if self.space is None else self.space
+        template = clone(self.auditor)
+        settings = {"estimator": FrozenEstimator(estimator), "random_state": self.random_state}
+        rows, auditor = X if self.space is None else self.space, template
         if isinstance(rows, InputSpace):
-            auditor.given_space = rows
+            if isinstance(template, BaseAuditor):
+                auditor = template._in_space(rows)
             rows = rows.decode(rows.data)
+        auditor.set_params(**settings)
         with warnings.catch_warnings():
             # A candidate that treats all twins alike is what the selection looks for.
             warnings.simplefilter("ignore", NoDisparityWarning)
-            return auditor.fit(rows)
+            auditor.fit(rows)
+        if auditor is not template:
+            auditor.set_params(**{name: getattr(template, name) for name in DOMAIN_PARAMS})
+        return auditor
 
     def set_score_request(self, *, sample_weight: Any) -> AuditScorer:
         """Say whether routed sample weights are wanted.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,11 +17,22 @@ Bools = NDArray[np.bool_]
 
 
 class Answering:
-    """A model and what it has said, by row."""
+    """A model and what it has said, by row.
 
-    def __init__(self, model: Model, space: InputSpace) -> None:
+    Parameters
+    ----------
+    model : Model
+        Gives the predictions.
+    space : InputSpace
+        Which columns are sensitive.
+    took : callable
+        Told after each call of the model how many queries it was, and how many seconds it took.
+    """
+
+    def __init__(self, model: Model, space: InputSpace, took: Callable[[int, float], None]) -> None:
         self.model = model
         self.space = space
+        self._took = took
         self._memory: AnswerMemory | None = None
         self._confirmed = AnswerMemory(0, megabytes=4)
 
@@ -55,7 +69,9 @@ class Answering:
         if len(unknown):
             first, back = distinct(keys[unknown])
             asked = unknown[first]
+            began = time.perf_counter()
             new_scores, new_labels = self.model.ask(rows[asked])
+            self._took(len(asked) * self.model.cost, time.perf_counter() - began)
             if self._memory is None:
                 self._memory = AnswerMemory(new_scores.shape[1])
                 scores = np.empty((len(rows), new_scores.shape[1]))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest.oracle._archive import Archive, History
+from skfairtest.oracle._budget import Budget, Slice
 from skfairtest.oracle._cache import Answering
 from skfairtest.oracle._compare import Comparison, compare
 from skfairtest.oracle._model import PROBE_ROWS, Labels, Model
 from skfairtest.oracle._row_hash import Keys, KeySet
+from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import Sample, ValidRows
 
@@ -25,19 +27,15 @@ STALL = 200
 STALL_INPUTS = 10_000
 #: The same where every input of a finite domain has been seen.
 FEW_IDLE = 20
+#: Parts of a run in a row that may stall before the run does.
+STALLED_PARTS = 10
+#: One of so many queries at most goes into getting to know the model.
+PROBE_SHARE = 20
 #: Rows that are in memory at once.
 MAX_ROWS = 200_000
-
-
-class StopSearch(BaseException):
-    """Ends a run; raised by the oracle and caught by `BaseAuditor.fit` alone.
-
-    A `BaseException`, so that no search swallows it in an ``except Exception``.
-    """
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+#: Up to this many combinations of sensitive values all twins of an input are compared; beyond it,
+#: two.
+FEW_COMBINATIONS = 8
 
 
 class Judgement(NamedTuple):
@@ -69,10 +67,14 @@ class Worst(NamedTuple):
 class Oracle:
     """The only place that calls the estimator.
 
+    A search draws inputs (`sample`), has them judged (`judge`, or `disparity` where it says what
+    to compare), and asks what it may spend on the next batch (`affordable`). The oracle counts,
+    keeps what discriminates, and ends the run.
+
     Parameters
     ----------
     estimator : object
-        A fitted estimator.
+        A fitted estimator, or the `Model` that another oracle asks.
     space : InputSpace
         The inputs that exist.
     threshold : float or None
@@ -108,18 +110,21 @@ class Oracle:
     ) -> None:
         self.space = space
         self.clip = clip
-        self.model = Model(estimator, space, response_method=response_method, n_jobs=n_jobs)
-        self._answering = Answering(self.model, space)
+        if isinstance(estimator, Model):
+            self._model = estimator
+        else:
+            self._model = Model(estimator, space, response_method=response_method, n_jobs=n_jobs)
+        self._budget = Budget(
+            max_queries=max_queries,
+            max_time=max_time,
+            max_found=max_found,
+            max_inputs=max_inputs,
+        )
+        self._answering = Answering(self._model, space, self._budget.took)
         self._valid_rows = ValidRows(space)
         self.threshold = threshold
-        self.limits = {
-            "max_queries": (np.inf if max_queries is None else max_queries),
-            "max_time": (np.inf if max_time is None else max_time),
-            "max_found": (np.inf if max_found is None else max_found),
-            "max_inputs": (np.inf if max_inputs is None else max_inputs),
-        }
         self.progress = progress
-        self.archive = Archive(space.n_features, len(space.sensitive))
+        self._archive = Archive(space.n_features, len(space.sensitive))
         self.history = History()
         self.degree = 0.0
         self.worst: Worst | None = None
@@ -127,43 +132,142 @@ class Oracle:
         self.n_idle = 0
         self.n_idle_inputs = 0
         self._seen = KeySet()
-        self._start = time.perf_counter()
 
     def fork(self, space: InputSpace, n_inputs: int) -> Oracle:
-        """An oracle of the same model, on the same bill, for another space on the same columns.
+        """An oracle of the same model and budget, for another space on the same columns.
 
         `n_inputs` inputs count as judged already. The model goes on counting rows, and knows how
         it has to be asked.
         """
-        part = Oracle(
-            self.model.estimator,
+        return Oracle(
+            self._model,
             space,
             threshold=self.threshold,
-            max_queries=self.limits["max_queries"],
-            max_time=max(0.0, self.limits["max_time"] - self.seconds),
-            max_inputs=max(0.0, self.limits["max_inputs"] - n_inputs),
+            max_queries=self._budget.limits["max_queries"],
+            max_time=max(0.0, self._budget.seconds_left),
+            max_inputs=max(0.0, self._budget.limits["max_inputs"] - n_inputs),
             progress=self.progress,
         )
-        part.model = self.model
-        part._answering = Answering(self.model, space)
-        return part
 
-    # The bill ------------------------------------------------------------------------------
+    # The model -----------------------------------------------------------------------------
+
+    @property
+    def estimator(self) -> Any:
+        """What is asked."""
+        return self._model.estimator
+
+    @property
+    def response(self) -> str:
+        """How it is asked: "regression", "predict_proba", "decision_function" or "labels"."""
+        return self._model.response
+
+    @property
+    def cost(self) -> int:
+        """Queries that one row takes: 2 where labels have to be asked apart from scores."""
+        return self._model.cost
+
+    @property
+    def infers_labels(self) -> bool:
+        """Whether labels are read off the scores, as positions in ``classes_``."""
+        return self._model.infers_labels
+
+    def output_name(self, output: int) -> Any:
+        """The class that an output is of; None for a regressor and for labels."""
+        return self._model.output_name(output)
+
+    # The cost ------------------------------------------------------------------------------
 
     @property
     def n_queries(self) -> int:
         """Rows shown to the model."""
-        return self.model.n_rows
+        return self._model.n_rows
+
+    @property
+    def n_found(self) -> int:
+        """Unique discriminatory inputs found, kept or not."""
+        return self._archive.n_found
 
     @property
     def seconds(self) -> float:
         """Seconds since the run began."""
-        return time.perf_counter() - self._start
+        return self._budget.seconds
 
     @property
     def queries_left(self) -> float:
         """Rows that may still be shown to the model."""
-        return self.limits["max_queries"] - self.n_queries
+        return self._budget.limits["max_queries"] - self.n_queries
+
+    @property
+    def inputs_left(self) -> float:
+        """Distinct inputs that may still be judged."""
+        return self._budget.limits["max_inputs"] - self.n_inputs
+
+    def found(self) -> tuple[Floats, Floats, Floats]:
+        """Discriminatory inputs, the sensitive codes of their twins, disparities; worst first."""
+        return self._archive.rows()
+
+    def affordable(
+        self,
+        *,
+        batches: float = 1.0,
+        price: float | None = None,
+        least: float = 1.0,
+        most: float = np.inf,
+        whole: bool = False,
+    ) -> int:
+        """Size of a batch of which the rest of the budget holds so many; at least 1.
+
+        Parameters
+        ----------
+        batches : float, default=1
+            How many such batches the budget should hold.
+        price : float, default=None
+            Queries that one input of the batch needs; None: its twins in `judge`.
+        least, most : float, default=1 and infinity
+            Bounds of the size. Where the time is short, it may be less than `least`.
+        whole : bool, default=False
+            Share out the whole budget of queries and inputs, spent or not, so that the size is
+            the same in every round.
+
+        Returns
+        -------
+        int
+            Inputs in the batch: by the queries and inputs left, and by the time left, at the
+            measured time of a query.
+        """
+        price = self.n_compared if price is None else price
+        limits = self._budget.limits
+        queries = limits["max_queries"] if whole else self.queries_left
+        inputs = limits["max_inputs"] if whole else self.inputs_left
+        n = min(most, max(least, min(queries / (batches * price), inputs / batches)))
+        return int(max(1, min(n, self._budget.queries_in_time(1 / batches, np.inf) / price)))
+
+    def in_time(self, n: int, *, batches: float = 1.0) -> int:
+        """Size of a batch by the time alone: n inputs, or fewer if so many such take too long.
+
+        Before the first query of a run with max_time nobody knows, and a small batch finds out.
+        """
+        return int(max(1, min(n, self._budget.queries_in_time(1 / batches) / self.n_compared)))
+
+    @contextmanager
+    def budget(self, *, max_queries: float = np.inf, max_time: float = np.inf) -> Iterator[Slice]:
+        """A part of the run with so many queries and seconds at most, and not beyond the run's own.
+
+        Whatever stops the part, the run goes on behind it: `Slice.stop` says what it was, for a
+        caller to raise it again where that ends the run as well. A part that stalls counts as a
+        tenth of a run that does.
+        """
+        part = Slice()
+        idle = self.n_idle, self.n_idle_inputs
+        with self._budget.narrowed(
+            max_queries=self.n_queries + max_queries, max_time=self.seconds + max_time
+        ):
+            try:
+                yield part
+            except StopSearch as stop:
+                part.stop = stop
+        if part.stop is not None and part.stop.kind is StopReason.STALLED:
+            self.n_idle, self.n_idle_inputs = idle[0] + STALL // STALLED_PARTS, idle[1]
 
     # Drawing -------------------------------------------------------------------------------
 
@@ -176,24 +280,19 @@ class Oracle:
 
     def draw_sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> Sample:
         """The same, and which of the rows are uniform draws."""
-        end = self._start + self.limits["max_time"]
-        deadline = end if np.isfinite(end) else None
-        sample = self._valid_rows.sample(n, rng, uniform=uniform, deadline=deadline)
+        sample = self._valid_rows.sample(n, rng, uniform=uniform, deadline=self._budget.deadline)
         if len(sample.rows) < n:
-            self._note()
-            raise StopSearch(self._spent("max_time"))
+            self.stop(StopReason.MAX_TIME)
         return sample
 
     # Asking --------------------------------------------------------------------------------
 
     def begin(self, seeds: Floats) -> None:
         """Get to know the model on a few rows of data (billed as any other row)."""
-        if not self.model.probe_cost:
+        if not self._model.probe_cost:
             return
-        n = int(
-            min(PROBE_ROWS, len(seeds), max(1, self.queries_left / (20 * self.model.probe_cost)))
-        )
-        self.model.probe(seeds[:n])
+        affordable = self.queries_left / (PROBE_SHARE * self._model.probe_cost)
+        self._model.probe(seeds[: int(min(PROBE_ROWS, max(1, affordable)))])
 
     def respond(self, Z: Floats) -> Floats:
         """Raw answers of the rows as they are, (n, n_outputs); for gradients and explanations.
@@ -205,10 +304,62 @@ class Oracle:
         if not len(Z):
             return np.zeros((0, 1))
         self._afford(len(Z))
-        scores, labels = self._answering.ask(Z, self._answering.row_keys(Z))
-        if self.model.response == "labels":
-            return labels[:, None].astype(np.float64)
-        return scores
+        wanted = np.ones((len(Z), 1), dtype=bool)
+        scores, labels = self._ask(Z, self._answering.row_keys(Z), wanted)
+        if self.response == "labels":
+            return labels.astype(np.float64)
+        return scores[:, 0]
+
+    def _ask(self, rows: Floats, keys: Keys, wanted: Bools) -> tuple[Floats, Labels]:
+        """Scores (n, width, n_outputs) and labels (n, width) of the wanted ones of all rows.
+
+        In parts that fit into the time left; ends the run when it is over before the last.
+        """
+        n, width = wanted.shape
+        answered: list[tuple[Floats, Labels]] = []
+        start = 0
+        while start < n:
+            if start and self._budget.seconds_left <= 0:
+                self.stop(StopReason.MAX_TIME)
+            most = min(n, self._budget.queries_in_time() / (width * self.cost))
+            part = slice(start, start + max(1, int(most)))
+            flat = slice(part.start * width, part.stop * width)
+            answered.append(self._answering.ask_wanted(rows[flat], keys[flat], wanted[part]))
+            start = part.stop
+        # Parts in which nothing is wanted do not know how many outputs there are.
+        n_outputs = max(scores.shape[2] for scores, _ in answered)
+        scores = [np.broadcast_to(s, (*s.shape[:2], n_outputs)) for s, _ in answered]
+        return np.concatenate(scores), np.concatenate([labels for _, labels in answered])
+
+    @property
+    def compares_all(self) -> bool:
+        """Whether `judge` compares all twins of an input, as they are few."""
+        return self.space.n_combinations <= FEW_COMBINATIONS
+
+    @property
+    def n_compared(self) -> int:
+        """Twins of an input that `judge` compares."""
+        return int(self.space.n_combinations) if self.compares_all else 2
+
+    def draw_twins(self, Z: Floats, rng: np.random.Generator) -> Floats | None:
+        """Sensitive codes of the twins that `judge` compares; None for all of them.
+
+        Where sensitive values cannot be listed an input counts with its own, and is compared with a
+        drawn one, so that rows of data are judged as the people that they are.
+        """
+        if self.compares_all:
+            return None
+        if self.space.is_enumerable:
+            return self.space.draw_sensitive_pairs(len(Z), rng)
+        own = self.space.clip_sensitive(Z[:, self.space.sensitive])
+        return np.stack([own, self.space.draw_sensitive(len(Z), rng)], axis=1)
+
+    def judge(self, Z: Floats, rng: np.random.Generator) -> Judgement:
+        """Judge inputs by all their twins where these are few, else by two random ones.
+
+        See `disparity` for what is returned and raised.
+        """
+        return self.disparity(Z, self.draw_twins(Z, rng))
 
     def disparity(self, Z: Floats, values: Floats | None = None) -> Judgement:
         """Judge inputs by all sensitive combinations, or by the given values.
@@ -272,28 +423,27 @@ class Oracle:
         _, rows, keys, valid = self._answering.twins(Z, self._twin_values(Z))
         self._afford(len(rows))
         valid &= valid.sum(axis=1, keepdims=True) > 1
-        return *self._answering.ask_wanted(rows, keys, valid), valid
+        return *self._ask(rows, keys, valid), valid
 
     def _afford(self, n_rows: int) -> None:
-        """End the run, with the rows of the last steps in its history, if so many are too many."""
-        if n_rows * self.model.cost > self.queries_left:
-            self._note()
-            raise StopSearch(self._spent("max_queries"))
+        """End the run if so many rows are too many."""
+        if n_rows * self.cost > self.queries_left:
+            self.stop(StopReason.MAX_QUERIES)
 
     def _price(self, width: int) -> int:
         """Queries that one input may need: its twins, and two to confirm a flip."""
-        reserve = 2 if self.model.infers_labels and self.threshold is None else 0
-        return width * self.model.cost + reserve
+        reserve = 2 if self.infers_labels and self.threshold is None else 0
+        return width * self.cost + reserve
 
     def _part_size(self, width: int) -> int:
         # A many-valued attribute times a large batch would not fit into memory at once, and a
         # batch may run neither past the budget nor past the number of inputs that the user allows.
-        inputs_left = self.limits["max_inputs"] - self.n_inputs
-        affordable = self.queries_left / self._price(width)
-        return int(max(1, min(MAX_ROWS // max(1, width), inputs_left, affordable)))
+        price = self._price(width)
+        in_time = self._budget.queries_in_time() / price
+        return self.affordable(price=price, most=min(MAX_ROWS // max(1, width), in_time))
 
     def _judge(self, Z: Floats, values: Floats) -> Judgement:
-        before = (self.n_inputs, self.archive.n_found, self.degree)
+        before = (self.n_inputs, self.n_found, self.degree)
         n, width = values.shape[:2]
         inputs, rows, keys, valid = self._answering.twins(Z, values)
         fits = self._fitting(keys.reshape(n, width), valid)
@@ -305,13 +455,13 @@ class Oracle:
             scores,
             labels,
             valid,
-            response=self.model.response,
+            response=self.response,
             threshold=self.threshold,
-            single=self.model.single,
+            single=self._model.single,
         )
         verdict = self._confirm(Z, values, shown)
         self._record(Z, inputs, values, shown, verdict, counted)
-        news = (self.n_inputs, self.archive.n_found, self.degree) != before
+        news = (self.n_inputs, self.n_found, self.degree) != before
         self.n_idle = 0 if news else self.n_idle + 1
         self.n_idle_inputs = 0 if news else self.n_idle_inputs + n
         self._end_of_batch(complete=bool(fits.all()))
@@ -327,15 +477,15 @@ class Oracle:
         # Of equal rows only the first is asked.
         first = np.zeros(len(new), dtype=bool)
         first[np.unique(np.where(new, keys.ravel(), 0), return_index=True)[1]] = True
-        needed = (new & first).reshape(n, width).sum(axis=1) * self.model.cost
-        needed += self._price(width) - width * self.model.cost
+        needed = (new & first).reshape(n, width).sum(axis=1) * self.cost
+        needed += self._price(width) - width * self.cost
         return np.cumsum(needed) <= self.queries_left
 
     # Keeping -------------------------------------------------------------------------------
 
     def _confirm(self, Z: Floats, values: Floats, shown: Comparison) -> Bools:
         """Verdicts, after predict has confirmed the flips that were read off the scores."""
-        if not self.model.infers_labels or self.threshold is not None:
+        if not self.infers_labels or self.threshold is not None:
             return shown.verdict
         flips = np.flatnonzero(shown.verdict)
         if not len(flips):
@@ -357,7 +507,7 @@ class Oracle:
         self.n_inputs += int(self._seen.add(inputs[counted]).sum())
         found = verdict & counted
         twins = np.take_along_axis(values[found], shown.twins[found][:, :, None], axis=1)
-        self.archive.add(Z[found], twins, shown.gap[found], inputs[found])
+        self._archive.add(Z[found], twins, shown.gap[found], inputs[found])
         best = int(shown.disparity.argmax()) if len(Z) else 0
         if len(Z) and shown.disparity[best] > self.degree:
             self.degree = float(shown.disparity[best])
@@ -367,42 +517,41 @@ class Oracle:
 
     # Ending --------------------------------------------------------------------------------
 
-    def _spent(self, limit: str) -> str:
-        return f"{limit}={self.limits[limit]:g} reached"
+    def stop(self, limit: StopReason) -> NoReturn:
+        """End the run as at a limit, with what was asked since the last batch in its history."""
+        self.note()
+        raise self._budget.reached(limit)
 
-    def _note(self) -> None:
-        self.history.add(
-            self.n_queries, self.seconds, self.n_inputs, self.archive.n_found, self.degree
-        )
+    def note(self) -> None:
+        """Write into the history what was spent and found so far."""
+        self.history.add(self.n_queries, self.seconds, self.n_inputs, self.n_found, self.degree)
 
     def _end_of_batch(self, complete: bool = True) -> None:
         seconds = self.seconds
         spent = {
             "max_queries": self.n_queries,
             "max_time": seconds,
-            "max_found": self.archive.n_found,
+            "max_found": self.n_found,
             "max_inputs": self.n_inputs,
         }
-        self._note()
+        self.note()
         if self.progress is not None:
-            share = max(spent[name] / self.limits[name] for name in spent)
             line = (
-                f"{self.n_queries} queries, {self.n_inputs} inputs, {self.archive.n_found} finds, "
+                f"{self.n_queries} queries, {self.n_inputs} inputs, {self.n_found} finds, "
                 f"degree {self.degree:.4g}, {seconds:.1f} s"
             )
-            if self.progress(share, line):
-                raise StopSearch("a callback asked to stop")
-        for name, value in spent.items():
-            if value >= self.limits[name]:
-                raise StopSearch(self._spent(name))
+            if self.progress(self._budget.share_spent(spent), line):
+                raise StopSearch(StopReason.CALLBACK)
+        self._budget.check(spent)
         # Less than a pair is nothing left.
-        if not complete or self.queries_left < 2 * self.model.cost:
-            raise StopSearch(self._spent("max_queries"))
+        if not complete or self.queries_left < 2 * self.cost:
+            raise self._budget.reached(StopReason.MAX_QUERIES)
         # Where twins cannot be listed, a known input may still differ from one not yet drawn.
         seen = self.n_inputs >= self.space.n_inputs and self.space.is_enumerable
         if self.n_idle >= FEW_IDLE and self.clip and seen:
-            raise StopSearch("exhausted: every input of the domain was judged")
+            raise StopSearch(StopReason.EXHAUSTED)
         if self.n_idle >= STALL and self.n_idle_inputs >= STALL_INPUTS and self.clip:
             raise StopSearch(
-                f"stalled: {self.n_idle} batches, {self.n_idle_inputs} inputs, none of them new"
+                StopReason.STALLED,
+                f"stalled: {self.n_idle} batches, {self.n_idle_inputs} inputs, none of them new",
             )

@@ -187,6 +187,27 @@ class InputSpace:
                 space._check_holds(j, column)
         return space
 
+    def with_data(self, X: Any) -> InputSpace:
+        """The same domain with other data.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_features)
+            Rows in the same kind of table, with the same columns. They may lie outside the domain.
+
+        Returns
+        -------
+        InputSpace
+            A new space, whose `data` are the codes of `X`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If columns are missing, categories are unknown, or the table is of another kind.
+        """
+        sensitive = self.sensitive.tolist()
+        return InputSpace(self.columns, self.container, sensitive, self.encode(X), self.constraint)
+
     def _check_holds(self, j: int, column: Column) -> None:
         """See that the container can hold the values that the user gave for a column."""
         codes = column.grid() if column.levels is not None else np.array([column.low, column.high])

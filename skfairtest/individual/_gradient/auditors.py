@@ -101,7 +101,7 @@ class MAFTAuditor(TwoPhaseAuditor):
     def __init__(
         self, estimator: Any = None, *, sensitive_features: Any = "auto",
         threshold: float | None = None, response_method: str = "auto", bounds: Any = None,
-        categories: Any = None, steps: Any = None, constraint: Any = None,
+        categories: Any = None, steps: Any = None, constraint: Any = None, space: Any = None,
         max_queries: int | None = 20_000, max_time: float | None = None,
         max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
         random_state: Any = None, verbose: int = 0, n_clusters: int = 4,
@@ -111,7 +111,7 @@ class MAFTAuditor(TwoPhaseAuditor):
         super().__init__(
             estimator, sensitive_features=sensitive_features, threshold=threshold,
             response_method=response_method, bounds=bounds, categories=categories, steps=steps,
-            constraint=constraint, max_queries=max_queries, max_time=max_time,
+            constraint=constraint, space=space, max_queries=max_queries, max_time=max_time,
             max_found=max_found, max_inputs=max_inputs, n_jobs=n_jobs,
             random_state=random_state, verbose=verbose,
         )  # fmt: skip
@@ -209,7 +209,7 @@ class EIDIGAuditor(TwoPhaseAuditor):
     def __init__(
         self, estimator: Any = None, *, sensitive_features: Any = "auto",
         threshold: float | None = None, response_method: str = "auto", bounds: Any = None,
-        categories: Any = None, steps: Any = None, constraint: Any = None,
+        categories: Any = None, steps: Any = None, constraint: Any = None, space: Any = None,
         max_queries: int | None = 20_000, max_time: float | None = None,
         max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
         random_state: Any = None, verbose: int = 0, n_clusters: int = 4,
@@ -220,7 +220,7 @@ class EIDIGAuditor(TwoPhaseAuditor):
         super().__init__(
             estimator, sensitive_features=sensitive_features, threshold=threshold,
             response_method=response_method, bounds=bounds, categories=categories, steps=steps,
-            constraint=constraint, max_queries=max_queries, max_time=max_time,
+            constraint=constraint, space=space, max_queries=max_queries, max_time=max_time,
             max_found=max_found, max_inputs=max_inputs, n_jobs=n_jobs,
             random_state=random_state, verbose=verbose,
         )  # fmt: skip
@@ -320,7 +320,7 @@ class ADFAuditor(TwoPhaseAuditor):
     def __init__(
         self, estimator: Any = None, *, sensitive_features: Any = "auto",
         threshold: float | None = None, response_method: str = "auto", bounds: Any = None,
-        categories: Any = None, steps: Any = None, constraint: Any = None,
+        categories: Any = None, steps: Any = None, constraint: Any = None, space: Any = None,
         max_queries: int | None = 20_000, max_time: float | None = None,
         max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
         random_state: Any = None, verbose: int = 0, n_clusters: int = 4,
@@ -330,7 +330,7 @@ class ADFAuditor(TwoPhaseAuditor):
         super().__init__(
             estimator, sensitive_features=sensitive_features, threshold=threshold,
             response_method=response_method, bounds=bounds, categories=categories, steps=steps,
-            constraint=constraint, max_queries=max_queries, max_time=max_time,
+            constraint=constraint, space=space, max_queries=max_queries, max_time=max_time,
             max_found=max_found, max_inputs=max_inputs, n_jobs=n_jobs,
             random_state=random_state, verbose=verbose,
         )  # fmt: skip

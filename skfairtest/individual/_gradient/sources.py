@@ -36,7 +36,7 @@ class ZeroOrderGradient:
         if used.any():
             answers = self.oracle.respond(rows[used])
             owner = np.repeat(np.arange(n), len(free)).reshape(used.shape)[used]
-            if self.oracle.model.response == "labels":
+            if self.oracle.response == "labels":
                 change = (answers[:, 0] == scores[owner, 0]) - 1.0
             else:
                 own = column[owner]
@@ -77,7 +77,7 @@ class LossGradient:
 
     def __init__(self, oracle: Oracle, output: Gradient) -> None:
         self.output = output
-        self.is_loss = oracle.model.response == "predict_proba" and oracle.threshold is None
+        self.is_loss = oracle.response == "predict_proba" and oracle.threshold is None
 
     def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
         """Change per step, shape (n, n_features)."""
@@ -111,5 +111,4 @@ def white_box_gradient(oracle: Oracle, gradient: Any) -> Gradient:
     """The user's gradient, or the analytic one; an error where the model has none."""
     if callable(gradient):
         return CallableGradient(gradient, oracle.space)
-    model = oracle.model
-    return AnalyticGradient(model.estimator, oracle.space, model.response)
+    return AnalyticGradient(oracle.estimator, oracle.space, oracle.response)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from skfairtest._checks import check_real, check_whole
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._operators import pairs_to_judge
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
 from skfairtest.oracle._oracle import Judgement, Oracle
 from skfairtest.space._space import InputSpace
@@ -70,8 +69,8 @@ class TwoPhase:
         self.update_interval = update_interval
         self.n_iter = 0
         # Labels are flipped by losing confidence; a threshold is passed by moving outputs apart.
-        self.apart = oracle.model.response == "regression" or oracle.threshold is not None
-        self.apart &= oracle.model.response != "labels"
+        self.apart = oracle.response == "regression" or oracle.threshold is not None
+        self.apart &= oracle.response != "labels"
 
     def run(self, seeds: Floats) -> None:
         """Both phases, a group of seeds at a time: all of them where the budget allows.
@@ -90,9 +89,10 @@ class TwoPhase:
             self.local_phase(joined(found))
 
     def _group_size(self) -> int:
-        rows = 2 * (len(self.space.free) + 2) * self.oracle.model.cost
-        most = GLOBAL_SHARE * self.oracle.queries_left / (self.max_iter * rows)
-        return max(1, int(min(most, MOST_ROWS // rows)))
+        rows = 2 * (len(self.space.free) + 2) * self.oracle.cost
+        return self.oracle.affordable(
+            batches=1 / GLOBAL_SHARE, price=self.max_iter * rows, most=MOST_ROWS // rows
+        )
 
     # Global phase (Algorithm 3) ------------------------------------------------------------
 
@@ -147,8 +147,8 @@ class TwoPhase:
             second = np.where(hit[:, None], judged.second, seeds.second)
             probability = np.where(hit[:, None], probability, start)
             suc_iter[~hit] = 0
-            n_idle = 0 if self.oracle.archive.n_found > n_found else n_idle + 1
-            n_found = self.oracle.archive.n_found
+            n_idle = 0 if self.oracle.n_found > n_found else n_idle + 1
+            n_found = self.oracle.n_found
             if n_idle >= PATIENCE:
                 return  # the walks go round in what they have found
 
@@ -174,7 +174,7 @@ class TwoPhase:
 
     def judge(self, x: Floats) -> Judgement:
         """Compare all twins where they are few, else two random ones."""
-        return self.oracle.disparity(x, pairs_to_judge(x, self.space, self.rng))
+        return self.oracle.judge(x, self.rng)
 
     def both_gradients(
         self, x: Floats, first: Floats, second: Floats
@@ -196,7 +196,7 @@ class TwoPhase:
             towards[towards == 0] = 1.0
             column, sign = np.tile(output, 2), np.ones(2 * n)
         else:
-            column, sign = predicted(scores, self.oracle.model.response)
+            column, sign = predicted(scores, self.oracle.response)
             towards = np.ones(n)
         g = self.gradient(twins, scores, column) * sign[:, None]
         return g[:n], g[n:], towards

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from skfairtest.individual._operators import (
     data_seeds,
-    has_few,
     mask_free,
     move_sensitive,
-    twins_a_judgement,
     uniform_crossover,
 )
 from skfairtest.oracle._oracle import Oracle
@@ -51,7 +49,7 @@ class TunedSearch:
         self.n_newcomers = round(newcomer_rate * population_size)
         self.cache_proba = cache_proba
         self.local_search = local_search
-        self.few = has_few(self.space)
+        self.few = oracle.compares_all
         self.seeds = data_seeds(self._n_seeds(), self.space, rng)
         self.n_judged = 0
         # The best pair seen so far, of all islands: the paper's cache.
@@ -97,8 +95,7 @@ class TunedSearch:
 
     def _n_affordable(self) -> int:
         """Rows of data that their share of the budget pays for."""
-        rows = self.oracle.queries_left * SEED_SHARE / twins_a_judgement(self.space)
-        return int(min(rows, MOST_SEEDS))
+        return self.oracle.affordable(batches=1 / SEED_SHARE, most=MOST_SEEDS)
 
     def judge_seeds(self) -> None:
         """Judge the rows of data and sort them, the most promising first."""

@@ -11,9 +11,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skfairtest._checks import check_real, check_whole
 from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._operators import FEW_COMBINATIONS, data_seeds, pairs_to_judge
+from skfairtest.individual._operators import data_seeds
 from skfairtest.individual._surrogate.regions import Regions
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._oracle import FEW_COMBINATIONS, Oracle
 from skfairtest.space._space import InputSpace
 
 Floats = NDArray[np.float64]
@@ -29,6 +29,9 @@ ENOUGH_FINDS = 50
 PROPOSALS = 3
 #: The surrogate is fitted anew when it has seen this many times as much.
 GROWTH = 3.0
+#: Rounds that the budget holds at least: a surrogate that never sees its own draws learns nothing
+#: from them.
+N_ROUNDS = 10
 #: No source of proposals gets less than this share of the directed part of a batch.
 LEAST_SHARE = 0.1
 
@@ -104,6 +107,7 @@ class SurrogateAuditor(BaseAuditor):
         categories: Any = None,
         steps: Any = None,
         constraint: Any = None,
+        space: Any = None,
         max_queries: int | None = 20_000,
         max_time: float | None = None,
         max_found: int | None = None,
@@ -125,6 +129,7 @@ class SurrogateAuditor(BaseAuditor):
             categories=categories,
             steps=steps,
             constraint=constraint,
+            space=space,
             max_queries=max_queries,
             max_time=max_time,
             max_found=max_found,
@@ -150,13 +155,15 @@ class SurrogateAuditor(BaseAuditor):
         finds = Memory(space, by_degree=False)
         memory = Memory(space, by_degree=True)
         regions = Regions(space)
-        n = self._batch_inputs(oracle)
+        price = min(space.n_combinations, FEW_COMBINATIONS)
+        size = oracle.affordable(batches=N_ROUNDS, price=price, least=2, most=self.batch_size)
+        n = max(2, oracle.in_time(size, batches=N_ROUNDS))
         Z = np.concatenate([data_seeds(n // 2, space, rng), oracle.sample(n - n // 2, rng)])
         source = np.zeros(len(Z), dtype=int)
         success = np.array([0.0, 0.5, 0.5])
         learned = 0
         while True:
-            judged = oracle.disparity(Z, pairs_to_judge(Z, space, rng))
+            judged = oracle.judge(Z, rng)
             if not space.is_enumerable:
                 # Steps away from an input are compared with either twin of the pair it showed.
                 side = rng.random((len(Z), 1)) < 0.5
@@ -176,12 +183,8 @@ class SurrogateAuditor(BaseAuditor):
                 tree = self._surrogate(memory.by_degree, rng).fit(inputs, values)
                 regions.learn(tree, inputs, values)
                 learned = memory.n_seen
+            n = max(2, oracle.in_time(size, batches=N_ROUNDS))
             Z, source = self._propose(n, oracle, memory, regions, success, rng)
-
-    def _batch_inputs(self, oracle: Oracle) -> int:
-        twins = int(min(oracle.space.n_combinations, FEW_COMBINATIONS))
-        # Ten rounds at least: a surrogate that never sees its own draws learns nothing from them.
-        return int(max(2, min(self.batch_size, oracle.queries_left / (10 * twins))))
 
     def _surrogate(self, by_degree: bool, rng: np.random.Generator) -> Any:
         kind = DecisionTreeRegressor if by_degree else DecisionTreeClassifier

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from skfairtest._checks import check_real, check_whole
 from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._operators import pairs_to_judge
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
 from skfairtest.individual._symbolic.explanations import (
     Box,
@@ -27,8 +26,8 @@ from skfairtest.space._space import InputSpace
 
 Floats = NDArray[np.float64]
 
-#: Share of the remaining budget that one batch may cost.
-BATCH_SHARE = 0.05
+#: Batches that the rest of the budget should hold.
+N_BATCHES = 20
 #: Directed inputs that an explanation brings, about.
 CHILDREN = 4
 
@@ -123,6 +122,7 @@ class SymbolicAuditor(BaseAuditor):
         categories: Any = None,
         steps: Any = None,
         constraint: Any = None,
+        space: Any = None,
         max_queries: int | None = 20_000,
         max_time: float | None = None,
         max_found: int | None = None,
@@ -146,6 +146,7 @@ class SymbolicAuditor(BaseAuditor):
             categories=categories,
             steps=steps,
             constraint=constraint,
+            space=space,
             max_queries=max_queries,
             max_time=max_time,
             max_found=max_found,
@@ -194,16 +195,15 @@ class SymbolicAuditor(BaseAuditor):
             Z = queue.take(size)
             if not len(Z):
                 Z = oracle.sample(size, rng)
-            found = oracle.disparity(Z, pairs_to_judge(Z, space, rng)).verdict
+            found = oracle.judge(Z, rng).verdict
             finds.extend(Z[found])
             others.extend(Z[~found])
 
     def _affordable(self, oracle: Oracle) -> int:
         """Inputs in a batch: few enough that the budget holds many batches."""
         # A judged input, and its share in the explanation that it came from.
-        cost = (self.n_neighbours / CHILDREN + 2) * oracle.model.cost
-        most = min(float(self.batch_size), BATCH_SHARE * oracle.queries_left / cost)
-        return max(1, int(most))
+        price = (self.n_neighbours / CHILDREN + 2) * oracle.cost
+        return oracle.affordable(batches=N_BATCHES, price=price, most=self.batch_size)
 
     def _directed(
         self, t: Floats, path: list[Predicate], queue: Queue, space: InputSpace,

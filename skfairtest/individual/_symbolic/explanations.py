@@ -57,7 +57,7 @@ class Explainer:
         self.oracle, self.space, self.rng = oracle, oracle.space, rng
         self.n_neighbours = n_neighbours
         # Where a difference of scores decides, labels would explain the wrong thing.
-        response = oracle.model.response
+        response = oracle.response
         self.by_scores = response == "regression" or (
             oracle.threshold is not None and response != "labels"
         )
@@ -96,7 +96,7 @@ class Explainer:
         """What the trees learn: labels, or the answers where their differences decide."""
         if self.by_scores:
             return answers
-        response = self.oracle.model.response
+        response = self.oracle.response
         if answers.shape[1] == 1:
             middle = 0.5 if response == "predict_proba" else 0.0
             codes = answers[:, 0] if response == "labels" else answers[:, 0] > middle

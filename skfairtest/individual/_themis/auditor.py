@@ -18,6 +18,7 @@ from skfairtest.individual._themis.subsets import (
     check_combinations,
 )
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._space import InputSpace
 
 MEASURES = ("causal", "group")
@@ -144,6 +145,7 @@ class ThemisAuditor(BaseAuditor):
         categories: Any = None,
         steps: Any = None,
         constraint: Any = None,
+        space: Any = None,
         max_queries: int | None = 20_000,
         max_time: float | None = None,
         max_found: int | None = None,
@@ -170,6 +172,7 @@ class ThemisAuditor(BaseAuditor):
             categories=categories,
             steps=steps,
             constraint=constraint,
+            space=space,
             max_queries=max_queries,
             max_time=max_time,
             max_found=max_found,
@@ -249,14 +252,11 @@ class ThemisAuditor(BaseAuditor):
         measure(oracle)
         self._subsets.run(oracle, measure)
 
-    def _store(self, oracle: Oracle, reason: str) -> None:
+    def _store(self, oracle: Oracle, stop: StopSearch) -> None:
         if self._subsets.n_inputs:
-            # The subsets' rows are on the bill, and so belong into the course of the run.
-            found = oracle.archive.n_found
-            oracle.history.add(
-                oracle.n_queries, oracle.seconds, oracle.n_inputs, found, oracle.degree
-            )
-        super()._store(oracle, reason)
+            # The subsets' queries belong into the course of the run.
+            oracle.note()
+        super()._store(oracle, stop)
         measured = self.__dict__.pop("_measured", None)
         measured = measured or Measurement(oracle, self.favourable, self.confidence)
         causal, group = measured.causal(), measured.group()

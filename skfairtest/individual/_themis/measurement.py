@@ -11,6 +11,7 @@ from scipy.stats import beta
 from skfairtest.oracle._model import hash_labels
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import KeySet, row_keys
+from skfairtest.oracle._stop import StopReason
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -78,14 +79,12 @@ class Measurement:
     def draw(self, n: int, rng: np.random.Generator) -> None:
         """Judge about n random inputs and note what all their twins are answered."""
         oracle, space = self.oracle, self.oracle.space
-        cost = (space.n_twins + CONFIRM) * oracle.model.cost
-        n_inputs_left = oracle.limits["max_inputs"] - oracle.n_inputs
+        price = (space.n_twins + CONFIRM) * oracle.cost
+        if oracle.queries_left < price:
+            oracle.stop(StopReason.MAX_QUERIES)  # an input that is judged in part has no share
         # At least a tenth more, so that the last inputs of a finite domain come up.
-        affordable = min(max(n, oracle.n_inputs // 10), oracle.queries_left / cost, n_inputs_left)
-        if affordable < 1:
-            # More than is left, which ends the run: an input that is judged in part has no share.
-            oracle.respond(np.repeat(space.data[:1], cost, axis=0))
-        n = int(min(affordable, max(1, BATCH_ROWS // space.n_twins)))
+        wanted = max(n, oracle.n_inputs // 10)
+        n = oracle.affordable(price=price, most=min(wanted, BATCH_ROWS // space.n_twins))
         Z = oracle.sample(n, rng, uniform=True)
         fresh = self._seen.add(row_keys(Z[:, space.free]))
         if fresh.any():
@@ -102,7 +101,7 @@ class Measurement:
 
     def causal(self) -> tuple[float, float, float]:
         """Share of discriminatory inputs and its interval."""
-        n, found = self.oracle.n_inputs, self.oracle.archive.n_found
+        n, found = self.oracle.n_inputs, self.oracle.n_found
         share = found / n if n else np.nan
         if n and self.is_exhaustive:
             return share, share, share
@@ -127,7 +126,7 @@ class Measurement:
             return np.zeros(0), np.zeros(0)
         answers, valid = np.concatenate(self._answers), np.concatenate(self._valid)
         favoured = answers > 0
-        if self.oracle.model.response == "regression":
+        if self.oracle.response == "regression":
             cut = self.favourable
             cut = answers[valid].mean() if cut is None and valid.any() else cut
             favoured = answers > (0.0 if cut is None else cut)
@@ -141,9 +140,8 @@ class Measurement:
 
     def _note(self, Z: Floats) -> None:
         """Note the answers to all twins; the oracle remembers them for its judgement."""
-        model = self.oracle.model
         scores, labels, valid = self.oracle.answers(Z)
-        if model.response == "regression":
+        if self.oracle.response == "regression":
             self._answers.append(scores[:, :, 0])
         elif (codes := favourable_codes(self.oracle, self.favourable)) is not None:
             self._answers.append(np.isin(labels, codes).astype(np.float64))
@@ -160,15 +158,14 @@ def class_labels(estimator: Any) -> NDArray[Any] | None:
 
 def favourable_codes(oracle: Oracle, favourable: Any) -> NDArray[np.int64] | None:
     """The oracle's codes of the favourable labels; None where no label is known to be one."""
-    model = oracle.model
-    classes = class_labels(model.estimator)
+    classes = class_labels(oracle.estimator)
     if favourable is None:
         if classes is None:
             return None
         wanted = classes[-1:]
     else:
         wanted = as_labels(favourable, classes)
-    if model.infers_labels and classes is not None:
+    if oracle.infers_labels and classes is not None:
         return np.flatnonzero(np.isin(classes, wanted))
     return hash_labels(wanted)
 

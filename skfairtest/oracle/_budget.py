@@ -1,0 +1,110 @@
+"""What a run may cost, what it has cost, and how long a query takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch
+
+#: Queries of the first batch of a run with max_time, as nobody knows yet how long they take.
+FIRST_QUERIES = 512
+#: Share of the time left that one batch may take, and seconds below which none is cut.
+TIME_SHARE = 0.5
+LEAST_SECONDS = 0.01
+
+
+class Budget:
+    """The limits of a run, and the pace of its queries.
+
+    Parameters
+    ----------
+    max_queries, max_time, max_found, max_inputs : number or None
+        Rows shown to the model, seconds, unique discriminatory inputs, distinct inputs.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_queries: float | None = None,
+        max_time: float | None = None,
+        max_found: float | None = None,
+        max_inputs: float | None = None,
+    ) -> None:
+        given = {
+            "max_queries": max_queries,
+            "max_time": max_time,
+            "max_found": max_found,
+            "max_inputs": max_inputs,
+        }
+        self.limits = {name: np.inf if value is None else value for name, value in given.items()}
+        self._start = time.perf_counter()
+        #: Seconds that a query took when the model was asked last; 0 before.
+        self.seconds_a_query = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return time.perf_counter() - self._start
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until max_time; infinite without."""
+        return self.limits["max_time"] - self.seconds
+
+    @property
+    def deadline(self) -> float | None:
+        """The time of ``time.perf_counter`` at which max_time is over; None without."""
+        end = self._start + self.limits["max_time"]
+        return float(end) if np.isfinite(end) else None
+
+    def took(self, n_queries: int, seconds: float) -> None:
+        """Learn from the latest queries how long one takes."""
+        if n_queries:
+            self.seconds_a_query = seconds / n_queries
+
+    def queries_in_time(self, share: float = TIME_SHARE, unknown: float = FIRST_QUERIES) -> float:
+        """Queries that a share of the time left is enough for, by the measured time of a query.
+
+        Never so few that the call itself would take most of the time; `unknown` before the first
+        query, infinite without max_time.
+        """
+        if np.isinf(self.limits["max_time"]):
+            return np.inf
+        if not self.seconds_a_query:
+            return unknown
+        return max(share * self.seconds_left, LEAST_SECONDS) / self.seconds_a_query
+
+    def share_spent(self, spent: dict[str, float]) -> float:
+        """How much of the limit that is nearest is spent."""
+        return max(spent[name] / self.limits[name] for name in spent)
+
+    def check(self, spent: dict[str, float]) -> None:
+        """End the run at the first limit that is reached."""
+        for name, value in spent.items():
+            if value >= self.limits[name]:
+                raise self.reached(LIMITS[name])
+
+    def reached(self, kind: StopReason) -> StopSearch:
+        """The stop at a limit, which its text names with its value."""
+        return StopSearch(kind, f"{kind.value}={self.limits[kind.value]:g} reached")
+
+    @contextmanager
+    def narrowed(self, **limits: float) -> Iterator[None]:
+        """Smaller limits for a while; larger ones than those of the run have no effect."""
+        before = dict(self.limits)
+        self.limits.update({name: min(value, before[name]) for name, value in limits.items()})
+        try:
+            yield
+        finally:
+            self.limits = before
+
+
+class Slice:
+    """A part of a run on a budget of its own; `stop` is what ended it early, or None."""
+
+    def __init__(self) -> None:
+        self.stop: StopSearch | None = None
