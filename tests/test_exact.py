@@ -35,7 +35,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import skfairtest
 from skfairtest import CertifiedAuditor, NoDisparityWarning, RandomAuditor, SBFTAuditor, certify
 from skfairtest.exact._linear import LinearFamily, nearest_sum
-from skfairtest.exact._trees import workers as _workers
+from skfairtest.exact._trees import driver
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap, softmax_gap
 
 
@@ -408,11 +408,11 @@ def test_without_numba_numpy_is_used():
     assert "exact" in run.stdout
 
 
-def test_where_twin_trees_have_no_room_the_answer_is_the_same(plain, monkeypatch):
+def test_where_pair_trees_have_no_room_the_answer_is_the_same(plain, monkeypatch):
     X, y = plain
     model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
     roomy = certified(model, X)
-    monkeypatch.setattr(_workers, "MOST_TWIN_NODES", 0)
+    monkeypatch.setattr(driver, "MOST_PAIR_NODES", 2000)
     narrow = certified(model, X)
     assert narrow.certified_
     assert narrow.fairness_degree_ == pytest.approx(roomy.fairness_degree_, rel=1e-12)

@@ -38,6 +38,10 @@ def make_search(n_workers=1, **params):
     return CompiledSearch(family.problems[0], 0.0, n_workers)
 
 
+def model_of(search):
+    return search.problem.forest, search.problem.links
+
+
 def points(search, n, seed=0):
     """Random pairs of twins on cells."""
     layout = search.problem.layout
@@ -49,7 +53,7 @@ def points(search, n, seed=0):
 
 def test_a_line_is_searched_to_its_best_cell():
     search = make_search()
-    whole = search.problem.layout.whole.high
+    model, whole = model_of(search), search.problem.layout.whole.high
     random = np.array([7], dtype=np.uint64)
     moved = 0
     for cells, words in points(search, 20):
@@ -58,9 +62,9 @@ def test_a_line_is_searched_to_its_best_cell():
             for cell in range(whole[copy]):
                 there = cells.copy()
                 there[copy] = cell
-                values.append(value_at(search.woods, search.links, there, words))
+                values.append(value_at(*model, there, words))
             line = search.walkers.line
-            best = best_on_line(search.woods, search.links, whole, cells, words, copy, random, line)
+            best = best_on_line(*model, whole, cells, words, copy, random, line)
             assert values[best] == pytest.approx(max(values), abs=1e-9)
             assert not line.steps.any()  # as the next one expects it
             moved += values[best] > values[cells[copy]] + 1e-9
@@ -69,20 +73,27 @@ def test_a_line_is_searched_to_its_best_cell():
 
 def test_walkers_stop_where_no_line_leads_up():
     search = make_search()
-    whole = search.problem.layout.whole.high
+    model, whole = model_of(search), search.problem.layout.whole.high
     sizes = search.walkers.sizes
     random = np.array([7], dtype=np.uint64)
     for cells, words in points(search, 5, seed=1):
-        before = value_at(search.woods, search.links, cells, words)
+        before = value_at(*model, cells, words)
         value = ascend(
-            search.woods, search.links, whole, sizes, cells, words, random, search.walkers.line
+            search.problem.forest,
+            search.problem.links,
+            whole,
+            sizes,
+            cells,
+            words,
+            random,
+            search.walkers.line,
         )
-        assert value == value_at(search.woods, search.links, cells, words) >= before
+        assert value == value_at(*model, cells, words) >= before
         for copy in range(len(whole)):
             for cell in range(whole[copy]):
                 there = cells.copy()
                 there[copy] = cell
-                assert value_at(search.woods, search.links, there, words) <= value + 1e-9
+                assert value_at(*model, there, words) <= value + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -110,7 +121,7 @@ def test_threads_give_the_same_certificate(model):
 
 
 def open_boxes(worker):
-    """The open boxes of a worker, each as its bound, its box and its heads."""
+    """The open boxes of a worker, each as its bound, its box and its best pairs."""
     pool = worker.pool
     places = pool.heap[: worker.n_open]
     return [
@@ -124,7 +135,7 @@ def test_boxes_that_change_hands_are_neither_lost_nor_doubled():
     one, two = search.workers
     while 0 < one.n_open <= 100:
         one.most = 8.0
-        one.dive(0.0)
+        one.work(0.0)
     assert one.n_open > 100
     before = sorted(open_boxes(one))
     spare = one.state[5] + two.state[5]

@@ -14,11 +14,10 @@ from sklearn.ensemble import RandomForestRegressor
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, certify
 from skfairtest.exact._auditor import COMPILED
 from skfairtest.exact._dispatch import read_family
-from skfairtest.exact._trees import numpy_engine as _vectorised
+from skfairtest.exact._trees import numpy_engine
 from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.family import TreeFamily
-from skfairtest.exact._trees.lookup import first_undecided, leaves_at
-from skfairtest.exact._trees.pairs import list_pairs
+from skfairtest.exact._trees.numpy_engine import first_undecided, leaves_at, list_pairs
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._space import InputSpace
@@ -110,9 +109,9 @@ def test_numpy_path_gives_the_exhaustive_maximum_too():
 
 @pytest.mark.parametrize("most_listed", [200_000_000, 100])
 def test_lists_that_are_coarse_at_first_give_the_exhaustive_maximum(monkeypatch, most_listed):
-    monkeypatch.setattr(_vectorised, "MOST_PAIRS", 10)
-    monkeypatch.setattr(_vectorised, "MOST_OF_BOX", 1)  # so four for every tree
-    monkeypatch.setattr(_vectorised, "MOST_LISTED", most_listed)
+    monkeypatch.setattr(numpy_engine, "MOST_PAIRS", 10)
+    monkeypatch.setattr(numpy_engine, "MOST_OF_BOX", 1)  # so four for every tree
+    monkeypatch.setattr(numpy_engine, "MOST_LISTED", most_listed)
     assert sum(check_exhaustive(seed, "trees", "numpy") for seed in range(5200, 5230)) >= 25
 
 
@@ -122,14 +121,14 @@ def test_pairs_beyond_the_limit_are_listed_coarsely_and_never_too_low():
     model = RandomForestRegressor(10, random_state=0).fit(X, X[:, 1] * X[:, 0] + X[:, 2])
     problem = TreeFamily(model, InputSpace.from_data(X, [0]), "regression", False).problems[0]
     floor, whole = np.full(10, -np.inf), problem.layout.whole
-    every = list_pairs(problem.forest, problem.layout, whole, floor, False, 10**9)
-    coarse = list_pairs(problem.forest, problem.layout, whole, floor, False, 500)
+    every = list_pairs(problem.forest, whole, floor, 10**9)
+    coarse = list_pairs(problem.forest, whole, floor, 500)
     assert not every.coarse.any()
     assert len(every.one) > 5000
     assert coarse.coarse.any()
     assert len(coarse.one) <= 1000
-    heads = every.difference[every.start[:-1]]
-    assert (coarse.difference[coarse.start[:-1]] >= heads).all()
+    first = every.difference[every.start[:-1]]
+    assert (coarse.difference[coarse.start[:-1]] >= first).all()
 
 
 @pytest.mark.parametrize("seed", range(5300, 5310))
@@ -139,7 +138,7 @@ def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
     family = TreeFamily(model, InputSpace.from_data(X, sensitive), response, False)
     rng = np.random.default_rng(seed)
     for o, problem in enumerate(family.problems):
-        layout, search = problem.layout, _vectorised.ListSearch(problem, 0.0)
+        layout, search = problem.layout, numpy_engine.ListSearch(problem, 0.0)
         for _ in range(20):
             whole = layout.whole
             low = rng.integers(0, whole.high).astype(np.int32)
@@ -148,14 +147,14 @@ def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
                 cell = int(rng.integers(size))
                 words[start + cell // 64] = np.uint64(1) << np.uint64(cell % 64)
             point = Box(low, low + 1, words)
-            leaves = [leaves_at(problem.forest, layout, point, twin) for twin in (0, 1)]
-            found, bound = search._value(*problem.forest.value[leaves])
+            leaves = [leaves_at(problem.forest, point, twin) for twin in (0, 1)]
+            found, bound = search._value(*problem.forest.low[leaves])
             answers = family.evaluate(np.stack(layout.codes(point)))[:, o]
             assert found == pytest.approx(answers[0] - answers[1], abs=1e-9)
             assert bound >= found
             for tree in range(len(leaves[0])):
-                assert first_undecided(problem.forest, layout, point, tree) is None
-                cut = first_undecided(problem.forest, layout, whole, tree)
+                assert first_undecided(problem.forest, point, tree) is None
+                cut = first_undecided(problem.forest, whole, tree)
                 if cut is not None and cut.is_ordered:
                     assert 0 < cut.cell < whole.high[cut.place]
 

@@ -1,4 +1,4 @@
-"""What a search returns, and what it starts from."""
+"""What a search returns."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from skfairtest.exact._trees.link_bounds import CODES, Links, bound_of_sums, gap_of_sums
-from skfairtest.exact._trees.problem import Problem, Sums
 
 Floats = NDArray[np.float64]
 
@@ -43,30 +40,3 @@ class Bracket(NamedTuple):
     twins: tuple[Floats, Floats] | None
     n_boxes: int
     reason: str
-
-
-def make_links(sums: Sums) -> Links:
-    """The sums of a problem as arrays."""
-    return Links(
-        sums.part.astype(np.int64),
-        sums.base.astype(np.float64),
-        sums.group_start.astype(np.int64),
-        np.array([CODES[link] for link in sums.link], dtype=np.int64),
-        sums.weight.astype(np.float64),
-        sums.slack.astype(np.float64),
-        sums.plain,
-    )
-
-
-def trivial_bound(problem: Problem, links: Links) -> float:
-    """A bound from the ranges of the trees alone."""
-    forest = problem.forest
-    n = len(links.base)
-    D, U, V = np.zeros(n), links.base.copy(), links.base.copy()
-    high, low = forest.high[forest.roots], forest.low[forest.roots]
-    np.add.at(U, links.part, high)
-    np.add.at(V, links.part, low)
-    np.add.at(D, links.part, np.where(forest.splits[forest.roots], high - low, 0.0))
-    if gap_of_sums(links, D, U, V) <= 0:
-        return 0.0  # nothing takes twins apart: their answers are the same to the last bit
-    return float(bound_of_sums(links, D, U, V))

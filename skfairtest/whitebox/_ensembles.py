@@ -14,10 +14,9 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 
-from skfairtest.whitebox._boosting import BOOSTED, read_boosting
 from skfairtest.whitebox._features import Chain, TakeColumns
 from skfairtest.whitebox._histogram_trees import HISTOGRAM, read_histogram
-from skfairtest.whitebox._sklearn_trees import FORESTS, TREES, read_average
+from skfairtest.whitebox._sklearn_trees import BOOSTED, FORESTS, TREES, read_average, read_boosting
 from skfairtest.whitebox._tree_model import IDENTITY, Output, constant, mixed
 
 BAGGED = (BaggingClassifier, BaggingRegressor)

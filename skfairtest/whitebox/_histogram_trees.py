@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from skfairtest.exact._trees.threshold_cells import Tests
-from skfairtest.whitebox._boosting import linked
 from skfairtest.whitebox._features import Chain, Features
-from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Nodes, Output, Part
+from skfairtest.whitebox._sklearn_trees import linked
+from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Nodes, Output, Part, Tests
 
 HISTOGRAM = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 #: Losses whose predictions are exponentials of the sum of trees.

@@ -11,12 +11,12 @@ function; a vote among several boosted classifiers has a group for each.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from skfairtest.exact._trees.threshold_cells import Tests, goes_left
 from skfairtest.whitebox._features import Features
 
 Floats = NDArray[np.float64]
@@ -24,6 +24,38 @@ Ints = NDArray[np.intp]
 
 EPS = float(np.finfo(np.float64).eps)
 IDENTITY, LOGISTIC, EXPONENTIAL, SOFTMAX = "identity", "logistic", "exponential", "softmax"
+
+
+Bools = NDArray[np.bool_]
+
+
+class Tests(NamedTuple):
+    """Tests of nodes that look at one set of features; arrays of length n.
+
+    A row goes left when its feature is at most `threshold` or, where `category` is not negative,
+    when it is in that row of `left_sets`; a missing value goes left where `missing_left`.
+    """
+
+    feature: Ints
+    threshold: Floats
+    missing_left: Bools
+    category: Ints
+    left_sets: Bools  # (n_sets, n_codes)
+    single: bool  # whether the model rounds features to float32 first
+
+
+def goes_left(values: Floats, tests: Tests, which: Ints) -> Bools:
+    """Outcome of the tests `which`, one for each value."""
+    seen = values.astype(np.float32) if tests.single else values
+    left = seen.astype(np.float64) <= tests.threshold[which]
+    category = tests.category[which]
+    coded = np.flatnonzero(category >= 0)
+    if len(coded):
+        codes = values[coded]
+        inside = (codes >= 0) & (codes < tests.left_sets.shape[1])
+        place = np.where(inside, codes, 0).astype(np.intp)
+        left[coded] = tests.left_sets[category[coded], place] & inside
+    return np.where(np.isnan(values), tests.missing_left[which], left)
 
 
 @dataclass

@@ -1,7 +1,7 @@
-"""The branch and bound, compiled: open boxes in one pool, the largest bound first.
+"""Best-first branch and bound, compiled: open boxes in one pool, the largest bound first.
 
-A box is kept with the best pair of leaves of every tree in it, the *heads*. The two parts of a box
-inherit the heads that the cut leaves alone; only the other trees are asked anew.
+A box is kept with the best pair of leaves of every tree in it. The two parts of a box inherit the
+pairs that the cut leaves alone; only the other trees are asked anew.
 """
 
 from __future__ import annotations
@@ -13,125 +13,193 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._trees.compiled import njit
-from skfairtest.exact._trees.descend import best_leaf, best_pair
-from skfairtest.exact._trees.heap import pop, push
-from skfairtest.exact._trees.leaf_pairs import best_twins, unfold
+from skfairtest.exact._trees.compiled import inlined, njit
+from skfairtest.exact._trees.leaf_pairs import ask_tree, best_leaf, best_twins, plant
 from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
 from skfairtest.exact._trees.split_choice import (
     CELL,
     ORDERED,
     PLACE,
     common,
-    gather_heads,
+    gather_boxes,
     propose,
 )
 
-#: Twin trees have room for another question when so many nodes are left.
-SPARE_NODES = 100_000
-#: Trees whose heads propose cuts. Trying several cuts out costs more than it saves.
+#: Trees whose best pairs propose cuts. Trying several cuts out costs more than it saves.
 PROPOSERS = 30
+#: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
+#: a better point was found, boxes open, spare places (-1: not begun).
+KNOWN, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE = 0, 1, 2, 3, 4, 5
 
 
-class NodeBoxes(NamedTuple):
-    """Box of every node as the first twin sees it, and how to read it for the second."""
-
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    words: NDArray[np.uint64]
-    twin_ordered: NDArray[np.int64]  # by copy: 0 the first twin's, 1 the second's, 2 of both
-    first_ordered: NDArray[np.int64]  # by copy: where the first twin's stands
-    twin_word: NDArray[np.int64]
-    first_word: NDArray[np.int64]
-
-
-class Heads(NamedTuple):
-    """Boxes of the best pairs, one a tree; of each copy all trees side by side."""
+class PairBoxes(NamedTuple):
+    """Boxes of the best leaf pairs, one a tree; of each copy all trees side by side."""
 
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     words: NDArray[np.uint64]
+
+
+class Pool(NamedTuple):
+    """Open boxes; the last place is scratch, the one before it keeps the best point."""
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    words: NDArray[np.uint64]
+    bound: NDArray[np.float64]
+    one: NDArray[np.int32]  # (n_boxes, n_trees) leaves of the best pairs
+    two: NDArray[np.int32]
+    top: NDArray[np.int32]  # leaves with the largest value of the first twin; where levels matter
+    bottom: NDArray[np.int32]  # with the smallest value of the second
+    heap: NDArray[np.int64]
+    spare: NDArray[np.int64]  # places that are free
+
+
+@inlined
+def push(heap, n, bounds, node):
+    """Put a node on the heap of nodes, largest bound on top; the new size."""
+    i = n
+    heap[i] = node
+    while i > 0:
+        up = (i - 1) // 2
+        if bounds[heap[up]] >= bounds[heap[i]]:
+            break
+        heap[up], heap[i] = heap[i], heap[up]
+        i = up
+    return n + 1
+
+
+@inlined
+def pop(heap, n, bounds):
+    """Take the top off; it stands behind the heap's new end."""
+    n -= 1
+    heap[0], heap[n] = heap[n], heap[0]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= n:
+            break
+        if child + 1 < n and bounds[heap[child + 1]] > bounds[heap[child]]:
+            child += 1
+        if bounds[heap[i]] >= bounds[heap[child]]:
+            break
+        heap[i], heap[child] = heap[child], heap[i]
+        i = child
+    return n
 
 
 @njit
+def hand_over(pool, state, other, other_state, most, levels):
+    """Hand every second box that is ahead of all of another pool's to that pool.
+
+    `state` and `other_state` are those of `search`; at most `most` boxes change place, and at
+    least one does.
+    """
+    n, n_spare = int(state[4]), int(state[5])
+    m, m_spare = int(other_state[4]), int(other_state[5])
+    ahead = other.bound[other.heap[0]] if m else -np.inf
+    kept = np.empty(most, dtype=np.int64)
+    n_kept, n_handed = 0, 0
+    while n > 0 and n_handed < most and n_kept < most:
+        if n_handed > 0 and pool.bound[pool.heap[0]] <= ahead:
+            break
+        n = pop(pool.heap, n, pool.bound)
+        node = pool.heap[n]
+        if n_handed > n_kept:
+            kept[n_kept] = node
+            n_kept += 1
+            continue
+        m_spare -= 1
+        place = other.spare[m_spare]
+        other.low[place], other.high[place] = pool.low[node], pool.high[node]
+        other.words[place], other.bound[place] = pool.words[node], pool.bound[node]
+        other.one[place], other.two[place] = pool.one[node], pool.two[node]
+        if levels:
+            other.top[place], other.bottom[place] = pool.top[node], pool.bottom[node]
+        m = push(other.heap, m, other.bound, place)
+        pool.spare[n_spare] = node
+        n_spare += 1
+        n_handed += 1
+    for i in range(n_kept):
+        n = push(pool.heap, n, pool.bound, kept[i])
+    state[4], state[5] = n, n_spare
+    other_state[4], other_state[5] = m, m_spare
+
+
+@inlined
 def difference(values, a, b):
-    """Difference of a head."""
+    """Difference of a pair of leaves."""
     return values[a] - values[b] if a != b else 0.0
 
 
 @njit
-def bound_box(woods, links, pool, node):
-    """Bound of the output's difference from the heads of a box."""
+def bound_box(forest, links, pool, node):
+    """Upper bound of the output's difference from the best leaf pairs of a box."""
     n = len(links.base)
-    D, U, V = np.zeros(n), links.base.copy(), links.base.copy()
-    values, one, two = woods.low, pool.one[node], pool.two[node]
-    for t in range(len(woods.roots)):
+    D, U, V = np.zeros(n), np.zeros(n), np.zeros(n)
+    for p in range(n):
+        U[p], V[p] = links.base[p], links.base[p]
+    values = forest.low
+    for t in range(len(forest.roots)):
         part = links.part[t]
-        D[part] += difference(values, one[t], two[t])
-        if woods.levels:
-            U[part] += woods.low[pool.top[node, t]]
-            V[part] += woods.low[pool.bottom[node, t]]
+        D[part] += difference(values, pool.one[node, t], pool.two[node, t])
+        if forest.levels:
+            U[part] += values[pool.top[node, t]]
+            V[part] += values[pool.bottom[node, t]]
     return bound_of_sums(links, D, U, V)
 
 
-@njit
-def sum_of_heads(values, one, two):
-    """Sum of the trees' largest differences in a box."""
-    total = 0.0
-    for t in range(len(one)):
-        total += difference(values, one[t], two[t])
-    return total
+@inlined
+def value_of_pairs(forest, links, ones, twos):
+    """The output's difference where every tree has its best pair, and its bound with rounding."""
+    n = len(links.base)
+    D, U, V = np.zeros(n), np.zeros(n), np.zeros(n)
+    for p in range(n):
+        U[p], V[p] = links.base[p], links.base[p]
+    for t in range(len(forest.roots)):
+        U[links.part[t]] += forest.low[ones[t]]
+        V[links.part[t]] += forest.low[twos[t]]
+    for p in range(n):
+        D[p] = U[p] - V[p]
+    return gap_of_sums(links, D, U, V), bound_of_sums(links, D, U, V)
 
 
-@njit
-def value_of_heads(woods, links, pool, node):
-    """The output's difference where every tree has its head, and its bound with rounding."""
-    U, V = links.base.copy(), links.base.copy()
-    for t in range(len(woods.roots)):
-        U[links.part[t]] += woods.low[pool.one[node, t]]
-        V[links.part[t]] += woods.low[pool.two[node, t]]
-    return gap_of_sums(links, U - V, U, V), bound_of_sums(links, U - V, U, V)
-
-
-@njit
-def ask_tree(woods, twins, boxes, t, low, high, words, ceiling, stack):
-    """Best pair of one tree in a box."""
-    while twins.size[0] + SPARE_NODES < len(twins.node):
-        best, a, b, folded = best_twins(
-            twins.node, stack.one, t, low, high, words, woods.word_start, woods.sets, boxes.words,
-            boxes.twin_word, boxes.first_word, ceiling,
-        )  # fmt: skip
-        if folded < 0:
-            return best, a, b
-        unfold(woods, twins, boxes, folded, stack)
-    root = woods.roots[t]
-    return best_pair(woods, root, root, low, high, words, ceiling, stack)
-
-
-@njit
+@inlined
 def descend_child(
-    woods, twins, boxes, pool, heads, parent, child, ordered, place, total, enough, stack
+    forest,
+    pairs,
+    boxes,
+    pool,
+    best,
+    parent,
+    child,
+    ordered,
+    place,
+    total,
+    enough,
+    waiting,
 ):
-    """Heads of a child: the parent's where they survive; the sum of their differences.
+    """Best pairs of a child: the parent's where they survive; the sum of their differences.
 
     Ends early, with minus infinity, where the sum falls to `enough`.
     """
     low, high, words = pool.low[child], pool.high[child], pool.words[child]
     ones, twos = pool.one[child], pool.two[child]
-    ones[:], twos[:] = pool.one[parent], pool.two[parent]
     # Arrays by themselves: handing on tuples of them for every tree would take most of the time.
-    values, nodes, waiting, sets = woods.low, twins.node, stack.one, woods.sets
-    word_start, leaf_words = woods.word_start, boxes.words
+    values, nodes, sets = forest.low, pairs.node, forest.sets
+    word_start, leaf_words = forest.word_start, boxes.words
     twin_word, first_word = boxes.twin_word, boxes.first_word
-    head_low, head_high, head_words = heads.low, heads.high, heads.words
+    pair_low, pair_high, pair_words = best.low, best.high, best.words
+    for t in range(len(ones)):
+        ones[t], twos[t] = pool.one[parent, t], pool.two[parent, t]
     for t in range(len(ones)):
         if ordered:
-            if max(low[place], head_low[place, t]) < min(high[place], head_high[place, t]):
+            if max(low[place], pair_low[place, t]) < min(high[place], pair_high[place, t]):
                 continue
         else:
             alive = False
             for w in range(word_start[place], word_start[place + 1]):
-                alive = alive or (words[w] & head_words[w, t]) != 0
+                alive = alive or (words[w] & pair_words[w, t]) != 0
             if alive:
                 continue
         was = difference(values, ones[t], twos[t])
@@ -140,180 +208,203 @@ def descend_child(
             first_word, was,
         )  # fmt: skip
         if folded >= 0:
-            now, a, b = ask_tree(woods, twins, boxes, t, low, high, words, was, stack)
-        ones[t], twos[t] = a, b
-        total += now - was
+            now, a, b = ask_tree(forest, pairs, boxes, t, low, high, words, was, waiting)
+        if a >= 0:  # else the parent's pair goes on bounding the tree
+            ones[t], twos[t] = a, b
+            total += now - was
         if total <= enough:
-            return -np.inf
+            total = -np.inf
+            break
     return total
 
 
-@njit
-def level_child(woods, boxes, pool, parent, child, ordered, place, stack):
+@inlined
+def level_child(forest, boxes, pool, parent, child, ordered, place, waiting):
     """Extreme leaves of a child: the parent's where they survive."""
     low, high, words = pool.low[child], pool.high[child], pool.words[child]
-    for t in range(len(woods.roots)):
-        for twin in range(2):
-            kept = pool.top if twin == 0 else pool.bottom
+    # Of an extreme leaf only one twin's box counts.
+    start, end = 0, 0
+    if not ordered:
+        start, end = forest.word_start[place], forest.word_start[place + 1]
+    of = boxes.twin_ordered[place] if ordered else boxes.twin_word[start]
+    for twin in range(2):
+        kept = pool.top if twin == 0 else pool.bottom
+        for t in range(len(forest.roots)):
             leaf = kept[parent, t]
             kept[child, t] = leaf
-            # Of an extreme leaf only one twin's box counts.
+            if of != 2 and of != twin:
+                continue
+            alive = False
             if ordered:
-                of = boxes.twin_ordered[place]
                 own = boxes.first_ordered[place] if twin else place
                 least = max(low[place], boxes.low[leaf, own])
                 alive = least < min(high[place], boxes.high[leaf, own])
-            else:
-                of = boxes.twin_word[woods.word_start[place]]
-                alive = False
-                for w in range(woods.word_start[place], woods.word_start[place + 1]):
-                    own = boxes.first_word[w] if twin else w
-                    alive = alive or (words[w] & boxes.words[leaf, own]) != 0
-            if of != 2 and of != twin:
-                continue
+            for w in range(start, end):
+                mine = boxes.first_word[w] if twin else w
+                alive = alive or (words[w] & boxes.words[leaf, mine]) != 0
             if not alive:
-                _, kept[child, t] = best_leaf(
-                    woods, woods.roots[t], twin, low, high, words, stack
-                )  # fmt: skip
+                kept[child, t] = best_leaf(forest, forest.roots[t], twin, low, high, words, waiting)
 
 
-@njit
-def halves(woods, cut, heads, pool, node, first, second):
-    """Write the two parts that a cut makes of a box."""
-    for k in (first, second):
-        pool.low[k], pool.high[k], pool.words[k] = pool.low[node], pool.high[node], pool.words[node]
-    place = int(cut[PLACE])
-    if cut[ORDERED] == 1:
-        pool.high[first, place] = int(cut[CELL])
-        pool.low[second, place] = int(cut[CELL])
-        return
-    for w in range(woods.word_start[place], woods.word_start[place + 1]):
-        pool.words[first, w] &= heads.words[w, int(cut[CELL])]
-        pool.words[second, w] &= ~heads.words[w, int(cut[CELL])]
+@inlined
+def copy_box(pool, node, other):
+    """Write a box to another place."""
+    for c in range(pool.low.shape[1]):
+        pool.low[other, c], pool.high[other, c] = pool.low[node, c], pool.high[node, c]
+    for w in range(pool.words.shape[1]):
+        pool.words[other, w] = pool.words[node, w]
 
 
-@njit
-def settle(woods, links, boxes, pool, node, heads, weights, state):
-    """Try the point that all heads share; whether the box is done with it."""
+@inlined
+def settle(forest, links, boxes, pool, node, best, weights, state):
+    """Try the point that all best pairs share; whether the box is done with it."""
     last = len(pool.bound) - 1
-    gather_heads(boxes, pool.one[node], pool.two[node], heads)
-    values, ones, twos = woods.low, pool.one[node], pool.two[node]
+    values, ones, twos = forest.low, pool.one[node], pool.two[node]
+    gather_boxes(boxes, ones, twos, best)
     for t in range(len(weights)):
         weights[t] = abs(difference(values, ones[t], twos[t])) + 1e-12
-        if woods.levels:
+        if forest.levels:
             weights[t] += values[pool.top[node, t]] - values[ones[t]]
             weights[t] += values[twos[t]] - values[pool.bottom[node, t]]
-    pool.low[last], pool.high[last] = pool.low[node], pool.high[node]
-    pool.words[last] = pool.words[node]
-    if not common(heads, woods.word_start, pool.low[last], pool.high[last], pool.words[last]):
-        return False
-    value = limit = pool.bound[node]
-    if woods.levels:
-        value, limit = value_of_heads(woods, links, pool, node)
-    if value > state[0]:
-        state[0], state[3] = value, 1
-        pool.low[last - 1], pool.high[last - 1] = pool.low[last], pool.high[last]
-        pool.words[last - 1] = pool.words[last]
-    return pool.bound[node] <= limit + 1e-13 * abs(limit)
+    copy_box(pool, node, last)
+    done = False
+    if common(best, forest.word_start, pool.low[last], pool.high[last], pool.words[last]):
+        value, limit = pool.bound[node], pool.bound[node]
+        if forest.levels:
+            value, limit = value_of_pairs(forest, links, ones, twos)
+        if value > state[KNOWN]:
+            state[KNOWN], state[FOUND] = value, 1
+            copy_box(pool, last, last - 1)
+        done = pool.bound[node] <= limit + 1e-13 * abs(limit)
+    return done
 
 
-@njit
+@inlined
+def halves(word_start, cut, best, pool, node, first, second):
+    """Write the two parts that a cut makes of a box."""
+    place, cell = int(cut[PLACE]), int(cut[CELL])
+    copy_box(pool, node, first)
+    copy_box(pool, node, second)
+    if cut[ORDERED] == 1:
+        pool.high[first, place] = cell
+        pool.low[second, place] = cell
+    else:
+        for w in range(word_start[place], word_start[place + 1]):
+            pool.words[first, w] &= best.words[w, cell]
+            pool.words[second, w] &= ~best.words[w, cell]
+
+
+@inlined
 def branch(
-    woods, twins, links, boxes, pool, node, children, heads, weights, cut, state, limits, stack
+    forest, pairs, links, boxes, pool, node, children, best, weights, cut, state, rtol, waiting
 ):
     """Cut a box in two and bound both parts; minus infinity for one that is done with."""
     first, second = children
     low, high, words = pool.low[node], pool.high[node], pool.words[node]
-    args = (heads, weights, woods.word_start, low, high, words, cut)
-    # Nothing may be dropped for want of a cut: if need be every head is asked for one, everywhere.
-    found = propose(*args, PROPOSERS, False) or propose(*args, len(weights), True)
-    pool.bound[first] = pool.bound[second] = -np.inf
+    pool.bound[first], pool.bound[second] = -np.inf, -np.inf
+    # Nothing may be dropped for want of a cut: if need be every pair is asked for one, everywhere.
+    found = False
+    for n_proposers in (PROPOSERS, 0):
+        if not found:
+            found = propose(best, weights, forest.word_start, low, high, words, cut, n_proposers)
     if not found:
-        state[1] = max(state[1], pool.bound[node])
-        return  # all heads fill the box: it was settled exactly
-    total = sum_of_heads(woods.low, pool.one[node], pool.two[node])
-    enough = total - loss_allowed(links, total, state[0])
-    halves(woods, cut, heads, pool, node, first, second)
-    ordered, place = cut[ORDERED] == 1, int(cut[PLACE])
-    for child in children:
-        finish_child(
-            woods, twins, links, boxes, pool, heads, node, child, ordered, place, (total, enough),
-            state, limits, stack,
-        )  # fmt: skip
-
-
-@njit
-def finish_child(
-    woods, twins, links, boxes, pool, heads, node, child, ordered, place, sums, state, limits,
-    stack,
-):  # fmt: skip
-    """Heads and bound of a part that is kept."""
-    total = descend_child(
-        woods, twins, boxes, pool, heads, node, child, ordered, place, sums[0], sums[1], stack
-    )  # fmt: skip
-    if total == -np.inf:
-        # Its bound is what is known, up to rounding.
-        return
-    if woods.levels:
-        level_child(woods, boxes, pool, node, child, ordered, place, stack)
-    bound = min(pool.bound[node], bound_box(woods, links, pool, child))
-    # A box that cannot raise the largest bound that was dropped changes nothing either.
-    if bound > max(state[0] + limits[1] * abs(state[0]), state[1]):
-        pool.bound[child] = bound
+        state[DROPPED] = max(state[DROPPED], pool.bound[node])  # all pairs fill the box
     else:
-        state[1] = max(state[1], bound)
+        total = 0.0
+        for t in range(len(forest.roots)):
+            total += difference(forest.low, pool.one[node, t], pool.two[node, t])
+        enough = total - loss_allowed(links, total, state[KNOWN])
+        halves(forest.word_start, cut, best, pool, node, first, second)
+        ordered, place = cut[ORDERED] == 1, int(cut[PLACE])
+        for child in children:
+            left = descend_child(
+                forest,
+                pairs,
+                boxes,
+                pool,
+                best,
+                node,
+                child,
+                ordered,
+                place,
+                total,
+                enough,
+                waiting,
+            )
+            if left > -np.inf:  # else its bound is what is known, up to rounding
+                if forest.levels:
+                    level_child(forest, boxes, pool, node, child, ordered, place, waiting)
+                bound = min(pool.bound[node], bound_box(forest, links, pool, child))
+                # A box that cannot raise the largest bound that was dropped changes nothing either.
+                if bound > max(state[KNOWN] + rtol * abs(state[KNOWN]), state[DROPPED]):
+                    pool.bound[child] = bound
+                else:
+                    state[DROPPED] = max(state[DROPPED], bound)
 
 
-@njit
-def start(woods, twins, links, boxes, pool, stack):
-    """Put the whole domain into the first place; its heads and its bound."""
+@inlined
+def begin(forest, pairs, links, boxes, pool, waiting):
+    """The whole domain, which stands in the first place: its best pairs, and its bound."""
+    plant(forest, pairs)
     low, high, words = pool.low[0], pool.high[0], pool.words[0]
-    for t in range(len(woods.roots)):
-        root = woods.roots[t]
-        _, a, b = ask_tree(woods, twins, boxes, t, low, high, words, np.inf, stack)
+    complete = True
+    for t in range(len(forest.roots)):
+        _, a, b = ask_tree(forest, pairs, boxes, t, low, high, words, np.inf, waiting)
+        complete = complete and a >= 0
         pool.one[0, t], pool.two[0, t] = a, b
-        if woods.levels:
-            _, pool.top[0, t] = best_leaf(woods, root, 0, low, high, words, stack)
-            _, pool.bottom[0, t] = best_leaf(woods, root, 1, low, high, words, stack)
-    pool.bound[0] = bound_box(woods, links, pool, 0)
+        if forest.levels:
+            root = forest.roots[t]
+            for twin in range(2):
+                kept = pool.top if twin == 0 else pool.bottom
+                kept[0, t] = best_leaf(forest, root, twin, low, high, words, waiting)
+    pool.bound[0] = bound_box(forest, links, pool, np.int64(0)) if complete else np.inf
+    return complete
 
 
 @njit
-def dive(woods, twins, links, boxes, pool, heads, state, limits, stack):
+def search(forest, pairs, links, boxes, pool, best, state, limits, waiting):
     """Take open boxes apart until none is left that may hold more, or patience or room end.
 
     Parameters
     ----------
-    woods, twins, links, boxes, pool, heads, stack : named tuples
-        The trees, their twin trees, how they make the output, the nodes' boxes, open boxes, and
-        scratch room.
+    forest, pairs, links, boxes, pool, best : named tuples
+        The trees, their pair trees, how they make the output, the nodes' boxes, open boxes, and
+        room for the boxes of best pairs.
     state : ndarray of shape (6,)
-        Largest value known, largest bound dropped, boxes opened, 1 where a better point was found,
-        boxes open, spare places; is written to.
+        What the search knows, see `KNOWN`; is written to.
     limits : ndarray of shape (2,)
         Most boxes in this call; relative tolerance.
+    waiting : ndarray of int
+        Scratch room of descents.
     """
-    n_open, n_spare = int(state[4]), int(state[5])
-    n_trees = len(woods.roots)
+    n_open, n_spare = int(state[N_OPEN]), int(state[N_SPARE])
+    if n_spare < 0:
+        # The first place is the last of the spare ones; the last two are no boxes at all.
+        n_spare = len(pool.bound) - 3
+        if not begin(forest, pairs, links, boxes, pool, waiting):
+            n_spare = 0
+        pool.heap[0] = 0
+        n_open = 1
+    n_trees, rtol = len(forest.roots), limits[1]
     weights = np.empty(n_trees)
     cut = np.empty(4)
     n = 0
     while n_open > 0 and n < limits[0] and n_spare >= 2:
         node = pool.heap[0]
-        if pool.bound[node] <= max(state[0] + limits[1] * abs(state[0]), state[1]):
-            state[1] = max(state[1], pool.bound[node])
+        if pool.bound[node] <= max(state[KNOWN] + rtol * abs(state[KNOWN]), state[DROPPED]):
+            state[DROPPED] = max(state[DROPPED], pool.bound[node])
             n_open = 0
             break
         n_open = pop(pool.heap, n_open, pool.bound)
         n += 1
-        if settle(woods, links, boxes, pool, node, heads, weights, state):
-            state[1] = max(state[1], pool.bound[node])
+        if settle(forest, links, boxes, pool, node, best, weights, state):
+            state[DROPPED] = max(state[DROPPED], pool.bound[node])
         else:
             children = (pool.spare[n_spare - 1], pool.spare[n_spare - 2])
             n_spare -= 2
             branch(
-                woods, twins, links, boxes, pool, node, children, heads, weights, cut, state,
-                limits, stack,
+                forest, pairs, links, boxes, pool, node, children, best, weights, cut, state, rtol,
+                waiting,
             )  # fmt: skip
             for child in children:
                 if pool.bound[child] > -np.inf:
@@ -323,5 +414,5 @@ def dive(woods, twins, links, boxes, pool, heads, state, limits, stack):
                     n_spare += 1
         pool.spare[n_spare] = node
         n_spare += 1
-    state[2] += n
-    state[4], state[5] = n_open, n_spare
+    state[OPENED] += n
+    state[N_OPEN], state[N_SPARE] = n_open, n_spare

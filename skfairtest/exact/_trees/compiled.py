@@ -1,6 +1,8 @@
-"""numba where it is installed; every compiled function of the package is made by `njit` here.
+"""numba where it is installed; every compiled function of the package is made here.
 
-Without numba the functions stay plain Python, and `_vectorised` does their work with NumPy.
+Without numba the functions stay plain Python, and `numpy_engine` does their work with NumPy. Each
+compiled function is optimised again in all that call it, so that compiling takes long where calls
+go deep: what has one caller is `inlined` into it, and is never compiled by itself.
 """
 
 from __future__ import annotations
@@ -25,3 +27,13 @@ def njit_fast(function: Any) -> Any:
     if not AVAILABLE:
         return function
     return _njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})(function)
+
+
+def inlined(function: Any) -> Any:
+    """Make a function part of the compiled functions that call it."""
+    return _njit(inline="always")(function) if AVAILABLE else function
+
+
+def plain(function: Any) -> Any:
+    """The Python function behind a compiled one, which takes arrays where that takes numbers."""
+    return getattr(function, "py_func", function)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._trees.grid import Grid, as_words, first_cell
+from skfairtest.exact._trees.threshold_cells import Grid, as_words, first_cell
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -1,76 +1,82 @@
-"""Branch and bound over the doubled domain, by compiled code: setting up, calling, reading out."""
+"""The compiled branch and bound over the doubled domain: setting up, calling, reading out."""
 
 from __future__ import annotations
 
+import inspect
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
-from skfairtest.exact._bracket import Bracket, make_links
-from skfairtest.exact._trees.best_first import NodeBoxes
-from skfairtest.exact._trees.descend import Woods, fill_most, node_boxes
+from skfairtest.exact._bracket import Bracket
+from skfairtest.exact._trees import best_first, leaf_pairs, link_bounds, local_search, split_choice
+from skfairtest.exact._trees.best_first import N_OPEN, N_SPARE, PairBoxes, Pool, hand_over, search
+from skfairtest.exact._trees.compiled import AVAILABLE, plain
 from skfairtest.exact._trees.doubled_domain import Box, Layout
-from skfairtest.exact._trees.link_bounds import Links
-from skfairtest.exact._trees.local_search import Line, climb, draw
-from skfairtest.exact._trees.problem import Problem
-from skfairtest.exact._trees.workers import Worker
+from skfairtest.exact._trees.leaf_pairs import (
+    FOLDED,
+    LEAF,
+    NODE,
+    NodeBoxes,
+    PairTrees,
+    is_finished,
+    node_boxes,
+)
+from skfairtest.exact._trees.local_search import Line, draw, search_locally
+from skfairtest.exact._trees.problem import Forest, Problem
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
-from skfairtest.whitebox._tree_model import IDENTITY, LOGISTIC, Group
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-#: Share of the time that is spent on climbing: of the first seconds, and of all.
-CLIMBING = 0.1
-FIRST_SECONDS = 10.0
-LATER_CLIMBING = 0.02
+#: Share of the time that is spent on local search: of the first seconds, and of all.
+SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0
+SHARE_LATER = 0.02
+#: Memory for the open boxes of all workers, in bytes.
+MEMORY = 2_500_000_000
+#: Nodes of all pair trees of all workers, 32 bytes each. When they are used up, all are forgotten.
+MOST_PAIR_NODES = 40_000_000
+#: Bytes in a line of the processor's cache.
+LINE = 64
+#: Seconds that one call of the compiled code should take, so that the clock is looked at.
+SECONDS_A_CALL = 0.2
+#: Most boxes that are handed from one worker to another at a time.
+MOST_HANDED = 512
 
 
-def _woods(problem: Problem, levels: bool) -> Woods:
-    forest = problem.forest
-    ordered, one, two = problem.layout.tables()
-    return Woods(
-        forest.attribute.astype(np.int64),
-        forest.cut.astype(np.int64),
-        forest.first.astype(np.int64),
-        forest.second.astype(np.int64),
-        forest.roots.astype(np.int64),
-        forest.sets,
-        forest.depth.astype(np.int64),
-        forest.splits,
-        forest.low,
-        forest.high,
-        np.zeros(len(forest.low)),
-        ordered.astype(np.int64),
-        one.astype(np.int64),
-        two.astype(np.int64),
-        problem.layout.word_start.astype(np.int64),
-        levels,
-    )
+def is_compiled() -> bool:
+    """Whether the compiled code is in memory, or on disk, so that it takes next to no time."""
+    if not AVAILABLE:
+        return False
+    if search.signatures:
+        return True
+    modules = (best_first, leaf_pairs, link_bounds, local_search, split_choice)
+    sources = [Path(inspect.getfile(module)) for module in modules]
+    newest = max(source.stat().st_mtime for source in sources)
+    folder = Path(os.fspath(search.stats.cache_path))
+    stored = [*folder.glob("best_first.search-*.nbi")] if folder.is_dir() else []
+    return any(file.stat().st_mtime >= newest for file in stored)
 
 
-def check_order(woods: Woods) -> None:
-    """See that children stand behind their parents, which single passes over the nodes rely on."""
-    inner = np.flatnonzero(woods.attribute >= 0)
-    if (np.minimum(woods.first[inner], woods.second[inner]) <= inner).any():
-        raise ValueError(
-            "Expected the nodes of fitted trees to come parents first; this release of "
-            "scikit-learn orders them otherwise. Use engine='numpy', and please report it."
-        )
+@lru_cache(maxsize=2)
+def warm_up(several: bool) -> None:
+    """Have everything compiled, or read from disk; what `several` workers need as well."""
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    space = InputSpace.from_data(X, [0])
+    model = DecisionTreeRegressor(random_state=0).fit(X, [0.0, 1.0, 2.0, 5.0])
+    output = read_ensemble(model, Chain(space), "regression")[0]
+    CompiledSearch(Problem(space, output), 0.0, n_workers=1 + several).run(np.inf, 0.0)
 
 
-def _boxes(woods: Woods, layout: Layout) -> NodeBoxes:
+def _node_boxes(forest: Forest, layout: Layout) -> NodeBoxes:
     whole = layout.whole
-    n = len(woods.attribute)
-    low = np.zeros((n, len(whole.low)), dtype=np.int32)
-    high = np.zeros((n, len(whole.low)), dtype=np.int32)
-    words = np.zeros((n, len(whole.words)), dtype=np.uint64)
     twin_ordered = np.full(len(whole.low), 2, dtype=np.int64)
     first_ordered = np.arange(len(whole.low), dtype=np.int64)
     twin_word = np.full(len(whole.words), 2, dtype=np.int64)
@@ -85,28 +91,134 @@ def _boxes(woods: Woods, layout: Layout) -> NodeBoxes:
             a, b = (slice(*layout.word_start[p : p + 2]) for p in (one, two))
             twin_word[a], twin_word[b] = 0, 1
             first_word[b] = np.arange(a.start, a.stop)
-    node_boxes(woods, *whole, low, high, words)
-    return NodeBoxes(low, high, words, twin_ordered, first_ordered, twin_word, first_word)
+    return node_boxes(forest, whole, (twin_ordered, first_ordered, twin_word, first_word))
 
 
-@lru_cache(maxsize=1)
-def warm_up() -> None:
-    """Have everything compiled, or read from disk, before the clock runs."""
-    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    space = InputSpace.from_data(X, [0])
-    model = DecisionTreeRegressor(random_state=0).fit(X, [0.0, 1.0, 2.0, 5.0])
-    output = read_ensemble(model, Chain(space), "regression")[0]
-    for link in (IDENTITY, LOGISTIC):
-        problem = Problem(space, [Group(link, 1.0, output[0].parts)])
-        CompiledSearch(problem, 0.0, n_workers=2).run(np.inf, 0.0)
+class Worker:
+    """Open boxes, and what it takes to take them apart, on a thread of its own.
+
+    Parameters
+    ----------
+    problem : Problem
+        The trees on cells, and how they make the output.
+    boxes : NodeBoxes
+        The nodes' boxes; read by all workers.
+    known : float
+        A difference that is attained.
+    n_workers : int
+        How many share the memory.
+
+    Attributes
+    ----------
+    state : ndarray of shape (6,)
+        That of `best_first.search`.
+    """
+
+    def __init__(self, problem: Problem, boxes: NodeBoxes, known: float, n_workers: int) -> None:
+        self.forest, self.links, self.boxes = problem.forest, problem.links, boxes
+        whole = problem.layout.whole
+        n_trees, size = len(self.forest.roots), 4 * int(self.forest.depth.max(initial=0)) + 8
+        self.waiting = np.empty(size, np.int64)
+        self.pair_boxes = PairBoxes(
+            np.empty((len(whole.low), n_trees), np.int32),
+            np.empty((len(whole.low), n_trees), np.int32),
+            np.empty((len(whole.words), n_trees), np.uint64),
+        )
+        self.pairs = _pair_trees(self.forest, n_workers)
+        self.pool = _pool(n_trees, whole, self.forest.levels, n_workers)
+        # The last two places are no boxes.
+        self.state = np.array([known, known, 0.0, 0.0, 0.0, len(self.pool.bound) - 2.0])
+        self.most = 16.0
+
+    @property
+    def n_open(self) -> int:
+        """How many boxes are open."""
+        return int(self.state[N_OPEN])
+
+    @property
+    def top(self) -> float:
+        """Largest bound of an open box; minus infinity if there is none."""
+        return float(self.pool.bound[self.pool.heap[0]]) if self.n_open else -np.inf
+
+    def begin(self, whole: Box) -> None:
+        """Open the whole domain, which stands in the first place."""
+        self.pool.low[0], self.pool.high[0], self.pool.words[0] = whole
+        self.state[N_SPARE] = -1
+        self._call(0.0, 0.0)
+
+    def work(self, rtol: float) -> None:
+        """Take boxes apart for a while."""
+        began = time.perf_counter()
+        self._call(self.most, rtol)
+        took = time.perf_counter() - began
+        self.most = max(16.0, self.most * min(4.0, SECONDS_A_CALL / max(took, 1e-9)))
+
+    def _call(self, most: float, rtol: float) -> None:
+        limits = np.array([most, rtol])
+        search(
+            self.forest, self.pairs, self.links, self.boxes, self.pool, self.pair_boxes,
+            self.state, limits, self.waiting,
+        )  # fmt: skip
+
+    def best(self) -> Box:
+        """The best point that this worker has found."""
+        return self._box(len(self.pool.bound) - 2)
+
+    def top_box(self) -> Box:
+        """The open box with the largest bound."""
+        return self._box(int(self.pool.heap[0]))
+
+    def _box(self, place: int) -> Box:
+        pool = self.pool
+        return Box(pool.low[place].copy(), pool.high[place].copy(), pool.words[place].copy())
+
+    def share(self, other: Worker) -> None:
+        """Hand every second of the boxes that are ahead of another worker's to it."""
+        if self.n_open > 1 and other.state[N_SPARE] > MOST_HANDED:
+            levels = self.forest.levels
+            hand_over(self.pool, self.state, other.pool, other.state, MOST_HANDED, levels)
+
+
+def _pair_trees(forest: Forest, n_workers: int) -> PairTrees:
+    """Pair trees of all trees, folded up; memory is taken as they are grown."""
+    n_trees = len(forest.roots)
+    n = max(MOST_PAIR_NODES // n_workers, n_trees + 1)
+    # Two children stand side by side: they share a line of the cache where pairs begin with one.
+    room = np.empty(n * NODE.itemsize + LINE, dtype=np.uint8)
+    start = -room.ctypes.data % LINE
+    nodes = room[start : start + n * NODE.itemsize].view(NODE)
+    roots = nodes[:n_trees]
+    roots["first"], roots["second"], roots["parent"] = forest.roots, forest.roots, -1
+    roots["bound"] = forest.most[forest.roots]
+    finished = plain(is_finished)(forest, forest.roots, forest.roots)
+    roots["place"] = np.where(finished, LEAF, FOLDED)
+    return PairTrees(nodes, np.array([n_trees + n_trees % 2], dtype=np.int64))
+
+
+def _pool(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
+    n_extremes = n_trees if levels else 1
+    size = 8 * len(whole.low) + 8 * len(whole.words) + 8 * (n_trees + n_extremes) + 24
+    n = max(64, min(4_000_000, MEMORY // size) // n_workers)
+    return Pool(
+        np.empty((n, len(whole.low)), dtype=np.int32),
+        np.empty((n, len(whole.low)), dtype=np.int32),
+        np.empty((n, len(whole.words)), dtype=np.uint64),
+        np.empty(n),
+        np.empty((n, n_trees), dtype=np.int32),
+        np.empty((n, n_trees), dtype=np.int32),
+        np.empty((n if levels else 1, n_extremes), dtype=np.int32),
+        np.empty((n if levels else 1, n_extremes), dtype=np.int32),
+        np.empty(n, dtype=np.int64),
+        np.arange(n - 3, -1, -1, dtype=np.int64),  # the first place is taken first
+    )
 
 
 class _Walkers:
-    """Pairs of twins on cells that climb while the boxes are taken apart."""
+    """Pairs of twins on cells that search locally while the boxes are taken apart."""
 
-    def __init__(self, problem: Problem, woods: Woods, links: Links, n_walkers: int) -> None:
+    def __init__(self, problem: Problem, n_walkers: int) -> None:
         # Not the search itself: in a circle its gigabytes would stay until garbage is collected.
-        self.woods, self.links, layout = woods, links, problem.layout
+        self.forest, self.links, layout = problem.forest, problem.links, problem.layout
         self.whole = layout.whole
         self.sizes = layout.set_sizes()
         n_words = len(layout.whole.words)
@@ -115,7 +227,7 @@ class _Walkers:
         self.words[:, layout.word_start[:-1]] = 1
         self.values = np.full(n_walkers, -np.inf)
         self.turn = 0
-        n_parts = len(links.base)
+        n_parts = len(self.links.base)
         most = max(layout.whole.high, default=0) + 1
         room = int(problem.forest.depth.max(initial=0)) + 2
         self.line = Line(
@@ -127,11 +239,11 @@ class _Walkers:
         # Fixed: the certificate of a model does not depend on a seed.
         self.random = np.array([88172645463325252], dtype=np.uint64)
 
-    def climb(self, box: Box) -> float:
-        """Let the next walker climb once, maybe into a box; the largest value so far."""
+    def step(self, box: Box) -> float:
+        """Let the next walker search once, maybe into a box; the largest value so far."""
         i = self.turn
-        self.values[i] = climb(
-            self.woods, self.links, self.whole.high, self.sizes, box.low, box.high,
+        self.values[i] = search_locally(
+            self.forest, self.links, self.whole.high, self.sizes, box.low, box.high,
             self.cells[i], self.words[i], self.values[i], self.random, self.line,
         )  # fmt: skip
         best = int(self.values.argmax())
@@ -144,7 +256,7 @@ class _Walkers:
     def _start_anew(self, best: int) -> None:
         """Let the walker that is furthest behind go on from the best one's place, or from anywhere.
 
-        One hill alone is not worth all walkers.
+        One local maximum alone is not worth all walkers.
         """
         worst = int(self.values.argmin())
         if worst == best:
@@ -168,64 +280,54 @@ class CompiledSearch:
 
     def __init__(self, problem: Problem, known: float, n_workers: int = 1) -> None:
         self.problem, self.known = problem, known
-        self.best: Box | None = None
-        self.links = make_links(problem.sums)
-        self.woods = _woods(problem, not problem.sums.plain)
-        check_order(self.woods)
-        self.boxes = _boxes(self.woods, problem.layout)
-        fill_most(self.woods)
-        depth = int(problem.forest.depth.max(initial=0))
-        self.workers = [
-            Worker(
-                self.woods, self.links, self.boxes, problem.layout.whole, depth, known, n_workers
-            )
-            for _ in range(n_workers)
-        ]
+        self.point: Box | None = None
+        boxes = _node_boxes(problem.forest, problem.layout)
+        self.workers = [Worker(problem, boxes, known, n_workers) for _ in range(n_workers)]
         self.workers[0].begin(problem.layout.whole)
-        self.walkers = _Walkers(problem, self.woods, self.links, n_walkers=8)
+        self.walkers = _Walkers(problem, n_walkers=8)
 
     def run(self, deadline: float, rtol: float) -> Bracket:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`."""
-        reason, began, climbed = "closed", time.perf_counter(), 0.0
+        reason, began, local = "closed", time.perf_counter(), 0.0
         with ThreadPoolExecutor(len(self.workers)) as threads:
             while busy := [worker for worker in self.workers if worker.n_open]:
                 now = time.perf_counter()
                 if now >= deadline:
                     reason = "time"
                     break
-                if any(worker.state[5] < 2 for worker in busy):
+                if any(worker.state[N_SPARE] < 2 for worker in busy):
                     reason = "memory"
                     break
-                share = CLIMBING * min(now - began, FIRST_SECONDS) + LATER_CLIMBING * (now - began)
-                while climbed <= share:
-                    self._climb(busy)
-                    climbed += time.perf_counter() - now
+                later = SHARE_LATER * (now - began)
+                while local <= SHARE_FIRST * min(now - began, FIRST_SECONDS) + later:
+                    self._search_locally(busy)
+                    local += time.perf_counter() - now
                     now = time.perf_counter()
                 # The threads may well wait for each other: a round is short.
-                list(threads.map(lambda worker: worker.dive(rtol), busy))
+                list(threads.map(lambda worker: worker.work(rtol), busy))
                 self._meet()
-        upper = max([self.known, *(float(w.state[1]) for w in self.workers)])
+        upper = max([self.known, *(float(w.state[best_first.DROPPED]) for w in self.workers)])
         upper = max([upper, *(worker.top for worker in self.workers)])
-        twins = None if self.best is None else self.problem.layout.codes(self.best)
-        n_boxes = int(sum(worker.state[2] for worker in self.workers))
+        twins = None if self.point is None else self.problem.layout.codes(self.point)
+        n_boxes = int(sum(worker.state[best_first.OPENED] for worker in self.workers))
         return Bracket(self.known, upper, twins, n_boxes, reason)
 
-    def _climb(self, busy: list[Worker]) -> None:
-        """Climb once, also into the box with the largest bound."""
+    def _search_locally(self, busy: list[Worker]) -> None:
+        """Search locally once, also into the box with the largest bound."""
         ahead = max(busy, key=lambda worker: worker.top)
-        value = self.walkers.climb(ahead.top_box())
+        value = self.walkers.step(ahead.top_box())
         if value > self.known:
-            self.known, self.best = value, self.walkers.best
+            self.known, self.point = value, self.walkers.best
         for worker in self.workers:
-            worker.state[0] = max(worker.state[0], self.known)
+            worker.state[best_first.KNOWN] = max(worker.state[best_first.KNOWN], self.known)
 
     def _meet(self) -> None:
         """Tell all workers the best point of each, and give boxes to those that fall behind."""
         for worker in self.workers:
-            if worker.state[0] > self.known:
-                self.known, self.best = float(worker.state[0]), worker.best()
+            if worker.state[best_first.KNOWN] > self.known:
+                self.known, self.point = float(worker.state[best_first.KNOWN]), worker.best()
         for worker in self.workers:
-            worker.state[0] = self.known
+            worker.state[best_first.KNOWN] = self.known
         if len(self.workers) > 1:
             ranked = sorted(self.workers, key=lambda worker: worker.top)
             for behind, ahead in zip(ranked, ranked[: len(ranked) // 2 - 1 : -1], strict=False):

@@ -9,11 +9,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from skfairtest.exact._bracket import Bracket, Limits, make_links, trivial_bound
+from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._trees.compiled import AVAILABLE
-from skfairtest.exact._trees.driver import CompiledSearch, warm_up
+from skfairtest.exact._trees.driver import CompiledSearch, is_compiled, warm_up
 from skfairtest.exact._trees.numpy_engine import ListSearch
-from skfairtest.exact._trees.problem import Problem
+from skfairtest.exact._trees.problem import Problem, range_bound
+from skfairtest.exact._trees.threshold_cells import OutOfTime
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
@@ -25,6 +26,11 @@ from skfairtest.whitebox._tree_model import (
 )
 
 Floats = NDArray[np.float64]
+
+
+#: Seconds that NumPy searches before the code is compiled, where nothing is compiled yet, and those
+#: that compiling takes, with room for a slow machine: it cannot be interrupted.
+NUMPY_FIRST, COMPILING = 8.0, 30.0
 
 
 class TreeFamily:
@@ -39,9 +45,13 @@ class TreeFamily:
     response : {"regression", "predict_proba", "decision_function"}
         What is asked of it.
     compiled : bool or None
-        Whether to use numba; None: where it is installed.
+        Whether to use numba; None: where it is installed, and begin with NumPy where nothing is
+        compiled yet.
     n_jobs : int or None, default=None
         Threads that take boxes apart, with numba; None is 1, -1 all cores.
+    deadline : float, default=inf
+        When to stop cutting attributes into cells, by `time.perf_counter`. Without cells there is
+        the bound of the ranges of the trees alone.
 
     Attributes
     ----------
@@ -59,13 +69,16 @@ class TreeFamily:
         response: str,
         compiled: bool | None = None,
         n_jobs: int | None = None,
+        deadline: float = np.inf,
     ) -> None:
         self.space, self.n_workers = space, effective_n_jobs(n_jobs)
-        self.compiled = AVAILABLE if compiled is None else compiled
-        if self.compiled:
-            warm_up()
+        self.compiled = compiled
         self.outputs = read_ensemble(estimator, Chain(space), response)
-        self.problems = [Problem(space, output) for output in self.outputs]
+        self.problems: list[Problem] = []
+        try:
+            self.problems = [Problem(space, output, deadline) for output in self.outputs]
+        except OutOfTime:
+            self.problems = []  # a part of the outputs alone would bound nothing
         self.quick = sum(len(nodes.roots) for nodes in all_nodes(self.outputs)) == 1
         self.rounding = max((self._rounding(o) for o in range(len(self.outputs))), default=0.0)
 
@@ -84,7 +97,7 @@ class TreeFamily:
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Random rows of codes, many of them at the very borders of cells."""
         Z = self.space.draw(n, rng)
-        for k in range(len(Z)):
+        for k in range(len(Z) if self.problems else 0):
             grid = self.problems[rng.integers(len(self.problems))].grid
             for j in grid.cells:
                 if rng.random() < 0.8:
@@ -94,7 +107,10 @@ class TreeFamily:
 
     def trivial(self) -> float:
         """A bound from the ranges of the trees alone."""
-        bounds = [trivial_bound(problem, make_links(problem.sums)) for problem in self.problems]
+        if not self.problems:
+            bounds = [range_bound(self.space, output) for output in self.outputs]
+        else:
+            bounds = [problem.trivial() for problem in self.problems]
         return max(bounds, default=0.0)
 
     def solve(self, known: float, limits: Limits) -> Bracket:
@@ -113,12 +129,13 @@ class TreeFamily:
             Of the model as it was read.
         """
         deadline, rtol = limits
-        bounds = [trivial_bound(problem, make_links(problem.sums)) for problem in self.problems]
+        if not self.problems:
+            return Bracket(known, max(known, self.trivial()), None, 0, "time")
+        bounds = [problem.trivial() for problem in self.problems]
         lower, upper, twins, n_boxes = known, known, None, 0
         reasons = []
         order = np.argsort(bounds)[::-1]
         for rank, o in enumerate(order):
-            problem = self.problems[o]
             now = time.perf_counter()
             if bounds[o] <= lower:
                 continue
@@ -127,12 +144,7 @@ class TreeFamily:
                 reasons.append("time")
                 continue
             until = now + (deadline - now) / (len(order) - rank)
-            search = (
-                CompiledSearch(problem, lower, self.n_workers)
-                if self.compiled
-                else ListSearch(problem, lower)
-            )
-            bracket = search.run(until, rtol)
+            bracket = self._solve_one(self.problems[o], lower, until, deadline, rtol)
             n_boxes += bracket.n_boxes
             reasons.append(bracket.reason)
             upper = max(upper, min(bracket.upper, bounds[o]))
@@ -143,3 +155,32 @@ class TreeFamily:
         if not ended and upper - lower > rtol * upper:
             ended = ["rounding"]  # all boxes were looked into: nothing else is left
         return Bracket(lower, upper, twins, n_boxes, ended[0] if ended else "closed")
+
+    def _solve_one(
+        self, problem: Problem, known: float, until: float, deadline: float, rtol: float
+    ) -> Bracket:
+        """One output: with NumPy first where nothing is compiled, and on with what is compiled."""
+        if self.compiled or (self.compiled is None and is_compiled()):
+            return self._compiled(problem, known, until, rtol)
+        may_compile = self.compiled is None and AVAILABLE
+        first = min(until, time.perf_counter() + NUMPY_FIRST) if may_compile else until
+        if may_compile and deadline < time.perf_counter() + NUMPY_FIRST + COMPILING:
+            first, may_compile = until, False
+        search = ListSearch(problem, known, first)
+        bracket = search.run(first, rtol)
+        if bracket.reason != "time" or not may_compile:
+            return bracket
+        del search  # its lists, before others take their room
+        warm_up(self.n_workers > 1)
+        # What is left is shared anew: compiling was for all outputs.
+        until = max(until, min(deadline, time.perf_counter() + (until - first)))
+        further = self._compiled(problem, bracket.lower, until, rtol)
+        twins = bracket.twins if further.twins is None else further.twins
+        upper = min(bracket.upper, further.upper)
+        return Bracket(
+            further.lower, upper, twins, bracket.n_boxes + further.n_boxes, further.reason
+        )
+
+    def _compiled(self, problem: Problem, known: float, until: float, rtol: float) -> Bracket:
+        warm_up(self.n_workers > 1)
+        return CompiledSearch(problem, known, self.n_workers).run(until, rtol)

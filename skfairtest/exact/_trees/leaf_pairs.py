@@ -1,33 +1,38 @@
-"""Twin trees: one tree of a model, asked about both twins at once, grown where it is asked.
+"""Pair trees: one tree of a model, asked about both twins at once, grown where it is asked.
 
-A twin tree is a decision tree on the doubled domain. Its leaves are the pairs of leaves that two
-twins can reach together, and each node bounds the difference below it, so that the best pair in a
-box is found by a descent that turns aside only where that promises more. Of a deep tree there are
-very many pairs, few of which ever matter: a node stays *folded*, with a bound from the values below
-the two nodes that it stands for, until a descent arrives at it.
+Twins start at the root of a tree and go down side by side; a pair of nodes stands for all pairs of
+leaves below it. `advance` takes such a pair one test further: it is the one descent of the package,
+of compiled pair trees as of the lists of pairs that NumPy makes.
+
+A pair tree is a decision tree on the doubled domain. Its leaves are the pairs of leaves that two
+twins can reach together, and each node has an upper bound of the difference below it, so that the
+best pair in a box is found by a descent that turns aside only where the bound allows more. Of a
+deep tree there are very many pairs, few of which ever matter: a node stays *folded*, with a bound
+from the values below the two nodes that it stands for, until a descent arrives at it.
 """
 
 from __future__ import annotations
 
 # Types are those of the compiled code; annotations would only repeat them.
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, assignment"
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._trees.compiled import njit
-from skfairtest.exact._trees.descend import outcomes, promise
+from skfairtest.exact._trees.compiled import inlined, njit
+from skfairtest.exact._trees.problem import Forest, levels_of
 
 #: Marks leaves and folded nodes among the places.
 LEAF, FOLDED = 2**15 - 1, 2**15 - 2
+#: Nodes that are kept free: growing one takes two.
+SPARE_NODES = 4
 
-
-#: A node of a twin tree. All that a descent asks of it stands together, and of two children side by
+#: A node of a pair tree. All that a descent asks of it stands together, and of two children side by
 #: side, since the time of a descent is that of fetching nodes from memory.
 NODE = np.dtype(
     [
-        ("best", np.float64),  # bound of the difference at or below the node
+        ("bound", np.float64),  # of the difference at or below the node
         ("cut", np.int32),  # cell or number of a set
         ("first", np.int32),  # child; where there is none, the first twin's node in the tree
         ("second", np.int32),  # child; where there is none, the second twin's node
@@ -38,104 +43,190 @@ NODE = np.dtype(
 )
 
 
-class TwinTrees(NamedTuple):
-    """Nodes of twin trees; the first ones are the roots, the others come as they are grown."""
+class PairTrees(NamedTuple):
+    """Nodes of pair trees; the first ones are the roots, the others come as they are grown."""
 
     node: NDArray[np.void]
     size: NDArray[np.int64]  # (1,) nodes so far
 
 
-@njit
-def plant(woods, twins):
-    """Put a folded root for each tree."""
-    for t in range(len(woods.roots)):
-        fold(woods, twins, t, woods.roots[t], woods.roots[t], -1)
-    # Pairs of children begin at even places.
-    twins.size[0] = len(woods.roots) + len(woods.roots) % 2
+class NodeBoxes(NamedTuple):
+    """Box of every node as the first twin sees it, and how to read it for the second."""
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    words: NDArray[np.uint64]
+    twin_ordered: NDArray[np.int64]  # by copy: 0 the first twin's, 1 the second's, 2 of both
+    first_ordered: NDArray[np.int64]  # by copy: where the first twin's stands
+    twin_word: NDArray[np.int64]
+    first_word: NDArray[np.int64]
+
+
+def node_boxes(forest: Forest, whole, twins_of) -> NodeBoxes:
+    """The boxes of all nodes inside the whole domain; `twins_of` are the last four fields."""
+    n = len(forest.attribute)
+    low = np.repeat(whole.low[None], n, axis=0)
+    high = np.repeat(whole.high[None], n, axis=0)
+    words = np.repeat(whole.words[None], n, axis=0)
+    for here in levels_of(forest.attribute, forest.first, forest.second, forest.roots):
+        inner = here[forest.attribute[here] >= 0]
+        copy = forest.place_one[forest.attribute[inner]]
+        is_ordered = forest.ordered[forest.attribute[inner]] == 1
+        for side, children in enumerate((forest.first[inner], forest.second[inner])):
+            low[children], high[children] = low[inner], high[inner]
+            words[children] = words[inner]
+            some, at = children[is_ordered], copy[is_ordered]
+            cut = forest.cut[inner[is_ordered]]
+            if side == 0:
+                high[some, at] = np.minimum(high[some, at], cut)
+            else:
+                low[some, at] = np.maximum(low[some, at], cut)
+            for m in np.unique(copy[~is_ordered]):
+                own = np.flatnonzero(~is_ordered & (copy == m))
+                start, end = forest.word_start[m], forest.word_start[m + 1]
+                sets = forest.sets[forest.cut[inner[own]], : end - start]
+                words[children[own], start:end] &= sets if side == 0 else ~sets
+    return NodeBoxes(low, high, words, *twins_of)
 
 
 @njit
-def fold(woods, twins, node, a, b, parent):
+def advance(forest, a, b):
+    """Take a pair of nodes, or arrays of pairs, one test further.
+
+    The shallower node goes first, so that twins who part at a node can meet again below it; both go
+    at once where they are one node, and twins agree in what it tests.
+
+    Returns
+    -------
+    node : int
+        The node whose test it is.
+    copy : int
+        Where the copy that it tests stands.
+    a1, b1, a2, b2 : int
+        The pairs below it: on the first, and on the second side of the test.
+    """
+    by_first = (forest.attribute[a] >= 0) & (
+        (forest.attribute[b] < 0) | (forest.depth[a] <= forest.depth[b])
+    )
+    # Arithmetic, since it is the same for numbers and for arrays.
+    one = 1 * by_first
+    node = one * a + (1 - one) * b
+    j = forest.attribute[node]
+    copy = one * forest.place_one[j] + (1 - one) * forest.place_two[j]
+    together = (a == b) & (forest.place_one[j] == forest.place_two[j])
+    two = 1 * (together | (one == 0))
+    first, second = forest.first[node], forest.second[node]
+    a1, a2 = one * first + (1 - one) * a, one * second + (1 - one) * a
+    b1, b2 = two * first + (1 - two) * b, two * second + (1 - two) * b
+    return node, copy, a1, b1, a2, b2
+
+
+@njit
+def is_finished(forest, a, b):
+    """Whether nothing below a pair of nodes, or each of several, is left to tell apart."""
+    leaves = (forest.attribute[a] < 0) & (forest.attribute[b] < 0)
+    # Twins in one subtree that nothing takes apart get the same value of it.
+    return leaves | ((a == b) & (forest.splits[a] == 0) & (not forest.levels))
+
+
+@njit
+def upper_bound(forest, a, b):
+    """No pair of leaves below the nodes a and b differs by more."""
+    return forest.most[a] if a == b else forest.high[a] - forest.low[b]
+
+
+@njit
+def fold(forest, nodes, node, a, b, parent):
     """A node for the pair of nodes a and b, folded unless it is a leaf."""
-    nodes = twins.node
     nodes[node]["first"], nodes[node]["second"], nodes[node]["parent"] = a, b, parent
-    both = woods.attribute[a] < 0 and woods.attribute[b] < 0
-    end = both or (a == b and not woods.splits[a] and not woods.levels)
-    nodes[node]["place"] = LEAF if end else FOLDED
-    nodes[node]["best"] = promise(woods, a, b)
+    nodes[node]["place"] = LEAF if is_finished(forest, a, b) else FOLDED
+    nodes[node]["bound"] = upper_bound(forest, a, b)
 
 
-@njit
-def open_ends(woods, boxes, a, b, copy, ordered, words):
-    """Cells of one copy that the paths to a and b leave: low and high, or written to `words`."""
-    if ordered:
-        low, high = 0, 2**31 - 1
+@inlined
+def plant(forest, pairs):
+    """Put a folded root for each tree, and forget all other nodes."""
+    for t in range(len(forest.roots)):
+        fold(forest, pairs.node, t, forest.roots[t], forest.roots[t], np.int64(-1))
+    # Pairs of children begin at even places.
+    pairs.size[0] = len(forest.roots) + len(forest.roots) % 2
+
+
+@inlined
+def sides(forest, boxes, node, copy, a, b):
+    """Which sides of a test the paths to a and b leave open: 1 the first, 2 the second, 3 both."""
+    j, cut = forest.attribute[node], forest.cut[node]
+    some = 0
+    if forest.ordered[j] == 1:
+        low, high = np.int64(0), np.int64(2**31 - 1)
         if boxes.twin_ordered[copy] != 1:
-            low, high = boxes.low[a, copy], boxes.high[a, copy]
+            low, high = np.int64(boxes.low[a, copy]), np.int64(boxes.high[a, copy])
         if boxes.twin_ordered[copy] != 0:
             own = boxes.first_ordered[copy]
             low, high = max(low, boxes.low[b, own]), min(high, boxes.high[b, own])
-        return low, high
-    for w in range(woods.word_start[copy], woods.word_start[copy + 1]):
-        words[w] = ~np.uint64(0)
-        if boxes.twin_word[w] != 1:
-            words[w] = boxes.words[a, w]
-        if boxes.twin_word[w] != 0:
-            words[w] &= boxes.words[b, boxes.first_word[w]]
-    return 0, 0
-
-
-@njit
-def unfold(woods, twins, boxes, node, stack):
-    """Grow a folded node: a leaf, or a test with two children; bounds above it are renewed."""
-    nodes = twins.node
-    a, b = np.int64(nodes[node]["first"]), np.int64(nodes[node]["second"])
-    low, high, words = stack.low[0], stack.high[0], stack.words[0]
-    while True:
-        leaf_a, leaf_b = woods.attribute[a] < 0, woods.attribute[b] < 0
-        if (leaf_a and leaf_b) or (a == b and not woods.splits[a] and not woods.levels):
-            fold(woods, twins, node, a, b, nodes[node]["parent"])
-            break
-        # The shallower one goes first, so that twins who part at a node can meet again below it.
-        by_first = not leaf_a and (leaf_b or woods.depth[a] <= woods.depth[b])
-        test = a if by_first else b
-        j = woods.attribute[test]
-        copy = woods.place_one[j] if by_first else woods.place_two[j]
-        together = a == b and woods.place_one[j] == woods.place_two[j]
-        ends = open_ends(woods, boxes, a, b, copy, woods.ordered[j] == 1, words)
-        if woods.ordered[j]:
-            low[copy], high[copy] = ends
-        some = outcomes(woods, test, copy, low, high, words)
-        one, two = woods.first[test], woods.second[test]
-        a1, b1 = one if by_first else a, one if not by_first or together else b
-        a2, b2 = two if by_first else a, two if not by_first or together else b
-        if some == 1:
-            a, b = a1, b1
-        elif some == 2:
-            a, b = a2, b2
+        if high <= cut:
+            some = 1
         else:
-            n = twins.size[0]
-            twins.size[0] = n + 2
-            fold(woods, twins, n, a1, b1, node)
-            fold(woods, twins, n + 1, a2, b2, node)
-            nodes[node]["place"] = copy if woods.ordered[j] else -1 - copy
-            nodes[node]["cut"] = woods.cut[test]
-            nodes[node]["first"], nodes[node]["second"] = n, n + 1
-            best = max(nodes[n]["best"], nodes[n + 1]["best"])
-            nodes[node]["best"] = min(nodes[node]["best"], best)
-            break
-    up = nodes[node]["parent"]
+            some = 2 if low >= cut else 3
+    else:
+        start = forest.word_start[copy]
+        for w in range(start, forest.word_start[copy + 1]):
+            word = ~np.uint64(0)
+            if boxes.twin_word[w] != 1:
+                word = boxes.words[a, w]
+            if boxes.twin_word[w] != 0:
+                word &= boxes.words[b, boxes.first_word[w]]
+            chosen = forest.sets[cut, w - start]
+            if word & chosen:
+                some |= 1
+            if word & ~chosen:
+                some |= 2
+    return some
+
+
+@inlined
+def unfold(forest, pairs, boxes, node):
+    """Grow a folded node: a leaf, or a test with two children; bounds above it are renewed."""
+    nodes = pairs.node
+    a, b = np.int64(nodes[node]["first"]), np.int64(nodes[node]["second"])
+    growing = True
+    while growing:
+        if is_finished(forest, a, b):
+            fold(forest, nodes, node, a, b, np.int64(nodes[node]["parent"]))
+            growing = False
+        else:
+            test, copy, a1, b1, a2, b2 = advance(forest, a, b)
+            some = sides(forest, boxes, test, copy, a, b)
+            if some == 1:
+                a, b = a1, b1
+            elif some == 2:
+                a, b = a2, b2
+            else:
+                n = pairs.size[0]
+                pairs.size[0] = n + 2
+                fold(forest, nodes, n, a1, b1, np.int64(node))
+                fold(forest, nodes, n + 1, a2, b2, np.int64(node))
+                is_ordered = forest.ordered[forest.attribute[test]] == 1
+                nodes[node]["place"] = copy if is_ordered else -1 - copy
+                nodes[node]["cut"] = forest.cut[test]
+                nodes[node]["first"], nodes[node]["second"] = n, n + 1
+                bound = max(nodes[n]["bound"], nodes[n + 1]["bound"])
+                nodes[node]["bound"] = min(nodes[node]["bound"], bound)
+                growing = False
+    up = np.int64(nodes[node]["parent"])
     while up >= 0:
-        best = max(nodes[nodes[up]["first"]]["best"], nodes[nodes[up]["second"]]["best"])
-        if best >= nodes[up]["best"]:
-            break
-        nodes[up]["best"] = best
-        up = nodes[up]["parent"]
+        bound = max(nodes[nodes[up]["first"]]["bound"], nodes[nodes[up]["second"]]["bound"])
+        if bound >= nodes[up]["bound"]:
+            up = -1
+        else:
+            nodes[up]["bound"] = bound
+            up = np.int64(nodes[up]["parent"])
 
 
-@njit
+@inlined
 def meets_sets(leaf_words, twin_word, first_word, a, b, words, word_start):
     """Whether a pair of nodes meets the sets of a box."""
+    meets = True
     for m in range(len(word_start) - 1):
         some = False
         for w in range(word_start[m], word_start[m + 1]):
@@ -145,9 +236,8 @@ def meets_sets(leaf_words, twin_word, first_word, a, b, words, word_start):
             if twin_word[w] != 0:
                 word &= leaf_words[b, first_word[w]]
             some = some or word != 0
-        if not some:
-            return False
-    return True
+        meets = meets and some
+    return meets
 
 
 @njit
@@ -166,7 +256,7 @@ def best_twins(
     while top >= 0:
         at = waiting[top]
         top -= 1
-        while nodes[at]["best"] > best:
+        while nodes[at]["bound"] > best:
             place, cut = nodes[at]["place"], nodes[at]["cut"]
             one, two = np.int64(nodes[at]["first"]), np.int64(nodes[at]["second"])
             if place >= FOLDED:
@@ -177,7 +267,7 @@ def best_twins(
                     break
                 if place == FOLDED:
                     return best, one, two, at
-                best, best_a, best_b = nodes[at]["best"], one, two
+                best, best_a, best_b = nodes[at]["bound"], one, two
                 break
             if place >= 0:
                 first, second = low[place] < cut, high[place] > cut
@@ -189,9 +279,9 @@ def best_twins(
                     first = first or (words[w] & chosen) != 0
                     second = second or (words[w] & ~chosen) != 0
             if first and second:
-                if nodes[one]["best"] < nodes[two]["best"]:
+                if nodes[one]["bound"] < nodes[two]["bound"]:
                     one, two = two, one
-                if nodes[two]["best"] > best:
+                if nodes[two]["bound"] > best:
                     top += 1
                     waiting[top] = two
                 at = one
@@ -200,3 +290,63 @@ def best_twins(
         if best >= ceiling:
             break
     return best, best_a, best_b, np.int64(-1)
+
+
+@njit
+def ask_tree(forest, pairs, boxes, t, low, high, words, ceiling, waiting):
+    """Best pair of one tree in a box, grown as far as that takes.
+
+    Where the nodes are used up, all are forgotten and grown again. -1 stands for the leaves where
+    they do not hold the answer to a single question.
+    """
+    n_cleared = 0
+    while n_cleared < 2:
+        best, a, b, folded = best_twins(
+            pairs.node, waiting, t, low, high, words, forest.word_start, forest.sets,
+            boxes.words, boxes.twin_word, boxes.first_word, ceiling,
+        )  # fmt: skip
+        if folded < 0:
+            return best, a, b
+        if pairs.size[0] + SPARE_NODES >= len(pairs.node):
+            plant(forest, pairs)
+            n_cleared += 1
+        else:
+            unfold(forest, pairs, boxes, folded)
+    return ceiling, np.int64(-1), np.int64(-1)
+
+
+@njit
+def best_leaf(forest, root, twin, low, high, words, waiting):
+    """The leaf with the largest value that the first twin can reach; smallest, of the second."""
+    best, leaf = -np.inf, root
+    top = 0
+    waiting[0] = root
+    while top >= 0:
+        # The box itself decides; a path that tests an attribute twice only loosens the bound.
+        node = waiting[top]
+        top -= 1
+        value = forest.high[node] if twin == 0 else -forest.low[node]
+        if value <= best:
+            continue
+        j = forest.attribute[node]
+        if j < 0:
+            best, leaf = value, node
+            continue
+        copy = forest.place_one[j] if twin == 0 else forest.place_two[j]
+        if forest.ordered[j] == 1:
+            cut = forest.cut[node]
+            first, second = low[copy] < cut, high[copy] > cut
+        else:
+            first, second = False, False
+            start = forest.word_start[copy]
+            for w in range(start, forest.word_start[copy + 1]):
+                chosen = forest.sets[forest.cut[node], w - start]
+                first = first or (words[w] & chosen) != 0
+                second = second or (words[w] & ~chosen) != 0
+        if second:
+            top += 1
+            waiting[top] = forest.second[node]
+        if first:
+            top += 1
+            waiting[top] = forest.first[node]
+    return leaf

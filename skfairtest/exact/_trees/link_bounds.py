@@ -25,15 +25,15 @@ CODES = {IDENTITY: 0, LOGISTIC: 1, EXPONENTIAL: 2, SOFTMAX: 3}
 
 
 class Links(NamedTuple):
-    """How parts make an output, as arrays."""
+    """How the sums of trees make the output: groups of parts, and the part of each tree."""
 
     part: NDArray[np.int64]  # (n_trees,)
     base: NDArray[np.float64]  # (n_parts,)
-    group_start: NDArray[np.int64]  # (n_groups + 1,)
-    link: NDArray[np.int64]  # (n_groups,)
+    group_start: NDArray[np.int64]  # (n_groups + 1,) first part of each group
+    link: NDArray[np.int64]  # (n_groups,) one of CODES
     weight: NDArray[np.float64]  # (n_groups,)
     slack: NDArray[np.float64]  # (n_parts,) rounding of a sum that stands in an exponent
-    plain: bool
+    plain: bool  # whether the output is a sum of trees and nothing else
 
 
 @njit
@@ -105,11 +105,12 @@ def bound_of_sums(links, D, U, V):
     """The same for the model's own arithmetic, in which sums in an exponent are rounded.
 
     An exponential multiplies the rounding of its sum, so that it counts where the sums are, and not
-    with the largest ones of the whole domain. That of other links is added at the end.
+    with the largest ones of the whole domain. That of other links is added at the end. Writes to
+    the given bounds.
     """
-    if links.plain:
-        return gap_of_sums(links, D, U, V)
-    return gap_of_sums(links, D + 2 * links.slack, U + links.slack, V - links.slack)
+    for p in range(len(D)):
+        D[p], U[p], V[p] = D[p] + 2 * links.slack[p], U[p] + links.slack[p], V[p] - links.slack[p]
+    return gap_of_sums(links, D, U, V)
 
 
 @njit

@@ -1,4 +1,4 @@
-"""Climbing on cells: quick search for better pairs of twins while the bound is worked out.
+"""Local search on cells: quick search for better pairs of twins while the bound is worked out.
 
 The bound of a box is met the sooner, the better the best pair that is known. Walkers go along one
 copy at a time to the best of all its cells: along a line, each tree is a step function with few
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._trees.compiled import njit
+from skfairtest.exact._trees.compiled import inlined, njit
 from skfairtest.exact._trees.link_bounds import gap_of_sums
 
 #: Most copies that are changed before a walk starts again.
@@ -43,37 +43,40 @@ def draw(random, n):
 
 
 @njit
-def leaf_of(woods, root, twin, cells, words):
+def leaf_of(forest, root, twin, cells, words):
     """The leaf that a twin reaches; of unordered copies `words` hold one cell each."""
     node = root
-    while woods.attribute[node] >= 0:
-        j = woods.attribute[node]
-        copy = woods.place_one[j] if twin == 0 else woods.place_two[j]
-        if woods.ordered[j]:
-            first = cells[copy] < woods.cut[node]
+    while forest.attribute[node] >= 0:
+        j = forest.attribute[node]
+        copy = forest.place_one[j] if twin == 0 else forest.place_two[j]
+        if forest.ordered[j]:
+            first = cells[copy] < forest.cut[node]
         else:
             first = False
-            start = woods.word_start[copy]
-            for w in range(start, woods.word_start[copy + 1]):
-                first = first or (words[w] & woods.sets[woods.cut[node], w - start]) != 0
-        node = woods.first[node] if first else woods.second[node]
+            start = forest.word_start[copy]
+            for w in range(start, forest.word_start[copy + 1]):
+                first = first or (words[w] & forest.sets[forest.cut[node], w - start]) != 0
+        node = forest.first[node] if first else forest.second[node]
     return node
 
 
 @njit
-def value_at(woods, links, cells, words):
+def value_at(forest, links, cells, words):
     """Difference of the output between a pair of twins on cells."""
     n = len(links.base)
-    D, U, V = np.zeros(n), links.base.copy(), links.base.copy()
-    for t in range(len(woods.roots)):
-        a = leaf_of(woods, woods.roots[t], 0, cells, words)
-        b = leaf_of(woods, woods.roots[t], 1, cells, words)
+    D, U, V = np.zeros(n), np.zeros(n), np.zeros(n)
+    for p in range(n):
+        U[p], V[p] = links.base[p], links.base[p]
+    for t in range(len(forest.roots)):
+        a = leaf_of(forest, forest.roots[t], np.int64(0), cells, words)
+        b = leaf_of(forest, forest.roots[t], np.int64(1), cells, words)
         part = links.part[t]
-        D[part] += woods.low[a] - woods.low[b]
-        U[part] += woods.low[a]
-        V[part] += woods.low[b]
-    if woods.levels:
-        D = U - V
+        D[part] += forest.low[a] - forest.low[b]
+        U[part] += forest.low[a]
+        V[part] += forest.low[b]
+    if forest.levels:
+        for p in range(n):
+            D[p] = U[p] - V[p]
     return gap_of_sums(links, D, U, V)
 
 
@@ -113,11 +116,11 @@ def tree_steps(
 
 
 @njit
-def best_on_line(woods, links, whole, cells, words, copy, random, line):
+def best_on_line(forest, links, whole, cells, words, copy, random, line):
     """The best cell of an ordered copy, the others held; one at random of those equally good."""
-    attribute, cut, first, second = woods.attribute, woods.cut, woods.first, woods.second
-    ordered, one, two, roots = woods.ordered, woods.place_one, woods.place_two, woods.roots
-    word_start, sets, values, parts = woods.word_start, woods.sets, woods.low, links.part
+    attribute, cut, first, second = forest.attribute, forest.cut, forest.first, forest.second
+    ordered, one, two, roots = forest.ordered, forest.place_one, forest.place_two, forest.roots
+    word_start, sets, values, parts = forest.word_start, forest.sets, forest.low, links.part
     steps, waiting, highs, n_cells = line.steps, line.node, line.high, whole[copy]
     for t in range(len(roots)):
         tree_steps(
@@ -129,7 +132,8 @@ def best_on_line(woods, links, whole, cells, words, copy, random, line):
             n_cells, cells, words, waiting, highs, steps[2 * parts[t] + 1],
         )  # fmt: skip
     U, V, D = line.sums[0], line.sums[1], line.sums[2]
-    U[:], V[:] = links.base, links.base
+    for p in range(len(U)):
+        U[p], V[p] = links.base[p], links.base[p]
     best, value, low, chosen, high, n = -np.inf, -np.inf, 0, 0, 0, 0
     for cell in range(n_cells + 1):
         moved = cell == n_cells
@@ -146,49 +150,54 @@ def best_on_line(woods, links, whole, cells, words, copy, random, line):
                 V[p] += steps[2 * p + 1, cell]
                 D[p] = U[p] - V[p]
             value, low = gap_of_sums(links, D, U, V), cell
-        steps[:, cell] = 0.0
+        for p in range(len(steps)):
+            steps[p, cell] = 0.0
     return chosen + draw(random, high - chosen)
 
 
-@njit
+@inlined
 def set_cell(word_start, m, words, cell):
     """Put an unordered copy into one cell."""
     start = word_start[m]
-    words[start : word_start[m + 1]] = 0
+    for w in range(start, word_start[m + 1]):
+        words[w] = 0
     words[start + cell // 64] = np.uint64(1) << np.uint64(cell % 64)
 
 
-@njit
-def ascend(woods, links, whole, sizes, cells, words, random, line):
+@inlined
+def ascend(forest, links, whole, sizes, cells, words, random, line):
     """Go along one copy after another, until none leads up; the value there."""
     n_ordered, n = len(cells), len(cells) + len(sizes)
-    value = value_at(woods, links, cells, words)
+    value = value_at(forest, links, cells, words)
     since, k = 0, draw(random, n)
     while since < n:
         k = (k + 1) % n
         since += 1
         if k < n_ordered:
             was = cells[k]
-            cells[k] = best_on_line(woods, links, whole, cells, words, k, random, line)
-            now = value_at(woods, links, cells, words)
+            cells[k] = best_on_line(forest, links, whole, cells, words, k, random, line)
+            now = value_at(forest, links, cells, words)
             if now > value + 1e-12 * abs(value):
                 value, since = now, 0
             elif now < value:
                 cells[k] = was  # rounding
             continue
         m = k - n_ordered
-        old = words[woods.word_start[m] : woods.word_start[m + 1]].copy()
+        start, end = forest.word_start[m], forest.word_start[m + 1]
+        old = words[start:end].copy()
         for cell in range(sizes[m]):
-            set_cell(woods.word_start, m, words, cell)
-            now = value_at(woods, links, cells, words)
+            set_cell(forest.word_start, m, words, cell)
+            now = value_at(forest, links, cells, words)
             if now > value + 1e-12 * abs(value):
                 value, since = now, 0
-                old[:] = words[woods.word_start[m] : woods.word_start[m + 1]]
-        words[woods.word_start[m] : woods.word_start[m + 1]] = old
+                for w in range(start, end):
+                    old[w - start] = words[w]
+        for w in range(start, end):
+            words[w] = old[w - start]
     return value
 
 
-@njit
+@inlined
 def scatter(word_start, whole, sizes, low, high, cells, words, n_changes, random):
     """Change some copies at random: anywhere, near by, or inside a box."""
     n_ordered = len(cells)
@@ -200,9 +209,9 @@ def scatter(word_start, whole, sizes, low, high, cells, words, n_changes, random
             continue
         way = draw(random, 3)
         if way == 0:
-            cells[k] = draw(random, whole[k])
+            cells[k] = draw(random, np.int64(whole[k]))
         elif way == 1:
-            cells[k] = low[k] + draw(random, high[k] - low[k])
+            cells[k] = low[k] + draw(random, np.int64(high[k]) - np.int64(low[k]))
         else:
             step = 1 + draw(random, 1 << (1 + draw(random, 10)))
             moved = cells[k] + (step if draw(random, 2) else -step)
@@ -210,8 +219,8 @@ def scatter(word_start, whole, sizes, low, high, cells, words, n_changes, random
 
 
 @njit
-def climb(woods, links, whole, sizes, low, high, cells, words, value, random, line):
-    """Let a walker climb once from a place near its best one; the value of its best one then.
+def search_locally(forest, links, whole, sizes, low, high, cells, words, value, random, line):
+    """Let a walker search once from a place near its best one; the value of its best one then.
 
     `cells` (n_ordered,) and `words` (n_words,) are written to. `value` is minus infinity of a
     walker that starts anywhere. `low` and `high` are the box with the largest bound.
@@ -220,9 +229,12 @@ def climb(woods, links, whole, sizes, low, high, cells, words, value, random, li
     n_changes = 1 + draw(random, MOST_CHANGED)
     if value == -np.inf:
         n_changes = 4 * (len(cells) + len(sizes))
-    scatter(woods.word_start, whole, sizes, low, high, there, sets, n_changes, random)
-    now = ascend(woods, links, whole, sizes, there, sets, random, line)
+    scatter(forest.word_start, whole, sizes, low, high, there, sets, n_changes, random)
+    now = ascend(forest, links, whole, sizes, there, sets, random, line)
     if now < value:
         return value
-    cells[:], words[:] = there, sets
+    for c in range(len(cells)):
+        cells[c] = there[c]
+    for w in range(len(words)):
+        words[w] = sets[w]
     return now

@@ -2,8 +2,8 @@
 
 Every open box keeps the pairs of leaves that are possible in it, tree by tree, best first. The
 lists of a part are those of the box it was cut from, filtered by the one copy that was cut, so they
-shrink with the boxes, and the heads of the lists make the bound. Where there are too many pairs,
-the lists are coarse at first, and are made anew in boxes that are small enough.
+shrink with the boxes, and their first pairs make the bound. Where there are too many pairs, the
+lists are coarse at first, and are made anew in boxes that are small enough.
 """
 
 from __future__ import annotations
@@ -16,15 +16,167 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._bracket import Bracket, make_links
+from skfairtest.exact._bracket import Bracket
+from skfairtest.exact._trees.compiled import plain
 from skfairtest.exact._trees.doubled_domain import Box
+from skfairtest.exact._trees.leaf_pairs import advance, is_finished
 from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
-from skfairtest.exact._trees.lookup import Cut, first_undecided, leaves_at
-from skfairtest.exact._trees.pairs import Pairs, list_pairs
-from skfairtest.exact._trees.problem import Problem
+from skfairtest.exact._trees.problem import Forest, Problem
+from skfairtest.exact._trees.threshold_cells import Words, first_cell
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+Cells32 = NDArray[np.int32]
+
+
+class Pairs(NamedTuple):
+    """Possible pairs of leaves; sorted by tree, and in a tree by falling difference."""
+
+    start: Ints  # (n_trees + 1,)
+    one: Floats  # (n_pairs,) value of the first twin's leaf; of a subtree the largest one
+    two: Floats  # of the second twin's; of a subtree the smallest one
+    difference: Floats  # no pair below differs by more
+    coarse: Bools  # pairs of subtrees
+    # Boxes, a column a pair to look at one copy of all pairs, and a row a pair.
+    low: Cells32  # (n_ordered, n_pairs)
+    high: Cells32
+    low_rows: Cells32  # (n_pairs, n_ordered)
+    high_rows: Cells32
+    words: Words  # (n_words, n_pairs)
+
+
+class _Front(NamedTuple):
+    """Pairs of nodes still to be taken apart."""
+
+    tree: Ints
+    one: Ints
+    two: Ints
+    low: Cells32  # (n, n_ordered)
+    high: Cells32
+    words: Words  # (n, n_words)
+
+    def take(self, which: NDArray[np.generic]) -> _Front:
+        return _Front(*(array[which] for array in self))
+
+
+def list_pairs(
+    forest: Forest, whole: Box, floor: Floats, most: int, deadline: float = np.inf
+) -> Pairs:
+    """All possible pairs of leaves of each tree in a box.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+    whole : Box
+        The box.
+    floor : ndarray of shape (n_trees,)
+        Pairs with a smaller difference are left out.
+    most : int
+        With more pairs than this, pairs of subtrees are not taken apart any further; not much more
+        than twice as many are returned.
+    deadline : float, default=inf
+        When to take none apart any further, by `time.perf_counter`.
+
+    Returns
+    -------
+    Pairs
+        Sorted.
+    """
+    n_trees = len(forest.roots)
+    front = _Front(
+        np.arange(n_trees),
+        forest.roots.copy(),
+        forest.roots.copy(),
+        np.repeat(whole.low[None], n_trees, axis=0),
+        np.repeat(whole.high[None], n_trees, axis=0),
+        np.repeat(whole.words[None], n_trees, axis=0),
+    )
+    done, n_done = [front.take(np.empty(0, dtype=np.intp))], 0
+    while len(front.tree):
+        hopeful = forest.high[front.one] - forest.low[front.two] >= floor[front.tree]
+        front = front.take(hopeful)
+        over = plain(is_finished)(forest, front.one, front.two)
+        done.append(front.take(over))
+        front, n_done = front.take(~over), n_done + len(done[-1].tree)
+        if n_done + len(front.tree) > most or time.perf_counter() >= deadline:
+            break
+        front = _advance(forest, front)
+    return _sorted(forest, done, front)
+
+
+def _advance(forest: Forest, front: _Front) -> _Front:
+    """Take each pair one test further: what is left of both sides of it."""
+    node, place, a1, b1, a2, b2 = plain(advance)(forest, front.one, front.two)
+    is_ordered = forest.ordered[forest.attribute[node]]
+    parts = []
+    for side, (one, two) in enumerate(((a1, b1), (a2, b2))):
+        moved = front._replace(
+            one=one,
+            two=two,
+            low=front.low.copy(),
+            high=front.high.copy(),
+            words=front.words.copy(),
+        )
+        parts.append(moved.take(_restrict(forest, moved, node, place, is_ordered, side)))
+    return _Front(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def _restrict(
+    forest: Forest,
+    front: _Front,
+    node: Ints,
+    place: Ints,
+    is_ordered: Ints,
+    side: int,
+) -> Bools:
+    """Cut the boxes by the tests in place; which are left with anything."""
+    kept = np.ones(len(node), dtype=bool)
+    rows = np.flatnonzero(is_ordered)
+    at = place[rows]
+    cut = forest.cut[node[rows]].astype(np.int32)
+    if side == 0:
+        front.high[rows, at] = np.minimum(front.high[rows, at], cut)
+    else:
+        front.low[rows, at] = np.maximum(front.low[rows, at], cut)
+    kept[rows] = front.low[rows, at] < front.high[rows, at]
+    rows = np.flatnonzero(is_ordered == 0)
+    for copy in np.unique(place[rows]):
+        own = rows[place[rows] == copy]
+        words = slice(forest.word_start[copy], forest.word_start[copy + 1])
+        sets = forest.sets[forest.cut[node[own]], : words.stop - words.start]
+        left = front.words[own, words] & (sets if side == 0 else ~sets)
+        front.words[own, words] = left
+        kept[own] = left.any(axis=1)
+    return kept
+
+
+def _sorted(forest: Forest, done: list[_Front], left: _Front) -> Pairs:
+    """Put pairs of all trees in order: those of leaves, and those of subtrees that are left."""
+    n = sum(len(front.tree) for front in done)
+    tree, a, b, low, high, words = (
+        np.concatenate(arrays) for arrays in zip(*done, left, strict=True)
+    )
+    coarse = np.arange(len(tree)) >= n
+    one, two = forest.high[a], forest.low[b]
+    # Twins in one subtree that nothing takes them apart in get the same answer.
+    difference = np.where((a == b) & ~forest.splits[a], 0.0, one - two)
+    order = np.lexsort((-difference, tree))
+    low, high = low[order], high[order]
+    return Pairs(
+        np.searchsorted(tree[order], np.arange(len(forest.roots) + 1)),
+        one[order],
+        two[order],
+        difference[order],
+        coarse[order],
+        np.ascontiguousarray(low.T),
+        np.ascontiguousarray(high.T),
+        low,
+        high,
+        np.ascontiguousarray(words[order].T),
+    )
+
 
 #: Entries of eight bytes in the lists of all open boxes together, and in what they point to; boxes
 #: beyond list their pairs anew when it is their turn.
@@ -32,12 +184,12 @@ MOST_LISTED = 200_000_000
 #: Pairs that are listed for the whole domain, and for one box (or a few for every tree); more are
 #: listed coarsely. Boxes with a quarter of that left list them anew, by which they become finer.
 MOST_PAIRS, MOST_OF_BOX = 1_000_000, 20_000
-#: Trees whose heads propose cuts.
+#: Trees whose best pairs propose cuts.
 PROPOSERS = 30
 
 
-def _worth(a: Floats, b: Floats) -> Floats:
-    """Score of cuts that take the weights a and b from their children, as in `_kernels.worth`."""
+def _split_score(a: Floats, b: Floats) -> Floats:
+    """Score of cuts that take the weights a and b from their children, as in `split_choice`."""
     return a * b / np.maximum(a + b, 1e-300) + 0.1 * np.maximum(a, b)
 
 
@@ -61,7 +213,7 @@ class _Open(NamedTuple):
     listed: Ints | None
 
 
-class _Heads(NamedTuple):
+class _BestPairs(NamedTuple):
     """The best pair of each tree in a box, (n_trees,), and their boxes, (n_trees, n_ordered)."""
 
     pairs: Ints
@@ -80,13 +232,16 @@ class ListSearch:
         The trees on cells.
     known : float
         A difference that is attained; only larger ones are looked for.
+    deadline : float, default=inf
+        When to list pairs coarsely, by `time.perf_counter`.
     """
 
-    def __init__(self, problem: Problem, known: float) -> None:
+    def __init__(self, problem: Problem, known: float, deadline: float = np.inf) -> None:
         self.problem, self.known, self.dropped = problem, known, known
-        self.links = make_links(problem.sums)
-        self.levels = not problem.sums.plain
-        self.best: Box | None = None
+        self.deadline = deadline
+        self.links = problem.links
+        self.levels = problem.forest.levels
+        self.point: Box | None = None
         self.count = itertools.count()
         self.n_boxes = self.n_listed = 0
         self.heap: list[_Open] = []
@@ -121,38 +276,38 @@ class ListSearch:
             self.n_boxes += 1
             self._take_apart(box, table, listed, bound, rtol)
         upper = max([self.known, self.dropped] + [-entry.bound for entry in self.heap[:1]])
-        twins = None if self.best is None else self.problem.layout.codes(self.best)
+        twins = None if self.point is None else self.problem.layout.codes(self.point)
         return Bracket(self.known, upper, twins, self.n_boxes, reason)
 
     def _take_apart(self, box: Box, table: _Table, listed: Ints, bound: float, rtol: float) -> None:
         pairs = table.pairs
         at = np.searchsorted(listed, pairs.start)
-        heads = self._heads(pairs, listed, at)
+        best = self._best_pairs(pairs, listed, at)
         if table.is_coarse and 4 * len(listed) <= self._most_of_box:
-            self._look_closer(box, heads, bound, rtol)
+            self._look_closer(box, best, bound, rtol)
             return
-        point = self._common(box, pairs, heads)
+        point = self._common(box, pairs, best)
         cut = None
-        if point is not None and pairs.coarse[heads.pairs].any():
+        if point is not None and pairs.coarse[best.pairs].any():
             self._try(point)
-            cut = self._undecided(box, pairs, heads)
+            cut = self._undecided(box, pairs, best)
             if cut is None:
-                self._look_closer(box, heads, bound, rtol)
+                self._look_closer(box, best, bound, rtol)
                 return
         elif point is not None:
             value = limit = bound
             if self.levels:
-                value, limit = self._value(pairs.one[heads.pairs], pairs.two[heads.pairs])
+                value, limit = self._value(pairs.one[best.pairs], pairs.two[best.pairs])
             if value > self.known:
-                self.known, self.best = value, point
+                self.known, self.point = value, point
             if bound <= limit + 1e-13 * abs(limit):
                 self.dropped = max(self.dropped, bound)
                 return
-        cut = cut or self._choose(box, pairs, heads)
+        cut = cut or self._choose(box, pairs, best)
         if cut is None:
             self.dropped = max(self.dropped, bound)
-            return  # the heads fill the box: it was settled exactly
-        loss = loss_allowed(self.links, float(heads.difference.sum()), self.known)
+            return  # the best pairs fill the box: it was settled exactly
+        loss = loss_allowed(self.links, float(best.difference.sum()), self.known)
         for first in (True, False):
             part, kept = self._part(box, pairs, listed, cut, first)
             at = np.searchsorted(kept, pairs.start)
@@ -187,28 +342,28 @@ class ListSearch:
 
     def _list(self, box: Box, most: int, floor: Floats | None = None) -> _Table:
         """All pairs that meet a box."""
-        forest, layout = self.problem.forest, self.problem.layout
+        forest = self.problem.forest
         if floor is None:
             floor = np.full(len(forest.roots), -np.inf)
-        return _Table(list_pairs(forest, layout, box, floor, self.levels, most))
+        return _Table(list_pairs(forest, box, floor, most, self.deadline))
 
-    def _look_closer(self, box: Box, heads: _Heads, bound: float, rtol: float) -> None:
+    def _look_closer(self, box: Box, best: _BestPairs, bound: float, rtol: float) -> None:
         """List the pairs of a box anew, taken apart further."""
-        loss = loss_allowed(self.links, float(heads.difference.sum()), self.known)
-        floor = heads.difference - loss if np.isfinite(loss) else None
+        loss = loss_allowed(self.links, float(best.difference.sum()), self.known)
+        floor = best.difference - loss if np.isfinite(loss) else None
         table = self._list(box, self._most_of_box, floor)
         at = table.pairs.start
         if (at[1:] > at[:-1]).all():  # else only pairs that cannot beat what is known were left
             self._keep(box, table, np.arange(len(table.pairs.one)), at, bound, rtol)
 
-    def _heads(self, pairs: Pairs, listed: Ints, at: Ints) -> _Heads:
-        heads = listed[at[:-1]]
-        difference = pairs.difference[heads]
+    def _best_pairs(self, pairs: Pairs, listed: Ints, at: Ints) -> _BestPairs:
+        best = listed[at[:-1]]
+        difference = pairs.difference[best]
         weight = np.abs(difference) + 1e-12
-        if self.levels and len(heads):
-            weight += np.maximum.reduceat(pairs.one[listed], at[:-1]) - pairs.one[heads]
-            weight += pairs.two[heads] - np.minimum.reduceat(pairs.two[listed], at[:-1])
-        return _Heads(heads, pairs.low_rows[heads], pairs.high_rows[heads], difference, weight)
+        if self.levels and len(best):
+            weight += np.maximum.reduceat(pairs.one[listed], at[:-1]) - pairs.one[best]
+            weight += pairs.two[best] - np.minimum.reduceat(pairs.two[listed], at[:-1])
+        return _BestPairs(best, pairs.low_rows[best], pairs.high_rows[best], difference, weight)
 
     def _bound(self, pairs: Pairs, listed: Ints, at: Ints) -> float:
         n = len(self.links.base)
@@ -236,79 +391,79 @@ class ListSearch:
 
     def _try(self, point: Box) -> None:
         """See what the twins at the first cells of a box get."""
-        forest, layout = self.problem.forest, self.problem.layout
-        one, two = (forest.value[leaves_at(forest, layout, point, twin)] for twin in (0, 1))
+        forest = self.problem.forest
+        one, two = (forest.low[leaves_at(forest, point, twin)] for twin in (0, 1))
         value, _ = self._value(one, two)
         if value > self.known:
-            self.known, self.best = value, point
+            self.known, self.point = value, point
 
-    def _undecided(self, box: Box, pairs: Pairs, heads: _Heads) -> Cut | None:
+    def _undecided(self, box: Box, pairs: Pairs, best: _BestPairs) -> Cut | None:
         """A test that goes both ways in a box, of the heaviest tree that is coarse there."""
-        for tree in np.argsort(-heads.weight, kind="stable"):
-            if pairs.coarse[heads.pairs[tree]]:
-                cut = first_undecided(self.problem.forest, self.problem.layout, box, int(tree))
+        for tree in np.argsort(-best.weight, kind="stable"):
+            if pairs.coarse[best.pairs[tree]]:
+                cut = first_undecided(self.problem.forest, box, int(tree))
                 if cut is not None:
                     return cut
         return None
 
     def _words(self, place: int) -> slice:
-        return slice(*(int(w) for w in self.problem.layout.word_start[place : place + 2]))
+        return slice(*(int(w) for w in self.problem.forest.word_start[place : place + 2]))
 
-    def _common(self, box: Box, pairs: Pairs, heads: _Heads) -> Box | None:
-        """The part of a box that all heads share."""
-        low = np.maximum(box.low, heads.low.max(axis=0, initial=0))
+    def _common(self, box: Box, pairs: Pairs, best: _BestPairs) -> Box | None:
+        """The part of a box that all best pairs share."""
+        low = np.maximum(box.low, best.low.max(axis=0, initial=0))
         high = box.high.copy()
-        if len(heads.pairs):
-            high = np.minimum(high, heads.high.min(axis=0))
-        words = box.words & np.bitwise_and.reduce(pairs.words[:, heads.pairs], axis=1)
-        sets = [words[self._words(m)] for m in range(len(self.problem.layout.word_start) - 1)]
+        if len(best.pairs):
+            high = np.minimum(high, best.high.min(axis=0))
+        words = box.words & np.bitwise_and.reduce(pairs.words[:, best.pairs], axis=1)
+        sets = [words[self._words(m)] for m in range(len(self.problem.forest.word_start) - 1)]
         if (low < high).all() and all(s.any() for s in sets):
             return Box(low, high, words)
         return None
 
     # Cutting -------------------------------------------------------------------------------
 
-    def _choose(self, box: Box, pairs: Pairs, heads: _Heads) -> Cut | None:
-        """The cut that takes most weight of heads from the part that loses less."""
-        top = np.argsort(-heads.weight, kind="stable")
+    def _choose(self, box: Box, pairs: Pairs, best: _BestPairs) -> Cut | None:
+        """The cut that takes most weight of best pairs from the part that loses less."""
+        top = np.argsort(-best.weight, kind="stable")
         for proposers in (top[:PROPOSERS], top):
-            cuts = [*self._ordered(box, heads, proposers)]
-            cuts += [*self._sets(box, pairs, heads, proposers)]
+            cuts = [*self._ordered(box, best, proposers)]
+            cuts += [*self._sets(box, pairs, best, proposers)]
             if cuts:
                 return max(cuts, key=lambda pair: pair[0])[1]
         return None
 
-    def _ordered(self, box: Box, heads: _Heads, proposers: Ints) -> list[tuple[float, Cut]]:
-        low, high = np.ascontiguousarray(heads.low.T), np.ascontiguousarray(heads.high.T)
+    def _ordered(self, box: Box, best: _BestPairs, proposers: Ints) -> list[tuple[float, Cut]]:
+        low, high = np.ascontiguousarray(best.low.T), np.ascontiguousarray(best.high.T)
         cells = np.concatenate([low[:, proposers], high[:, proposers]], axis=1)
         inside = (cells > box.low[:, None]) & (cells < box.high[:, None])
         if not inside.any():
             return []
         # Single precision, and no more: a cut may be any.
-        weight = heads.weight.astype(np.float32)
-        place, k = np.nonzero(inside)
-        own = cells[place, k][:, None]
+        weight = best.weight.astype(np.float32)
+        place, at = np.nonzero(inside)
+        own = cells[place, at][:, None]
         below = (low[place] >= own).astype(np.float32) @ weight
         above = (high[place] <= own).astype(np.float32) @ weight
-        score = _worth(below.astype(np.float64), above.astype(np.float64))
-        best = int(score.argmax())
-        cut = Cut(True, int(place[best]), int(own[best, 0]), np.empty(0, dtype=np.uint64))
-        return [(float(score[best]), cut)]
+        score = _split_score(below.astype(np.float64), above.astype(np.float64))
+        k = int(score.argmax())
+        cut = Cut(True, int(place[k]), int(own[k, 0]), np.empty(0, dtype=np.uint64))
+        return [(float(score[k]), cut)]
 
     def _sets(
-        self, box: Box, pairs: Pairs, heads: _Heads, proposers: Ints
+        self, box: Box, pairs: Pairs, best: _BestPairs, proposers: Ints
     ) -> list[tuple[float, Cut]]:
         found = []
-        weights = heads.weight
-        for m in range(len(self.problem.layout.word_start) - 1):
+        weights = best.weight
+        for m in range(len(self.problem.forest.word_start) - 1):
             words = self._words(m)
-            own = pairs.words[words, :][:, heads.pairs].T & box.words[words]
+            own = pairs.words[words, :][:, best.pairs].T & box.words[words]
             sets = np.unique(own[proposers], axis=0)
             sets = sets[(sets != box.words[words]).any(axis=1)]
             for chosen in sets:
                 inside = float(weights[~(own & chosen).any(axis=1)].sum())
                 outside = float(weights[~(own & ~chosen).any(axis=1)].sum())
-                score = _worth(np.array([inside]), np.array([outside]))
+                score = _split_score(np.array([inside]), np.array([outside]))
                 found.append((float(score[0]), Cut(False, m, 0, chosen)))
         return found
 
@@ -327,3 +482,52 @@ class ListSearch:
         part.words[words] &= cut.words if first else ~cut.words
         meets = (pairs.words[words, :][:, listed].T & part.words[words]).any(axis=1)
         return part, listed[meets]
+
+
+class Cut(NamedTuple):
+    """A copy, and the cells of it that make the first part."""
+
+    is_ordered: bool
+    place: int
+    cell: int
+    words: NDArray[np.uint64]
+
+
+def leaves_at(forest: Forest, box: Box, twin: int) -> Ints:
+    """The leaf of every tree that a twin (0 or 1) reaches from a box's first cells, (n_trees,)."""
+    is_ordered, places = forest.ordered, (forest.place_one, forest.place_two)
+    starts = forest.word_start
+    sets = [first_cell(box.words[a:b]) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    node = forest.roots.copy()
+    while len(inner := np.flatnonzero(forest.attribute[node] >= 0)):
+        at = node[inner]
+        j, cut = forest.attribute[at], forest.cut[at]
+        place = places[twin][j]
+        first = np.zeros(len(at), dtype=bool)
+        rows = np.flatnonzero(is_ordered[j])
+        first[rows] = box.low[place[rows]] < cut[rows]
+        for k in np.flatnonzero(is_ordered[j] == 0):
+            word, bit = divmod(sets[place[k]], 64)
+            first[k] = bool(forest.sets[cut[k], word] >> np.uint64(bit) & np.uint64(1))
+        node[inner] = np.where(first, forest.first[at], forest.second[at])
+    return node
+
+
+def first_undecided(forest: Forest, box: Box, tree: int) -> Cut | None:
+    """The first test of a tree that goes both ways in a box, for either twin."""
+    is_ordered, places = forest.ordered, (forest.place_one, forest.place_two)
+    nothing = np.empty(0, dtype=np.uint64)
+    for place in places:
+        node = int(forest.roots[tree])
+        while (j := int(forest.attribute[node])) >= 0:
+            own, cut = int(place[j]), int(forest.cut[node])
+            if is_ordered[j]:
+                some, others = bool(box.low[own] < cut), bool(box.high[own] > cut)
+            else:
+                words = box.words[forest.word_start[own] : forest.word_start[own + 1]]
+                sets = forest.sets[cut, : len(words)]
+                some, others = bool((words & sets).any()), bool((words & ~sets).any())
+            if some and others:
+                return Cut(True, own, cut, nothing) if is_ordered[j] else Cut(False, own, 0, sets)
+            node = int(forest.first[node] if some else forest.second[node])
+    return None

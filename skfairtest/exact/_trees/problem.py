@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest.exact._trees.doubled_domain import Layout
-from skfairtest.exact._trees.grid import CutNodes, Grid, Words
-from skfairtest.exact._trees.pairs import Forest
+from skfairtest.exact._trees.link_bounds import CODES, Links, bound_of_sums, gap_of_sums
+from skfairtest.exact._trees.threshold_cells import CutNodes, Grid, Words
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._tree_model import (
     EPS,
@@ -23,22 +23,53 @@ from skfairtest.whitebox._tree_model import (
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+Ints64 = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
-class Sums(NamedTuple):
-    """How the sums of trees make the output: groups of parts, and the part of each tree."""
+class Forest(NamedTuple):
+    """Trees of one output on cells, nodes of all trees one after another: the forest arrays."""
 
-    part: Ints  # (n_trees,)
-    base: Floats  # (n_parts,)
-    group_start: Ints  # (n_groups + 1,) first part of each group
-    link: list[str]  # of each group
-    weight: Floats  # of each group
-    slack: Floats  # (n_parts,) rounding of a sum that stands in an exponent
+    attribute: Ints64  # -1 at a leaf
+    cut: Ints64  # number of a cell, or a row of `sets`
+    first: Ints64
+    second: Ints64
+    roots: Ints64
+    sets: Words  # (n_sets, most words)
+    depth: Ints64
+    splits: Bools  # whether a sensitive attribute is tested at the node or below
+    low: Floats  # smallest value of a leaf at or below the node
+    high: Floats  # largest one
+    most: Floats  # no two leaves at or below the node that twins reach differ by more
+    ordered: Ints64  # by attribute: 1 where its cells are ordered
+    place_one: Ints64  # by attribute: where the first twin's copy stands
+    place_two: Ints64
+    word_start: Ints64  # first word of each unordered copy, and the end
+    levels: bool  # whether the leaves' own values matter, and not their differences alone
 
-    @property
-    def plain(self) -> bool:
-        """Whether the output is a sum of trees and nothing else."""
-        return self.link == [IDENTITY]
+
+def range_bound(space: InputSpace, output: Output) -> float:
+    """A bound of an output from the ranges of its trees, before anything is cut into cells."""
+    entries, groups = _entries(output)
+    base = groups[0]
+    D, U, V = np.zeros(len(base)), base.copy(), base.copy()
+    for nodes, column, factor, part in entries:
+        value = factor * nodes.value[:, column]
+        leaf = nodes.left < 0
+        high = np.maximum.reduceat(np.where(leaf, value, -np.inf), nodes.roots)
+        low = np.minimum.reduceat(np.where(leaf, value, np.inf), nodes.roots)
+        U[part] += high.sum()
+        V[part] += low.sum()
+        parting = _sensitive_trees(space, nodes)
+        D[part] += (high - low)[parting].sum()
+    links = Links(np.empty(0, dtype=np.int64), *groups, False)
+    return _bound_of_ranges(links, D, U, V)
+
+
+def _bound_of_ranges(links: Links, D: Floats, U: Floats, V: Floats) -> float:
+    if gap_of_sums(links, D, U, V) <= 0:
+        return 0.0  # nothing takes twins apart: their answers are the same to the last bit
+    return float(bound_of_sums(links, D, U, V))
 
 
 class Problem:
@@ -48,13 +79,13 @@ class Problem:
     ----------
     forest : Forest
         The trees that matter: where differences alone count, those that test a sensitive attribute.
-    sums : Sums
+    links : Links
         How they make the output.
     layout : Layout
         The doubled domain.
     """
 
-    def __init__(self, space: InputSpace, output: Output) -> None:
+    def __init__(self, space: InputSpace, output: Output, deadline: float = np.inf) -> None:
         self.space = space
         plain = all(group.link == IDENTITY for group in output)
         entries, groups = _entries(output)
@@ -70,7 +101,7 @@ class Problem:
             mask[id(nodes)] |= _of_trees(nodes, roots) & (nodes.left >= 0)
         keys = list(distinct)
         self.grid = Grid(
-            space, [distinct[k] for k in keys], [np.flatnonzero(mask[k]) for k in keys]
+            space, [distinct[k] for k in keys], [np.flatnonzero(mask[k]) for k in keys], deadline
         )
         self.layout = Layout(self.grid)
         cut = dict(zip(keys, self.grid.nodes, strict=True))
@@ -78,8 +109,20 @@ class Problem:
             (nodes, cut[id(nodes)], column, factor, part, roots)
             for nodes, column, factor, part, roots in kept
         ]
-        self.forest, part_of = _forest(space, self.grid, with_cuts)
-        self.sums = Sums(part_of, *groups)
+        levels = not plain
+        self.forest, part_of = _forest(self.layout, with_cuts, levels)
+        self.links = Links(part_of, *groups, plain)
+
+    def trivial(self) -> float:
+        """A bound from the ranges of the trees alone."""
+        forest, links = self.forest, self.links
+        n = len(links.base)
+        D, U, V = np.zeros(n), links.base.copy(), links.base.copy()
+        high, low = forest.high[forest.roots], forest.low[forest.roots]
+        np.add.at(U, links.part, high)
+        np.add.at(V, links.part, low)
+        np.add.at(D, links.part, np.where(forest.splits[forest.roots], high - low, 0.0))
+        return _bound_of_ranges(links, D, U, V)
 
 
 #: Nodes, the column of their values, what it is multiplied with, and the part that it adds to.
@@ -88,7 +131,7 @@ Entry = tuple[Nodes, int, float, int]
 Kept = tuple[Nodes, CutNodes, int, float, int, Ints]
 
 
-def _entries(output: Output) -> tuple[list[Entry], tuple[Floats, Ints, list[str], Floats, Floats]]:
+def _entries(output: Output) -> tuple[list[Entry], tuple[Floats, Ints64, Ints64, Floats, Floats]]:
     """The sums of trees that an output is made of, and how it is made of them."""
     entries: list[Entry] = []
     bases: list[float] = []
@@ -104,10 +147,13 @@ def _entries(output: Output) -> tuple[list[Entry], tuple[Floats, Ints, list[str]
             in_exponent = group.link == EXPONENTIAL
             slack.append(sum_rounding(part) + 8 * EPS if in_exponent else 0.0)
         starts.append(len(bases))
-        links.append(group.link)
+        links.append(CODES[group.link])
         weights.append(group.weight)
-    sums = (np.array(bases), np.array(starts), links, np.array(weights), np.array(slack))
-    return entries, sums
+    whole = (np.array(numbers, dtype=np.int64) for numbers in (starts, links))
+    real = (np.array(numbers, dtype=np.float64) for numbers in (bases, weights, slack))
+    group_start, link = whole
+    base, weight, rounding = real
+    return entries, (base, group_start, link, weight, rounding)
 
 
 def _tree_of(nodes: Nodes) -> Ints:
@@ -139,10 +185,10 @@ def _joined_sets(grid: Grid) -> tuple[Words, Ints]:
     return np.concatenate(sets), start
 
 
-def _forest(space: InputSpace, grid: Grid, kept: list[Kept]) -> tuple[Forest, Ints]:
+def _forest(layout: Layout, kept: list[Kept], levels: bool) -> tuple[Forest, Ints64]:
     """All trees that matter, one after another, and the part that each adds to."""
-    sets, set_start = _joined_sets(grid)
-    whole: list[list[Ints]] = [[] for _ in range(6)]
+    sets, set_start = _joined_sets(layout.grid)
+    whole: list[list[Ints64]] = [[] for _ in range(6)]
     values: list[Floats] = [np.empty(0)]
     offset = 0
     for nodes, cut, column, factor, part, roots in kept:
@@ -162,16 +208,20 @@ def _forest(space: InputSpace, grid: Grid, kept: list[Kept]) -> tuple[Forest, In
             ),
             strict=True,
         ):
-            field.append(array.astype(np.intp))
+            field.append(array.astype(np.int64))
         values.append(factor * nodes.value[of, column])
         offset += int(of.sum())
     attribute, cuts, first, second, roots, part_of = (
-        np.concatenate(field) if field else np.empty(0, dtype=np.intp) for field in whole
+        np.concatenate(field) if field else np.empty(0, dtype=np.int64) for field in whole
     )
     value = np.concatenate(values)
-    depth, splits, low, high = _summaries(space, attribute, first, second, value, roots)
-    forest = Forest(attribute, cuts, first, second, value, roots, sets, depth, splits, low, high)
-    return forest, part_of
+    places = [table.astype(np.int64) for table in layout.tables()]
+    sensitive = places[1] != places[2]
+    summaries = _summaries(sensitive, attribute, first, second, value, roots)
+    starts = layout.word_start.astype(np.int64)
+    tests = (attribute, cuts, first, second, roots, sets)
+    copies = (places[0], places[1], places[2], starts)
+    return Forest(*tests, *summaries, *copies, levels), part_of
 
 
 def _skip(nodes: Ints, cut: CutNodes) -> Ints:
@@ -184,26 +234,38 @@ def _skip(nodes: Ints, cut: CutNodes) -> Ints:
         nodes[idle] = cut.first[nodes[idle]]
 
 
-def _summaries(
-    space: InputSpace, attribute: Ints, first: Ints, second: Ints, value: Floats, roots: Ints
-) -> tuple[Ints, NDArray[np.bool_], Floats, Floats]:
-    """Depth of each node, whether twins can part below it, smallest and largest value below it."""
-    n = len(attribute)
-    depth = np.zeros(n, dtype=np.intp)
+def levels_of(attribute: Ints64, first: Ints64, second: Ints64, roots: Ints64) -> list[Ints64]:
+    """The nodes of all trees by their depth, the roots first."""
     levels = [roots]
     while True:
-        here = levels[-1]
-        inner = here[attribute[here] >= 0]
+        inner = levels[-1][attribute[levels[-1]] >= 0]
         if not len(inner):
-            break
-        children = np.concatenate([first[inner], second[inner]])
-        depth[children] = len(levels)
-        levels.append(children)
+            return levels
+        levels.append(np.concatenate([first[inner], second[inner]]))
+
+
+def _summaries(
+    sensitive: Bools,
+    attribute: Ints64,
+    first: Ints64,
+    second: Ints64,
+    value: Floats,
+    roots: Ints64,
+) -> tuple[Ints64, Bools, Floats, Floats, Floats]:
+    """What the fields `depth`, `splits`, `low`, `high` and `most` of `Forest` say."""
+    n = len(attribute)
+    depth = np.zeros(n, dtype=np.int64)
     low, high = value.copy(), value.copy()
-    splits = np.zeros(n, dtype=bool)
+    splits, most = np.zeros(n, dtype=bool), np.zeros(n)
+    levels = levels_of(attribute, first, second, roots)
+    for k, here in enumerate(levels):
+        depth[here] = k
     for here in reversed(levels):
         inner = here[attribute[here] >= 0]
         a, b = first[inner], second[inner]
         low[inner], high[inner] = np.minimum(low[a], low[b]), np.maximum(high[a], high[b])
-        splits[inner] = splits[a] | splits[b] | np.isin(attribute[inner], space.sensitive)
-    return depth, splits, low, high
+        parts = sensitive[attribute[inner]]
+        splits[inner] = splits[a] | splits[b] | parts
+        # Twins who reach a node together part at a sensitive test below it, if at all.
+        most[inner] = np.where(parts, high[inner] - low[inner], np.maximum(most[a], most[b]))
+    return depth, splits, low, high, most

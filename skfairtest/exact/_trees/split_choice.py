@@ -1,8 +1,8 @@
-"""Choosing where to cut a box: small compiled functions of the dive.
+"""Choosing where to cut a box: small compiled functions of the best-first search.
 
-The trees' best pairs of leaves, the *heads*, are boxes, too. Where all heads share a point the
-bound of the box is attained; else some copies have no cell that suits all heads, and a cut is worth
-the more the more weight of heads it takes from each of the two children.
+The trees' best leaf pairs are boxes, too. Where all of them share a point the bound of the box is
+attained; else some copies have no cell that suits all pairs, and a cut scores the more the more
+weight of pairs it takes from each of the two children.
 """
 
 from __future__ import annotations
@@ -11,60 +11,62 @@ from __future__ import annotations
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
-from skfairtest.exact._trees.compiled import njit, njit_fast
+from skfairtest.exact._trees.compiled import inlined, njit, njit_fast
 
-#: Columns of a proposed cut: score, 1 if ordered, place, cell or the tree whose head's set cuts.
+#: Columns of a proposed cut: score, 1 if ordered, place, cell or the tree whose pair's set cuts.
 SCORE, ORDERED, PLACE, CELL = 0, 1, 2, 3
 
 
-@njit
-def gather_heads(boxes, one, two, heads):
-    """Boxes of the heads: what both leaves of each pair allow."""
+@inlined
+def gather_boxes(boxes, one, two, best):
+    """Boxes of the best pairs: what both leaves of each allow."""
     lows, highs, words = boxes.low, boxes.high, boxes.words
     twin_ordered, first_ordered = boxes.twin_ordered, boxes.first_ordered
     twin_word, first_word = boxes.twin_word, boxes.first_word
-    head_low, head_high, head_words = heads.low, heads.high, heads.words
+    pair_low, pair_high, pair_words = best.low, best.high, best.words
     for t in range(len(one)):
         a, b = one[t], two[t]
-        for c in range(len(head_low)):
+        for c in range(len(pair_low)):
             low, high = 0, 2**31 - 1
             if twin_ordered[c] != 1:
                 low, high = lows[a, c], highs[a, c]
             if twin_ordered[c] != 0:
                 own = first_ordered[c]
                 low, high = max(low, lows[b, own]), min(high, highs[b, own])
-            head_low[c, t], head_high[c, t] = low, high
-        for w in range(len(head_words)):
+            pair_low[c, t], pair_high[c, t] = low, high
+        for w in range(len(pair_words)):
             word = ~np.uint64(0)
             if twin_word[w] != 1:
                 word = words[a, w]
             if twin_word[w] != 0:
                 word &= words[b, first_word[w]]
-            head_words[w, t] = word
+            pair_words[w, t] = word
 
 
-@njit
-def common(heads, word_start, low, high, words):
-    """Shrink a box to what all heads share; whether anything is left."""
+@inlined
+def common(best, word_start, low, high, words):
+    """Shrink a box to what all best pairs share; whether anything is left."""
+    shared = True
     for c in range(len(low)):
-        low[c] = max(low[c], heads.low[c].max())
-        high[c] = min(high[c], heads.high[c].min())
+        lows, highs = best.low[c], best.high[c]
+        for t in range(len(lows)):
+            low[c], high[c] = max(low[c], lows[t]), min(high[c], highs[t])
         if low[c] >= high[c]:
-            return False
+            shared = False
+            break
     for m in range(len(word_start) - 1):
         some = False
         for w in range(word_start[m], word_start[m + 1]):
-            for word in heads.words[w]:
-                words[w] &= word
+            for t in range(best.words.shape[1]):
+                words[w] &= best.words[w, t]
             some = some or words[w] != 0
-        if not some:
-            return False
-    return True
+        shared = shared and some
+    return shared
 
 
 @njit_fast
 def mass_ordered(lows, highs, weights, cell):
-    """Weight of the heads that a cut takes from the child below and above it."""
+    """Weight of the pairs that a cut takes from the child below and above it."""
     below, above = 0.0, 0.0
     for t in range(len(weights)):
         below += weights[t] if lows[t] >= cell else 0.0
@@ -73,49 +75,52 @@ def mass_ordered(lows, highs, weights, cell):
 
 
 @njit_fast
-def mass_word(head_words, weights, chosen, others):
+def mass_word(pair_words, weights, chosen, others):
     """The same for a cut of a set of cells in two, where the set is a single word."""
     inside, outside = 0.0, 0.0
     for t in range(len(weights)):
-        inside += weights[t] if head_words[t] & chosen == 0 else 0.0
-        outside += weights[t] if head_words[t] & others == 0 else 0.0
+        inside += weights[t] if pair_words[t] & chosen == 0 else 0.0
+        outside += weights[t] if pair_words[t] & others == 0 else 0.0
     return inside, outside
 
 
-@njit
-def mass_set(head_words, weights, start, end, proposer, words):
-    """The same for the cut into the cells of one head's set and all others."""
-    if end == start + 1:
-        chosen = words[start] & head_words[start, proposer]
-        return mass_word(head_words[start], weights, chosen, words[start] & ~chosen)
+@inlined
+def mass_set(pair_words, weights, start, end, proposer, words):
+    """The same for the cut into the cells of one pair's set and all others."""
     inside, outside = 0.0, 0.0
-    for t in range(len(weights)):
-        some_in, some_out = False, False
-        for w in range(start, end):
-            own = head_words[w, t] & words[w]
-            some_in = some_in or (own & head_words[w, proposer]) != 0
-            some_out = some_out or (own & ~head_words[w, proposer]) != 0
-        if not some_in:
-            inside += weights[t]
-        if not some_out:
-            outside += weights[t]
+    if end == start + 1:
+        chosen = words[start] & pair_words[start, proposer]
+        inside, outside = mass_word(pair_words[start], weights, chosen, words[start] & ~chosen)
+    else:
+        for t in range(len(weights)):
+            some_in, some_out = False, False
+            for w in range(start, end):
+                own = pair_words[w, t] & words[w]
+                some_in = some_in or (own & pair_words[w, proposer]) != 0
+                some_out = some_out or (own & ~pair_words[w, proposer]) != 0
+            if not some_in:
+                inside += weights[t]
+            if not some_out:
+                outside += weights[t]
     return inside, outside
 
 
-@njit
-def is_new(head_words, top, i, words, start, end):
+@inlined
+def is_new(pair_words, top, i, words, start, end):
     """Whether a proposer's set cuts the box otherwise than those of all proposers before it."""
+    new = True
     for k in range(i):
         same = True
         for w in range(start, end):
-            same = same and (head_words[w, top[i]] ^ head_words[w, top[k]]) & words[w] == 0
+            same = same and (pair_words[w, top[i]] ^ pair_words[w, top[k]]) & words[w] == 0
         if same:
-            return False
-    return True
+            new = False
+            break
+    return new
 
 
-@njit
-def worth(a, b):
+@inlined
+def split_score(a, b):
     """Score of a cut that takes the weights a and b from its two children.
 
     Both children have to gain; what one gains alone counts little.
@@ -140,53 +145,60 @@ def heaviest(weights, n):
     return top
 
 
-@njit
-def conflict(heads, word_start, ordered, place, words):
-    """Whether the heads share no cell of a copy."""
+@inlined
+def conflict(best, word_start, ordered, place, words):
+    """Whether the best pairs share no cell of a copy."""
     if ordered:
-        return heads.low[place].max() >= heads.high[place].min()
-    for w in range(word_start[place], word_start[place + 1]):
-        left = words[w]
-        for word in heads.words[w]:
-            left &= word
-        if left:
-            return False
-    return True
+        low, high = best.low[place, 0], best.high[place, 0]
+        for t in range(best.low.shape[1]):
+            low, high = max(low, best.low[place, t]), min(high, best.high[place, t])
+        none = low >= high
+    else:
+        none = True
+        for w in range(word_start[place], word_start[place + 1]):
+            left = words[w]
+            for t in range(best.words.shape[1]):
+                left &= best.words[w, t]
+            none = none and left == 0
+    return none
 
 
 @njit
-def propose(heads, weights, word_start, low, high, words, cut, n_proposers, everywhere):
-    """Write the cut that separates heads best; whether there is one.
+def propose(best, weights, word_start, low, high, words, cut, n_proposers):
+    """Write the cut that separates best pairs most; whether there is one.
 
-    Every cut splits the box into two smaller ones, so that its worth decides on speed alone. Only
-    the heaviest heads propose. Copies in which all heads agree are passed over unless `everywhere`.
+    Every cut splits the box into two smaller ones, so that its score decides on speed alone. Only
+    the heaviest pairs propose, in copies in which not all agree; with 0 proposers all, everywhere.
     """
-    top = heaviest(weights, n_proposers)
+    everywhere = n_proposers == 0
+    top = heaviest(weights, len(weights) if everywhere else n_proposers)
     cut[SCORE] = -1.0
     for c in range(len(low)):
-        if not everywhere and not conflict(heads, word_start, True, c, words):
+        if not everywhere and not conflict(best, word_start, True, c, words):
             continue
-        lows, highs, before = heads.low[c], heads.high[c], -1
+        lows, highs, before = best.low[c], best.high[c], -1
         for i in range(2 * len(top)):
             t = top[i // 2]
             cell = lows[t] if i % 2 == 0 else highs[t]
             if not low[c] < cell < high[c] or cell == before:
                 continue
             before = cell
-            score = worth(*mass_ordered(lows, highs, weights, cell))
+            below, above = mass_ordered(lows, highs, weights, cell)
+            score = split_score(below, above)
             if score > cut[SCORE]:
                 cut[SCORE], cut[ORDERED], cut[PLACE], cut[CELL] = score, 1, c, cell
     for m in range(len(word_start) - 1):
-        if not everywhere and not conflict(heads, word_start, False, m, words):
+        if not everywhere and not conflict(best, word_start, False, m, words):
             continue
         start, end = word_start[m], word_start[m + 1]
-        for i, t in enumerate(top):
-            strict = False
+        for i in range(len(top)):
+            t, strict = top[i], False
             for w in range(start, end):
-                strict = strict or (words[w] & ~heads.words[w, t]) != 0
-            if not strict or not is_new(heads.words, top, i, words, start, end):
+                strict = strict or (words[w] & ~best.words[w, t]) != 0
+            if not strict or not is_new(best.words, top, i, words, start, end):
                 continue
-            score = worth(*mass_set(heads.words, weights, start, end, t, words))
+            inside, outside = mass_set(best.words, weights, start, end, t, words)
+            score = split_score(inside, outside)
             if score > cut[SCORE]:
                 cut[SCORE], cut[ORDERED], cut[PLACE], cut[CELL] = score, 0, m, t
     return cut[SCORE] >= 0

@@ -6,13 +6,15 @@ in two. All tests together cut it into *cells*, whose values no tree tells apart
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._features import Features
+from skfairtest.whitebox._features import Features, attribute_grid, wide_attributes
+from skfairtest.whitebox._tree_model import Nodes, Tests, goes_left
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -22,19 +24,14 @@ Bools = NDArray[np.bool_]
 MOST_TOGETHER = 1_000_000
 
 
-class Tests(NamedTuple):
-    """Tests of nodes that look at one set of features; arrays of length n.
+class OutOfTime(Exception):
+    """The time was up before all attributes were cut into cells."""
 
-    A row goes left when its feature is at most `threshold` or, where `category` is not negative,
-    when it is in that row of `left_sets`; a missing value goes left where `missing_left`.
-    """
 
-    feature: Ints
-    threshold: Floats
-    missing_left: Bools
-    category: Ints
-    left_sets: Bools  # (n_sets, n_codes)
-    single: bool  # whether the model rounds features to float32 first
+def check_time(deadline: float) -> None:
+    """End the reading of a model when the time is up."""
+    if time.perf_counter() >= deadline:
+        raise OutOfTime
 
 
 class Cells(NamedTuple):
@@ -47,20 +44,6 @@ class Cells(NamedTuple):
     high: Floats  # (n_cells,) largest code of a cell, or the same one
     ordered: bool
     member: Ints  # (n_values,) the cell of each value of a finite attribute; empty for a wide one
-
-
-def goes_left(values: Floats, tests: Tests, which: Ints) -> Bools:
-    """Outcome of the tests `which`, one for each value."""
-    seen = values.astype(np.float32) if tests.single else values
-    left = seen.astype(np.float64) <= tests.threshold[which]
-    category = tests.category[which]
-    coded = np.flatnonzero(category >= 0)
-    if len(coded):
-        codes = values[coded]
-        inside = (codes >= 0) & (codes < tests.left_sets.shape[1])
-        place = np.where(inside, codes, 0).astype(np.intp)
-        left[coded] = tests.left_sets[category[coded], place] & inside
-    return np.where(np.isnan(values), tests.missing_left[which], left)
 
 
 def cut_finite(
@@ -115,6 +98,7 @@ def cut_wide(
     space: InputSpace,
     attribute: int,
     views: list[tuple[Features, Tests, Ints]],
+    deadline: float = np.inf,
     *,
     exact: bool,
 ) -> tuple[Cells, list[Ints]]:
@@ -133,7 +117,7 @@ def cut_wide(
     lasts = []
     for features, tests, which in views:
         ends = (low, high)
-        lasts.append(_last_left(space, attribute, features, tests, which, ends, exact))
+        lasts.append(_last_left(space, attribute, features, tests, which, ends, exact, deadline))
     # A border is the last code of a cell.
     borders = np.unique(np.concatenate([*lasts, [high]]))
     borders = borders[(borders >= low) & (borders <= high)]
@@ -166,6 +150,7 @@ def _last_left(
     which: Ints,
     ends: tuple[float, float],
     exact: bool,
+    deadline: float,
 ) -> Floats:
     """Largest code that goes left, for each test; -inf where none does."""
     if (tests.category[which] >= 0).any():
@@ -193,6 +178,7 @@ def _last_left(
     result = np.where(at_high, ends[1], -np.inf)
     open_ = np.flatnonzero(at_low & ~at_high)
     while len(open_):
+        check_time(deadline)
         # Halving the ranks of floating-point numbers ends at two neighbours after 64 rounds.
         a, b = left[open_], right[open_]
         middle = (a >> 1) + (b >> 1) + (a & b & 1)  # their difference may not fit into 64 bits
@@ -254,3 +240,171 @@ class _Order:
         else:
             size = np.abs(ranks).view(np.float64)
         return np.where(ranks < 0, -size, size)
+
+
+Words = NDArray[np.uint64]
+
+WORD = 64
+
+
+class CutNodes(NamedTuple):
+    """Nodes of trees whose tests are cuts of cells; arrays of length n_nodes.
+
+    Of an attribute with ordered cells, a row goes `first` when its cell is below `cut`; of one
+    with unordered cells, when its cell is in the set number `cut` of the attribute's sets.
+    """
+
+    attribute: Ints  # -1 at a leaf
+    cut: Ints
+    first: Ints
+    second: Ints
+
+
+class Grid:
+    """The cells of all attributes for one or several sets of nodes.
+
+    Attributes
+    ----------
+    cells : dict of int to Cells
+        Cells of each attribute that is tested at all.
+    sets : dict of int to ndarray of uint64 of shape (n_sets, n_words)
+        Sets of cells, for attributes with unordered ones.
+    nodes : list of CutNodes
+        One for each given set of nodes.
+    """
+
+    def __init__(
+        self,
+        space: InputSpace,
+        everything: list[Nodes],
+        needed: list[Ints],
+        deadline: float = np.inf,
+    ) -> None:
+        self.space, self.deadline = space, deadline
+        self.cells: dict[int, Cells] = {}
+        self.sets: dict[int, Words] = {}
+        self.nodes = [_undecided(nodes) for nodes in everything]
+        wide = wide_attributes(space)
+        for j in range(space.n_features):
+            check_time(deadline)
+            views = self._views(j, everything, needed)
+            if not any(len(which) for _, _, which in views):
+                continue
+            if wide[j]:
+                self._cut_wide(j, views, exact=False)
+            else:
+                self._cut_finite(j, views)
+        self._check_wide(everything, needed, wide)
+        for nodes, wanted, cut in zip(everything, needed, self.nodes, strict=True):
+            _decide_constant(nodes, wanted, cut, self.cells)
+
+    def _check_wide(
+        self, everything: list[Nodes], needed: list[Ints], wide: NDArray[np.bool_]
+    ) -> None:
+        """Look at both sides of all cuts through the steps; cut anew what is not in its place."""
+        again: set[int] = set()
+        for nodes, wanted, cut in zip(everything, needed, self.nodes, strict=True):
+            source = nodes.features.source[nodes.tests.feature[wanted]]
+            which = wanted[(source >= 0) & wide[np.maximum(source, 0)]]
+            attribute = cut.attribute[which]
+            key = np.column_stack([nodes.tests.feature[which], nodes.tests.threshold[which]])
+            first = np.unique(key, axis=0, return_index=True)[1] if len(which) else which
+            which, attribute = which[first], attribute[first]
+            below, above = np.empty(len(which)), np.empty(len(which))
+            for j in np.unique(attribute):
+                own, cells = attribute == j, self.cells[int(j)]
+                place = cut.cut[which[own]]
+                below[own] = cells.high[np.maximum(place - 1, 0)]
+                above[own] = cells.low[np.minimum(place, len(cells.low) - 1)]
+                below[own] = np.where(place > 0, below[own], np.nan)
+                above[own] = np.where(place < len(cells.low), above[own], np.nan)
+            wrong = misplaced(below, above, nodes.features, nodes.tests, which)
+            again |= {int(j) for j in attribute[wrong]}
+        for j in again:
+            check_time(self.deadline)
+            self._cut_wide(j, self._views(j, everything, needed), exact=True)
+
+    @staticmethod
+    def _views(
+        j: int, everything: list[Nodes], needed: list[Ints]
+    ) -> list[tuple[Features, Tests, Ints]]:
+        views = []
+        for nodes, wanted in zip(everything, needed, strict=True):
+            tested = nodes.features.source[nodes.tests.feature[wanted]] == j
+            views.append((nodes.features, nodes.tests, wanted[tested]))
+        return views
+
+    def _cut_wide(self, j: int, views: list[tuple[Features, Tests, Ints]], *, exact: bool) -> None:
+        self.cells[j], cuts = cut_wide(self.space, j, views, self.deadline, exact=exact)
+        for nodes, (_, _, which), cut in zip(self.nodes, views, cuts, strict=True):
+            nodes.attribute[which] = j
+            nodes.cut[which] = cut
+
+    def _cut_finite(self, j: int, views: list[tuple[Features, Tests, Ints]]) -> None:
+        cells, outcomes = cut_finite(attribute_grid(self.space, j), views)
+        self.cells[j] = cells
+        if not cells.ordered:
+            packed = [as_words(left) for left in outcomes]
+            self.sets[j], place = np.unique(np.concatenate(packed), axis=0, return_inverse=True)
+            place = place.ravel()
+        start = 0
+        for nodes, (_, _, which), left in zip(self.nodes, views, outcomes, strict=True):
+            nodes.attribute[which] = j
+            if cells.ordered:
+                # A set that lacks the first cell is its complement with the children exchanged.
+                turned = ~left[:, 0] & left.any(axis=1)
+                nodes.cut[which] = np.where(turned, (~left).sum(axis=1), left.sum(axis=1))
+                swap = which[turned]
+                nodes.first[swap], nodes.second[swap] = nodes.second[swap], nodes.first[swap]
+            else:
+                nodes.cut[which] = place[start : start + len(which)]
+            start += len(which)
+
+    def n_cells(self, attribute: int) -> int:
+        """How many cells an attribute has."""
+        return len(self.cells[attribute].low)
+
+    def codes(self, attribute: int, cells: Ints, share: float = 0.5) -> Floats:
+        """A code inside each of the cells; `share` says how far from its low end."""
+        own = self.cells[attribute]
+        low, high = own.low[cells], own.high[cells]
+        codes = low + share * (high - low)
+        if self.space.discrete[attribute]:
+            codes = np.floor(codes)
+        if self.space.single[attribute]:
+            codes = codes.astype(np.float32).astype(np.float64)
+        return np.clip(codes, low, high)
+
+
+def _undecided(nodes: Nodes) -> CutNodes:
+    n = len(nodes.left)
+    nothing = np.full(n, -1, dtype=np.intp)
+    return CutNodes(nothing, np.zeros(n, dtype=np.intp), nodes.left.copy(), nodes.right.copy())
+
+
+def _decide_constant(nodes: Nodes, wanted: Ints, cut: CutNodes, cells: dict[int, Cells]) -> None:
+    """Tests of features that never change lead one way: both children are that one."""
+    source = nodes.features.source[nodes.tests.feature[wanted]]
+    constant = wanted[(source < 0) & (nodes.left[wanted] >= 0)]
+    if not len(constant):
+        return
+    left = goes_left(nodes.features.origin[nodes.tests.feature[constant]], nodes.tests, constant)
+    child = np.where(left, nodes.left[constant], nodes.right[constant])
+    cut.first[constant] = cut.second[constant] = child
+
+
+def as_words(sets: NDArray[np.bool_]) -> Words:
+    """Sets of cells as words of 64 bits, (n_sets, n_words)."""
+    n_words = max(1, -(-sets.shape[1] // WORD))
+    padded = np.zeros((len(sets), n_words * WORD), dtype=bool)
+    padded[:, : sets.shape[1]] = sets
+    octets = np.packbits(padded, axis=1, bitorder="little")
+    return np.ascontiguousarray(octets).view("<u8").reshape(len(sets), n_words).astype(np.uint64)
+
+
+def first_cell(words: Words) -> int:
+    """The lowest cell of a set; -1 for the empty one."""
+    for w, word in enumerate(words):
+        if word:
+            return w * WORD + (int(word) & -int(word)).bit_length() - 1
+    return -1
