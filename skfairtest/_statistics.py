@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,26 @@ def paper_error(sides: Sides, z: float) -> Floats:
     """The paper's error: the errors of the two sides, added up."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return z * (np.sqrt(sides.variance / sides.n) + np.sqrt(sides.variance_out / sides.n_out))
+
+
+def clopper_pearson(count: Any, n: Any, alpha: float) -> tuple[Floats, Floats]:
+    """The shares that `count` of `n` does not rule out at level `alpha`.
+
+    Exact for independent draws, and wider than need be for draws without replacement. At 0 and at n
+    it has a width, other than the textbook's normal interval.
+    """
+    count, n = np.asarray(count, dtype=float), np.asarray(n, dtype=float)
+    with np.errstate(invalid="ignore"):
+        low = np.where(count > 0, stats.beta.ppf(alpha / 2, count, n - count + 1), 0.0)
+        high = np.where(count < n, stats.beta.ppf(1 - alpha / 2, count + 1, n - count), 1.0)
+    return np.where(n > 0, low, 0.0), np.where(n > 0, high, 1.0)
+
+
+def wilson_interval(count: int, n: int, confidence: float) -> tuple[float, float]:
+    """Wilson's interval of the share `count` of `n`, as two floats."""
+    z = float(stats.norm.isf((1 - confidence) / 2))
+    low, high = wilson(np.array(count / max(n, 1)), np.array(float(n)), z)
+    return float(low), float(high)
 
 
 def wilson(share: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:

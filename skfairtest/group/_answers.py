@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import is_outlier_detector
 
 from skfairtest.exceptions import EstimatorFailedError
-from skfairtest.oracle._model import Model, hash_labels
+from skfairtest.oracle._favourable import (
+    as_shares,
+    favourable_labels,
+    favourable_places,
+    known_classes,
+    label_codes,
+)
+from skfairtest.oracle._model import Model
 
 Floats = NDArray[np.float64]
 
@@ -89,31 +94,16 @@ class Answers:
         self.favourable, self.binary = float(given), True
 
     def _choose_labels(self, classes: NDArray[Any]) -> None:
-        wanted = [classes[-1]] if self.given is None else _as_list(self.given)
-        places = []
-        for label in wanted:
-            equal = [j for j, known in enumerate(classes) if _same(known, label)]
-            if not equal:
-                raise ValueError(
-                    f"favourable={label!r} is a label that never occurs: the classes of "
-                    f"{type(self.estimator).__name__} are {list(classes)!r}. Name one or more of "
-                    "them."
-                )
-            places.append(equal[0])
-        if len(set(places)) == len(classes) > 1:
-            raise ValueError(
-                f"favourable= names every class, {list(classes)!r}, so every answer would be "
-                "favourable. Leave out at least one."
-            )
-        self.favourable = [classes[j] for j in sorted(set(places))]
+        places = favourable_places(self.given, classes, self.estimator)
+        self.favourable = [classes[j] for j in places]
         self.binary = self.model.response == "labels"
-        self._chosen = sorted(set(places)) if not self.binary else _hashes(self.favourable)
+        self._chosen = label_codes(self.favourable) if self.binary else places
 
     def _choose_unknown_labels(self) -> None:
         """Labels of an estimator that does not tell its classes; they are looked for in answers."""
-        self.favourable = _as_list(self.given)
+        self.favourable = favourable_labels(self.given)
         self.binary = True
-        self._chosen = _hashes(self.favourable)
+        self._chosen = label_codes(self.favourable)
 
     def _learn(self, Z: Any) -> None:
         """Learn from a first answer what an estimator without tags and classes answers with."""
@@ -145,8 +135,7 @@ class Answers:
             return self._probabilities(Z)
         scores, _ = self.model.ask(Z)
         # Of several outputs the mean counts; who wants one of them passes a model of that one.
-        values = scores.mean(axis=1)
-        return (values >= self.favourable).astype(np.float64) if self.binary else values
+        return as_shares(scores.mean(axis=1), self.favourable)
 
     def _probabilities(self, Z: Any) -> Floats:
         scores, _ = self.model.ask(Z)
@@ -156,34 +145,10 @@ class Answers:
 
 
 def _classes(estimator: Any) -> NDArray[Any] | None:
-    if hasattr(estimator, "__sklearn_tags__") and is_outlier_detector(estimator):
-        return np.array([-1, 1])
     classes = getattr(estimator, "classes_", None)
     if isinstance(classes, list):
         raise ValueError(
             f"{type(estimator).__name__} has {len(classes)} outputs with classes of their own; a "
             "group's share is that of one. Audit one output at a time."
         )
-    return None if classes is None else np.asarray(classes)
-
-
-def _as_list(favourable: Any) -> list[Any]:
-    single = isinstance(favourable, (str, bytes)) or not isinstance(favourable, Iterable)
-    labels = [favourable] if single else list(favourable)
-    if not labels:
-        raise ValueError("favourable= is empty; name a label, or a set of labels.")
-    return labels
-
-
-def _hashes(labels: list[Any]) -> NDArray[np.int64]:
-    # One by one: an array of labels of several types would make strings of all of them.
-    return np.concatenate([hash_labels(np.asarray([label])) for label in labels])
-
-
-def _same(known: Any, label: Any) -> bool:
-    if isinstance(known, str) or isinstance(label, str):
-        return isinstance(label, str) and str(known) == label and isinstance(known, str)
-    try:
-        return bool(known == label)
-    except (TypeError, ValueError):
-        return False
+    return known_classes(estimator)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from skfairtest._checks import is_real
+from skfairtest._statistics import wilson_interval
 from skfairtest._validation import check_table, make_generator
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._oracle import Oracle
@@ -51,22 +51,6 @@ class DiscriminationEstimate:
     confidence: float
 
 
-def wilson(count: int, n: int, confidence: float) -> tuple[float, float]:
-    """Wilson's interval of a share: `count` of `n`.
-
-    Other than the textbook's normal interval it has a width at 0 and at n.
-    """
-    if not n:
-        return 0.0, 1.0
-    z = float(norm.isf((1 - confidence) / 2))
-    share = count / n
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    low = 0.0 if count == 0 else max(0.0, middle - half)
-    high = 1.0 if count == n else min(1.0, middle + half)
-    return float(low), float(high)
-
-
 def estimate_on(
     estimator: Any,
     space: InputSpace,
@@ -85,7 +69,7 @@ def estimate_on(
         judged = oracle.disparity(Z[start : start + step])
         n_found += int(judged.verdict.sum())
         degree = max(degree, float(judged.disparity.max(initial=0.0)))
-    low, high = wilson(n_found, len(Z), confidence)
+    low, high = wilson_interval(n_found, len(Z), confidence)
     rate = n_found / len(Z) if len(Z) else 0.0
     return DiscriminationEstimate(rate, low, high, len(Z), n_found, degree, confidence)
 

@@ -16,6 +16,7 @@ from skfairtest.group import TestSGDAuditor
 from skfairtest.mitigation._folds import Folds, make_folds
 from skfairtest.mitigation._rounds import Addition, Measure
 from skfairtest.mitigation._training import Task
+from skfairtest.oracle._favourable import as_shares, is_favourable
 from skfairtest.space._perturb import draw_near
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
@@ -46,15 +47,21 @@ LEAST_COST = 0.02
 class Groups:
     """What the two ways have in common: audits, rows near the data and their answers.
 
-    The parameters are those of `_twins.Twins`; the labels are the strategies' own, and the auditor
-    says how many rows an estimate takes.
+    The labels are the strategies' own, and the auditor says how many rows an estimate takes.
+
+    Parameters
+    ----------
+    task : Task
+        What is trained on what.
+    auditor : TestSGDAuditor
+        Template of the audits.
+    rng : Generator
+        Source of randomness.
     """
 
     folds: Folds | None = None
 
-    def __init__(
-        self, task: Task, auditor: Any, labeler: Any, n_estimates: int, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, task: Task, auditor: Any, rng: np.random.Generator) -> None:
         check_feeds_groups(auditor)
         self.task = task
         self.auditor = auditor
@@ -103,7 +110,7 @@ class TestSGDRetraining(Groups):
         audited = self._audited
         rows = self.near(np.random.default_rng(self.seeds[int(fresh)]))
         inside = audited.matches(rows, 0).astype(float)
-        values = favourable(model, rows, audited.favourable_)
+        values = as_shares(model.predict(rows), audited.favourable_)
         sums = (inside.sum(keepdims=True), (inside @ values)[None], (inside @ values**2)[None])
         everyone = (float(len(values)), float(values.sum()), float((values**2).sum()))
         sides = sides_of(*sums, everyone, bool(np.isin(values, (0, 1)).all()))
@@ -123,7 +130,7 @@ class TestSGDRetraining(Groups):
             assert self._audited is not None, "the original is measured first"
             rows = self.near(self.rng)
             over = over_favoured(self._audited, 0)
-            values = favourable(model, rows, self._audited.favourable_)
+            values = as_shares(model.predict(rows), self._audited.favourable_)
             rarer = values < values.mean() if over else values > values.mean()
             places = np.flatnonzero(self._audited.matches(rows, 0) & rarer)
             if not len(places):
@@ -213,7 +220,7 @@ class GroupRetraining(Groups):
         audited = self.audit(model)
         seeds, Z = draw_near(self.space, POOL, self.rng)
         rows = self.space.decode(Z)
-        values = favourable(model, rows, audited.favourable_)
+        values = as_shares(model.predict(rows), audited.favourable_)
         gain = pull(audited, rows)
         high = values > values.mean()
         places = np.flatnonzero(np.where(high, gain > 0, gain < 0))
@@ -282,22 +289,6 @@ def over_favoured(audited: TestSGDAuditor, rule: int) -> bool:
     """Whether a group gets more favourable answers than the others do."""
     row = audited.rules_.iloc[rule]
     return bool(row["share_inside"] > row["share_outside"])
-
-
-def is_favourable(labels: Values, favoured: list[Any]) -> Bools:
-    """Which labels are favourable."""
-    # One by one: an array of labels of several types would make strings of all of them.
-    return np.any([labels == label for label in favoured], axis=0)
-
-
-def favourable(model: Any, rows: Any, favoured: Any) -> Floats:
-    """1 where the answer is favourable, else 0; of a regressor without a threshold the answer."""
-    answers = np.asarray(model.predict(rows))
-    if not is_regressor(model):
-        return is_favourable(answers, favoured).astype(np.float64)
-    if isinstance(favoured, str):  # "mean": answers are compared as they are
-        return answers.astype(np.float64)
-    return (answers >= favoured).astype(np.float64)
 
 
 def distance(model: Any, rows: Any, values: Floats) -> Floats:

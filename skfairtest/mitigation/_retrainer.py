@@ -316,6 +316,8 @@ class FairnessRetrainer(DelegatingEstimator):
         auditor = clone(auditor)
         if self.n_jobs is not None and "n_jobs" in auditor.get_params(deep=False):
             auditor.set_params(n_jobs=auditor.n_jobs or self.n_jobs)
+        if self.strategy in OF_GROUPS:
+            return kind(task, auditor, rng)
         return kind(task, auditor, self.labeler, self.n_estimates, rng)
 
     # Results ---------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ class TunedSearch:
         age = np.zeros(n_islands, dtype=int)
         swept = np.zeros(n_islands, dtype=bool)
         while True:
-            children, child_pairs = self.offspring(Z, fitness, pairs)
+            children, child_pairs = self.offspring(Z, pairs)
             child_fitness, child_pairs = self.evaluate(children, child_pairs)
             Z, fitness, pairs = self.survivors(
                 np.concatenate([Z, children], axis=1),
@@ -171,7 +171,7 @@ class TunedSearch:
 
     # Breeding ------------------------------------------------------------------------------
 
-    def offspring(self, Z: Floats, fitness: Floats, pairs: Floats) -> tuple[Floats, Floats]:
+    def offspring(self, Z: Floats, pairs: Floats) -> tuple[Floats, Floats]:
         """Children by tournament, crossover and mutation; newcomers; steps around the best."""
         n_islands, size = self.shape
         rng, width = self.rng, Z.shape[2]

@@ -10,13 +10,14 @@ from sklearn.base import is_regressor
 from skfairtest._checks import check_real, check_whole, is_real
 from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._themis.measurement import Measurement, as_labels, class_labels
+from skfairtest.individual._themis.measurement import Measurement
 from skfairtest.individual._themis.subsets import (
     SubsetSearch,
     candidate_columns,
     check_candidates,
     check_combinations,
 )
+from skfairtest.oracle._favourable import favourable_labels, favourable_places, known_classes
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._space import InputSpace
@@ -236,7 +237,11 @@ class ThemisAuditor(BaseAuditor):
                     "output above which an answer is favourable, or None for the mean."
                 )
         else:
-            as_labels(value, class_labels(estimator))
+            classes = known_classes(estimator)
+            if classes is None:
+                favourable_labels(value)
+            else:
+                favourable_places(value, classes, estimator)
         return estimator
 
     # Search --------------------------------------------------------------------------------

@@ -6,9 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
-from skfairtest.oracle._model import hash_labels
+from skfairtest._statistics import clopper_pearson
+from skfairtest.oracle._favourable import (
+    favourable_labels,
+    favourable_places,
+    known_classes,
+    label_codes,
+)
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import KeySet, row_keys
 from skfairtest.oracle._stop import StopReason
@@ -20,19 +25,6 @@ Bools = NDArray[np.bool_]
 BATCH_ROWS = 4096
 #: Rows that predict may be asked once more to confirm that two labels differ.
 CONFIRM = 2
-
-
-def interval(count: Any, n: Any, alpha: float) -> tuple[Floats, Floats]:
-    """Clopper-Pearson: the shares that `count` of `n` does not rule out at level `alpha`.
-
-    Exact for independent draws, and wider than need be for draws without replacement. Honest at 0
-    and at n, where the textbook's normal interval has no width.
-    """
-    count, n = np.asarray(count, dtype=float), np.asarray(n, dtype=float)
-    with np.errstate(invalid="ignore"):
-        low = np.where(count > 0, beta.ppf(alpha / 2, count, n - count + 1), 0.0)
-        high = np.where(count < n, beta.ppf(1 - alpha / 2, count + 1, n - count), 1.0)
-    return np.where(n > 0, low, 0.0), np.where(n > 0, high, 1.0)
 
 
 class Measurement:
@@ -105,7 +97,7 @@ class Measurement:
         share = found / n if n else np.nan
         if n and self.is_exhaustive:
             return share, share, share
-        low, high = interval(found, n, self._level())
+        low, high = clopper_pearson(found, n, self._level())
         return share, float(low), float(high)
 
     def group(self) -> tuple[float, float, float]:
@@ -117,7 +109,7 @@ class Measurement:
         value = float(shares.max() - shares.min())
         if self.is_exhaustive:
             return value, value, value
-        low, high = interval(favoured, n, self._level() / len(n))
+        low, high = clopper_pearson(favoured, n, self._level() / len(n))
         return value, float(max(0.0, low.max() - high.min())), float(high.max() - low.min())
 
     def counts(self) -> tuple[Floats, Floats]:
@@ -150,36 +142,10 @@ class Measurement:
         self._valid.append(valid)
 
 
-def class_labels(estimator: Any) -> NDArray[Any] | None:
-    """The classes of a classifier with one output, else None."""
-    classes = getattr(estimator, "classes_", None)
-    return classes if isinstance(classes, np.ndarray) and classes.ndim == 1 else None
-
-
 def favourable_codes(oracle: Oracle, favourable: Any) -> NDArray[np.int64] | None:
     """The oracle's codes of the favourable labels; None where no label is known to be one."""
-    classes = class_labels(oracle.estimator)
-    if favourable is None:
-        if classes is None:
-            return None
-        wanted = classes[-1:]
-    else:
-        wanted = as_labels(favourable, classes)
-    if oracle.infers_labels and classes is not None:
-        return np.flatnonzero(np.isin(classes, wanted))
-    return hash_labels(wanted)
-
-
-def as_labels(favourable: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
-    """One label or a set of them as an array of the type of the classes."""
-    several = isinstance(favourable, (list, tuple, set, frozenset, np.ndarray))
-    labels = list(favourable) if several else [favourable]
+    classes = known_classes(oracle.estimator)
     if classes is None:
-        return np.array(labels)
-    unknown = [label for label in labels if label not in classes.tolist()]
-    if unknown or not labels:
-        raise ValueError(
-            f"favourable must be a class of the estimator or a set of its classes; got "
-            f"{favourable!r}. Its classes are {classes.tolist()!r}."
-        )
-    return np.array(labels, dtype=classes.dtype)
+        return None if favourable is None else label_codes(favourable_labels(favourable))
+    places = favourable_places(favourable, classes, oracle.estimator)
+    return np.array(places) if oracle.infers_labels else label_codes(classes[places])
