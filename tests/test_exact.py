@@ -89,7 +89,8 @@ def test_logistic_gap_is_smaller_where_the_boundary_is_out_of_reach(plain):
 def test_linear_support_vectors(plain, model):
     X, y = plain
     target = y if isinstance(model, SVR) else y > np.median(y)
-    auditor = certified(model.fit(X, target), X)
+    # A term a support vector is added up, which leaves more rounding than the coefficients would.
+    auditor = certified(model.fit(X, target), X, rtol=1e-7)
     assert auditor.certified_
     assert auditor.fairness_degree_ == pytest.approx(2 * abs(model.coef_.ravel()[0]), rel=1e-9)
 

@@ -178,7 +178,7 @@ def test_brackets_close_by_units_and_are_the_same_again():
 def test_full_memory_ends_with_a_bracket(monkeypatch):
     model, frame, sensitive, family = network(8, units=14)
     monkeypatch.setattr(_units, "MOST_BYTES", 0)
-    monkeypatch.setattr(_splits, "MOST_OPEN", 50)
+    monkeypatch.setattr(_splits, "MOST_OPEN_BOXES", 50)
     bracket = family.solve(0.0, Limits(np.inf, 1e-9))
     assert largest(family, family.rows(500, np.random.default_rng(0))) <= bracket.upper
     assert bracket.lower <= bracket.upper

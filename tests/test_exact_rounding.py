@@ -8,7 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor
-from skfairtest.exact._bracket import Bracket
+from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._bracketing import close
 
 
@@ -60,14 +60,14 @@ class Closing:
     def trivial(self):
         return 2.0
 
-    def solve(self, known, deadline, rtol):
-        return Bracket(known, known * (1 + rtol), None, 1, "closed")
+    def solve(self, known, limits):
+        return Bracket(known, known * (1 + limits.rtol), None, 1, "closed")
 
 
 def test_a_search_that_stops_at_the_tolerance_leaves_room_for_rounding():
     oracle = SimpleNamespace(degree=1.0)
-    closed = close(oracle, Closing(), np.inf, 1e-9)
+    closed = close(oracle, Closing(), Limits(np.inf, 1e-9))
     assert closed.certified, closed.reason
     assert closed.upper > 1
-    wide = close(oracle, Closing(), np.inf, 0.1)
+    wide = close(oracle, Closing(), Limits(np.inf, 0.1))
     assert wide.certified, wide.reason

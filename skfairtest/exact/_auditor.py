@@ -85,6 +85,10 @@ class CertifiedAuditor(BaseAuditor):
     looked at. A `constraint` cannot be looked into: the bound is then that of the whole box, which
     holds for the part that the constraint admits, and the reported pair satisfies the constraint.
 
+    Rounding counts: a bracket is closed where its ends, moved apart by what the model's own sums
+    may be off, agree to `rtol`. `SVC` and `SVR` with a linear kernel add up a term a support
+    vector, which may take a wider `rtol`, say 1e-6.
+
     With `n_jobs`, and numba, several threads take the boxes of a model of trees apart.
 
     `max_queries` and `max_time` limit the first search, too. With ``max_time=0`` the bound is that

@@ -148,9 +148,16 @@ class Features:
 
     def _sources(self, table: Any) -> list[list[int]]:
         """For every column of a table of the probe, the attributes that change it."""
+        # A nondecreasing function with equal ends is constant, a table is seen whole.
+        if isinstance(table, np.ndarray) and table.dtype.kind == "f":
+            first = table[0]
+            changes = []
+            for block in self._blocks:
+                same = (table[block] == first) | (np.isnan(table[block]) & np.isnan(first))
+                changes.append(~same.all(axis=0))
+            return [np.flatnonzero(column).tolist() for column in np.array(changes).T]
         found = []
         for codes in _column_codes(table):
-            # A nondecreasing function with equal ends is constant, a table is seen whole.
             changed = codes != codes[0]
             found.append([j for j, block in enumerate(self._blocks) if changed[block].any()])
         return found

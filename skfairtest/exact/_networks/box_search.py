@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.read_network import BOTH, Places
 from skfairtest.exact._networks.relaxation import Relaxation, TwinBoxes, value_range
 
@@ -56,8 +58,9 @@ class BoxSearch:
         self._columns = self.network.stacked * self._reach
         self._number = itertools.count()
         self._dropped = known
-        boxes = relaxation.whole()
-        self._heap = [(-float(relaxation.bounds(boxes)[0]), next(self._number), boxes)]
+        #: Seconds that a box took in the last batch.
+        self._seconds = 0.0
+        self._heap = [(-relaxation.whole_bound, next(self._number), relaxation.whole())]
 
     @property
     def top(self) -> float:
@@ -74,10 +77,13 @@ class BoxSearch:
         """Whether there is no more room for open boxes."""
         return len(self._heap) > MOST_OPEN_BOXES
 
-    def step(self) -> None:
-        """Split the boxes of the largest bounds."""
-        heap = self._heap
-        taken = [heapq.heappop(heap) for _ in range(min(MOST_BOXES, len(heap)))]
+    def step(self, limits: Limits) -> None:
+        """Split the boxes of the largest bounds, as many as half of the time left allows."""
+        began, heap = time.perf_counter(), self._heap
+        room = (limits.deadline - began) / max(4 * self._seconds, 1e-9)
+        taken = [
+            heapq.heappop(heap) for _ in range(int(min(MOST_BOXES, len(heap), max(1.0, room))))
+        ]
         if not taken:
             return
         parents = TwinBoxes(*(np.concatenate(a) for a in zip(*(t[2] for t in taken), strict=True)))
@@ -90,6 +96,7 @@ class BoxSearch:
             return
         bounds = np.minimum(self.relaxation.bounds(parts), most[origin])
         self.n_boxes += len(bounds)
+        self._seconds = (time.perf_counter() - began) / len(bounds)
         value, pair = self._try_corners(parts)
         if value > self.known:
             self.known, self.twins = value, pair

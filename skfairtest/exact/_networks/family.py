@@ -52,7 +52,7 @@ class NetworkFamily:
         """The bound of the whole domain, unsplit."""
         if not self.network.depends:
             return 0.0
-        return float(self.relaxation.bounds(self.relaxation.whole()).max())
+        return self.relaxation.whole_bound
 
     def solve(self, known: float, limits: Limits) -> Bracket:
         """Split boxes, those with the largest bounds first, until the bracket is closed.
@@ -82,11 +82,11 @@ class NetworkFamily:
             if upper <= narrow or done or reason == "time" or full:
                 break
             if units is None:
-                boxes.step()
+                boxes.step(limits)
                 continue
             ahead = boxes.upper <= units.upper or units.spent
             for _ in range(0 if boxes.full else units.turns if ahead else 1):
-                boxes.step()
+                boxes.step(limits)
             units.round(boxes, limits)
         upper = max(boxes.known, upper)
         n = boxes.n_boxes + (0 if units is None else units.n_nodes)

@@ -8,6 +8,7 @@ lines above or below it, until only the sensitive attributes' own parts are left
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -80,6 +81,11 @@ class Relaxation:
             network.wide_values(low),
             network.wide_values(high),
         )
+
+    @cached_property
+    def whole_bound(self) -> float:
+        """The bound of the whole doubled domain."""
+        return float(self.bounds(self.whole())[0])
 
     def bounds(self, boxes: TwinBoxes) -> Floats:
         """Upper bounds of the largest difference in each box, over all outputs."""

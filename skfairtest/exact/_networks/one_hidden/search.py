@@ -71,7 +71,7 @@ class OneHidden:
         network = relaxation.network
         if len(network.weights) != 2 or network.out not in ("identity", "logistic"):
             return None
-        if not network.sensitive or network.sensitive_wide:
+        if limits.is_late or not network.sensitive or network.sensitive_wide:
             return None
         n = np.prod([float(len(network.effects.tables[j])) for j in network.sensitive])
         if n > MOST_COMBINATIONS or n * len(network.effects.base) > MOST_PARTS:
