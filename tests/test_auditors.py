@@ -34,9 +34,9 @@ from skfairtest import (
     SurrogateAuditor,
     SymbolicAuditor,
     ThemisAuditor,
-    _model,
 )
 from skfairtest.datasets import make_biased_classification, make_biased_regression
+from skfairtest.oracle import _model
 
 HAS_CALLBACKS = hasattr(sklearn, "__version__") and tuple(
     int(part) for part in sklearn.__version__.split(".")[:2]
