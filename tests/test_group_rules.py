@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from skfairtest import TestSGDAuditor
 from skfairtest.group import _pool, _ranking
 from skfairtest.group import _rule_sets as _rules
-from skfairtest.group._pool import compare_rule_sets, count_rule_sets
+from skfairtest.group._ranking import compare_rule_sets, count_rule_sets
 from skfairtest.group._row_groups import Cells
 from skfairtest.group._rule_attribute import make_attribute
 from skfairtest.group._rule_sets import check_size, frequent_rule_sets

@@ -89,16 +89,9 @@ ax.legend()
 # %%
 # What this does not show
 # -----------------------
-<<<<<<< HEAD:examples/06_mitigate/plot_mitigate.py
 # The mitigated model changes its prediction with ``sex`` for fewer inputs. That is all that was
 # measured. It may still rely on columns that stand for ``sex``, its errors may fall on one group
 # more than on the other, and the labels that were added are the predictions of models, which have
-# learned from the
-=======
-# The mended model changes its prediction with ``sex`` for fewer inputs. That is all that was measured.
-# It may still rely on columns that stand for ``sex``, its errors may fall on one group more than on
-# the other, and the labels that were added are the predictions of models, which have learned from the
->>>>>>> 0456e19 (Docs: a glossary, and the field's words for queries, cost, outputs and discriminatory inputs):examples/06_mend/plot_mend.py
-# same data.
+# learned from the same data.
 
 plt.show()

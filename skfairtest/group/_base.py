@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRouter
 
-from skfairtest._checks import check_real, check_whole
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress
 from skfairtest._statistics import CI_METHODS, CORRECTIONS, Sides
+from skfairtest._validation import check_real, check_whole
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group._answers import Answers
 from skfairtest.group._results import SIDES, GroupResults

@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest._checks import check_one_whole
 from skfairtest._progress import with_callbacks
 from skfairtest._statistics import n_needed, sides_of
-from skfairtest._validation import check_table, fitted_estimator, make_generator
+from skfairtest._validation import check_one_whole, check_table, fitted_estimator, make_generator
 from skfairtest.group._answers import Answers
 from skfairtest.group._base import GroupAuditor, stop_of
 from skfairtest.group._docs import document_groups
-from skfairtest.group._pool import Counted, compare_rule_sets, count_rule_sets
+from skfairtest.group._ranking import Counted, compare_rule_sets, count_rule_sets
 from skfairtest.group._results import Description
 from skfairtest.group._sensitive_table import (
     GivenRows,

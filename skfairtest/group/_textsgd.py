@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest._checks import check_one_whole
 from skfairtest._progress import with_callbacks
-from skfairtest._validation import fitted_estimator, make_generator
+from skfairtest._validation import check_one_whole, fitted_estimator, make_generator
 from skfairtest.group._answers import Answers
 from skfairtest.group._base import BATCH, GroupAuditor, is_failure, stop_of
 from skfairtest.group._docs import document_groups

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import assert_all_finite, get_tags
 
-from skfairtest._checks import check_real
-from skfairtest._validation import check_table, make_generator
+from skfairtest._validation import check_real, check_table, make_generator
 from skfairtest.exceptions import MitigationWarning
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._labelers import check_labeler

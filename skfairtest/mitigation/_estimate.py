@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._checks import is_real
 from skfairtest._statistics import wilson_interval
-from skfairtest._validation import check_table, make_generator
+from skfairtest._validation import check_table, is_real, make_generator
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._perturb import draw_near

@@ -13,9 +13,8 @@ from sklearn.frozen import FrozenEstimator
 from skfairtest._statistics import score_interval, sides_of, simultaneous
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
-from skfairtest.mitigation._folds import Folds, make_folds
 from skfairtest.mitigation._rounds import Addition, Measure
-from skfairtest.mitigation._training import Task
+from skfairtest.mitigation._training import Folds, Task, make_folds
 from skfairtest.oracle._favourable import as_shares, is_favourable
 from skfairtest.space._perturb import draw_near
 from skfairtest.space._rows import stack, take_rows

@@ -16,9 +16,8 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from skfairtest._checks import check_real, check_whole
 from skfairtest._delegation import DelegatingEstimator
-from skfairtest._validation import check_table, make_generator
+from skfairtest._validation import check_real, check_table, check_whole, make_generator
 from skfairtest.exceptions import EstimatorFailedError, MitigationWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor

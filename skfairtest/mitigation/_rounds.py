@@ -10,8 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest.exceptions import MitigationWarning
-from skfairtest.mitigation._folds import Folds
-from skfairtest.mitigation._training import Task
+from skfairtest.mitigation._training import Folds, Task
 
 Ints = NDArray[np.intp]
 Values = NDArray[Any]

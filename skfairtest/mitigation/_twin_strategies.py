@@ -13,8 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.mitigation._estimate import DiscriminationEstimate, estimate_on
-from skfairtest.mitigation._labelers import FoundPairs, label_pairs
-from skfairtest.mitigation._panel import Panel
+from skfairtest.mitigation._labelers import FoundPairs, Panel, label_pairs
 from skfairtest.mitigation._rounds import Addition, Measure
 from skfairtest.mitigation._training import Task
 from skfairtest.space._rows import stack, take_rows

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from skfairtest._checks import is_real
+from skfairtest._validation import is_real
 
 Floats = NDArray[np.float64]
 

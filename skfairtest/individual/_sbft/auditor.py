@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._checks import check_real, check_whole
 from skfairtest._docstrings import document
+from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._sbft.paper import PaperSearch
 from skfairtest.individual._sbft.tuned import TunedSearch

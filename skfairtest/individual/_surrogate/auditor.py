@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skfairtest._checks import check_real, check_whole
 from skfairtest._docstrings import document
+from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._operators import data_seeds
 from skfairtest.individual._surrogate.regions import Regions
