@@ -52,10 +52,10 @@ def _trusted_types() -> list[str]:
     from skfairtest.mitigation._labelers import LABELERS
     from skfairtest.space._space import InputSpace
 
-    packages: list[Any] = [datasets, exact, group, individual, mitigation, model_selection, testing]
+    packages = [datasets, exact, group, individual, mitigation, model_selection, testing]
     public = [getattr(package, name) for package in packages for name in package.__all__]
     found: dict[type, None] = {}
-    waiting: list[type] = [InputSpace, *filter(inspect.isclass, public)]
+    waiting: list[type] = [InputSpace, *(value for value in public if inspect.isclass(value))]
     while waiting:
         cls = waiting.pop()
         if cls not in found:
@@ -65,12 +65,11 @@ def _trusted_types() -> list[str]:
     return sorted(f"{thing.__module__}.{thing.__qualname__}" for thing in named)
 
 
-def _held(cls: type) -> Iterator[type]:
+def _held(cls: Any) -> Iterator[type]:
     """Classes of the package that an object of a class may hold."""
     hints = [*typing.get_type_hints(cls).values()]
-    own_init = inspect.getattr_static(cls, "__init__")
-    if inspect.isfunction(own_init):
-        hints += typing.get_type_hints(own_init).values()
+    if inspect.isfunction(cls.__init__):
+        hints += typing.get_type_hints(cls.__init__).values()
     while hints:
         hint = hints.pop()
         hints += typing.get_args(hint)

@@ -369,7 +369,7 @@ def test_communities_from_folder(folder):
 
 def test_environment_names_the_folder(folder, monkeypatch):
     monkeypatch.setenv("SKFAIRTEST_DATA", str(folder))
-    monkeypatch.setattr(_sources, "fetch_openml", None)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", None)
     assert fetch_german_credit().source == "folder"
 
 
@@ -388,7 +388,7 @@ def openml(monkeypatch, no_folder):
             calls.append(parameters)
             return Bunch(data=data, target=target)
 
-        monkeypatch.setattr(_sources, "fetch_openml", fetch)
+        monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
         return calls
 
     return answer_with
@@ -505,7 +505,7 @@ def test_no_network(monkeypatch, no_folder, tmp_path, fetch, error):
         assert parameters["data_home"] == tmp_path
         raise error
 
-    monkeypatch.setattr(_sources, "fetch_openml", fail)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fail)
     with pytest.raises(ConnectionError, match="SKFAIRTEST_DATA") as caught:
         fetch(data_home=tmp_path)
     assert caught.value.__cause__ is error

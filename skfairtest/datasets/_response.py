@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -140,10 +141,16 @@ def _numbers(X: Any, name: str) -> NDArray[np.float64]:
     return np.asarray(column(X, name), dtype=np.float64)
 
 
+@lru_cache
+def _index(levels: tuple[str, ...]) -> Any:
+    # pandas keeps the lookup in the index, so one index serves all tables.
+    return pd.Index(levels, dtype=object)
+
+
 def _codes(X: Any, name: str, levels: tuple[str, ...]) -> NDArray[np.intp]:
     # Through object, because categorical and string columns of every container allow that.
     values = np.asarray(column(X, name), dtype=object)
-    codes = pd.Index(levels, dtype=object).get_indexer(pd.Index(values, dtype=object))
+    codes = _index(levels).get_indexer(pd.Index(values, dtype=object))
     if np.any(codes < 0):
         unknown = values[codes < 0][0]
         shown = ", ".join(map(repr, levels[:3]))

@@ -7,6 +7,7 @@ dtypes. It keeps dtypes as plain strings and arrays, so that it can be written t
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import narwhals as nw
@@ -219,7 +220,7 @@ class PandasContainer(Container):
         if str(index) in self.categories:
             levels = pd.Index(self.categories[str(index)]).infer_objects()
             return pd.CategoricalDtype(levels, ordered=self.ordered[str(index)])
-        return pd.api.types.pandas_dtype(self.dtypes[index])
+        return _named_dtype(self.dtypes[index])
 
     def column_values(self, X: pd.DataFrame, index: int) -> NDArray[Any]:
         """One column as floats (NaN is missing), booleans or objects."""
@@ -284,6 +285,12 @@ class PandasContainer(Container):
         return X[self.names]
 
 
+@lru_cache(maxsize=256)
+def _named_dtype(name: str) -> Any:
+    # Asked for each column of each batch; pandas reads the name anew each time.
+    return pd.api.types.pandas_dtype(name)
+
+
 def _dtype_name(name: Any, dtype: Any) -> str:
     accepted = (
         isinstance(dtype, (pd.CategoricalDtype, pd.StringDtype))
@@ -303,7 +310,8 @@ def _cast(values: NDArray[Any], dtype: Any) -> Any:
     if isinstance(dtype, np.dtype):
         if dtype.kind in "iub" and np.isnan(values.astype(np.float64)).any():
             return values
-        return pd.Series(values.astype(dtype, copy=False), dtype=dtype, copy=False)
+        cast = values.astype(dtype, copy=False)
+        return cast if dtype.kind in "iufb" else pd.Series(cast, dtype=dtype, copy=False)
     return pd.array([None if np.isnan(value) else value for value in values], dtype=dtype)
 
 
