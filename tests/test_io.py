@@ -41,7 +41,7 @@ pytestmark = [
 
 PUBLIC = {
     name: value
-    for name, value in vars(skfairtest).items()
+    for name, value in ((name, getattr(skfairtest, name)) for name in skfairtest.__all__)
     if inspect.isclass(value) and issubclass(value, BaseEstimator) and value is not BaseAuditor
 }
 TWINS = [name for name, value in PUBLIC.items() if issubclass(value, BaseAuditor)]
