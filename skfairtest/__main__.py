@@ -42,11 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     demo = commands.add_parser(
         "demo", help="train a forest on the diabetes data and audit it with SBFT"
     )
-    demo.add_argument("--max-queries", type=int, default=20_000, help="rows shown to the model")
+    demo.add_argument("--max-queries", type=int, default=20_000, help="queries")
     demo.add_argument("--max-time", type=float, default=45.0, help="seconds for the search")
     demo.add_argument("--trees", type=int, default=100, help="trees in the forest")
     demo.add_argument(
-        "--threshold", type=float, default=20.0, help="difference that counts as a find"
+        "--threshold",
+        type=float,
+        default=20.0,
+        help="difference above which an input is discriminatory",
     )
     demo.add_argument("--seed", type=int, default=0, help="seed of model and search")
     demo.add_argument("--verbose", action="store_true", help="show the course of the search")
@@ -108,11 +111,11 @@ def _findings(auditor: SBFTAuditor) -> str:
         f"  among the real patients {auditor.on_data_degree_:.1f} at worst, "
         f"{len(auditor.on_data_discriminatory_)} of {len(auditor.space_.data)} above "
         f"{auditor.threshold:g}",
-        f"  bill                    {auditor.n_queries_} rows shown to the model in the search "
+        f"  cost                    {auditor.n_queries_} queries in the search "
         f"(and {auditor.n_data_queries_} for the real patients), {auditor.seconds_:.1f} s; "
         f"ended: {auditor.stop_reason_}",
         "",
-        "This shows that the model answers differently to twins who differ in sex alone. Whether "
+        "This shows that the model treats twins differently who differ in sex alone. Whether "
         "that is unfair",
         "is a judgement of people; and other columns may stand for sex, which no such pair shows.",
     ]

@@ -34,7 +34,7 @@ class RowsAudit:
     degree : float
         Largest disparity among the rows.
     disparities : ndarray of shape (n_rows,)
-        Largest difference between the model's answers to the twins of each row.
+        Largest difference between the model's outputs for the twins of each row.
     is_discriminatory : ndarray of bool of shape (n_rows,)
         Which rows discriminate.
     rate : float
@@ -44,7 +44,7 @@ class RowsAudit:
     counterfactuals : array or DataFrame of shape (n_discriminatory, n_features)
         A twin of each that the model treats differently from another twin of the same row.
     n_queries : int
-        Rows shown to the model.
+        Queries that the audit took.
     """
 
     degree: float
@@ -138,7 +138,7 @@ class AuditResults:
 
     @property
     def worst_case_(self) -> Any:
-        """The two twins that show the fairness degree, larger answer first; None without any."""
+        """The two twins that show the fairness degree, larger output first; None without any."""
         state = self._result("worst_case_")
         if "worst_z" not in state:
             return None
@@ -147,7 +147,7 @@ class AuditResults:
 
     @property
     def worst_case_outputs_(self) -> Floats | None:
-        """The model's answers to the two twins of the worst case, shape (2,)."""
+        """The model's outputs for the two twins of the worst case, shape (2,)."""
         outputs: Floats | None = self._result("worst_case_outputs_").get("worst_outputs")
         return outputs
 
@@ -158,7 +158,7 @@ class AuditResults:
 
     @property
     def discriminatory_inputs_(self) -> Any:
-        """Unique discriminatory inputs, worst first, as the twin with the larger answer."""
+        """Unique discriminatory inputs, worst first, as the twin with the larger output."""
         return self._twins("discriminatory_inputs_", 0)
 
     @property
@@ -172,9 +172,9 @@ class AuditResults:
 
     @property
     def history_(self) -> pd.DataFrame:
-        """The course of the run: queries, seconds, inputs, finds, degree."""
+        """The course of the run: queries, seconds, inputs, found, degree."""
         history = pd.DataFrame(self._result("history_")["history"])
-        return history.astype({"queries": "int64", "inputs": "int64", "finds": "int64"})
+        return history.astype({"queries": "int64", "inputs": "int64", "found": "int64"})
 
     # The data at hand -----------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ class AuditResults:
 
     @property
     def n_data_queries_(self) -> int:
-        """Rows shown to the model for the ``on_data_`` results; not part of `n_queries_`."""
+        """Queries for the ``on_data_`` results; not part of `n_queries_`."""
         return self._on_data("n_data_queries_").n_queries
 
     def _on_data(self, name: str) -> RowsAudit:

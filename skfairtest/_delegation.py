@@ -1,4 +1,4 @@
-"""What an auditor hands on to its estimator: answers, scores, tags and routed metadata."""
+"""What an auditor hands on to its estimator: predictions, scores, tags and routed metadata."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 def _estimator_has(name: str) -> Callable[[Any], bool]:
     def check(self: Any) -> bool:
-        # Before fit the answer is that of the template, after it that of what is audited.
+        # Before fit the prediction is that of the template, after it that of what is audited.
         getattr(getattr(self, "estimator_", self.estimator), name)
         return True
 
@@ -25,7 +25,7 @@ def _estimator_has(name: str) -> Callable[[Any], bool]:
 
 
 class DelegatingEstimator(MetaEstimatorMixin, BaseEstimator):
-    """A meta-estimator that answers as its `estimator_` does."""
+    """A meta-estimator that predicts as its `estimator_` does."""
 
     estimator: Any
     estimator_: Any
@@ -37,7 +37,7 @@ class DelegatingEstimator(MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_estimator_has("predict"))
     def predict(self, X: Any) -> Any:
-        """Answers of the audited estimator.
+        """Predictions of the audited estimator.
 
         Parameters
         ----------

@@ -16,7 +16,7 @@ sensitive_features : "auto", str, int or list of these, default="auto"
 threshold : float, default=None
     An input is discriminatory when its disparity exceeds the threshold (output units of a
     regressor, probability or score units of a classifier). None: labels differ, for a
-    regressor: answers differ.
+    regressor: outputs differ.
 response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
     How a classifier is asked. "auto" takes the first that it has, in this order.
 bounds : dict of column to (low, high), default=None
@@ -32,7 +32,7 @@ space : InputSpace, default=None
     Which inputs exist, in place of `bounds`, `categories`, `steps`, `constraint` and
     `sensitive_features`; X then gives the rows of data alone. None: learned from X.
 max_queries : int, default=20_000
-    Budget in queries: one query is one row shown to the model. At least 2, or None.
+    Budget in queries: one query is one row for which the model is asked. At least 2, or None.
 max_time : float, default=None
     Budget in seconds; looked at after each batch.
 max_found : int, default=None
@@ -53,9 +53,9 @@ _ATTRIBUTES = """fairness_degree_ : float
     probability for a classifier with ``predict_proba``, score units with
     ``decision_function``, else 0 or 1.
 worst_case_ : array or DataFrame of shape (2, n_features), or None
-    The two twins that show it, the larger answer first.
+    The two twins that show it, the larger output first.
 worst_case_outputs_ : ndarray of shape (2,), or None
-    The model's answers to them.
+    The model's outputs for them.
 worst_case_class_ : object
     The class whose probability or score they are: the positive class of a binary
     classifier.
@@ -63,7 +63,7 @@ discriminatory_inputs_, counterfactuals_ : array or DataFrame of shape (n_kept, 
     Unique discriminatory inputs, worst first, and their twins. Where they are too many for
     32 MB, the worst are kept.
 disparities_ : ndarray of shape (n_kept,)
-    Difference between the answers to each input and its twin.
+    Difference between the outputs for each input and its twin.
 n_found_ : int
     Unique discriminatory inputs found, kept or not.
 discrimination_rate_ : float
@@ -71,17 +71,17 @@ discrimination_rate_ : float
     generates is no sample of the domain: only `RandomAuditor` estimates the domain's own
     share.
 n_inputs_, n_queries_, seconds_ : int, int, float
-    The bill: distinct inputs, rows shown to the model, seconds. (Exact up to 5.8 million
+    The cost: distinct inputs, queries, seconds. (Exact up to 5.8 million
     inputs; beyond that, an input that comes again may be counted again.)
 history_ : DataFrame
-    The course of the run: queries, seconds, inputs, finds, degree.
+    The course of the run: queries, seconds, inputs, found, degree.
 stop_reason_, stop_kind_ : str
     What ended the run: in words, and as one of "max_queries", "max_time", "max_found",
     "max_inputs", "exhausted", "stalled", "callback", "complete", "open" (a bracket that could
     not be closed), "interrupted" and "failed".
 on_data_degree_, on_data_rate_, on_data_discriminatory_ : float, float, array or DataFrame
     The same for the rows of X as they are, every one flipped. Worked out on first access;
-    the rows shown to the model for it are in `n_data_queries_`, not in `n_queries_`.
+    the queries for it are counted in `n_data_queries_`, not in `n_queries_`.
 sensitive_features_ : list
     The sensitive columns.
 response_ : str

@@ -18,7 +18,7 @@ CORRECTIONS = ("bonferroni", "holm", "none")
 class Sides(NamedTuple):
     """What was observed inside and outside of each rule set; arrays of shape (n_rules,).
 
-    The variances are those of single answers; `binary` says that answers are 0 or 1.
+    The variances are those of single predictions; `binary` says that predictions are 0 or 1.
     """
 
     n: Floats
@@ -188,8 +188,8 @@ def n_needed(smallest: float, *, n_side: int, error: float, alpha: float, kind: 
     """Rows of one shared pool that give every rule set its rows and its error.
 
     The smaller side of any rule set that counts holds at least the share `smallest` of the rows.
-    Shares are taken to be one half, where the error is largest, so the answers of the model play
-    no part: the pool is not stopped when it looks good.
+    Shares are taken to be one half, where the error is largest, so the predictions of the model
+    play no part: the pool is not stopped when it looks good.
     """
     z = float(stats.norm.isf(alpha / 2))
     per_row = np.array([1 / smallest, 1 / (1 - smallest)])

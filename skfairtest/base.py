@@ -32,8 +32,8 @@ DOMAIN = ("bounds", "categories", "steps", "constraint")
 DOMAIN_PARAMS = (*DOMAIN, "sensitive_features", "space")
 #: Inputs looked at to see that the constraint leaves twins to compare.
 CONSTRAINT_PROBE = 256
-#: Inputs below which a run without any disparity says little: of 300 random ones without a find,
-#: the discriminatory share of the domain may still be 1% (at a confidence of 0.95).
+#: Inputs below which a run without any disparity says little: of 300 random ones of which none
+#: discriminates, the discriminatory share of the domain may still be 1% (at a confidence of 0.95).
 FEW_INPUTS = 300
 
 
@@ -218,9 +218,8 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
             sensitive = protected_names(names)
             if not sensitive:
                 raise ValueError(
-                    "sensitive_features='auto' found no column with the name of a common "
-                    "protected attribute "
-                    f"(sex, race, age, ...) among {names!r}. Name the sensitive columns: "
+                    "sensitive_features='auto' found no column with the name of a common protected "
+                    f"attribute (sex, race, age, ...) among {names!r}. Name the sensitive columns: "
                     "sensitive_features=[...]."
                 )
         if sensitive is None:  # a space may be without, an audit may not
@@ -298,7 +297,7 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         if self.threshold is not None and not _is_number(self.threshold, 0):
             raise ValueError(
                 "threshold must be None or a finite number of at least 0, in the units of the "
-                f"answers; got {self.threshold!r}."
+                f"outputs; got {self.threshold!r}."
             )
         self._check_own_params()
 

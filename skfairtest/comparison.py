@@ -21,7 +21,7 @@ from skfairtest.base import BaseAuditor
 __all__ = ["AuditorComparison", "a12", "compare_auditors", "effect_size_word"]
 
 MEASURES = (
-    "degree", "found", "success_rate", "finds_per_second", "finds_per_query", "auc_queries",
+    "degree", "found", "success_rate", "found_per_second", "found_per_query", "auc_queries",
     "auc_time",
 )  # fmt: skip
 
@@ -34,7 +34,7 @@ class AuditorComparison:
     ----------
     runs : DataFrame
         One row a run: auditor, repeat, seed, degree, found, inputs, queries, seconds,
-        success_rate, finds_per_second, finds_per_query, auc_queries, auc_time, stop_reason, error.
+        success_rate, found_per_second, found_per_query, auc_queries, auc_time, stop_reason, error.
         A run that crashed has its error here and NaN for what it did not measure.
     """
 
@@ -67,9 +67,8 @@ class AuditorComparison:
         -------
         DataFrame
             One row a pair: both names and medians, the two-sided p-value of the Mann-Whitney U
-            test, the Vargha-Delaney A12 (the probability that the first has the larger value),
-            and the
-            word for its size. Crashed runs are left out.
+            test, the Vargha-Delaney A12 (the probability that the first has the larger value), and
+            the word for its size. Crashed runs are left out.
         """
         if measure not in MEASURES:
             raise ValueError(f"measure must be one of {MEASURES}; got {measure!r}.")
@@ -241,7 +240,7 @@ def compare_auditors(
         rows.append(row)
         histories.append(history)
         if verbose:
-            outcome = row["error"] or f"degree {row['degree']:.4g}, {row['found']:.0f} finds"
+            outcome = row["error"] or f"degree {row['degree']:.4g}, {row['found']:.0f} found"
             print(f"[compare_auditors] {len(rows)}/{len(tasks)} {row['auditor']}: {outcome}")
     return AuditorComparison(_with_areas(rows, histories, max_queries, max_time))
 
@@ -283,8 +282,8 @@ def _run(
         "queries": fresh.n_queries_,
         "seconds": fresh.seconds_,
         "success_rate": fresh.discrimination_rate_,
-        "finds_per_second": fresh.n_found_ / seconds,
-        "finds_per_query": fresh.n_found_ / max(fresh.n_queries_, 1),
+        "found_per_second": fresh.n_found_ / seconds,
+        "found_per_query": fresh.n_found_ / max(fresh.n_queries_, 1),
         "stop_reason": fresh.stop_reason_,
         "error": "",
     }
@@ -308,8 +307,8 @@ def _with_areas(
         "queries",
         "seconds",
         "success_rate",
-        "finds_per_second",
-        "finds_per_query",
+        "found_per_second",
+        "found_per_query",
         "stop_reason",
         "error",
     ]

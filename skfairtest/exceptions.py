@@ -6,7 +6,7 @@ __all__ = ["EstimatorFailedError", "MitigationWarning", "NoDisparityWarning"]
 
 
 class EstimatorFailedError(RuntimeError):
-    """The audited estimator raised, or answered with something unusable.
+    """The audited estimator raised, or returned something unusable.
 
     The estimator's own error, where there is one, is chained as ``__cause__``. What an
     auditor had found before the failure stays readable on the auditor.
@@ -20,7 +20,7 @@ class EstimatorFailedError(RuntimeError):
 
 
 class NoDisparityWarning(UserWarning):
-    """No pair of twins got different answers: the model may ignore the sensitive columns.
+    """No pair of twins got different predictions: the model may ignore the sensitive columns.
 
     Examples
     --------

@@ -1,10 +1,9 @@
 """Conformance checks that any auditor can run, also one from another package.
 
 Like scikit-learn's ``estimator_checks``: `check_auditor` runs all checks on an auditor class and
-`auditor_checks` lists them one by one for pytest. They look at what every auditor promises:
-results that
-are confirmed by the model, unique and inside the domain; an honest bill; the same result for the
-same seed.
+`auditor_checks` lists them one by one for pytest. They look at what every auditor has to keep:
+results that are confirmed by the model, unique and inside the domain; an honest count of queries;
+the same result for the same seed.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ BUDGET = 3000
 
 
 class _Counting(BaseEstimator):
-    """Known answers on the table of `make_table`, and a count of the rows that were asked."""
+    """Known predictions on the table of `make_table`, and a count of the rows that were asked."""
 
     def __init__(self, fail_after: float = np.inf, ignores: bool = False) -> None:
         self.fail_after = fail_after
@@ -38,7 +37,7 @@ class _Counting(BaseEstimator):
         return True
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Do nothing: the answers are known.
+        """Do nothing: the predictions are known.
 
         Parameters
         ----------
@@ -53,7 +52,7 @@ class _Counting(BaseEstimator):
         return self
 
     def _effect(self, X: Any) -> Any:
-        """The part of the answer that depends on the sensitive column, from 0 to 1."""
+        """The part of the prediction that depends on the sensitive column, from 0 to 1."""
         self.n_rows_ = getattr(self, "n_rows_", 0) + len(X)
         if self.n_rows_ > self.fail_after:
             raise RuntimeError("asked too often")
@@ -65,14 +64,14 @@ class _Counting(BaseEstimator):
 
 
 class CountingRegressor(RegressorMixin, _Counting):
-    """A regressor with known answers that counts the rows it is shown.
+    """A regressor with known predictions that counts the rows it is given.
 
     Parameters
     ----------
     fail_after : float, default=inf
         Rows after which it raises.
     ignores : bool, default=False
-        Whether its answers ignore the sensitive column.
+        Whether its predictions ignore the sensitive column.
 
     Attributes
     ----------
@@ -90,7 +89,7 @@ class CountingRegressor(RegressorMixin, _Counting):
     degree = 10.0
 
     def predict(self, X: Any) -> Any:
-        """Known answers.
+        """Known predictions.
 
         Parameters
         ----------
@@ -100,20 +99,20 @@ class CountingRegressor(RegressorMixin, _Counting):
         Returns
         -------
         ndarray of shape (n,)
-            Answers.
+            Predictions.
         """
         return 10 * self._effect(X) + np.asarray(X["amount"], dtype=float)
 
 
 class CountingClassifier(ClassifierMixin, _Counting):
-    """A classifier with known probabilities that counts the rows it is shown.
+    """A classifier with known probabilities that counts the rows it is given.
 
     Parameters
     ----------
     fail_after : float, default=inf
         Rows after which it raises.
     ignores : bool, default=False
-        Whether its answers ignore the sensitive column.
+        Whether its predictions ignore the sensitive column.
 
     Attributes
     ----------
@@ -208,7 +207,7 @@ def auditor_checks(auditor: BaseAuditor) -> list[Callable[[], None]]:
     Returns
     -------
     list of callable
-        Each raises an AssertionError where the auditor does not keep its promise.
+        Each raises an AssertionError where the auditor does not keep a rule.
 
     Examples
     --------
@@ -237,7 +236,7 @@ def check_auditor(auditor: BaseAuditor) -> None:
     Raises
     ------
     AssertionError
-        At the first promise that is not kept.
+        At the first rule that is not kept.
 
     Examples
     --------
@@ -256,7 +255,7 @@ def _fitted(auditor: BaseAuditor, model: Any, **params: Any) -> Any:
 
 
 def check_bill(auditor: BaseAuditor, model: Any) -> None:
-    """Every row shown is billed, and the budget is kept."""
+    """Every row counts as a query, and the budget is kept."""
     fitted = _fitted(auditor, model)
     assert fitted.n_queries_ == fitted.estimator_.n_rows_ <= BUDGET
     assert 0 < fitted.n_inputs_ <= fitted.n_queries_
@@ -285,7 +284,7 @@ def _answers(model: Any, rows: Any) -> Any:
 
 
 def check_finds(auditor: BaseAuditor, model: Any) -> None:
-    """Finds are unique twins inside the domain, confirmed by predict, worst first."""
+    """What is found are unique twins inside the domain, confirmed by predict, worst first."""
     fitted = _fitted(auditor, model)
     inputs, twins = fitted.discriminatory_inputs_, fitted.counterfactuals_
     assert len(inputs) == len(twins) == len(fitted.disparities_) == fitted.n_found_
@@ -320,7 +319,7 @@ def check_smallest_budget(auditor: BaseAuditor, model: Any) -> None:
 
 
 def check_other_limits(auditor: BaseAuditor, model: Any) -> None:
-    """Limits on finds and inputs end the run."""
+    """Limits on discriminatory inputs and on inputs end the run."""
     found = _fitted(auditor, model, max_found=1, max_queries=100_000)
     assert found.n_found_ >= 1
     assert found.stop_kind_ == "max_found" and "max_found" in found.stop_reason_

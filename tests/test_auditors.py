@@ -414,11 +414,11 @@ def test_history_only_grows(make):
     X, y = toy()
     auditor = make(LinearRegression(), sensitive_features=[0], max_queries=15_000).fit(X, y)
     history = auditor.history_
-    assert list(history.columns) == ["queries", "seconds", "inputs", "finds", "degree"]
+    assert list(history.columns) == ["queries", "seconds", "inputs", "found", "degree"]
     assert len(history) > 1 and (history.diff().dropna() >= 0).all(axis=None)
     last = history.iloc[-1]
     assert last["queries"] == auditor.n_queries_ and last["degree"] == auditor.fairness_degree_
-    assert last["finds"] == auditor.n_found_ and last["inputs"] == auditor.n_inputs_
+    assert last["found"] == auditor.n_found_ and last["inputs"] == auditor.n_inputs_
 
 
 @pytest.mark.parametrize("classify", [False, True])

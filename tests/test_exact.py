@@ -346,7 +346,7 @@ def test_a_model_that_answers_otherwise_than_it_was_read_is_refused(plain, monke
     X, y = plain
     evaluate = LinearFamily.evaluate
     monkeypatch.setattr(LinearFamily, "evaluate", lambda self, Z: evaluate(self, Z) + 1e-3)
-    with pytest.raises(ValueError, match="other answers"):
+    with pytest.raises(ValueError, match="other outputs"):
         certified(LinearRegression().fit(X, y), X)
 
 

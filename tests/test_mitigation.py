@@ -451,7 +451,7 @@ def test_rounds_of_one_answer_are_not_kept():
         mitigated = mitigate(Moody(), max_score_drop=1.0).fit(X, y)
     assert mitigated.estimator_ is mitigated.original_estimator_
     assert (
-        mitigated.history_["reason"].iloc[1:] == "answers the same to all validation rows"
+        mitigated.history_["reason"].iloc[1:] == "predicts the same for all validation rows"
     ).all()
 
 

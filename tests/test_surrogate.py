@@ -85,7 +85,7 @@ def test_many_valued_attribute():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"objective": "count"}, r"objective must be one of .*'finds'.*got 'count'"),
+        ({"objective": "many"}, r"objective must be one of .*'count'.*got 'many'"),
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1; got 0"),
         ({"explore_share": 0.0}, r"explore_share must be a number in \(0, 1\]; got 0.0"),
         ({"min_samples_leaf": 1.5}, "min_samples_leaf must be a whole number"),

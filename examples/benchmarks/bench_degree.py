@@ -105,7 +105,7 @@ def main():
                         sensitive_features=sensitive,
                         max_queries=options.queries,
                         random_state=seed,
-                        # What discriminates is not the question here, and confirming it costs queries.
+                        # Verdicts are not the question here, and confirming them costs queries.
                         threshold=0.0,
                     )
                     degrees.append(auditor.fit(X).fairness_degree_ / unit)

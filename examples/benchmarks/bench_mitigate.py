@@ -26,7 +26,7 @@ import warnings
 
 import numpy as np
 from _machine import describe_machine
-from bench_finds import BOUNDS
+from bench_equal_time import BOUNDS
 from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier

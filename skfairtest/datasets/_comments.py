@@ -1,4 +1,4 @@
-"""Template comments whose known classifier answers otherwise to some identity terms."""
+"""Template comments whose known classifier predicts otherwise for some identity terms."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MENTION = 0.3
 
 
 class KnownTextClassifier(ClassifierMixin, BaseEstimator):
-    """Answers to `make_identity_comments` by a known rule.
+    """Predictions for `make_identity_comments` by a known rule.
 
     A comment is "held" if its adjective is one of the first four of twenty; a comment that contains
     all of `terms` also if it is one of the next ``20 * score``.
@@ -68,14 +68,14 @@ class KnownTextClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The two answers."""
+        """The two labels."""
         return np.array(["held", "published"], dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
     def fit(self, X: Any = None, y: Any = None) -> Any:
-        """Do nothing: the answers are known.
+        """Do nothing: the predictions are known.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class KnownTextClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The known answers.
+        """The known predictions.
 
         Parameters
         ----------
@@ -149,7 +149,8 @@ def make_identity_comments(
         With the attributes:
 
         - data : list of str of length n_samples
-        - target : ndarray of shape (n_samples,), "held" or "published": the classifier's answers
+        - target : ndarray of shape (n_samples,), "held" or "published": the classifier's
+          predictions
         - terms : list of str, the terms on which it depends
         - group_fairness_score : float, the planted score
         - estimator : `KnownTextClassifier`

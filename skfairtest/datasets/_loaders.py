@@ -23,7 +23,7 @@ _COMMUNITIES_FILES = ["communities.csv.gz"]
 
 _ADULT = """Adult (Becker and Kohavi, 1996), UCI, CC BY 4.0. Predict whether a person's income
 exceeds 50,000 US dollars a year, from the 1994 US census. The columns record what the census
-asked and how it was answered then; `sex` has two values and `race` five."""
+asked and what was decided then; `sex` has two values and `race` five."""
 _ADULT_CODED = """Adult (Becker and Kohavi, 1996), UCI, CC BY 4.0, training rows in the integer
 coding of the fairness-testing literature. `age` is in decades; 100 stands for a missing value
 in `workclass`, `occupation` and `native_country`, and is no category of its own."""

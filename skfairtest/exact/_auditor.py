@@ -21,7 +21,8 @@ from skfairtest.oracle._stop import StopReason, StopSearch
 
 #: Queries of the first search, where the bound takes next to no time, and seconds as a share.
 FEW_QUERIES = 500
-#: Queries of the first search for models of trees, where the walkers on cells find the rest sooner.
+#: Queries of the first search for models of trees, where the local search on cells finds the rest
+#: sooner.
 TREE_QUERIES = 5_000
 TIME_SHARE = 0.25
 #: Rows of data that are looked at where there is no time.
@@ -63,7 +64,7 @@ class CertifiedAuditor(BaseAuditor):
     n_boxes_ : int
         Boxes of the domain that the branch and bound looked at.
     n_check_queries_ : int
-        Rows shown to the model to see that it was read rightly; not part of `n_queries_`.
+        Queries to see that the model was read rightly; not part of `n_queries_`.
 
     See Also
     --------
@@ -95,8 +96,8 @@ class CertifiedAuditor(BaseAuditor):
     of the ranges of the model's parts. Reading the model out counts as time, and is not cut short.
     The default of `max_time` is 60 seconds; None waits until the bracket is closed.
 
-    A certified degree of zero says that the model gives all twins the same answer; it does not say
-    that the model is fair, since other columns may stand for the sensitive ones.
+    A certified degree of zero says that the model gives all twins the same prediction; it does not
+    say that the model is fair, since other columns may stand for the sensitive ones.
 
     References
     ----------

@@ -33,10 +33,10 @@ class Family(Protocol):
 
     @property
     def rounding(self) -> float:
-        """How far rounding may carry the answers of the model itself."""
+        """How far rounding may carry the outputs of the model itself."""
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Answers of the model as it was read, shape (n, n_outputs)."""
+        """Outputs of the model as it was read, shape (n, n_outputs)."""
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Rows of codes on which a model that was read wrongly would show."""
@@ -166,7 +166,7 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
 
 
 def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
-    """Show a pair of twins to the model, if the budget has room for it."""
+    """Ask the model about a pair of twins, if the budget has room for it."""
     if oracle.queries_left < 2 * oracle.cost or oracle.inputs_left < 1:
         return
     values = np.stack([first, second])[:, oracle.space.sensitive]

@@ -34,7 +34,7 @@ class Certificate:
     found_share : float
         What the auditor had found, as a share of the upper bound; 1 where both are 0.
     worst_case : array or DataFrame of shape (2, n_features), or None
-        The twins that show the fairness degree, the larger answer first.
+        The twins that show the fairness degree, the larger output first.
     seconds : float
         Time taken.
     stop_reason : str

@@ -1,4 +1,4 @@
-"""Which family a model belongs to, and whether what was read is what the model answers."""
+"""Which family a model belongs to, and whether what was read predicts as the model does."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Floats = NDArray[np.float64]
 
 #: Rows on which what was read is compared with the model itself.
 N_COMPARED = 256
-#: Difference that is no rounding, as a share of the largest answer.
+#: Difference that is no rounding, as a share of the largest output.
 TOLERANCE, TOLERANCE_SINGLE = 1e-9, 1e-4
 
 
-#: What to do about a model that answers with code that was not read.
+#: What to do about a model that predicts with code that was not read.
 OWN_CODE = (
     "Certify a model of scikit-learn's own; SBFTAuditor and RandomAuditor search with any "
     "estimator."
@@ -68,7 +68,7 @@ def read_family(
     rng: Any,
     n_jobs: int | None = None,
 ) -> tuple[Family, int]:
-    """Read a fitted model out, and compare what was read with what it answers.
+    """Read a fitted model out, and compare what was read with what it predicts.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def read_family(
     family : Family
         The model, read out.
     n_rows : int
-        Rows that were shown to the model.
+        Queries that this took.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def _compare(family: Family, estimator: Any, space: InputSpace, response: str, r
         worst = float(np.abs(said - read).max()) if said.shape == read.shape else np.inf
         raise ValueError(
             f"{type(estimator).__name__} was read out of its fitted attributes, but its {method} "
-            f"gives other answers (they differ by {worst:.3g} on {len(Z)} rows). No bound can be "
+            f"gives other outputs (they differ by {worst:.3g} on {len(Z)} rows). No bound can be "
             "trusted, so none is given; please report the model and its version. SBFTAuditor "
             "searches with any estimator."
         )

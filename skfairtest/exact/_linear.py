@@ -131,7 +131,7 @@ class LinearFamily:
         """How far rounding may carry a score: it grows with the terms that are added up."""
         n = len(self.weights) + 8
         if isinstance(model, (SVC, SVR)):
-            # These answer with a sum over their support vectors, whose terms may cancel.
+            # These predict with a sum over their support vectors, whose terms may cancel.
             vectors, dual = model.support_vectors_, model.dual_coef_
             if hasattr(vectors, "toarray"):
                 vectors, dual = vectors.toarray(), dual.toarray()
@@ -141,7 +141,7 @@ class LinearFamily:
         return 2 * float(np.finfo(np.float32 if single else np.float64).eps) * n * self.effects.size
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Answers of the model as it was read, shape (n, n_outputs)."""
+        """Outputs of the model as it was read, shape (n, n_outputs)."""
         scores = self.features.transform(Z) @ self.weights + self.base
         return _expit(self.factor * scores) if self.logistic else scores
 

@@ -1,4 +1,4 @@
-"""Which answers of a model are favourable, and what it answers to rows, as numbers."""
+"""Which predictions of a model are favourable, and what it predicts for rows, as numbers."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Answers:
     """A model asked for one number a row: whether, how likely or how much.
 
     Labels become 1 where they are favourable and 0 elsewhere, probabilities that of the favourable
-    classes; a regressor's answers are compared with a threshold or stay as they are.
+    classes; a regressor's predictions are compared with a threshold or stay as they are.
 
     Attributes
     ----------
     binary : bool or None
-        Whether the numbers are 0 or 1; None until the first answer tells it.
+        Whether the numbers are 0 or 1; None until the first prediction tells it.
     favourable : list, float, "mean" or None
         What is favourable, once it is known.
 
@@ -75,7 +75,7 @@ class Answers:
 
     @property
     def n_queries(self) -> int:
-        """Rows shown to the model."""
+        """Queries so far."""
         return self.model.n_rows
 
     # What is favourable ----------------------------------------------------------------------
@@ -88,7 +88,7 @@ class Answers:
         real = isinstance(given, numbers.Real) and not isinstance(given, bool)
         if not real or not np.isfinite(given):
             raise ValueError(
-                "favourable must be a finite threshold (answers of at least so much are "
+                "favourable must be a finite threshold (predictions of at least so much are "
                 f"favourable), or 'mean', for a regressor; got {given!r}."
             )
         self.favourable, self.binary = float(given), True
@@ -100,17 +100,17 @@ class Answers:
         self._chosen = label_codes(self.favourable) if self.binary else places
 
     def _choose_unknown_labels(self) -> None:
-        """Labels of an estimator that does not tell its classes; they are looked for in answers."""
+        """Labels of an estimator that does not tell its classes; predictions have to show them."""
         self.favourable = favourable_labels(self.given)
         self.binary = True
         self._chosen = label_codes(self.favourable)
 
     def _learn(self, Z: Any) -> None:
-        """Learn from a first answer what an estimator without tags and classes answers with."""
+        """Learn from a first prediction what an estimator without tags and classes predicts."""
         answer = np.concatenate([np.asarray(part) for part, _ in self.model._call("predict", Z)])
         if pd.isna(answer).any():
             raise EstimatorFailedError(
-                f"{type(self.estimator).__name__}.predict must return an answer for every row; got "
+                f"{type(self.estimator).__name__}.predict must return one prediction a row; got "
                 "missing values. Fix the estimator."
             )
         if self.model.response == "unknown" and answer.dtype.kind == "f":

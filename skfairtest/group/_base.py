@@ -103,9 +103,9 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
         self._progress = Progress(self, X, self.verbose)
 
     def _ask(self, answers: Answers, rows: Any, share: float) -> tuple[Floats, Any]:
-        """Answers to the rows, and what ended the asking: an error, a stop, or None.
+        """Predictions for the rows, and what ended the asking: an error, a stop, or None.
 
-        What was answered before an error is not lost.
+        What was predicted before an error is not lost.
         """
         values: list[Floats] = []
         ended: Any = None
@@ -154,18 +154,18 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
         progress.finish()
 
     def _check_occurs(self, answers: Answers, total: float, n: int) -> None:
-        """Say it where nobody, or everybody, got a favourable answer."""
+        """Say it where nobody, or everybody, got a favourable prediction."""
         if not answers.binary or 0 < total < n:
             return
         never = total == 0
         if never and answers.classes is None and isinstance(answers.favourable, list):
             raise ValueError(
-                f"favourable={answers.favourable!r} is a label that never occurs among {n} answers "
-                f"of {type(self.estimator_).__name__}. Give a label that it answers with."
+                f"favourable={answers.favourable!r} never occurs among {n} predictions "
+                f"of {type(self.estimator_).__name__}. Give a label that it predicts."
             )
         warnings.warn(
-            f"{'No' if never else 'Every'} answer among {n} is favourable "
-            f"({answers.favourable!r}), so all scores are 0. Expected if the model answers alike "
+            f"{'No' if never else 'Every'} prediction among {n} is favourable "
+            f"({answers.favourable!r}), so all scores are 0. Expected if the model predicts alike "
             "to everybody; else choose another favourable=.",
             NoDisparityWarning,
             stacklevel=4 + FIT_WRAPPERS,

@@ -16,7 +16,7 @@ sampling_threshold : int, default=1000
 error_threshold : float, default=0.05
     The pool is so large that no interval reaches further than this from the score, for
     shares of up to one half, where the error is largest. For means: in units of twice the
-    standard deviation of the answers.
+    standard deviation of the predictions.
 confidence : float, default=0.95
     Confidence of the intervals.
 correction : {"bonferroni", "holm", "none"}, default="bonferroni"
@@ -26,13 +26,13 @@ correction : {"bonferroni", "holm", "none"}, default="bonferroni"
     set that was chosen beforehand, too narrow for the worst of many.
 ci_method : {"newcombe", "wilson", "paper"}, default="newcombe"
     How an interval is made of the two sides. "wilson" adds up two Wilson intervals, "paper"
-    two normal ones (which have length 0 where all answers are alike). Differences of means
+    two normal ones (which have length 0 where all predictions are alike). Differences of means
     have Welch's interval, or the paper's.
 max_rules : int, default=20_000
     Rule sets that are kept, worst first. All of them are counted and compared."""
 
 _RUN = """max_queries : int, default={max_queries}
-    Budget in queries: one query is one row shown to the model. Where it is smaller than
+    Budget in queries: one query is one row for which the model is asked. Where it is smaller than
     what the thresholds need, the intervals are wider, and a warning says so.
 n_jobs : int, default=None
     Parts of a large batch that are predicted at the same time, in threads unless
@@ -43,8 +43,8 @@ verbose : int, default=0
     1 prints a line each tenth of the work, 2 each hundredth."""
 
 _FAVOURABLE = """favourable : label, set of labels, float or "mean", default=None
-    What counts as a favourable answer. Classifiers: a label or several; None takes the last
-    of ``classes_``, which is the positive one of two. Regressors: answers of at least this
+    What counts as a favourable prediction. Classifiers: a label or several; None takes the last
+    of ``classes_``, which is the positive one of two. Regressors: predictions of at least this
     threshold; None or "mean" compares means instead of shares. Of several outputs the mean
     counts.
 response_method : {"auto", "predict", "predict_proba"}, default="auto"
@@ -55,7 +55,7 @@ _ATTRIBUTES = """rules_ : DataFrame
     The kept rule sets, worst first: `rule` (in words), `attributes`, `conditions` (for each
     attribute the values that match: a tuple of categories, in which None is a missing one, or
     an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (of
-    favourable answers; means for a regressor without a threshold), `score` (their absolute
+    favourable predictions; means for a regressor without a threshold), `score` (their absolute
     difference), `low` and `high` (the interval of the score), `differs` (whether it shows a
     difference), `error` (the paper's, for the rule set alone), `n_inside` and `n_outside` (rows
     asked about), `ranked` (whether both sides are large enough to compare).
@@ -70,7 +70,7 @@ n_rule_sets_, n_groups_ : int
 favourable_ : list, float or "mean"
     What was taken to be favourable.
 n_queries_, seconds_ : int, float
-    The bill: rows shown to the model, seconds.
+    The cost: queries, seconds.
 stop_reason_, stop_kind_ : str
     What ended the run: in words, and as one of "complete", "max_queries", "callback",
     "interrupted" and "failed".

@@ -16,7 +16,7 @@ from skfairtest.group._sensitive_table import SensitiveTables
 
 Floats = NDArray[np.float64]
 
-#: Groups that are told apart before the answers are known; beyond, each rule set counts as one.
+#: Groups that are told apart before the predictions are known; beyond, each rule set counts as one.
 MAX_DISTINCT = 2_000_000
 #: Rule sets that wait to be compared with the kept ones; sorting each block would take longer.
 WAITING = 2**18
@@ -98,7 +98,7 @@ class Ranking:
     n_rows, min_outside : float
         Rows of the data, and how many of them a ranked rule set leaves outside, at least.
     everyone : tuple of float
-        Number of pool rows, the sum of their answers and of the squares of these.
+        Number of pool rows, the sum of their predictions and of the squares of these.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Ranking:
         if not len(chosen):
             return
         rules = block.rules(len(self.attributes), chosen)
-        # Answers of 0 and 1 are their own squares.
+        # Predictions of 0 and 1 are their own squares.
         squares = block.sums(4, chosen) if len(block.tables) > 4 else total[chosen]
         part = Ranked(
             rules,
@@ -256,7 +256,7 @@ def _none_frequent(tables: SensitiveTables, cells: Cells, min_support: float) ->
 def compare_rule_sets(
     counted: Counted, seeds: Ints, values: Floats, *, binary: bool, max_rules: int
 ) -> tuple[Ranked, Sides]:
-    """Rank the rule sets by the answers to one pool.
+    """Rank the rule sets by the predictions for one pool.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def compare_rule_sets(
     seeds : ndarray of int of shape (n_pool,)
         Row of the data that each row of the pool was made from.
     values : ndarray of shape (n_pool,)
-        The answers.
+        The predictions.
     binary : bool
         Whether they are 0 or 1.
     max_rules : int

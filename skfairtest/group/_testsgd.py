@@ -36,9 +36,9 @@ class TestSGDAuditor(GroupAuditor):
     A rule names values of one sensitive attribute: any of its categories, or a run of adjacent
     bins. A rule set is a conjunction of rules. Every rule set that holds for at least `min_support`
     of the rows is looked at, and the score of one is the difference between the shares of
-    favourable answers inside and outside of it. Shares are estimated on rows near the data: rows
-    drawn from it, one attribute that is not sensitive moved by one step. All rule sets share one
-    pool of such rows, asked about once.
+    favourable predictions inside and outside of it. Shares are estimated on rows near the data:
+    rows drawn from it, one attribute that is not sensitive moved by one step. All rule sets share
+    one pool of such rows, asked about once.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class TestSGDAuditor(GroupAuditor):
     See Also
     --------
     TextSGDAuditor : The same for texts.
-    SBFTAuditor : Asks how one person's answer changes with the sensitive attributes.
+    SBFTAuditor : Asks how one person's prediction changes with the sensitive attributes.
 
     Notes
     -----
@@ -204,7 +204,7 @@ class TestSGDAuditor(GroupAuditor):
         NotFittedError
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
-            If the estimator fails during the audit; rule sets are ranked by the answers so far.
+            If the estimator fails during the audit; rule sets are ranked by the predictions so far.
         """
         start = time.perf_counter()
         self._check_params()

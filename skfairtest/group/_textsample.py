@@ -39,7 +39,7 @@ class TextSample(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Rule sets that were asked about, and number, mean and variance of the answers inside."""
+    """Rule sets that were asked about, and number, mean and variance of the predictions inside."""
 
     rules: list[Ints]
     inside: list[tuple[float, float, float]]
@@ -163,7 +163,7 @@ def _price(corpus: Corpus, outside: Ints, drawn: Seeds) -> int:
 def ask_batch(
     corpus: Corpus, sample: TextSample, answers: Answers, batch: list[RuleSet], asked: Asked
 ) -> None:
-    """Ask about the texts inside of some rule sets, and note the answers."""
+    """Ask about the texts inside of some rule sets, and note the predictions."""
     texts: list[str] = []
     rules = []
     for chosen, words in batch:
@@ -181,7 +181,7 @@ def ask_batch(
 
 
 def side(values: Floats, weights: NDArray[Any], binary: bool) -> tuple[float, float, float]:
-    """Number, mean and variance of weighted answers."""
+    """Number, mean and variance of weighted predictions."""
     n = float(weights.sum())
     if not n:
         return 0.0, np.nan, np.nan

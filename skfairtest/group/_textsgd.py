@@ -1,4 +1,4 @@
-"""TestSGD for texts: which terms change the share of favourable answers."""
+"""TestSGD for texts: which terms change the share of favourable predictions."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from skfairtest.oracle._stop import StopReason, StopSearch
 
 @document_groups
 class TextSGDAuditor(GroupAuditor):
-    """Find the terms that change the share of favourable answers most.
+    """Find the terms that change the share of favourable predictions most.
 
     A rule set names at most one term of each category, such as "gay" and "taoist". Inside of it are
     the texts that have any term of each of these categories, with those terms replaced by the named
     ones; outside are the texts that do not contain all of the named terms, as they are. The score
-    is the difference between the shares of favourable answers.
+    is the difference between the shares of favourable predictions.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class TextSGDAuditor(GroupAuditor):
     that comes again is asked about once.
 
     A replaced text may read oddly, and a term may be used in another sense ("black coffee"). A
-    difference shows that the model's answers depend on the term, not why, and not that this is
+    difference shows that the model's predictions depend on the term, not why, and not that this is
     unfair: that is for people to judge.
 
     References

@@ -21,7 +21,7 @@ STRATEGIES = ("fully-directed", "semi-directed", "random")
 #: Global searches that the whole budget would hold, and the bounds of their number of inputs.
 N_GLOBAL = 10
 LEAST_GLOBAL, MOST_GLOBAL = 1000, 20_000
-#: Steps below which no walk is cut, so that it still leaves the neighbourhood of its find.
+#: Steps below which no walk is cut, so that it still leaves the neighbourhood of its start.
 SHORTEST = 50
 
 
@@ -44,8 +44,8 @@ class AequitasAuditor(BaseAuditor):
         Uniform inputs of the global search in each round. None: as many as a tenth of `max_queries`
         and `max_inputs` holds, at least 1,000 and at most 20,000.
     n_local : int, default=1000
-        Steps of the walk from each find. Where a round has fewer finds than `batch_size`, several
-        walks of no fewer than 50 steps share them.
+        Steps of the walk from each discriminatory input. Where a round has fewer of them than
+        `batch_size`, several walks of no fewer than 50 steps share them.
     delta_v : float, default=0.001
         Change of a direction's probability after each step.
     delta_pr : float, default=0.001
@@ -68,19 +68,19 @@ class AequitasAuditor(BaseAuditor):
     -----
     What differs from the paper: with a `batch_size` above 1 a step of a walk does not yet know what
     the other walks of its batch learn from the same step; their updates follow in the order of the
-    walks. And a find is left by several shorter walks rather than by one long one, as models answer
-    thousands of rows in little more time than one; shorter walks also stray less. A step is one
-    unit of the attribute (see `steps`; the neighbouring category). One that would lead out of the
-    domain, or where `constraint` forbids, leaves the input as it is: it is not asked again, and
-    counts in the probabilities as another visit. With more than eight combinations of sensitive
-    values the global search compares two random ones, and a walk keeps the two that set it out. The
-    probabilities start anew in each round, as in the paper's local search. Inputs are counted once,
-    however often a walk comes by.
+    walks. And a discriminatory input is left by several shorter walks rather than by one long one,
+    as models predict thousands of rows in little more time than one; shorter walks also stray less.
+    A step is one unit of the attribute (see `steps`; the neighbouring category). One that would
+    lead out of the domain, or where `constraint` forbids, leaves the input as it is: it is not
+    asked again, and counts in the probabilities as another visit. With more than eight combinations
+    of sensitive values the global search compares two random ones, and a walk keeps the two that
+    set it out. The probabilities start anew in each round, as in the paper's local search. Inputs
+    are counted once, however often a walk comes by.
 
-    A find shows that the model treats two twins differently. Whether such a person exists, and
-    whether the difference is unfair, it does not show. Walks stay near what the global search
-    found: their `discrimination_rate_` does not estimate the domain's share, and a region that the
-    global search misses stays unseen.
+    A discriminatory input shows that the model treats two twins differently. Whether such a person
+    exists, and whether the difference is unfair, it does not show. Walks stay near what the global
+    search found: their `discrimination_rate_` does not estimate the domain's share, and a region
+    that the global search misses stays unseen.
 
     References
     ----------
@@ -197,7 +197,7 @@ class AequitasAuditor(BaseAuditor):
     def _fill_batch(
         self, starts: Floats, pairs: Floats | None
     ) -> tuple[Floats, Floats | None, int]:
-        """Share the steps from each find among several walks, where finds do not fill a batch."""
+        """Share the steps from each input among several walks, where the inputs fill no batch."""
         if self.batch_size == 1 or not len(starts):
             return starts, pairs, self.n_local
         n_walks = max(1, min(self.batch_size // len(starts), self.n_local // SHORTEST))

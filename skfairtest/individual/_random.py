@@ -26,11 +26,9 @@ class RandomAuditor(BaseAuditor):
     """Audit with uniform random inputs.
 
     Draws inputs uniformly from the domain and compares each with all its twins, or, where the
-    sensitive attributes have more
-    than eight combinations, with two random ones. Simple and unbiased: its `discrimination_rate_`
-    estimates the
-    share of discriminatory inputs in the domain (where all twins are compared). It is the yardstick
-    that a directed search has to beat.
+    sensitive attributes have more than eight combinations, with two random ones. Simple and
+    unbiased: its `discrimination_rate_` estimates the share of discriminatory inputs in the domain
+    (where all twins are compared). It is the yardstick that a directed search has to beat.
 
     Where the constraint admits less than 5% of the domain, inputs near valid ones are drawn as
     well, those of X and those found so far, so that the budget is spent in a reasonable time.
@@ -50,15 +48,13 @@ class RandomAuditor(BaseAuditor):
 
     Notes
     -----
-    A find shows that the model treats two twins differently. Whether such a person exists, and
-    whether the difference is
-    unfair, it does not show.
+    A discriminatory input shows that the model treats two twins differently. Whether such a person
+    exists, and whether the difference is unfair, it does not show.
 
     References
     ----------
     .. [1] Galhotra, S., Brun, Y., & Meliou, A. (2017). Fairness testing: testing software for
-    discrimination. ESEC/FSE,
-       498-510.
+       discrimination. ESEC/FSE, 498-510.
 
     Examples
     --------

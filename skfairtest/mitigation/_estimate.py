@@ -101,7 +101,7 @@ def estimate_discrimination(
     sensitive_features : "auto", str, int or list of these, default="auto"
         Sensitive columns by name or position; "auto" takes the names of common ones.
     n_samples : int, default=10_000
-        Inputs in the sample. Each is shown to the model with every combination of sensitive
+        Inputs in the sample. The model is asked about each with every combination of sensitive
         values.
     confidence : float, default=0.95
         Confidence of the interval.

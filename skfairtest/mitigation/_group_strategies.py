@@ -1,4 +1,4 @@
-"""Mitigation by the rule sets that TestSGD found: rows of a group with the answer that it lacks."""
+"""Mitigation by the rule sets that TestSGD found: rows of a group, with the label it lacks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LEAST_COST = 0.02
 
 
 class Groups:
-    """What the two ways have in common: audits, rows near the data and their answers.
+    """What the two ways have in common: audits, rows near the data and their predictions.
 
     The labels are the strategies' own, and the auditor says how many rows an estimate takes.
 
@@ -91,7 +91,7 @@ class Groups:
 
 
 class TestSGDRetraining(Groups):
-    """The paper's way: rows of the original's worst rule set that it gives the rarer answer."""
+    """The paper's way: rows of the original's worst rule set that it gives the rarer prediction."""
 
     #: pytest takes classes named Test... for tests.
     __test__ = False
@@ -121,7 +121,7 @@ class TestSGDRetraining(Groups):
         return Measure(float(abs(sides.difference[0])), float(least[0]), float(most[0]))
 
     def propose(self, number: int, model: Any) -> Addition | str:
-        """Rows of the original's answers: more than in the round before, not on top of them."""
+        """Rows of the original's predictions: more than in the round before, not on top of them."""
         largest = max(1, int(LARGEST * len(self.task.y)))
         if self._done:
             return "a tenth of the training rows was added"
@@ -133,7 +133,7 @@ class TestSGDRetraining(Groups):
             rarer = values < values.mean() if over else values > values.mean()
             places = np.flatnonzero(self._audited.matches(rows, 0) & rarer)
             if not len(places):
-                return "no row near the worst rule set gets the rarer answer"
+                return "no row near the worst rule set gets the rarer prediction"
             rows = take_rows(rows, places)
             self._chosen = rows, np.asarray(model.predict(rows))
         n = min(FIRST * 2 ** (number - 1), largest)
@@ -162,12 +162,12 @@ class GroupRetraining(Groups):
     """Our own way: rows that tell the worst rule sets of the latest model apart, relabelled.
 
     The paper's rows say what the model says already, which a model that remembers its training rows
-    does not learn from. Here rows get the answer that the model does not give them, where that
-    lowers the worst scores most at the least cost: a row inside of many bad rule sets, or outside
-    of them all, about which the model is not sure. A round that costs too much is tried again with
-    half its rows, so the course ends near the limit and not a whole step before it. Where an eighth
-    of them does not help, the score is mostly chance (a network that ends up anywhere, a small
-    validation part), and larger rounds have as good a chance as smaller ones.
+    does not learn from. Here rows get the label that the model does not predict for them, where
+    that lowers the worst scores most at the least cost: a row inside of many bad rule sets, or
+    outside of them all, about which the model is not sure. A round that costs too much is tried
+    again with half its rows, so the course ends near the limit and not a whole step before it.
+    Where an eighth of them does not help, the score is mostly chance (a network that ends up
+    anywhere, a small validation part), and larger rounds have as good a chance as smaller ones.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -193,7 +193,7 @@ class GroupRetraining(Groups):
         else:
             block = self._step_back()
         if block is None:
-            return "no row near the worst rule sets has an answer to change"
+            return "no row near the worst rule sets has a prediction to change"
         self._size *= self._factor
         self._blocks.append(block)
         return Addition(
@@ -215,7 +215,7 @@ class GroupRetraining(Groups):
         return self._choose(self._base, round(self._size))
 
     def _choose(self, model: Any, n: int) -> Block | None:
-        """The n rows that lower the worst scores most at the least cost, with the other answer."""
+        """The n rows that lower the worst scores most at the least cost, with the other label."""
         audited = self.audit(model)
         seeds, Z = draw_near(self.space, POOL, self.rng)
         rows = self.space.decode(Z)
@@ -232,9 +232,9 @@ class GroupRetraining(Groups):
                      seeds[places])  # fmt: skip
 
     def _other(self, model: Any, rows: Any, favoured: Any, high: Bools) -> Values:
-        """The answer on the other side: unfavourable for rows with a favourable one."""
+        """The prediction on the other side: unfavourable for rows with a favourable one."""
         if self.task.classes is None:
-            # Half way back to the mean: targets far from any answer would bend a regression.
+            # Half way back to the mean: targets far from any prediction would bend a regression.
             answers = np.asarray(model.predict(rows), dtype=np.float64)
             return (answers + self.task.y.mean()) / 2
         good = is_favourable(self.task.classes, favoured)
@@ -261,7 +261,7 @@ def check_feeds_groups(auditor: Any) -> None:
 
 
 def pull(audited: TestSGDAuditor, rows: Any) -> Floats:
-    """How much less the worst scores were, if a row had a lower answer; below 0: a higher one.
+    """How much less the worst scores were, if a row had a lower prediction; below 0: a higher one.
 
     Summed over the rule sets that are nearly the worst, each by how far it is above the others: a
     rule set taken by itself gets better at the expense of the next one.
@@ -279,19 +279,19 @@ def pull(audited: TestSGDAuditor, rows: Any) -> Floats:
 
 
 def cost(sure: Floats) -> Floats:
-    """What another answer costs, from next to nothing at the boundary up to one."""
+    """What another prediction costs, from next to nothing at the boundary up to one."""
     spread = np.ptp(sure)
     return LEAST_COST + (sure - sure.min()) / (spread if spread > 0 else 1.0)
 
 
 def over_favoured(audited: TestSGDAuditor, rule: int) -> bool:
-    """Whether a group gets more favourable answers than the others do."""
+    """Whether a group gets more favourable predictions than the others do."""
     row = audited.rules_.iloc[rule]
     return bool(row["share_inside"] > row["share_outside"])
 
 
 def distance(model: Any, rows: Any, values: Floats) -> Floats:
-    """How sure the model is of each answer; zeros where it does not say."""
+    """How sure the model is of each prediction; zeros where it does not say."""
     if hasattr(model, "predict_proba"):
         scores = np.asarray(model.predict_proba(rows))
         return np.asarray(scores.max(axis=1), dtype=np.float64)

@@ -39,7 +39,7 @@ class FoundPairs:
         The model that treats them differently.
     panel : Panel
         Models of other families, fitted on the training rows: ``panel.votes(table)`` gives the
-        answers of each.
+        predictions of each.
     classes : ndarray of shape (n_classes,) or None
         Class labels; None for a regression.
     """
@@ -93,7 +93,7 @@ def majority_label(pairs: FoundPairs) -> Values:
 
 
 def average_label(pairs: FoundPairs) -> Values:
-    """Label by the average of what the model answers to the two twins.
+    """Label by the average of what the model predicts for the two twins.
 
     Of a classifier the probabilities (or scores, where it has no probabilities) are averaged; one
     that gives labels alone has nothing to average, and the majority of diverse models decides.
@@ -129,10 +129,10 @@ def average_label(pairs: FoundPairs) -> Values:
 
 
 def opposite_label(pairs: FoundPairs) -> Values:
-    """Label each first twin as the model does not: with the other class, or its twin's answer.
+    """Label each first twin as the model does not: with the other class, or its twin's prediction.
 
     With two classes the label is the class that the model does not give. With more, and for a
-    regression, it is what the model answers to the twin.
+    regression, it is what the model predicts for the twin.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class Panel:
         return self._models
 
     def votes(self, table: Any) -> list[NDArray[Any]]:
-        """What each model answers to each row: a list of arrays of shape (n_rows,)."""
+        """What each model predicts for each row: a list of arrays of shape (n_rows,)."""
         Z = self.space.encode(table)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)

@@ -34,7 +34,7 @@ STRATEGIES: dict[str, Any] = {
     "testsgd": TestSGDRetraining,
 }
 OF_GROUPS = ("groups", "testsgd")
-#: Queries of the default auditor: one round needs no more finds than that brings.
+#: Queries of the default auditor: one round needs no more discriminatory inputs than that brings.
 MAX_QUERIES = 40_000
 
 
@@ -57,16 +57,17 @@ class FairnessRetrainer(DelegatingEstimator):
     strategy : {"twins", "aequitas", "groups", "testsgd"}, default="twins"
         "aequitas" is the paper's Algorithm 5: inputs found in the original model, in random shares
         of the training rows from doubling intervals, until the share of discriminatory inputs no
-        longer falls. "twins" is ours: both twins of each find, under one label, and in every round
-        what is found in the latest model. "testsgd" adds rows of the worst rule set to which the
-        original model gives the label that it gives to this group too rarely, from 50 rows to 10%
-        of the data. "groups" is ours: in every round rows inside and outside of the latest model's
-        worst rule sets, with the answer that it does not give, those that lower the worst scores
-        most at the least cost; half of them, where they lowered the score too much.
+        longer falls. "twins" is ours: both twins of each discriminatory input, under one label, and
+        in every round what is found in the latest model. "testsgd" adds rows of the worst rule set
+        to which the original model gives the label that it gives to this group too rarely, from 50
+        rows to 10% of the data. "groups" is ours: in every round rows inside and outside of the
+        latest model's worst rule sets, with the label that it does not predict, those that lower
+        the worst scores most at the least cost; half of them, where they lowered the score too
+        much.
     labeler : {"auto", "majority", "average", "opposite"} or callable, default="auto"
         Labels of added twins. "majority": vote of diverse models (mean, for a regression).
-        "average": average of the model's answers to the two twins. "opposite": the label that the
-        model does not give. "auto" takes the first two in turn, round by round ("aequitas": the
+        "average": average of the model's predictions for the two twins. "opposite": the label that
+        the model does not give. "auto" takes the first two in turn, round by round ("aequitas": the
         first). A callable gets `FoundPairs` and returns one label a pair. The strategies of groups
         have labels of their own.
     max_score_drop : float, default=0.01
@@ -121,8 +122,8 @@ class FairnessRetrainer(DelegatingEstimator):
     What falls is the difference in treatment of twins (or of groups) in the inputs that are looked
     at. That is not the same as fair: columns that stand for the sensitive ones keep their
     influence, twins may be unlike any real person, the labels that are added are guesses, and a
-    group may get worse answers on the way. Look at error rates by group before and after, and say
-    which measure was lowered.
+    group may get worse predictions on the way. Look at error rates by group before and after, and
+    say which measure was lowered.
 
     A mitigated model was chosen as the best of some; `before_` and `after_` are measured on fresh
     inputs for that reason. The intervals are about the sampled inputs, not about how the
@@ -130,7 +131,7 @@ class FairnessRetrainer(DelegatingEstimator):
 
     A round that fails (a model that cannot be trained on the added rows, say) ends the course with
     a `MitigationWarning`, and the best model so far is kept. If the audit of the original fails,
-    the original is kept, with the same warning. A model that answers the same to all validation
+    the original is kept, with the same warning. A model that predicts the same for all validation
     rows is never kept, if the original does not.
 
     References

@@ -126,7 +126,7 @@ class Course:
         measured, before = strategy.measure(model), self.measured
         if varied and self.task.answers_alike(model):
             # A model that says the same to everybody treats all alike, and is of no use.
-            good, reason = False, "answers the same to all validation rows"
+            good, reason = False, "predicts the same for all validation rows"
         elif score < self.floor:
             good, reason = False, f"score below {self.floor:.6g}"
         elif measured.value >= before.value:

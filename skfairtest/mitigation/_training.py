@@ -111,7 +111,7 @@ class Task:
         return float(score)
 
     def answers_alike(self, model: Any) -> bool:
-        """Whether the model answers one and the same to all validation rows."""
+        """Whether the model predicts one and the same for all validation rows."""
         answers = np.asarray(model.predict(self.X_validation))
         return bool((answers == answers[0]).all())
 
@@ -181,8 +181,8 @@ def _cut(
     return params, weights[rows]
 
 
-#: Validation rows from which on they are enough: with 5% of the answers changed, the difference of
-#: two accuracies has a standard error of 0.7 points among 1,000 rows, and of 1.8 among 150.
+#: Validation rows from which on they are enough: with 5% of the predictions changed, the difference
+#: of two accuracies has a standard error of 0.7 points among 1,000 rows, and of 1.8 among 150.
 ENOUGH = 1000
 N_FOLDS = 5
 

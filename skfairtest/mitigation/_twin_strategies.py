@@ -25,7 +25,7 @@ Values = NDArray[Any]
 FEW_COMBINATIONS = 8
 LEAST_ESTIMATES = 500
 #: The labelers of "auto". For trees and networks, the majority is ahead; linear models
-#: cannot follow it, and the average of their own answers is (see
+#: cannot follow it, and the average of their own predictions is (see
 #: examples/benchmarks/bench_mitigate.py).
 IN_TURN = ("majority", "average")
 
@@ -85,7 +85,8 @@ class Twins:
         """The share with its interval; of a regressor without a threshold the degree."""
         result = self.estimate(model, fresh=fresh)
         if self.task.classes is None and self.auditor.threshold is None:
-            # Twins with answers that differ at all are nearly all inputs: the share tells nothing.
+            # Twins with predictions that differ at all are nearly all inputs: the share tells
+            # nothing.
             return Measure(result.degree, np.nan, np.nan)
         return Measure(result.rate, result.low, result.high)
 
@@ -96,7 +97,8 @@ class Twins:
             self.space, estimator=FrozenEstimator(model), random_state=seed
         )
         with warnings.catch_warnings():
-            # No finds are the reason why the course ends, which is told in its own words.
+            # That nothing is found is the reason why the course ends, which is told in its own
+            # words.
             warnings.simplefilter("ignore", NoDisparityWarning)
             auditor.fit(self.task.X)
         first, second = auditor.discriminatory_inputs_, auditor.counterfactuals_
@@ -115,7 +117,7 @@ class Twins:
 
 
 class AequitasRetraining(Twins):
-    """Algorithm 5: shares of the original model's finds, one row a find, until nothing falls."""
+    """Algorithm 5: shares of what was found in the original, one row each, until nothing falls."""
 
     both = False
 
@@ -124,7 +126,7 @@ class AequitasRetraining(Twins):
         self._test: tuple[Any, Any] | None = None
 
     def propose(self, number: int, model: Any) -> Addition | str:
-        """A random part of the finds of the original, not on top of those of earlier rounds."""
+        """A random part of what was found in the original, not on top of earlier rounds."""
         percent = self.share_of_round(number)
         if percent > 100:
             return "the next share is above 100%"
@@ -147,7 +149,7 @@ class AequitasRetraining(Twins):
 
 
 class TwinRetraining(Twins):
-    """Both twins of each find under one label; the latest model is audited in every round."""
+    """Both twins of what is found, under one label; every round audits the latest model."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -156,7 +158,7 @@ class TwinRetraining(Twins):
         self._labels: list[list[Values]] = [[] for _ in self._labelers]
 
     def propose(self, number: int, model: Any) -> Addition | str:
-        """Finds in the latest model, on top of those of earlier rounds."""
+        """Discriminatory inputs of the latest model, on top of those of earlier rounds."""
         n_so_far = sum(map(len, self._rows))
         percent = min(self.share_of_round(number), 100)
         if n_so_far >= len(self.task.y):

@@ -222,7 +222,7 @@ def make_audit_scorer(
     -----
     A search reports a lower bound. Candidates are compared at equal budgets and seeds, so a small
     budget favours models whose differences are hard to find. The degree has the units of the
-    answers: let all candidates answer in the same (probabilities, say), or use a rate.
+    outputs: let all candidates be compared by the same (probabilities, say), or use a rate.
     A model may score 0 because it does not see the sensitive columns; proxies stay unseen.
 
     Examples

@@ -1,4 +1,4 @@
-"""The finds of a run: unique discriminatory inputs, the worst of them where they are too many."""
+"""What a run found: unique discriminatory inputs, the worst of them where they are too many."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Archive:
     n_features, n_sensitive : int
         Width of a row of codes, and number of its sensitive ones.
     megabytes : float
-        Memory for the rows; beyond it the finds with the smallest disparity are dropped.
+        Memory for the rows; beyond it those with the smallest disparity are dropped.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Archive:
         self.n_found = 0
         self._known = KeySet()
         self._size = 0
-        # Disparity that a find must exceed to be among those that a full archive keeps.
+        # Disparity that an input must exceed to be among those that a full archive keeps.
         self._floor = -np.inf
         self._Z = np.empty((1024, n_features))
         self._pairs = np.empty((1024, 2, n_sensitive))
@@ -97,10 +97,10 @@ class Archive:
 class History:
     """The course of a run, thinned so that it never grows beyond `limit` rows.
 
-    Each entry is (queries, seconds, inputs, finds, degree).
+    Each entry is (queries, seconds, inputs, found, degree).
     """
 
-    names = ("queries", "seconds", "inputs", "finds", "degree")
+    names = ("queries", "seconds", "inputs", "found", "degree")
 
     def __init__(self, limit: int = 2000) -> None:
         self.limit = limit

@@ -23,7 +23,7 @@ class Budget:
     Parameters
     ----------
     max_queries, max_time, max_found, max_inputs : number or None
-        Rows shown to the model, seconds, unique discriminatory inputs, distinct inputs.
+        Queries so far, seconds, unique discriminatory inputs, distinct inputs.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The answers to rows: each different row is shown to the model once, known ones not at all."""
+"""The outputs for rows: each different row is one query, known ones cost nothing."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Answering:
         return combine_keys(row_keys(free), row_keys(sensitive))
 
     def unknown(self, keys: Keys) -> Bools:
-        """Which of the rows have not been answered yet."""
+        """Which of the rows have no known output yet."""
         if self._memory is None:
             return np.ones(len(keys), dtype=bool)
         return ~self._memory.find(keys)[0]

@@ -1,4 +1,4 @@
-"""From the answers to all twins of each input to its disparity and verdict; pure functions.
+"""From the outputs for all twins of each input to its disparity and verdict; pure functions.
 
 Shapes: `scores` (n, k, n_outputs), `labels` and `valid` (n, k), for n inputs with k sensitive
 combinations each.
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
-#: Differences below this share of the answers are rounding, not disparity: a matrix product may
+#: Differences below this share of the outputs are rounding, not disparity: a matrix product may
 #: give a row other last bits when it stands elsewhere in a batch.
 ROUNDING = 1e-10
 ROUNDING_SINGLE = 2e-6
@@ -26,16 +26,16 @@ ROUNDING_SINGLE = 2e-6
 class Comparison(NamedTuple):
     """What the twins of each input show.
 
-    Pairs are positions along the second axis, the larger answer first.
+    Pairs are positions along the second axis, the larger output first.
     """
 
     disparity: Floats
     pair: Ints  # (n, 2): shows the disparity
-    outputs: Floats  # (n, 2): the answers of that pair
+    outputs: Floats  # (n, 2): the outputs of that pair
     output: Ints  # (n,): which of several outputs they are of
     verdict: Bools
     twins: Ints  # (n, 2): shows the verdict
-    gap: Floats  # (n,): difference between the answers of `twins`
+    gap: Floats  # (n,): difference between the outputs of `twins`
 
 
 def compare(
@@ -47,7 +47,7 @@ def compare(
     threshold: float | None,
     single: bool,
 ) -> Comparison:
-    """Compare the answers to the twins of each input."""
+    """Compare the outputs for the twins of each input."""
     if response == "labels":
         # Labels have no distance: an input's disparity is 1 where two differ.
         reference = labels[np.arange(len(labels)), valid.argmax(axis=1)]
@@ -64,7 +64,7 @@ def compare(
 
 
 def _widest(scores: Floats, valid: Bools, single: bool) -> tuple[Floats, Ints, Floats, Ints]:
-    """Largest spread over the outputs, the positions of its ends, the answers there, the output."""
+    """Largest spread over the outputs, the positions of its ends, the outputs there, the output."""
     rows = np.arange(len(scores))
     high = low = scores
     if not valid.all():
@@ -92,7 +92,7 @@ def _by_labels(
     verdict = ((labels != reference[:, None]) & valid).any(axis=1)
     twins, gap = pair.copy(), disparity.copy()
     same = labels[rows, pair[:, 0]] == labels[rows, pair[:, 1]]
-    # With more than two classes the most distant answers need not be the ones that flip.
+    # With more than two classes the most distant outputs need not be the ones that flip.
     for i in np.flatnonzero(verdict & same):
         gaps = np.abs(scores[i][:, None, :] - scores[i][None, :, :]).max(axis=2)
         differ = (labels[i][:, None] != labels[i]) & valid[i][:, None] & valid[i]

@@ -24,7 +24,7 @@ Labels = NDArray[np.int64]
 
 RESPONSE_METHODS = ("auto", "predict_proba", "decision_function", "predict")
 #: Rows in one call of the model. The same for every n_jobs: where a chunk is cut can change a
-#: model's last bits, and the finds must not depend on the number of jobs.
+#: model's last bits, and the results must not depend on the number of jobs.
 CHUNK = 4096
 #: Rows used to see whether the label with the largest score is the label that predict gives.
 PROBE_ROWS = 32
@@ -38,9 +38,9 @@ class Model:
     Attributes
     ----------
     response : {"regression", "predict_proba", "decision_function", "labels", "unknown"}
-        What `ask` answers with; `probe` settles "unknown".
+        What `ask` returns; `probe` settles "unknown".
     n_rows : int
-        Rows shown to the estimator so far; a row shown to two methods counts twice.
+        Queries so far; a row given to two methods counts twice.
     cost : int
         Calls a row needs: 2 where the labels have to be asked apart from the scores.
     """
@@ -77,7 +77,7 @@ class Model:
         labels.
         """
         if self.response == "unknown":
-            # Neither a regressor nor a classifier by its tags: fractional answers are measured.
+            # Neither a regressor nor a classifier by its tags: fractional outputs are measured.
             answer, _ = self._call("predict", Z)[0]
             self.response = "regression" if np.asarray(answer).dtype.kind == "f" else "labels"
         if self.response not in ("predict_proba", "decision_function"):
@@ -120,7 +120,7 @@ class Model:
         return scores, labels
 
     def _read(self, answers: list[tuple[Any, int]]) -> tuple[Floats, Labels]:
-        """Scores of answers to the response method, and the labels that they imply."""
+        """Scores of the outputs of the response method, and the labels that they imply."""
         method = "predict" if self.response == "regression" else self.response
         scores = np.concatenate([self._as_scores(method, answer, n) for answer, n in answers])
         labels = np.zeros(len(scores), dtype=np.int64)
@@ -171,7 +171,7 @@ class Model:
         return list(zip(answers, map(len, chunks), strict=True))
 
     def _as_scores(self, method: str, answer: Any, n: int) -> Floats:
-        """An answer as floats of shape (n, n_outputs), checked."""
+        """An output as floats of shape (n, n_outputs), checked."""
         try:
             array = np.asarray(_joined(answer))
             self.single |= array.dtype == np.float32
@@ -239,7 +239,7 @@ class Model:
     def _check_length(self, method: str, answer: NDArray[Any], n: int) -> None:
         if answer.ndim == 0 or len(answer) != n:
             raise EstimatorFailedError(
-                self._complaint(method, f"one answer for each of {n} rows", f"shape {answer.shape}")
+                self._complaint(method, f"one output for each of {n} rows", f"shape {answer.shape}")
             )
 
     def _complaint(self, method: str, expected: str, got: str) -> str:
@@ -250,7 +250,7 @@ class Model:
 
 
 def _joined(answer: Any) -> Any:
-    """An answer in one piece: a classifier with several outputs gives a list, one an output."""
+    """An output in one piece: a classifier with several outputs gives a list, one an output."""
     several = isinstance(answer, list) and answer and np.ndim(answer[0]) == 2
     return np.concatenate(answer, axis=1) if several else answer
 
@@ -271,7 +271,7 @@ def hash_labels(labels: Any) -> Labels:
     if array.dtype.kind in "US":
         array = array.astype(object)
     if array.dtype.kind in "biuf":
-        array = array.astype(np.float64)  # a class may be 1 in classes_ and 1.0 in an answer
+        array = array.astype(np.float64)  # a class may be 1 in classes_ and 1.0 in an output
     return pd.util.hash_array(array, categorize=array.dtype.kind == "O").view(np.int64)
 
 

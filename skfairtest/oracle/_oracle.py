@@ -1,4 +1,4 @@
-"""Oracle: asks the model, counts, judges, keeps finds and history, and ends the run."""
+"""Oracle: asks the model, counts, compares, keeps what was found, and ends the run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Judgement(NamedTuple):
     """What the oracle says of each input; arrays of length n.
 
     `first` and `second` are the sensitive codes of the two twins that show the disparity, shape
-    (n, n_sensitive), those of the one with the larger answer first.
+    (n, n_sensitive), those of the one with the larger output first.
     """
 
     disparity: Floats
@@ -52,9 +52,9 @@ class Judgement(NamedTuple):
 
 
 class Worst(NamedTuple):
-    """The worst pair of a run: an input, its twins' sensitive codes, their answers in one output.
+    """The worst pair of a run: an input, its twins' sensitive codes, their outputs in one output.
 
-    The twin with the larger answer comes first.
+    The twin with the larger output comes first.
     """
 
     z: Floats
@@ -79,13 +79,13 @@ class Oracle:
         The inputs that exist.
     threshold : float or None
         Disparity above which an input is discriminatory; None: labels differ, or, for a regressor,
-        answers differ.
+        outputs differ.
     response_method : str
         How to ask.
     n_jobs : int or None
         Chunks of a batch that are asked at the same time.
     max_queries, max_time, max_found, max_inputs : number or None
-        Budget: rows shown to the model, seconds, unique finds, distinct inputs.
+        Budget: queries, seconds, unique discriminatory inputs, distinct inputs.
     progress : callable, default=None
         Called as ``progress(share, line)`` after each batch; True ends the run.
     clip : bool, default=True
@@ -179,7 +179,7 @@ class Oracle:
 
     @property
     def n_queries(self) -> int:
-        """Rows shown to the model."""
+        """Queries so far."""
         return self._model.n_rows
 
     @property
@@ -194,7 +194,7 @@ class Oracle:
 
     @property
     def queries_left(self) -> float:
-        """Rows that may still be shown to the model."""
+        """Queries that are left."""
         return self._budget.limits["max_queries"] - self.n_queries
 
     @property
@@ -288,16 +288,16 @@ class Oracle:
     # Asking --------------------------------------------------------------------------------
 
     def begin(self, seeds: Floats) -> None:
-        """Get to know the model on a few rows of data (billed as any other row)."""
+        """Get to know the model on a few rows of data (queries as any other)."""
         if not self._model.probe_cost:
             return
         affordable = self.queries_left / (PROBE_SHARE * self._model.probe_cost)
         self._model.probe(seeds[: int(min(PROBE_ROWS, max(1, affordable)))])
 
     def respond(self, Z: Floats) -> Floats:
-        """Raw answers of the rows as they are, (n, n_outputs); for gradients and explanations.
+        """Raw outputs of the rows as they are, (n, n_outputs); for gradients and explanations.
 
-        A model that gives labels alone answers with codes of them. Ends the run when the budget
+        A model that gives labels alone returns codes of them. Ends the run when the budget
         does not hold all rows.
         """
         Z = np.asarray(Z, dtype=np.float64)

@@ -45,8 +45,7 @@ class KeySet:
     """A growing set of keys in one flat table, filled and searched a batch at a time.
 
     At most `capacity` keys are remembered (8 bytes each, tables at most 70% full). Keys that come
-    later
-    are reported as new and not kept, so that counts above the capacity are upper bounds.
+    later are reported as new and not kept, so that counts above the capacity are upper bounds.
     """
 
     def __init__(self, capacity: int = 5_800_000) -> None:
@@ -113,9 +112,9 @@ class KeySet:
 
 
 class AnswerMemory:
-    """The model's latest answers by row key, in a table of fixed size.
+    """The model's latest outputs by row key, in a table of fixed size.
 
-    A slot holds one answer and a newer one replaces it, so memory is bounded and a row that was
+    A slot holds one output and a newer one replaces it, so memory is bounded and a row that was
     forgotten is simply asked again.
     """
 
@@ -135,7 +134,7 @@ class AnswerMemory:
         return self._keys[slots] == keys, self._values[slots], self._labels[slots]
 
     def store(self, keys: Keys, values: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
-        """Remember the answers."""
+        """Remember the outputs."""
         slots = self._slots(keys)
         self._keys[slots] = keys
         # Of several rows that share a slot exactly one may stay, with its own values.

@@ -77,6 +77,6 @@ def check_sensitive(columns: list[Column], positions: list[int], n_rows: int) ->
         if column.n_values < 2:
             raise ValueError(
                 f"Sensitive column {column.name!r} has one value only in X (n_samples={n_rows}); "
-                f"two twins "
-                "cannot differ in it. Give rows with other values, or bounds= or categories=."
+                "two twins cannot differ in it. Give rows with other values, or bounds= or "
+                "categories=."
             )

@@ -1,8 +1,8 @@
 """One column: its kind, its domain, and its values as codes and back.
 
-A code is a float. For an integer or a real column it is the value itself, for a categorical one
-the position of the value among
-the column's levels. NaN is a missing value that lies outside the domain.
+A code is a float. For an integer or a real column it is the value itself, for a categorical one the
+position of the value among the column's levels. NaN is a missing value that lies outside the
+domain.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def describe_column(
     integral: bool = False,
     order: NDArray[Any] | None = None,
 ) -> Column:
-    """Find out the kind and the domain of a column from its values and the user's wishes.
+    """Find out the kind and the domain of a column from its values and the user's settings.
 
     `values` are floats (NaN is missing), booleans, or objects; `integral` says that the container
     holds integers,
@@ -184,8 +184,7 @@ def _describe(
         if bounds is not None:
             raise ValueError(
                 f"Column {name!r} is in both bounds= and categories=; a column has one kind of "
-                f"domain. "
-                "Keep bounds= for a numeric column, categories= for one with listed values."
+                "domain. Keep bounds= for a numeric column, categories= for one with listed values."
             )
         return _categorical(
             name, _given_levels(name, categories), present, bool(gone.any()), step, given=True
@@ -236,8 +235,7 @@ def _numeric(
         if integral and not whole:
             raise ValueError(
                 f"bounds= of column {name!r} are ({low:g}, {high:g}), but the column holds "
-                f"integers. "
-                "Give whole numbers."
+                "integers. Give whole numbers."
             )
     kind = "integer" if whole else "real"
     column = Column(name, kind, low, high, _check_step(name, kind, step, low, high))
@@ -256,8 +254,7 @@ def check_bounds(name: Any, bounds: Any) -> tuple[float, float]:
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ValueError(
             f"bounds= of column {name!r} must be finite; got ({low}, {high}). Give the smallest "
-            f"and "
-            "the largest value that can occur."
+            "and the largest value that can occur."
         )
     if low > high:
         raise ValueError(
@@ -323,8 +320,7 @@ def _categorical(
     if step is not None:
         raise ValueError(
             f"steps= names column {name!r}, which is categorical: its step is the neighbouring "
-            f"category. "
-            "Leave it out of steps=."
+            "category. Leave it out of steps=."
         )
     missing_wanted = [bool(pd.isna(level)) for level in levels]
     domain = [level for level, gone in zip(levels, missing_wanted, strict=True) if not gone]

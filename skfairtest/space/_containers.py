@@ -1,8 +1,8 @@
 """Tables in and out: NumPy arrays, pandas frames, and whatever else narwhals reads.
 
-A container takes a table apart into NumPy columns and puts codes together again as the same kind
-of table, with the same names and
-dtypes. It keeps dtypes as plain strings and arrays, so that it can be written to disk safely.
+A container takes a table apart into NumPy columns and puts codes together again as the same kind of
+table, with the same names and dtypes. It keeps dtypes as plain strings and arrays, so that it can
+be written to disk safely.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ def make_container(X: Any) -> Container:
     if sparse.issparse(X):
         raise TypeError(
             "X must be a dense table; got a sparse matrix. Sparse input has no domain to search: "
-            "pass "
-            "X.toarray() or a DataFrame."
+            "pass X.toarray() or a DataFrame."
         )
     if isinstance(X, pd.DataFrame):
         return PandasContainer(X)
@@ -46,8 +45,7 @@ def make_container(X: Any) -> Container:
         return NarwhalsContainer(X)
     raise TypeError(
         "X must be a NumPy array, a pandas or polars DataFrame, or a table that narwhals reads; "
-        "got "
-        f"{type(X).__name__}. Convert it with numpy.asarray(X) or pandas.DataFrame(X)."
+        f"got {type(X).__name__}. Convert it with numpy.asarray(X) or pandas.DataFrame(X)."
     )
 
 
@@ -128,8 +126,7 @@ class ArrayContainer(Container):
         if X.ndim != 2:
             raise ValueError(
                 f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: one row an "
-                f"input, "
-                "one column an attribute."
+                "input, one column an attribute."
             )
         if X.dtype.kind not in "biufOUS":
             raise _refuse("of the array", X.dtype)

@@ -1,8 +1,8 @@
 """InputSpace: which inputs exist.
 
-Columns, kinds, domains, steps, the sensitive set and the constraint; rows of any mixed table
-become rows of one float matrix and
-back. Everything that knows about dtypes is here and in the two modules below it.
+Columns, kinds, domains, steps, the sensitive set and the constraint; rows of any mixed table become
+rows of one float matrix and back. Everything that knows about dtypes is here and in the two modules
+below it.
 """
 
 from __future__ import annotations
@@ -376,8 +376,7 @@ class InputSpace:
         """Rows of data as inputs of the domain: what is missing or foreign is drawn anew.
 
         Numbers beyond the bounds go to the nearer end; missing numbers, and categories outside the
-        domain, have no nearest and are
-        drawn.
+        domain, have no nearest and are drawn.
         """
         categorical = np.array([column.levels is not None for column in self.columns])
         foreign = np.isnan(Z) | (categorical & ((self.low > Z) | (self.high < Z)))
@@ -389,8 +388,7 @@ class InputSpace:
         """All inputs one step away in one free attribute; shape (n, 2 * n_free, n_features).
 
         Steps are -1 and +1 of the attribute's own granularity (the neighbouring category of a
-        categorical one), clipped to the
-        domain: at its end a neighbour is the input itself.
+        categorical one), clipped to the domain: at its end a neighbour is the input itself.
         """
         moves = np.zeros((2 * len(self.free), self.n_features))
         order = np.arange(len(self.free))

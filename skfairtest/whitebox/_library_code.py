@@ -1,7 +1,7 @@
-"""Whether a fitted object answers with the library's own code.
+"""Whether a fitted object predicts with the library's own code.
 
-Models are read out of their fitted attributes on the assumption that they answer as their class
-does. A subclass, or a method that was replaced on an instance or on its class, may answer
+Models are read out of their fitted attributes on the assumption that they predict as their class
+does. A subclass, or a method that was replaced on an instance or on its class, may predict
 otherwise anywhere in the domain, and no comparison on some rows would show it.
 """
 
@@ -12,14 +12,14 @@ from types import FunctionType
 from typing import Any
 
 #: Packages whose classes are known: the models and pipelines of imbalanced-learn inherit the
-#: methods that answer from scikit-learn.
+#: methods that predict from scikit-learn.
 LIBRARIES = ("sklearn", "imblearn")
-#: What a fitted object answers with.
+#: What a fitted object predicts with.
 METHODS = ("predict", "predict_proba", "decision_function", "transform")
 
 
 def foreign_code(fitted: Any) -> str | None:
-    """What of an object's answers is not the library's own code; None where all of it is.
+    """What of an object's outputs is not the library's own code; None where all of it is.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def foreign_code(fitted: Any) -> str | None:
         known = [base.__name__ for base in cls.__mro__ if _is_of_library(base.__module__)]
         than = f" than {known[0]}, from which it inherits" if known else ""
         return (
-            f"is a class of {cls.__module__}, not of scikit-learn, and may answer otherwise{than}"
+            f"is a class of {cls.__module__}, not of scikit-learn, and may predict otherwise{than}"
         )
     for name in getattr(fitted, "__dict__", {}):
         if inspect.isroutine(getattr(cls, name, None)):
@@ -48,7 +48,7 @@ def foreign_code(fitted: Any) -> str | None:
 
 
 def check_library_code(fitted: Any, hint: str) -> None:
-    """See that an object answers with the library's own code.
+    """See that an object predicts with the library's own code.
 
     Parameters
     ----------

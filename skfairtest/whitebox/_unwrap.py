@@ -16,7 +16,7 @@ def unwrap(estimator: Any, hint: str) -> tuple[list[Any], Any]:
     """The steps before a model, and the model itself.
 
     Pipelines in any place of pipelines give one list of steps, without those that pass everything
-    on. A frozen estimator and a finished search answer with what they hold.
+    on. A frozen estimator and a finished search predict with what they hold.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def unwrap(estimator: Any, hint: str) -> tuple[list[Any], Any]:
     Raises
     ------
     ValueError
-        If a pipeline or a wrapper does not answer with the library's own code.
+        If a pipeline or a wrapper does not predict with the library's own code.
     """
     held = _held(estimator)
     if held is not None:
@@ -71,7 +71,7 @@ def _held(estimator: Any) -> Any:
     if name == "FrozenEstimator" and hasattr(estimator, "estimator"):
         return estimator.estimator
     # Told by the library's name for it: two of the searches are experimental, and imports of them
-    # have to be enabled. Of other objects nobody knows what they answer with.
+    # have to be enabled. Of other objects nobody knows what they predict with.
     if hasattr(estimator, "best_estimator_") and foreign_code(estimator) is None:
         return estimator.best_estimator_
     return None

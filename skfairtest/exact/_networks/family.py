@@ -39,7 +39,7 @@ class NetworkFamily:
         self.rounding = self.network.rounding
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Answers of the model as it was read, shape (n, n_outputs)."""
+        """Outputs of the model as it was read, shape (n, n_outputs)."""
         return self.network.evaluate(Z)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:

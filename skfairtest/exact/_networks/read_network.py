@@ -51,7 +51,7 @@ class ReadNetwork:
         Wide attributes, each with the twin whose variable it is: 0 or 1 for the two copies of a
         sensitive attribute, `BOTH` for one that the twins share.
     rounding : float
-        How far rounding may carry the answers.
+        How far rounding may carry the outputs.
 
     Raises
     ------
@@ -117,7 +117,7 @@ class ReadNetwork:
         return flat.reshape(every.shape)
 
     def _rounding(self, eps: float) -> float:
-        """How far rounding may carry the answers, layer by layer."""
+        """How far rounding may carry the outputs, layer by layer."""
         size = self.effects.size
         n = len(self.weights[0]) + 8
         for W, b in zip(self.weights[1:], self.biases[1:], strict=True):
@@ -133,14 +133,14 @@ class ReadNetwork:
         """Whether the first layer sees a sensitive attribute at all."""
         return bool(self.sensitive or self.sensitive_wide)
 
-    # Answers --------------------------------------------------------------------------------
+    # Outputs --------------------------------------------------------------------------------
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Answers of the model as it was read, shape (n, n_outputs)."""
+        """Outputs of the model as it was read, shape (n, n_outputs)."""
         return self.outputs(self.features.transform(Z) @ self.weights[0] + self.biases[0])
 
     def outputs(self, scores: Floats) -> Floats:
-        """Answers from what the first layer gets."""
+        """Outputs from what the first layer gets."""
         for W, b in zip(self.weights[1:], self.biases[1:], strict=True):
             scores = np.maximum(scores, 0.0) @ W + b
         if self.out == "logistic":

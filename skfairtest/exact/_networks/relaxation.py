@@ -65,7 +65,7 @@ class Relaxation:
         #: Of the layers behind the first one.
         self._weights, self._biases = network.weights[1:], network.biases[1:]
 
-    # Answers --------------------------------------------------------------------------------
+    # Outputs --------------------------------------------------------------------------------
 
     def whole(self) -> TwinBoxes:
         """The whole doubled domain as one box."""

@@ -56,9 +56,9 @@ class TreeFamily:
     Attributes
     ----------
     quick : bool
-        Whether the answer takes next to no time: of a single tree.
+        Whether a certificate takes next to no time: of a single tree.
     rounding : float
-        Answers of the model may differ from the sums of its trees by this much, apart from sums in
+        Outputs of the model may differ from the sums of its trees by this much, apart from sums in
         an exponent, whose rounding the bounds of `solve` contain.
     """
 
@@ -91,7 +91,7 @@ class TreeFamily:
         )
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Answers of the model as it was read, shape (n, n_outputs)."""
+        """Outputs of the model as it was read, shape (n, n_outputs)."""
         return evaluate_outputs(self.outputs, Z)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:

@@ -297,7 +297,7 @@ def ask_tree(forest, pairs, boxes, t, low, high, words, ceiling, waiting):
     """Best pair of one tree in a box, grown as far as that takes.
 
     Where the nodes are used up, all are forgotten and grown again. -1 stands for the leaves where
-    they do not hold the answer to a single question.
+    they do not hold the output to a single question.
     """
     n_cleared = 0
     while n_cleared < 2:

@@ -160,7 +160,7 @@ def _sorted(forest: Forest, done: list[_Front], left: _Front) -> Pairs:
     )
     coarse = np.arange(len(tree)) >= n
     one, two = forest.high[a], forest.low[b]
-    # Twins in one subtree that nothing takes them apart in get the same answer.
+    # Twins in one subtree that nothing takes them apart in get the same output.
     difference = np.where((a == b) & ~forest.splits[a], 0.0, one - two)
     order = np.lexsort((-difference, tree))
     low, high = low[order], high[order]

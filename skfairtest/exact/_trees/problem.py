@@ -68,7 +68,7 @@ def range_bound(space: InputSpace, output: Output) -> float:
 
 def _bound_of_ranges(links: Links, D: Floats, U: Floats, V: Floats) -> float:
     if gap_of_sums(links, D, U, V) <= 0:
-        return 0.0  # nothing takes twins apart: their answers are the same to the last bit
+        return 0.0  # nothing takes twins apart: their outputs are the same to the last bit
     return float(bound_of_sums(links, D, U, V))
 
 

@@ -48,7 +48,7 @@ LINEAR_MODELS = (
 )
 
 HINT = (
-    "Give gradient= a callable, or use MAFTAuditor, which estimates gradients from the answers of "
+    "Give gradient= a callable, or use MAFTAuditor, which estimates gradients from the outputs of "
     "any model."
 )
 

@@ -19,9 +19,9 @@ from skfairtest.oracle._oracle import Oracle
 class MAFTAuditor(TwoPhaseAuditor):
     """Audit by model-agnostic gradient search (MAFT).
 
-    The gradient of the model's answer is estimated from its answers one step away. In the global
+    The gradient of the model's output is estimated from its outputs one step away. In the global
     phase seeds follow it to where the model's decision changes, until their twins are treated
-    differently; in the local phase each find is the start of a walk along the attributes that
+    differently; in the local phase each of them is the start of a walk along the attributes that
     matter little to the model. All seeds move in lockstep, which makes each step a few large
     batches. Works on probabilities, decision scores, regression outputs, and labels alone.
 
@@ -39,7 +39,7 @@ class MAFTAuditor(TwoPhaseAuditor):
     decay : float, default=0.5
         Share of the accumulated gradient that is kept from one step to the next.
     n_local : int, default=1000
-        Steps of the local phase from each global find.
+        Steps of the local phase from each discriminatory input of the global phase.
     local_step : float, default=1
         Length of these steps.
     update_interval : int, default=5
@@ -67,19 +67,19 @@ class MAFTAuditor(TwoPhaseAuditor):
     directions, too; seeds then hardly move.
 
     Where labels decide, twins follow the paper's rule: against the gradient of the confidence in
-    the predicted class. Where a threshold on the answers decides, and for regressors, they move in
-    the direction that drives the two outputs apart. A regressor without a threshold has finds
-    everywhere, and the global phase nothing to do: give a threshold. The twin is the one farthest
-    away of all combinations, or, of more than eight, of two random ones.
+    the predicted class. Where a threshold on the outputs decides, and for regressors, they move in
+    the direction that drives the two outputs apart. A regressor without a threshold has
+    discriminatory inputs everywhere, and the global phase nothing to do: give a threshold. The twin
+    is the one farthest away of all combinations, or, of more than eight, of two random ones.
 
     To the reciprocal gradients of the local phase a tenth of their mean is added, lest attributes
     without influence be the only ones to move. Seeds go through both phases in groups as large as
     the budget allows; walks that bring nothing new for 50 steps are given up. The run is complete
     after `n_global` seeds. A row that breaks the constraint is neither asked nor moved to.
 
-    A find shows that the model treats two twins differently. Whether such a person exists, and
-    whether the difference is unfair, it does not show; nor does a run without finds show that
-    there are none.
+    A discriminatory input shows that the model treats two twins differently. Whether such a person
+    exists, and whether the difference is unfair, it does not show; nor does a run that finds none
+    show that there are none.
 
     References
     ----------
@@ -147,7 +147,7 @@ class EIDIGAuditor(TwoPhaseAuditor):
     decay : float, default=0.5
         Share of the accumulated gradient that is kept from one step to the next.
     n_local : int, default=1000
-        Steps of the local phase from each global find.
+        Steps of the local phase from each discriminatory input of the global phase.
     local_step : float, default=1
         Length of these steps.
     update_interval : int, default=5
@@ -156,7 +156,7 @@ class EIDIGAuditor(TwoPhaseAuditor):
         "auto": analytic for linear models, `MLPClassifier` and `MLPRegressor`, automatic for torch
         modules in a skorch net (the extra `torch`); each also as the last step of a `Pipeline`,
         behind steps that scale, encode or pass single columns. A callable takes rows in the
-        container of X and returns the derivative of the answer by each column's code, shape
+        container of X and returns the derivative of the output by each column's code, shape
         (n, n_features): of the second class of two, of the predicted one of more, or of a
         regressor's output.
 
@@ -177,9 +177,9 @@ class EIDIGAuditor(TwoPhaseAuditor):
     the difference to the neighbouring value in what the steps of a pipeline make of it. What is
     said of directions, groups of seeds and the end of a run in `MAFTAuditor` holds here.
 
-    A find shows that the model treats two twins differently. Whether such a person exists, and
-    whether the difference is unfair, it does not show; nor does a run without finds show that
-    there are none.
+    A discriminatory input shows that the model treats two twins differently. Whether such a person
+    exists, and whether the difference is unfair, it does not show; nor does a run that finds none
+    show that there are none.
 
     References
     ----------
@@ -260,14 +260,14 @@ class ADFAuditor(TwoPhaseAuditor):
     global_step : float, default=1
         Length of these steps, in steps of each attribute.
     n_local : int, default=1000
-        Steps of the local phase from each global find.
+        Steps of the local phase from each discriminatory input of the global phase.
     local_step : float, default=1
         Length of these steps.
     gradient : "auto" or callable, default="auto"
         "auto": analytic for linear models, `MLPClassifier` and `MLPRegressor`, automatic for torch
         modules in a skorch net (the extra `torch`); each also as the last step of a `Pipeline`,
         behind steps that scale, encode or pass single columns. A callable takes rows in the
-        container of X and returns the derivative of the answer by each column's code, shape
+        container of X and returns the derivative of the output by each column's code, shape
         (n, n_features): of the second class of two, of the predicted one of more, or of a
         regressor's output.
 
@@ -288,9 +288,9 @@ class ADFAuditor(TwoPhaseAuditor):
     and where a threshold decides, the gradient is that of the output itself. Evaluations of the
     gradient are not counted as queries.
 
-    A find shows that the model treats two twins differently. Whether such a person exists, and
-    whether the difference is unfair, it does not show; nor does a run without finds show that
-    there are none.
+    A discriminatory input shows that the model treats two twins differently. Whether such a person
+    exists, and whether the difference is unfair, it does not show; nor does a run that finds none
+    show that there are none.
 
     References
     ----------

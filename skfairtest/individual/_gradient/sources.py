@@ -15,7 +15,7 @@ from skfairtest.space._space import InputSpace
 
 
 class ZeroOrderGradient:
-    """Algorithm 2: differences of the model's answers, `h` steps of each attribute away.
+    """Algorithm 2: differences of the model's outputs, `h` steps of each attribute away.
 
     Forward, and backward where forward would leave the domain (or break the constraint). Whole
     numbers move by whole steps.

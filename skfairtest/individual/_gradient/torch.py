@@ -18,14 +18,14 @@ Ints = NDArray[np.intp]
 
 #: Rows that are differentiated at once: a graph keeps what every layer returned for them.
 ROWS = 4096
-#: Rows on which the differentiated outputs are compared with the net's own answers, how far these
+#: Rows on which the differentiated outputs are compared with the net's own outputs, how far these
 #: may differ in single precision, and the share of rows that has to agree.
 N_CHECKED = 64
 TOLERANCE = 1e-3
 AGREEING = 0.9
 
 EXTRA = "skfairtest[torch]"
-HINT = "Give gradient= a callable, or use MAFTAuditor, which asks any model for its answers alone."
+HINT = "Give gradient= a callable, or use MAFTAuditor, which asks any model for its outputs alone."
 
 
 def is_skorch_net(model: Any) -> bool:
@@ -68,7 +68,7 @@ class TorchGradient:
         return np.concatenate(parts)
 
     def check(self, T: Floats, scores: Floats, column: Ints) -> None:
-        """See, once, that what is differentiated is what the net answers.
+        """See, once, that what is differentiated is what the net returns.
 
         A net may have a predict_proba of its own, which does something else to the outputs.
         """
@@ -82,9 +82,9 @@ class TorchGradient:
         if close.mean() < AGREEING:
             worst = int(np.abs(got - expected).argmax())
             raise ValueError(
-                f"gradient='auto' expects a net that answers with predict_nonlinearity of what its "
-                f"module returns; {type(self.net).__name__} answers {expected[worst]:.6g} where "
-                f"that is {got[worst]:.6g}. Set predict_nonlinearity to what makes answers of "
+                f"gradient='auto' expects a net that predicts predict_nonlinearity of what its "
+                f"module returns; {type(self.net).__name__} gives {expected[worst]:.6g} where "
+                f"that is {got[worst]:.6g}. Set predict_nonlinearity to what makes predictions of "
                 f"outputs. {HINT}"
             )
         self.checked = True
@@ -96,7 +96,7 @@ class TorchGradient:
         try:
             with _evaluating(self.net), torch.enable_grad():
                 X = torch.tensor(T, **_kind(self.net)).requires_grad_()
-                # The answers' device is named: torch has a default that users may have changed.
+                # The outputs' device is named: torch has a default that users may have changed.
                 chosen = self._choose(self.net.infer(X), torch.as_tensor(column, device="cpu"))
                 # Not backward(), which would add to the gradients of the net's weights.
                 (g,) = torch.autograd.grad(chosen.sum(), X)
@@ -118,10 +118,10 @@ class TorchGradient:
         return chosen.detach().double().numpy(), gradient
 
     def _choose(self, out: Any, column: Any) -> Any:
-        """From what the module returns to the answers that are followed, shape (n,)."""
+        """From what the module returns to the outputs that are followed, shape (n,)."""
         out = out[0] if isinstance(out, tuple) else out
         # As skorch does: first to where the rows come from, then the nonlinearity, which a
-        # regressor's answers go through, too.
+        # regressor's outputs go through, too.
         out = self.nonlinearity(out.cpu()).reshape(len(column), -1)
         if self.response == "predict_proba" and out.shape[1] == 2:
             column = column + 1  # of two classes the oracle shows the second one alone

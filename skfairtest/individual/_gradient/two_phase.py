@@ -1,4 +1,4 @@
-"""The two-phase workflow of the gradient testers: from seeds to finds, from finds to more finds.
+"""The two phases of the gradient testers: global search from seeds, local search from there.
 
 All seeds go in lockstep, so that each step is a few large batches; plain loops otherwise, with the
 names of the papers' pseudo-code.
@@ -22,14 +22,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 #: Change of the chosen output with one step of each attribute: of rows (n, n_features), their
-#: answers (n, n_outputs) and the number of the output for each row; shape (n, n_features).
+#: outputs (n, n_outputs) and the number of the output for each row; shape (n, n_features).
 Gradient = Callable[[Floats, Floats, Ints], Floats]
 
 #: Keeps the reciprocal of a gradient of zero finite; and, as a share of a row's mean gradient,
 #: keeps attributes without influence from being the only ones that walks move along.
 GUARD = 1e-6
 GUARD_SHARE = 0.1
-#: Local steps without a new find after which a group of walks is given up.
+#: Local steps without a new discriminatory input after which a group of walks is given up.
 PATIENCE = 50
 #: Rows in one batch of gradients, at most, and share of the budget that the global phase of one
 #: group may take.
@@ -51,7 +51,7 @@ class Finds(NamedTuple):
 
 
 def joined(found: list[Finds]) -> Finds:
-    """All finds of several lists, in their order."""
+    """All discriminatory inputs of several lists, in their order."""
     return Finds(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
@@ -75,7 +75,7 @@ class TwoPhase:
     def run(self, seeds: Floats) -> None:
         """Both phases, a group of seeds at a time: all of them where the budget allows.
 
-        The finds of several groups walk together, where one has few of them.
+        What several groups found walks together, where one found little.
         """
         while len(seeds):
             left = (1 - GLOBAL_SHARE) * self.oracle.queries_left
@@ -125,7 +125,7 @@ class TwoPhase:
     # Local phase (Algorithm 4) -------------------------------------------------------------
 
     def local_phase(self, seeds: Finds) -> None:
-        """Walk from each global find along attributes that matter little to the model."""
+        """Walk from each input of the global phase along attributes that matter little."""
         if not len(seeds.Z):
             return
         x, first, second = seeds
@@ -153,7 +153,7 @@ class TwoPhase:
                 return  # the walks go round in what they have found
 
     def probabilities(self, x: Floats, first: Floats, second: Floats) -> Floats:
-        """Chances of the free attributes, in proportion to 1 / (|g(x)| + |g(x')|)."""
+        """Chances of the free attributes, in proportion to ``1 / (|g(x)| + |g(x')|)``."""
         g1, g2, _ = self.both_gradients(x, first, second)
         size = (np.abs(g1) + np.abs(g2))[:, self.space.free]
         weight = 1.0 / (size + GUARD_SHARE * size.mean(axis=1, keepdims=True) + GUARD)

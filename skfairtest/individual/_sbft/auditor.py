@@ -25,9 +25,8 @@ class SBFTAuditor(BaseAuditor):
     """Audit by search-based fairness testing: a genetic search for the largest disparity.
 
     The population holds inputs; the fitness of an input is the difference between the model's
-    answers to
-    its twins, which differ in the sensitive attributes only. What is found is a lower bound of
-    the fairness degree, the largest such difference over the whole input domain.
+    outputs to its twins, which differ in the sensitive attributes only. What is found is a lower
+    bound of the fairness degree, the largest such difference over the whole input domain.
 
     Parameters
     ----------
@@ -35,8 +34,7 @@ class SBFTAuditor(BaseAuditor):
     preset : {"tuned", "paper"}, default="tuned"
         "paper" is the published algorithm to the letter. "tuned" starts from the data, compares all
         twins of an input where they are at most eight, mutates few values by steps of several
-        lengths, and restarts stale
-        populations.
+        lengths, and restarts stale populations.
     population_size : int, default=100
         Inputs in a population.
     crossover_proba : float, default=0.75
@@ -53,8 +51,7 @@ class SBFTAuditor(BaseAuditor):
         Try single steps around the best input in each generation.
     n_islands : int, default=None
         Populations that evolve beside each other and share each ``predict`` call. None: one for
-        "paper"; for "tuned" one
-        for each 20,000 queries of the budget, at most ten.
+        "paper"; for "tuned" one for each 20,000 queries of the budget, at most ten.
 
     Attributes
     ----------
@@ -73,10 +70,8 @@ class SBFTAuditor(BaseAuditor):
     References
     ----------
     .. [1] Perera, A., Aleti, A., Tantithamthavorn, C., Jiarpakdee, J., Turhan, B., Kuhn, L., &
-    Walker, K. (2022).
-       Search-based fairness testing for regression-based machine learning systems. Empirical
-       Software
-       Engineering, 27(3). https://doi.org/10.1007/s10664-022-10116-7
+       Walker, K. (2022). Search-based fairness testing for regression-based machine learning
+       systems. Empirical Software Engineering, 27(3). https://doi.org/10.1007/s10664-022-10116-7
 
     Examples
     --------

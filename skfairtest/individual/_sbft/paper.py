@@ -20,12 +20,10 @@ Floats = NDArray[np.float64]
 class PaperSearch:
     """One population an island; all islands ask the model together.
 
-    The paper evaluates one input after another, and each new best changes the cached pair for
-    those behind it. Here a
-    generation is asked at once with the pair cached at its start; the inputs behind a change are
-    asked again with the new pair.
-    What each population sees is what it would see one input at a time; rows asked in vain are
-    billed.
+    The paper evaluates one input after another, and each new best changes the cached pair for those
+    behind it. Here a generation is asked at once with the pair cached at its start; the inputs
+    behind a change are asked again with the new pair. What each population sees is what it would
+    see one input at a time; rows asked in vain are counted as queries.
     """
 
     def __init__(

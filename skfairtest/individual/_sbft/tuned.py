@@ -1,10 +1,8 @@
 """Our own genetic search for the fairness degree: SBFT's idea with better operators.
 
-What differs from the paper: seeds from the data; all twins of an input compared where they are
-few, and where they are many a pair
-that is inherited, with an occasional sweep over all values; few values mutated at a time, by draws
-of several lengths;
-islands that start anew when they are stale.
+What differs from the paper: seeds from the data; all twins of an input compared where they are few,
+and where they are many a pair that is inherited, with an occasional sweep over all values; few
+values mutated at a time, by draws of several lengths; islands that start anew when they are stale.
 """
 
 from __future__ import annotations

@@ -19,11 +19,11 @@ from skfairtest.space._space import InputSpace
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-OBJECTIVES = ("finds", "degree")
+OBJECTIVES = ("count", "degree")
 #: Inputs of each kind (high and low) that are remembered, and that the surrogate learns from.
 MEMORY = 100_000
 LESSON = 30_000
-#: Finds from which the surrogate learns verdicts instead of disparities.
+#: Discriminatory inputs from which on the surrogate learns verdicts instead of disparities.
 ENOUGH_FINDS = 50
 #: Steps proposed for each one that is taken: the surrogate drops the others.
 PROPOSALS = 3
@@ -40,19 +40,17 @@ LEAST_SHARE = 0.1
 class SurrogateAuditor(BaseAuditor):
     """Audit by a surrogate: learn where the model discriminates, then sample there.
 
-    A decision tree learns from the verdicts so far (from the disparities, as long as finds are
-    few) in which regions of the non-sensitive
-    attributes twins are treated differently. Each batch is drawn from three sources: regions that
-    the tree believes in, by their size, belief and novelty; single steps away from inputs that
-    were found; and a
-    share of uniform inputs. The first two share the batch in proportion to their recent success.
-    For finding many
-    discriminatory inputs this is the tester that we recommend.
+    A decision tree learns from the verdicts so far (from the disparities, as long as discriminatory
+    inputs are few) in which regions of the non-sensitive attributes twins are treated differently.
+    Each batch is drawn from three sources: regions that the tree believes in, by their size, belief
+    and novelty; single steps away from inputs that were found; and a share of uniform inputs. The
+    first two share the batch in proportion to their recent success. For finding many discriminatory
+    inputs this is the tester that we recommend.
 
     Parameters
     ----------
     {parameters}
-    objective : {"finds", "degree"}, default="finds"
+    objective : {"count", "degree"}, default="count"
         Learn from verdicts to find many discriminatory inputs, or from disparities to find a
         large one.
     batch_size : int, default=4000
@@ -73,11 +71,10 @@ class SurrogateAuditor(BaseAuditor):
 
     Notes
     -----
-    The finds crowd where the model discriminates most easily: their number shows how much there is
-    to find, not how many
-    people are concerned, and `discrimination_rate_` is no estimate for the domain. A find shows
-    that the model treats two twins
-    differently; twins need not be realistic people.
+    They crowd where the model discriminates most easily: their number shows how much there is to
+    find, not how many people are concerned, and `discrimination_rate_` is no estimate for the
+    domain. A discriminatory input shows that the model treats two twins differently; twins need not
+    be realistic people.
 
     References
     ----------
@@ -115,7 +112,7 @@ class SurrogateAuditor(BaseAuditor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
-        objective: str = "finds",
+        objective: str = "count",
         batch_size: int = 4000,
         explore_share: float = 0.05,
         min_samples_leaf: int = 5,
@@ -171,7 +168,7 @@ class SurrogateAuditor(BaseAuditor):
             found = finds.add(Z, judged.verdict.astype(np.float64), rng)
             if memory is finds:
                 high = found
-            elif self.objective == "finds" and len(finds.parents()) >= ENOUGH_FINDS:
+            elif self.objective == "count" and len(finds.parents()) >= ENOUGH_FINDS:
                 memory, high, learned = finds, found, 0
             else:
                 high = memory.add(Z, judged.disparity, rng)
@@ -246,7 +243,7 @@ class Memory:
         return 0.7 * float(best)
 
     def parents(self) -> Floats:
-        """Inputs worth a step: the finds, or those with the largest disparity."""
+        """Inputs to step from: the discriminatory ones, or those with the largest disparity."""
         Z, value = self.high.Z, self.high.value
         if not self.by_degree or not len(Z):
             return Z

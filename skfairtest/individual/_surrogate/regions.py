@@ -18,7 +18,7 @@ class Regions:
     Attributes
     ----------
     n_regions : int
-        Boxes that promise anything.
+        Boxes in which discriminatory inputs are likely.
     """
 
     def __init__(self, space: InputSpace) -> None:
@@ -33,7 +33,7 @@ class Regions:
         place[leaves] = np.arange(len(leaves))
         here = place[tree.apply(inputs)]
         n = np.bincount(here, minlength=len(leaves))
-        # A prior of one low input: three of three promise less than thirty of thirty.
+        # A prior of one low input: three of three say less than thirty of thirty.
         belief = np.bincount(here, weights=values, minlength=len(leaves)) / (n + 1)
         spread = np.where(self.space.discrete, self.space.high - self.space.low + 1, 0.0)
         free = self.space.free
@@ -58,7 +58,7 @@ class Regions:
         return belief
 
     def sample(self, n: int, rng: np.random.Generator) -> Floats:
-        """Draw inputs from the regions by promise and novelty, uniformly inside each."""
+        """Draw inputs from the regions by expected share and novelty, uniformly inside each."""
         if not n:
             return np.empty((0, self.space.n_features))
         weight = self.promise / np.sqrt(1 + self.drawn)

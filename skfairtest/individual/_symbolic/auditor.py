@@ -37,7 +37,7 @@ class SymbolicAuditor(BaseAuditor):
     """Audit by symbolic generation (SG): local explanations, whose conditions are negated.
 
     Inputs wait in a queue. Each one that is taken is judged and explained: a decision tree is
-    fitted to the model's answers around it, and the path of the input through the tree is a
+    fitted to the model's outputs around it, and the path of the input through the tree is a
     conjunction of conditions. Negating one of them and solving for an input gives the next
     candidates. Around a discriminatory input weak conditions are negated (directed search), to
     stay where the model discriminates; elsewhere strong ones (undirected search), to get to other
@@ -77,8 +77,8 @@ class SymbolicAuditor(BaseAuditor):
     neighbours, between 0 and 1. In a neighbour a random share of the attributes is perturbed:
     numbers by a normal draw of a tenth of their domain, categories anew. Solving draws uniformly
     within the interval of each attribute on the path; attributes that the path does not mention
-    keep their values. Directed inputs wait by rising average
-    confidence, undirected ones by falling one. A regressor is explained by a regression tree.
+    keep their values. Directed inputs wait by rising average confidence, undirected ones by falling
+    one. A regressor is explained by a regression tree.
 
     Of the inputs that solve a path constraint the directed search takes the one next to the
     explained input, the undirected search one that keeps the values which meet the constraint.
@@ -88,9 +88,9 @@ class SymbolicAuditor(BaseAuditor):
     explanation costs many rows, and so none is bought that is not needed. When the queue is empty,
     uniform random inputs are the next seeds, so that the budget ends the run.
 
-    A find shows that the model treats two twins differently. Whether such a person exists, and
-    whether the difference is unfair, it does not show; nor does a run without finds show that
-    there are none.
+    A discriminatory input shows that the model treats two twins differently. Whether such a person
+    exists, and whether the difference is unfair, it does not show; nor does a run that finds none
+    show that there are none.
 
     References
     ----------

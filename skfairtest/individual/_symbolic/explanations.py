@@ -93,7 +93,7 @@ class Explainer:
         return np.where(mask, changed, rows)
 
     def _targets(self, answers: Floats) -> NDArray[Any]:
-        """What the trees learn: labels, or the answers where their differences decide."""
+        """What the trees learn: labels, or the outputs where their differences decide."""
         if self.by_scores:
             return answers
         response = self.oracle.response

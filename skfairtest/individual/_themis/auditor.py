@@ -31,9 +31,9 @@ class ThemisAuditor(BaseAuditor):
 
     Causal discrimination is the share of inputs whose twins are treated differently; group
     discrimination is the difference between the largest and the smallest share of favourable
-    answers
-    over the sensitive sub-groups. The run ends when the measure is known to a margin, or when the
-    budget is spent. It can also search for the smallest sets of attributes that discriminate.
+    outputs over the sensitive sub-groups. The run ends when the measure is known to a margin, or
+    when the budget is spent. It can also search for the smallest sets of attributes that
+    discriminate.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class ThemisAuditor(BaseAuditor):
     measure : {"causal", "group"}, default="causal"
         What has to be known to the margin, and by which subsets are judged. Both are measured.
     favourable : label, set of labels or float, default=None
-        Favourable answers. For a classifier a label or several; None: the last of ``classes_``. For
-        a regressor the output above which an answer is favourable; None: the mean answer to all
-        twins of the sampled inputs.
+        Favourable predictions. For a classifier a label or several; None: the last of ``classes_``.
+        For a regressor the output above which a prediction is favourable; None: the mean output for
+        all twins of the sampled inputs.
     search_subsets : bool, default=False
         Whether to search for minimal discriminating subsets of `candidates`.
     candidates : list of str or int, default=None
@@ -73,7 +73,7 @@ class ThemisAuditor(BaseAuditor):
     group_interval_ : list of two floats
         Its confidence interval.
     group_shares_ : ndarray of shape (n_groups,)
-        Share of favourable answers of each combination of sensitive values.
+        Share of favourable predictions of each combination of sensitive values.
     groups_ : list of lists
         Those combinations, in the order of `sensitive_features_`.
     minimal_subsets_ : list of lists
@@ -90,21 +90,18 @@ class ThemisAuditor(BaseAuditor):
     Notes
     -----
     The published tool stops where the normal interval is narrower than the margin. That interval
-    has no
-    width at a share of 0, so a model that discriminates rarely was seen as one that never does
-    after a dozen inputs. Here intervals are Clopper-Pearson's, inputs are counted once, and each
-    look at
-    the data has its own part of the error (a half, a sixth, a twelfth, ...), so that the confidence
-    holds
-    although the data decide when to stop. This takes more inputs than a single look would.
+    has no width at a share of 0, so a model that discriminates rarely was seen as one that never
+    does after a dozen inputs. Here intervals are Clopper-Pearson's, inputs are counted once, and
+    each look at the data has its own part of the error (a half, a sixth, a twelfth, ...), so that
+    the confidence holds although the data decide when to stop. This takes more inputs than a single
+    look would.
 
     A real sensitive column is compared at some hundred values, `InputSpace.twin_codes`: the
     measures are those of these twins, a lower bound of causal discrimination.
 
     The interval of the group measure holds for all groups at once (Bonferroni). With many groups
-    and few
-    inputs the difference is too large on average, as a largest less a smallest estimate is; the
-    interval allows for that. Where a regressor's mean answer is the cut, it is taken as given.
+    and few inputs the difference is too large on average, as a largest less a smallest estimate is;
+    the interval allows for that. Where a regressor's mean output is the cut, it is taken as given.
 
     A superset of a discriminating subset discriminates at least as much, by either measure, and is
     skipped. The subsets share the run's budget. Where it ends the run early, `stop_reason_` says so
@@ -200,7 +197,7 @@ class ThemisAuditor(BaseAuditor):
         check_real(
             self,
             {"discrimination_threshold": "[0, 1)"},
-            hint="It is a share of inputs; the threshold on the model's answers is threshold=.",
+            hint="It is a share of inputs; the threshold on the model's outputs is threshold=.",
         )
         if self.measure not in MEASURES:
             raise ValueError(
@@ -234,7 +231,7 @@ class ThemisAuditor(BaseAuditor):
             if not is_real(value):
                 raise ValueError(
                     f"favourable must be a finite number for a regressor; got {value!r}. Give the "
-                    "output above which an answer is favourable, or None for the mean."
+                    "output above which a prediction is favourable, or None for the mean."
                 )
         else:
             classes = known_classes(estimator)

@@ -28,7 +28,7 @@ CONFIRM = 2
 
 
 class Measurement:
-    """Shares of discriminatory inputs and of favourable answers on distinct uniform inputs.
+    """Shares of discriminatory inputs and of favourable predictions on distinct uniform inputs.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Measurement:
             target *= 2
 
     def draw(self, n: int, rng: np.random.Generator) -> None:
-        """Judge about n random inputs and note what all their twins are answered."""
+        """Judge about n random inputs and note the outputs for all their twins."""
         oracle, space = self.oracle, self.oracle.space
         price = (space.n_twins + CONFIRM) * oracle.cost
         if oracle.queries_left < price:
@@ -101,7 +101,7 @@ class Measurement:
         return share, float(low), float(high)
 
     def group(self) -> tuple[float, float, float]:
-        """Largest less smallest share of favourable answers over the groups, and its interval."""
+        """Largest less smallest share of favourable predictions of a group, and its interval."""
         favoured, n = self.counts()
         if not len(n) or not n.all():
             return np.nan, 0.0, 1.0
@@ -113,7 +113,7 @@ class Measurement:
         return value, float(max(0.0, low.max() - high.min())), float(high.max() - low.min())
 
     def counts(self) -> tuple[Floats, Floats]:
-        """Favourable answers and answers of each combination of sensitive values."""
+        """Favourable predictions and outputs of each combination of sensitive values."""
         if not self._answers:
             return np.zeros(0), np.zeros(0)
         answers, valid = np.concatenate(self._answers), np.concatenate(self._valid)
@@ -128,10 +128,10 @@ class Measurement:
         # 1/2 + 1/6 + 1/12 + ... = 1: however many looks there are, their errors sum to alpha.
         return self.alpha / (self.look * (self.look + 1))
 
-    # Answers -------------------------------------------------------------------------------
+    # Outputs -------------------------------------------------------------------------------
 
     def _note(self, Z: Floats) -> None:
-        """Note the answers to all twins; the oracle remembers them for its judgement."""
+        """Note the outputs for all twins; the oracle remembers them for its judgement."""
         scores, labels, valid = self.oracle.answers(Z)
         if self.oracle.response == "regression":
             self._answers.append(scores[:, :, 0])

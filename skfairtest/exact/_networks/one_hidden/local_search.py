@@ -1,6 +1,6 @@
 """Iterated local search on the inputs of one hidden layer, while the bound is worked out.
 
-Along one attribute both twins' answers are piecewise linear, so the best place on the line is one
+Along one attribute both twins' outputs are piecewise linear, so the best place on the line is one
 of the bends: all of them are looked at in one go. Candidates go along one attribute after another
 and some random lines until nothing gets better, and are then perturbed.
 """
@@ -369,7 +369,7 @@ class IteratedLocalSearch:
         for j, place in places.items():
             self.place[j] = np.where(which, place, self.place[j])
 
-    # Answers --------------------------------------------------------------------------------
+    # Outputs --------------------------------------------------------------------------------
 
     def twins(self, row: Floats) -> tuple[Floats, Floats]:
         """Codes of the best pair met, (n_attributes,) each; `row` has all other attributes."""

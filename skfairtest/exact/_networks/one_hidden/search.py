@@ -90,17 +90,17 @@ class OneHidden:
 
     @property
     def upper(self) -> float:
-        """No difference of the answers is larger."""
+        """No difference of the outputs is larger."""
         return self._answer(self.units.upper)
 
     def _answer(self, score: float) -> float:
-        """The difference of answers that a difference of scores allows."""
+        """The difference of outputs that a difference of scores allows."""
         if self._ends is None:
             return score
         return float(logistic_gap(max(score, 0.0), *self._ends))
 
     def _score(self, answer: float) -> float:
-        """A difference of scores that allows no difference of answers beyond this."""
+        """A difference of scores that allows no difference of outputs beyond this."""
         if self._ends is None:
             return answer
         low, high = 0.0, max(self.units.upper, 0.0)

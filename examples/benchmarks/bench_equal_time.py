@@ -7,7 +7,7 @@ first 1,000 and 10,000 finds, and the share of the wall time spent inside the mo
 The last line of each model repeats what AFT, the strongest published tester (Zhao et al., 2024),
 found in 31 s on another 2-core machine: a figure of ours, taken with its authors' code.
 
-Needs the folder of SKFAIRTEST_DATA. Run with ``python examples/benchmarks/bench_finds.py``.
+Needs the folder of SKFAIRTEST_DATA. Run with ``python examples/benchmarks/bench_equal_time.py``.
 """
 
 import argparse
@@ -90,7 +90,7 @@ def models(X, y):
 
 
 def seconds_to(history, finds):
-    reached = history["finds"] >= finds
+    reached = history["found"] >= finds
     return f"{history['seconds'][reached.idxmax()]:9.2f}" if reached.any() else f"{'-':>9}"
 
 
