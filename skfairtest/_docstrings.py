@@ -1,12 +1,20 @@
-"""Documentation that all auditors share, written once and put into their docstrings."""
+"""Documentation that several classes share, written once and put into their docstrings."""
 
 from __future__ import annotations
 
+import re
 from typing import TypeVar
 
 T = TypeVar("T", bound=type)
 
-_PARAMETERS = """estimator : estimator, default=None
+MARK = re.compile(r"( *)\{(\w+)\}")
+
+#: Texts by the marks that they stand for; a text may hold marks of its own.
+TEXTS: dict[str, str] = {}
+
+# Texts of every auditor -------------------------------------------------------------------------
+
+TEXTS["parameters"] = """estimator : estimator, default=None
     Regressor, classifier or pipeline to audit. Fitted, or fitted by ``fit(X, y)``. None
     makes a template for scorers and retrainers, which set it.
 sensitive_features : "auto", str, int or list of these, default="auto"
@@ -39,16 +47,14 @@ max_found : int, default=None
     Ends the run after the batch in which so many unique discriminatory inputs were found.
 max_inputs : int, default=None
     Ends the run after so many distinct inputs.
-n_jobs : int, default=None
-    Parts of a large batch that are predicted at the same time, in threads unless
-    `joblib.parallel_config` says otherwise; None is 1, or what `joblib.parallel_config` says.
-    The result does not depend on it.
-random_state : int, RandomState or Generator, default=None
-    Seed. The same seed gives the same result.
+{n_jobs}
+{random_state}
 verbose : int, default=0
     1 prints a line each tenth of the budget, 2 each hundredth."""
 
-_ATTRIBUTES = """fairness_degree_ : float
+# Texts of every auditor -------------------------------------------------------------------------
+
+TEXTS["attributes"] = """fairness_degree_ : float
     Largest disparity found: a lower bound of the true one. Output units of a regressor;
     probability for a classifier with ``predict_proba``, score units with
     ``decision_function``, else 0 or 1.
@@ -89,14 +95,141 @@ response_ : str
     "labels".
 space_ : InputSpace
     The inputs that exist.
-estimator_ : estimator
+{estimator}"""
+
+TEXTS["n_jobs"] = """n_jobs : int, default=None
+    Parts of a large batch that are predicted at the same time, in threads unless
+    `joblib.parallel_config` says otherwise; None is 1, or what `joblib.parallel_config` says.
+    The result does not depend on it."""
+
+TEXTS["random_state"] = """random_state : int, RandomState or Generator, default=None
+    Seed. The same seed gives the same result."""
+
+TEXTS["estimator"] = """estimator_ : estimator
     What was audited."""
+
+# Texts of testers that look for discriminatory inputs -------------------------------------------
+
+TEXTS["caveat"] = """\
+A discriminatory input shows that the model treats two twins differently. Whether such a person
+exists, and whether the difference is unfair, it does not show; nor does a run that finds none
+show that there are none."""
+
+# Texts of the gradient testers ------------------------------------------------------------------
+
+TEXTS["global_phase"] = """n_clusters : int, default=4
+    K-means clusters of the data that seeds are taken from in turn. X must have as many rows.
+n_global : int, default=1000
+    Seeds: rows of the data, and uniform random inputs where these are fewer.
+max_iter : int, default=10
+    Steps that a seed may take in the global phase.
+global_step : float, default=1
+    Length of these steps, in steps of each attribute."""
+
+TEXTS["decay"] = """decay : float, default=0.5
+    Share of the accumulated gradient that is kept from one step to the next."""
+
+TEXTS["local_phase"] = """n_local : int, default=1000
+    Steps of the local phase from each discriminatory input of the global phase.
+local_step : float, default=1
+    Length of these steps."""
+
+TEXTS["update_interval"] = """update_interval : int, default=5
+    Successful local steps after which the attributes' probabilities are updated."""
+
+TEXTS["gradient"] = """gradient : "auto" or callable, default="auto"
+    "auto": analytic for linear models, `MLPClassifier` and `MLPRegressor`, automatic for torch
+    modules in a skorch net (the extra `torch`); each also as the last step of a `Pipeline`,
+    behind steps that scale, encode or pass single columns. A callable takes rows in the
+    container of X and returns the derivative of the output by each column's code, shape
+    (n, n_features): of the second class of two, of the predicted one of more, or of a
+    regressor's output."""
+
+TEXTS["n_iter"] = """n_iter_ : int
+    Most steps that a seed took in the global phase."""
+
+# Texts of the auditors of groups ----------------------------------------------------------------
+
+TEXTS["rule_parameters"] = """min_support : float, default=0.05
+    Share of the rows that a rule set must hold for, at least, in (0, 1).
+min_outside : float, default=0.05
+    Share of the rows that a rule set must leave outside, at least, to be ranked. Those that
+    leave fewer are counted and listed behind the others: their score is about the few outside.
+sampling_threshold : int, default=1000
+    Rows that are asked about on each side of a rule set, at least.
+error_threshold : float, default=0.05
+    The pool is so large that no interval reaches further than this from the score, for
+    shares of up to one half, where the error is largest. For means: in units of twice the
+    standard deviation of the predictions.
+confidence : float, default=0.95
+    Confidence of the intervals.
+correction : {"bonferroni", "holm", "none"}, default="bonferroni"
+    "bonferroni": all intervals hold at once with the confidence, so that the worst of many
+    rule sets may be quoted. "holm" shows a difference for more rule sets; for those, its
+    interval begins at 0. "none": each interval by itself, as in the paper: right for a rule
+    set that was chosen beforehand, too narrow for the worst of many.
+ci_method : {"newcombe", "wilson", "paper"}, default="newcombe"
+    How an interval is made of the two sides. "wilson" adds up two Wilson intervals, "paper"
+    two normal ones (which have length 0 where all predictions are alike). Differences of means
+    have Welch's interval, or the paper's.
+max_rules : int, default=20_000
+    Rule sets that are kept, worst first. All of them are counted and compared."""
+
+TEXTS["favourable"] = """favourable : label, set of labels, float or "mean", default=None
+    What counts as a favourable prediction. Classifiers: a label or several; None takes the last
+    of ``classes_``, which is the positive one of two. Regressors: predictions of at least this
+    threshold; None or "mean" compares means instead of shares. Of several outputs the mean
+    counts.
+response_method : {"auto", "predict", "predict_proba"}, default="auto"
+    "auto" asks for labels. "predict_proba" compares the mean probability of the favourable
+    labels in place of their share."""
+
+TEXTS["run_parameters"] = """max_queries : int, default={default_queries}
+    Budget in queries: one query is one row for which the model is asked. Where it is smaller than
+    what the thresholds need, the intervals are wider, and a warning says so.
+{n_jobs}
+{random_state}
+verbose : int, default=0
+    1 prints a line each tenth of the work, 2 each hundredth."""
+
+TEXTS["rule_attributes"] = """rules_ : DataFrame
+    The kept rule sets, worst first: `rule` (in words), `attributes`, `conditions` (for each
+    attribute the values that match: a tuple of categories, in which None is a missing one, or
+    an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (of
+    favourable predictions; means for a regressor without a threshold), `score` (their absolute
+    difference), `low` and `high` (the interval of the score), `differs` (whether it shows a
+    difference), `error` (the paper's, for the rule set alone), `n_inside` and `n_outside` (rows
+    asked about), `ranked` (whether both sides are large enough to compare).
+worst_rule_ : Series
+    The first row of `rules_`.
+group_fairness_score_ : float
+    Its score. The largest of many estimates tends to be too large: quote it with its interval,
+    or `confirm` it.
+n_rule_sets_, n_groups_ : int
+    Frequent rule sets, and the different groups that they describe, as far as these were
+    told apart (up to 2,000,000). The intervals allow for so many groups.
+favourable_ : list, float or "mean"
+    What was taken to be favourable.
+n_queries_, seconds_ : int, float
+    The cost: queries, seconds.
+stop_reason_, stop_kind_ : str
+    What ended the run: in words, and as one of "complete", "max_queries", "callback",
+    "interrupted" and "failed".
+{estimator}"""
 
 
 def document(cls: T) -> T:
-    """Put the shared parameters and attributes into a class's docstring."""
+    """Put the shared texts into a class's docstring, in place of marks such as {parameters}."""
     doc = cls.__doc__ or ""
-    for mark, text in (("{parameters}", _PARAMETERS), ("{attributes}", _ATTRIBUTES)):
-        doc = doc.replace(mark, text.replace("\n", "\n    "))
-    cls.__doc__ = doc
+    texts = {**TEXTS, "default_queries": getattr(cls, "_default_queries", "100_000")}
+
+    def put(match: re.Match[str]) -> str:
+        indent, mark = match.group(1), match.group(2)
+        if mark not in texts:
+            return match.group(0)
+        # Marks within a text stand at its margin, or in a line.
+        text = re.sub(MARK, put, texts[mark])
+        return indent + text.replace("\n", "\n" + indent)
+
+    cls.__doc__ = re.sub(MARK, put, doc)
     return cls

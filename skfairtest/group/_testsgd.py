@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest._docstrings import document
 from skfairtest._progress import with_callbacks
 from skfairtest._statistics import n_needed, sides_of
 from skfairtest._validation import check_one_whole, check_table, fitted_estimator, make_generator
 from skfairtest.group._answers import Answers
 from skfairtest.group._base import GroupAuditor, stop_of
-from skfairtest.group._docs import document_groups
 from skfairtest.group._ranking import Counted, compare_rule_sets, count_rule_sets
 from skfairtest.group._results import Description
 from skfairtest.group._sensitive_table import (
@@ -29,7 +29,7 @@ from skfairtest.space._perturb import draw_near
 Floats = NDArray[np.float64]
 
 
-@document_groups
+@document
 class TestSGDAuditor(GroupAuditor):
     """Find the group that gets the most different share of favourable outcomes.
 
@@ -56,16 +56,16 @@ class TestSGDAuditor(GroupAuditor):
         Bins of equal width, as in the paper, or of equal numbers of rows.
     max_attributes : int, default=None
         Most conditions of a rule set; None for as many as there are sensitive attributes.
-    {shared}
+    {rule_parameters}
     bounds, categories, steps, constraint : default=None
         Domains of the columns of X, as for `InputSpace`. A numeric column named in `categories`
         becomes categorical; `steps` says how far an attribute is moved (1 for integers, a
         hundredth of the domain for reals, the neighbouring category).
-    {run}
+    {run_parameters}
 
     Attributes
     ----------
-    {attributes}
+    {rule_attributes}
     sensitive_features_ : list
         The sensitive attributes.
     space_ : InputSpace

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest._docstrings import document
 from skfairtest._progress import with_callbacks
 from skfairtest._validation import check_one_whole, fitted_estimator, make_generator
 from skfairtest.group._answers import Answers
 from skfairtest.group._base import BATCH, GroupAuditor, is_failure, stop_of
-from skfairtest.group._docs import document_groups
 from skfairtest.group._results import Description
 from skfairtest.group._rule_attribute import quoted
 from skfairtest.group._terms import IDENTITY_TERMS, Terms, TextRows, check_texts
@@ -30,7 +30,7 @@ from skfairtest.group._textsample import (
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 
-@document_groups
+@document
 class TextSGDAuditor(GroupAuditor):
     """Find the terms that change the share of favourable predictions most.
 
@@ -51,12 +51,12 @@ class TextSGDAuditor(GroupAuditor):
     {favourable}
     max_attributes : int, default=None
         Most categories of a rule set; None for all.
-    {shared}
-    {run}
+    {rule_parameters}
+    {run_parameters}
 
     Attributes
     ----------
-    {attributes}
+    {rule_attributes}
     categories_ : dict of str to list of str
         The terms.
 

@@ -28,30 +28,17 @@ class MAFTAuditor(TwoPhaseAuditor):
     Parameters
     ----------
     {parameters}
-    n_clusters : int, default=4
-        K-means clusters of the data that seeds are taken from in turn. X must have as many rows.
-    n_global : int, default=1000
-        Seeds: rows of the data, and uniform random inputs where these are fewer.
-    max_iter : int, default=10
-        Steps that a seed may take in the global phase.
-    global_step : float, default=1
-        Length of these steps, in steps of each attribute.
-    decay : float, default=0.5
-        Share of the accumulated gradient that is kept from one step to the next.
-    n_local : int, default=1000
-        Steps of the local phase from each discriminatory input of the global phase.
-    local_step : float, default=1
-        Length of these steps.
-    update_interval : int, default=5
-        Successful local steps after which the attributes' probabilities are updated.
+    {global_phase}
+    {decay}
+    {local_phase}
+    {update_interval}
     h : float, default=1.0
         Length of the differences, in steps of each attribute.
 
     Attributes
     ----------
     {attributes}
-    n_iter_ : int
-        Most steps that a seed took in the global phase.
+    {n_iter}
 
     See Also
     --------
@@ -77,9 +64,7 @@ class MAFTAuditor(TwoPhaseAuditor):
     the budget allows; walks that bring nothing new for 50 steps are given up. The run is complete
     after `n_global` seeds. A row that breaks the constraint is neither asked nor moved to.
 
-    A discriminatory input shows that the model treats two twins differently. Whether such a person
-    exists, and whether the difference is unfair, it does not show; nor does a run that finds none
-    show that there are none.
+    {caveat}
 
     References
     ----------
@@ -136,35 +121,16 @@ class EIDIGAuditor(TwoPhaseAuditor):
     Parameters
     ----------
     {parameters}
-    n_clusters : int, default=4
-        K-means clusters of the data that seeds are taken from in turn. X must have as many rows.
-    n_global : int, default=1000
-        Seeds: rows of the data, and uniform random inputs where these are fewer.
-    max_iter : int, default=10
-        Steps that a seed may take in the global phase.
-    global_step : float, default=1
-        Length of these steps, in steps of each attribute.
-    decay : float, default=0.5
-        Share of the accumulated gradient that is kept from one step to the next.
-    n_local : int, default=1000
-        Steps of the local phase from each discriminatory input of the global phase.
-    local_step : float, default=1
-        Length of these steps.
-    update_interval : int, default=5
-        Successful local steps after which the attributes' probabilities are updated.
-    gradient : "auto" or callable, default="auto"
-        "auto": analytic for linear models, `MLPClassifier` and `MLPRegressor`, automatic for torch
-        modules in a skorch net (the extra `torch`); each also as the last step of a `Pipeline`,
-        behind steps that scale, encode or pass single columns. A callable takes rows in the
-        container of X and returns the derivative of the output by each column's code, shape
-        (n, n_features): of the second class of two, of the predicted one of more, or of a
-        regressor's output.
+    {global_phase}
+    {decay}
+    {local_phase}
+    {update_interval}
+    {gradient}
 
     Attributes
     ----------
     {attributes}
-    n_iter_ : int
-        Most steps that a seed took in the global phase.
+    {n_iter}
 
     See Also
     --------
@@ -177,9 +143,7 @@ class EIDIGAuditor(TwoPhaseAuditor):
     the difference to the neighbouring value in what the steps of a pipeline make of it. What is
     said of directions, groups of seeds and the end of a run in `MAFTAuditor` holds here.
 
-    A discriminatory input shows that the model treats two twins differently. Whether such a person
-    exists, and whether the difference is unfair, it does not show; nor does a run that finds none
-    show that there are none.
+    {caveat}
 
     References
     ----------
@@ -251,31 +215,14 @@ class ADFAuditor(TwoPhaseAuditor):
     Parameters
     ----------
     {parameters}
-    n_clusters : int, default=4
-        K-means clusters of the data that seeds are taken from in turn. X must have as many rows.
-    n_global : int, default=1000
-        Seeds: rows of the data, and uniform random inputs where these are fewer.
-    max_iter : int, default=10
-        Steps that a seed may take in the global phase.
-    global_step : float, default=1
-        Length of these steps, in steps of each attribute.
-    n_local : int, default=1000
-        Steps of the local phase from each discriminatory input of the global phase.
-    local_step : float, default=1
-        Length of these steps.
-    gradient : "auto" or callable, default="auto"
-        "auto": analytic for linear models, `MLPClassifier` and `MLPRegressor`, automatic for torch
-        modules in a skorch net (the extra `torch`); each also as the last step of a `Pipeline`,
-        behind steps that scale, encode or pass single columns. A callable takes rows in the
-        container of X and returns the derivative of the output by each column's code, shape
-        (n, n_features): of the second class of two, of the predicted one of more, or of a
-        regressor's output.
+    {global_phase}
+    {local_phase}
+    {gradient}
 
     Attributes
     ----------
     {attributes}
-    n_iter_ : int
-        Most steps that a seed took in the global phase.
+    {n_iter}
 
     See Also
     --------
@@ -288,9 +235,7 @@ class ADFAuditor(TwoPhaseAuditor):
     and where a threshold decides, the gradient is that of the output itself. Evaluations of the
     gradient are not counted as queries.
 
-    A discriminatory input shows that the model treats two twins differently. Whether such a person
-    exists, and whether the difference is unfair, it does not show; nor does a run that finds none
-    show that there are none.
+    {caveat}
 
     References
     ----------

@@ -88,9 +88,7 @@ class SymbolicAuditor(BaseAuditor):
     explanation costs many rows, and so none is bought that is not needed. When the queue is empty,
     uniform random inputs are the next seeds, so that the budget ends the run.
 
-    A discriminatory input shows that the model treats two twins differently. Whether such a person
-    exists, and whether the difference is unfair, it does not show; nor does a run that finds none
-    show that there are none.
+    {caveat}
 
     References
     ----------
