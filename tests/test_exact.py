@@ -294,7 +294,7 @@ def test_several_sensitive_attributes(plain):
     assert both.fairness_degree_ >= one.fairness_degree_
 
 
-def test_real_sensitive_attribute_is_bounded_on_its_grid(plain):
+def test_real_sensitive_attribute_is_bounded_over_its_interval(plain):
     X, y = plain
     model = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(X, y)
     auditor = certified(model, X, sensitive_features=[3])

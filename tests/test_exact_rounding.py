@@ -55,7 +55,7 @@ def test_a_model_whose_rounding_is_larger_than_rtol_is_not_certified():
 class Closing:
     """A family whose search stops as soon as its bracket is as narrow as it has to be."""
 
-    rounding = 1e-11
+    rounding, quick = 1e-11, False
 
     def trivial(self):
         return 2.0
