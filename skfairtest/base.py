@@ -22,7 +22,7 @@ from skfairtest.space._column_names import resolve_columns
 from skfairtest.space._containers import make_container
 from skfairtest.space._protected_names import protected_names
 from skfairtest.space._space import InputSpace
-from skfairtest.space._valid_rows import is_late
+from skfairtest.space._valid_rows import ValidRows, is_late
 
 __all__ = ["BaseAuditor"]
 
@@ -150,7 +150,8 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         X = check_table(self, X)
         rng = make_generator(self.random_state)
         space = self._make_space(X)
-        _check_constraint(space, rng, self.max_time)
+        valid_rows = ValidRows(space)
+        seconds_spent = _check_constraint(space, valid_rows, rng, self.max_time)
         self.estimator_ = self._make_estimator(X, y, fit_params)
         self.space_ = space
         self.sensitive_features_ = space.sensitive_features
@@ -165,6 +166,8 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
             max_found=self.max_found,
             max_inputs=self.max_inputs,
             progress=progress.update,
+            valid_rows=valid_rows,
+            seconds_spent=seconds_spent,
             **self._oracle_settings(),
         )
         self._prepare(oracle)
@@ -325,12 +328,15 @@ def _check_budget(name: str, value: Any, least: int, *, may_be_zero: bool = Fals
         raise ValueError(f"{name} must be None or {kind}{hint}; got {value!r}.")
 
 
-def _check_constraint(space: InputSpace, rng: np.random.Generator, max_time: float | None) -> None:
-    """See that some valid input has two valid twins, before a query is spent."""
+def _check_constraint(
+    space: InputSpace, valid_rows: ValidRows, rng: np.random.Generator, max_time: float | None
+) -> float:
+    """See that some valid input has two valid twins, before a query is spent; seconds it took."""
     if space.constraint is None:
-        return
-    deadline = time.perf_counter() + max_time if max_time else None
-    Z = space.sample(CONSTRAINT_PROBE, rng, deadline=deadline)
+        return 0.0
+    began = time.perf_counter()
+    deadline = began + max_time if max_time else None
+    Z = valid_rows.sample(CONSTRAINT_PROBE, rng, deadline=deadline).rows
     width = int(min(space.n_combinations, 64))
     n_valid = np.zeros(len(Z), dtype=int)
     if space.is_enumerable:
@@ -344,7 +350,7 @@ def _check_constraint(space: InputSpace, rng: np.random.Generator, max_time: flo
     for codes in values:
         n_valid += space.valid(space.with_sensitive(Z, codes))
         if n_valid.max(initial=0) >= 2 or is_late(deadline):
-            return
+            return time.perf_counter() - began
     raise ValueError(
         f"constraint= leaves no twins to compare: none of {len(Z)} valid inputs has two valid "
         f"combinations of {space.sensitive_features!r}. Let the constraint not fix the sensitive "

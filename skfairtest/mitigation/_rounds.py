@@ -124,18 +124,19 @@ class Course:
         """Note a round; keep its model if it is better and still good enough. Says which."""
         score, n_added = self._score(strategy, model, addition), len(addition.labels)
         measured, before = strategy.measure(model), self.measured
+        good, kept = True, False
         if varied and self.task.answers_alike(model):
             # A model that says the same to everybody treats all alike, and is of no use.
             good, reason = False, "predicts the same for all validation rows"
         elif score < self.floor:
             good, reason = False, f"score below {self.floor:.6g}"
         elif measured.value >= before.value:
-            good, reason = True, "not lower"
+            reason = "not lower"
         else:
-            good, reason = True, "lower"
+            kept, reason = True, "lower"
             self.best, self.n_added, self.measured = model, n_added, measured
-        self._note(number, before, measured, score, reason == "lower", reason, n_added)
-        return reason == "lower", good
+        self._note(number, before, measured, score, kept, reason, n_added)
+        return kept, good
 
     def _score(self, strategy: Strategy, model: Any, addition: Addition | None = None) -> float:
         """Score of a model, by folds as well where the strategy has some."""

@@ -24,6 +24,8 @@ class Budget:
     ----------
     max_queries, max_time, max_found, max_inputs : number or None
         Queries so far, seconds, unique discriminatory inputs, distinct inputs.
+    seconds_spent : float, default=0.0
+        What of max_time was spent before.
     """
 
     def __init__(
@@ -33,6 +35,7 @@ class Budget:
         max_time: float | None = None,
         max_found: float | None = None,
         max_inputs: float | None = None,
+        seconds_spent: float = 0.0,
     ) -> None:
         given = {
             "max_queries": max_queries,
@@ -41,7 +44,7 @@ class Budget:
             "max_inputs": max_inputs,
         }
         self.limits = {name: np.inf if value is None else value for name, value in given.items()}
-        self._start = time.perf_counter()
+        self._start = time.perf_counter() - seconds_spent
         #: Seconds that a query took when the model was asked last; 0 before.
         self.seconds_a_query = 0.0
 

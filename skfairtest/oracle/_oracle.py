@@ -91,6 +91,10 @@ class Oracle:
     clip : bool, default=True
         Move inputs into the domain; False for rows of data, which are judged as they are, and
         compared with themselves where their own sensitive values are no twin's.
+    valid_rows : ValidRows, default=None
+        What an earlier look at the constraint has learned.
+    seconds_spent : float, default=0.0
+        What of max_time was spent before.
     """
 
     def __init__(
@@ -107,6 +111,8 @@ class Oracle:
         max_inputs: float | None = None,
         progress: Callable[[float, str], bool] | None = None,
         clip: bool = True,
+        valid_rows: ValidRows | None = None,
+        seconds_spent: float = 0.0,
     ) -> None:
         self.space = space
         self.clip = clip
@@ -119,9 +125,10 @@ class Oracle:
             max_time=max_time,
             max_found=max_found,
             max_inputs=max_inputs,
+            seconds_spent=seconds_spent,
         )
         self._answering = Answering(self._model, space, self._budget.took)
-        self._valid_rows = ValidRows(space)
+        self._valid_rows = ValidRows(space) if valid_rows is None else valid_rows
         self.threshold = threshold
         self.progress = progress
         self._archive = Archive(space.n_features, len(space.sensitive))
