@@ -354,7 +354,8 @@ def narrow_table():
 
 
 @pytest.mark.parametrize(
-    "make", [RandomAuditor, SBFTAuditor, SurrogateAuditor, SymbolicAuditor, ThemisAuditor]
+    "make",
+    [RandomAuditor, SBFTAuditor, SurrogateAuditor, SymbolicAuditor, ThemisAuditor, AequitasAuditor],
 )
 def test_slow_narrow_constraint_keeps_max_time(make, models):
     calls = []

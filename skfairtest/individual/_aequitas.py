@@ -227,9 +227,8 @@ class Walks:
             Z = np.where(space.valid(Z)[:, None], Z, self.Z)
         moved = np.flatnonzero(Z[rows, column] != self.Z[rows, column])
         self.Z = Z
-        if len(moved):
-            pairs = None if self.pairs is None else self.pairs[moved]
-            self.found[moved] = self.oracle.disparity(Z[moved], pairs).verdict
+        pairs = None if self.pairs is None else self.pairs[moved]
+        self.found[moved] = self.oracle.disparity(Z[moved], pairs).verdict
         return self.found
 
 

@@ -395,6 +395,9 @@ class Oracle:
         if self.clip:
             Z = self.space.clip(Z)
         if not len(Z):
+            # A search whose steps all are invalid ends in time as well.
+            if self._budget.seconds_left <= 0:
+                self.stop(StopReason.MAX_TIME)
             none = np.empty((0, len(self.space.sensitive)))
             return Judgement(np.empty(0), none, none, np.empty(0, dtype=bool))
         if values is None:
