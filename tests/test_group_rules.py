@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skfairtest import TestSGDAuditor
-from skfairtest.group import _pool, _ranking
+from skfairtest.group import _ranking
 from skfairtest.group import _rule_sets as _rules
 from skfairtest.group._ranking import compare_rule_sets, count_rule_sets
 from skfairtest.group._row_groups import Cells
@@ -342,7 +342,7 @@ def test_rules_that_hold_for_everybody_are_none():
     # Nobody is "d", so "a, b or c" are all there are.
     X = pd.DataFrame({"race": ["a", "b", "c"] * 20, "x": range(60)})
     tables = make_tables(X, ["race"], None, {"categories": {"race": list("abcd")}})
-    counted = _pool.count_rule_sets(
+    counted = _ranking.count_rule_sets(
         tables, n_bins=10, binning="uniform", min_support=0.05, min_outside=0.05,
         max_attributes=None,
     )  # fmt: skip
@@ -377,7 +377,7 @@ def test_advice_is_right():
 def test_support_at_the_threshold_is_enough():
     frame = pd.DataFrame({"group": ["a"] + ["b"] * 19, "x": range(20)})
     tables = make_tables(frame, ["group"], None, {})
-    census = _pool.count_rule_sets(
+    census = _ranking.count_rule_sets(
         tables, n_bins=10, binning="uniform", min_support=0.05, min_outside=0.05,
         max_attributes=None,
     ).census  # fmt: skip

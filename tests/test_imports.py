@@ -28,7 +28,7 @@ FLOORS = [
     {"exact"},  # begins with the search of an individual tester
     {"comparison", "inspection", "model_selection", "mitigation"},
     {"datasets", "report", "testing"},
-    {"_demo", "io"},  # io trusts what all others can be asked to save
+    {"io"},  # trusts what all others can be asked to save
     {"__init__"},
     {"__main__"},
 ]
