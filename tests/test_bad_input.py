@@ -260,9 +260,9 @@ FAILURES = {
     "raises": (fail, "raised ZeroDivisionError.*broken inside"),
     "NaN": (lambda X: np.full(len(X), np.nan), "finite numbers.*NaN"),
     "infinite": (lambda X: np.full(len(X), np.inf), "finite numbers"),
-    "too short": (lambda X: np.zeros(len(X) - 1), "one answer for each of"),
-    "too long": (lambda X: np.zeros(len(X) + 1), "one answer for each of"),
-    "scalar": (lambda X: np.float64(3), "one answer for each of"),
+    "too short": (lambda X: np.zeros(len(X) - 1), "one output for each of"),
+    "too long": (lambda X: np.zeros(len(X) + 1), "one output for each of"),
+    "scalar": (lambda X: np.float64(3), "one output for each of"),
     "words": (lambda X: np.full(len(X), "good"), "numbers"),
 }
 
@@ -291,7 +291,7 @@ def test_a_failing_model_is_named_and_results_stay(auditor, models, frame, name,
 def test_missing_labels_and_wrong_numbers_of_labels(auditor, models, frame):
     for bad, message in [
         (lambda X: np.full(len(X), None, dtype=object), "missing labels"),
-        (lambda X: np.zeros(len(X) + 2), "one answer for each"),
+        (lambda X: np.zeros(len(X) + 2), "one output for each"),
     ]:
         fitted = auditor(models.LabelsOnly(bad), sensitive_features=["sex"])
         with pytest.raises(EstimatorFailedError, match=message):

@@ -93,7 +93,7 @@ def test_values_unseen_in_fit():
 
 def test_nobody_is_favoured():
     model = PlantedClassifier(middle_aged_women)
-    with pytest.warns(NoDisparityWarning, match="No answer .* is favourable"):
+    with pytest.warns(NoDisparityWarning, match="No prediction .* is favourable"):
         auditor = fit(model, people().assign(income=0.0))
     assert auditor.group_fairness_score_ == 0
 

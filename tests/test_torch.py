@@ -476,7 +476,7 @@ def test_answers_that_are_not_the_outputs():
     params = {"max_epochs": 3, "verbose": 0, "criterion": nn.CrossEntropyLoss}
     net = Sharper(layers(2), train_split=None, **params).fit(X, targets(Sharper, y))
     for cls in WHITE:
-        with pytest.raises(ValueError, match="predict_nonlinearity.*Sharper answers.*MAFTAuditor"):
+        with pytest.raises(ValueError, match="predict_nonlinearity.*Sharper gives.*MAFTAuditor"):
             cls(net, sensitive_features=[0]).fit(X)
     # Others need no gradient.
     assert SBFTAuditor(net, sensitive_features=[0], max_queries=200, random_state=0).fit(X)

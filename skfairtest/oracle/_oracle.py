@@ -547,7 +547,7 @@ class Oracle:
         self.note()
         if self.progress is not None:
             line = (
-                f"{self.n_queries} queries, {self.n_inputs} inputs, {self.n_found} finds, "
+                f"{self.n_queries} queries, {self.n_inputs} inputs, {self.n_found} found, "
                 f"degree {self.degree:.4g}, {seconds:.1f} s"
             )
             if self.progress(self._budget.share_spent(spent), line):
