@@ -93,7 +93,7 @@ class CertifiedAuditor(BaseAuditor):
     With `n_jobs`, and numba, several threads take the boxes of a model of trees apart.
 
     `max_queries` and `max_time` limit the first search, too. With ``max_time=0`` the bound is that
-    of the ranges of the model's parts. Reading the model out counts as time, and is not cut short.
+    of the ranges of the model's parts. Reading the model, compiling and bounding all count as time.
     The default of `max_time` is 60 seconds; None waits until the bracket is closed.
 
     A certified degree of zero says that the model gives all twins the same prediction; it does not

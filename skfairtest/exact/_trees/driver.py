@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest.exact._bracket import Bracket
-from skfairtest.exact._trees import best_first, leaf_pairs, link_bounds, local_search, split_choice
+from skfairtest.exact._trees import best_first
 from skfairtest.exact._trees.best_first import N_OPEN, N_SPARE, PairBoxes, Pool, hand_over, search
 from skfairtest.exact._trees.compiled import AVAILABLE, plain
 from skfairtest.exact._trees.doubled_domain import Box, Layout
@@ -47,6 +46,8 @@ MOST_PAIR_NODES = 40_000_000
 LINE = 64
 #: Seconds that one call of the compiled code should take, so that the clock is looked at.
 SECONDS_A_CALL = 0.2
+#: Time that it takes to compile all else, in that of the local search.
+OTHERS_OF_LOCAL = 3.5
 #: Most boxes that are handed from one worker to another at a time.
 MOST_HANDED = 512
 
@@ -57,22 +58,37 @@ def is_compiled() -> bool:
         return False
     if search.signatures:
         return True
-    modules = (best_first, leaf_pairs, link_bounds, local_search, split_choice)
-    sources = [Path(inspect.getfile(module)) for module in modules]
-    newest = max(source.stat().st_mtime for source in sources)
+    # The index of what is stored carries the name and the line of the function.
+    line = plain(search).__code__.co_firstlineno
     folder = Path(os.fspath(search.stats.cache_path))
-    stored = [*folder.glob("best_first.search-*.nbi")] if folder.is_dir() else []
-    return any(file.stat().st_mtime >= newest for file in stored)
+    return folder.is_dir() and any(folder.glob(f"*.search-{line}.*.nbi"))
+
+
+def _small_problem() -> Problem:
+    """The smallest problem that has all types of arrays."""
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    space = InputSpace.from_data(X, [0])
+    model = DecisionTreeRegressor(random_state=0).fit(X, [0.0, 1.0, 2.0, 5.0])
+    output = read_ensemble(model, Chain(space), "regression")[0]
+    return Problem(space, output)
+
+
+@lru_cache(maxsize=1)
+def seconds_to_compile() -> float:
+    """Seconds that compiling will take, by the time of a part of it, the local search.
+
+    That part is compiled to know.
+    """
+    problem = _small_problem()
+    began = time.perf_counter()
+    _Walkers(problem, n_walkers=1).step(problem.layout.whole)
+    return OTHERS_OF_LOCAL * (time.perf_counter() - began)
 
 
 @lru_cache(maxsize=2)
 def warm_up(several: bool) -> None:
     """Have everything compiled, or read from disk; what `several` workers need as well."""
-    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    space = InputSpace.from_data(X, [0])
-    model = DecisionTreeRegressor(random_state=0).fit(X, [0.0, 1.0, 2.0, 5.0])
-    output = read_ensemble(model, Chain(space), "regression")[0]
-    CompiledSearch(Problem(space, output), 0.0, n_workers=1 + several).run(np.inf, 0.0)
+    CompiledSearch(_small_problem(), 0.0, n_workers=1 + several).run(np.inf, 0.0)
 
 
 def _node_boxes(forest: Forest, layout: Layout) -> NodeBoxes:

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._trees.compiled import AVAILABLE
-from skfairtest.exact._trees.driver import CompiledSearch, is_compiled, warm_up
+from skfairtest.exact._trees.driver import (
+    CompiledSearch,
+    is_compiled,
+    seconds_to_compile,
+    warm_up,
+)
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
 from skfairtest.exact._trees.threshold_cells import OutOfTime
@@ -29,8 +34,8 @@ Floats = NDArray[np.float64]
 
 
 #: Seconds that NumPy searches before the code is compiled, where nothing is compiled yet, and those
-#: that compiling takes, with room for a slow machine: it cannot be interrupted.
-NUMPY_FIRST, COMPILING = 8.0, 30.0
+#: that compiling takes at least.
+NUMPY_FIRST, COMPILING = 8.0, 20.0
 
 
 class TreeFamily:
@@ -162,14 +167,17 @@ class TreeFamily:
         """One output: with NumPy first where nothing is compiled, and on with what is compiled."""
         if self.compiled or (self.compiled is None and is_compiled()):
             return self._compiled(problem, known, until, rtol)
+        began = time.perf_counter()
         may_compile = self.compiled is None and AVAILABLE
-        first = min(until, time.perf_counter() + NUMPY_FIRST) if may_compile else until
-        if may_compile and deadline < time.perf_counter() + NUMPY_FIRST + COMPILING:
-            first, may_compile = until, False
+        may_compile = may_compile and deadline > began + NUMPY_FIRST + COMPILING
+        first = min(until, began + NUMPY_FIRST) if may_compile else until
         search = ListSearch(problem, known, first)
         bracket = search.run(first, rtol)
         if bracket.reason != "time" or not may_compile:
             return bracket
+        # Compiling cannot be interrupted: it goes on only where it fits into what is left.
+        if time.perf_counter() + seconds_to_compile() > deadline:
+            return search.run(until, rtol)
         del search  # its lists, before others take their room
         warm_up(self.n_workers > 1)
         # What is left is shared anew: compiling was for all outputs.

@@ -253,7 +253,7 @@ class ListSearch:
 
     def run(self, deadline: float, rtol: float) -> Bracket:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`."""
-        reason = "closed"
+        reason, self.deadline = "closed", deadline
         while self.heap:
             if -self.heap[0].bound <= self._enough(rtol):
                 self.dropped = max(self.dropped, -self.heap[0].bound)
