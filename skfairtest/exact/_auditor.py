@@ -47,7 +47,9 @@ class CertifiedAuditor(BaseAuditor):
         Relative width at which the bracket counts as closed.
     engine : {"auto", "numba", "numpy"}, default="auto"
         What the branch and bound on trees runs on. "auto" takes numba where it is installed (the
-        extra ``exact``), and NumPy, which is slower, where it is not.
+        extra ``exact``), and NumPy, which is slower, where it is not. Where nothing is compiled
+        yet, it begins with NumPy, and compiles after some seconds if `max_time` has room for the
+        half minute that takes, once a machine. "numba" compiles at once, however long that takes.
 
     Attributes
     ----------
@@ -207,7 +209,7 @@ class CertifiedAuditor(BaseAuditor):
         limits = Limits(time.perf_counter() - oracle.seconds + seconds, self.rtol)
         family, self.n_check_queries_ = read_family(
             self.estimator_, self.space_, oracle.response, COMPILED[self.engine], rng,
-            self.n_jobs,
+            self.n_jobs, limits.deadline,
         )  # fmt: skip
         self._note(oracle.degree, family.trivial(), False, 0)
         most = TREE_QUERIES if isinstance(family, TreeFamily) else np.inf

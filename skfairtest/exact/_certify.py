@@ -131,7 +131,7 @@ def certify(
             oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
     family, _ = read_family(
         auditor.estimator_, auditor.space_, oracle.response, COMPILED[engine], rng,
-        auditor.n_jobs,
+        auditor.n_jobs, limits.deadline,
     )  # fmt: skip
     found = max(oracle.degree, float(auditor.fairness_degree_))
     if max_time != 0:

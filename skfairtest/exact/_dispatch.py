@@ -67,6 +67,7 @@ def read_family(
     compiled: bool | None,
     rng: Any,
     n_jobs: int | None = None,
+    deadline: float = np.inf,
 ) -> tuple[Family, int]:
     """Read a fitted model out, and compare what was read with what it predicts.
 
@@ -84,6 +85,8 @@ def read_family(
         For the rows on which the two are compared.
     n_jobs : int or None, default=None
         Threads of the branch and bound on trees, where it is compiled.
+    deadline : float, default=inf
+        When to stop reading trees, by `time.perf_counter`: the bound is then that of their ranges.
 
     Returns
     -------
@@ -108,7 +111,7 @@ def read_family(
     elif isinstance(model, NETWORKS) or isinstance(model, LINEAR):
         family = NetworkFamily(estimator, space, response)
     else:
-        family = TreeFamily(estimator, space, response, compiled, n_jobs)
+        family = TreeFamily(estimator, space, response, compiled, n_jobs, deadline)
     return family, _compare(family, estimator, space, response, rng)
 
 
