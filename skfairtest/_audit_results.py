@@ -10,11 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from skfairtest._typing import Floats
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._space import InputSpace
-
-Floats = NDArray[np.float64]
 
 #: Inputs judged in one go when rows of data are audited.
 AUDIT_BATCH = 10_000

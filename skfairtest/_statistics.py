@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from skfairtest._typing import Bools, Floats
 
 CI_METHODS = ("newcombe", "wilson", "paper")
 CORRECTIONS = ("bonferroni", "holm", "none")

@@ -5,10 +5,7 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from skfairtest._typing import Floats
 
 
 class Limits(NamedTuple):

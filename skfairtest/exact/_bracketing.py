@@ -7,14 +7,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason
-
-Floats = NDArray[np.float64]
-
 
 #: Width, relative to the bound, that rounding takes of a bracket at most where `rtol` is larger.
 ROOM = 1e-9

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._bracketing import Family
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
@@ -22,8 +22,6 @@ from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
 from skfairtest.whitebox._features import ENCODERS, HINT, IMPUTERS, SCALERS, Chain
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, unwrap
-
-Floats = NDArray[np.float64]
 
 #: Rows on which what was read is compared with the model itself.
 N_COMPARED = 256

@@ -11,20 +11,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import linear_model
 from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
+from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._trees.link_bounds import expit
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
 from skfairtest.whitebox._features import HINT, Chain
 from skfairtest.whitebox._link import probability_link
-
-Floats = NDArray[np.float64]
 
 _NAMES = """
 ARDRegression BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lars LarsCV Lasso LassoCV

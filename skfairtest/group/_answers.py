@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.oracle._favourable import (
     as_shares,
@@ -18,8 +19,6 @@ from skfairtest.oracle._favourable import (
     label_codes,
 )
 from skfairtest.oracle._model import Model
-
-Floats = NDArray[np.float64]
 
 METHODS = ("auto", "predict", "predict_proba")
 

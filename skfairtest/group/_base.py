@@ -13,13 +13,12 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress
 from skfairtest._statistics import CI_METHODS, CORRECTIONS, Sides
+from skfairtest._typing import Floats
 from skfairtest._validation import check_real, check_whole
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group._answers import Answers
 from skfairtest.group._results import SIDES, GroupResults
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
-
-Floats = NDArray[np.float64]
 
 #: Rows between two looks at the clock and the callbacks.
 BATCH = 16_384

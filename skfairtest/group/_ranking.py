@@ -9,12 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._statistics import Sides, sides_of
+from skfairtest._typing import Floats, Ints
 from skfairtest.group._row_groups import Cells
 from skfairtest.group._rule_attribute import RuleAttribute
 from skfairtest.group._rule_sets import Block, check_size, frequent_rule_sets
 from skfairtest.group._sensitive_table import SensitiveTables
-
-Floats = NDArray[np.float64]
 
 #: Groups that are told apart before the predictions are known; beyond, each rule set counts as one.
 MAX_DISTINCT = 2_000_000
@@ -183,8 +182,6 @@ class Ranking:
         self.n_waiting = len(kept.rank)
         return kept
 
-
-Ints = NDArray[np.intp]
 
 #: A support of 0.05 must not fail by the last bit of 0.05 * 20.
 ROUNDING = 1 - 1e-12

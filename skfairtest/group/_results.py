@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from skfairtest._statistics import Sides, paper_error, score_interval, simultaneous
-
-Floats = NDArray[np.float64]
+from skfairtest._typing import Floats
 
 SIDES = ("n", "mean", "variance", "n_out", "mean_out", "variance_out")
 

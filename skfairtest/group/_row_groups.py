@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+from skfairtest._typing import Floats, Ints
 
 #: Beyond this a mixed-radix number no longer fits into 64 bits.
 MAX_KEY = 2**62

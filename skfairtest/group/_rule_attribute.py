@@ -10,11 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column, describe_column
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 
 #: A categorical attribute of more values has too many subsets to look at: 2 ** 14 already are
 #: 16,000 rules, and support prunes none of them while one common value is among the chosen ones.

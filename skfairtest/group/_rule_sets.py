@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from skfairtest.group._row_groups import Cells
 from skfairtest.group._rule_attribute import RuleAttribute
 
-Ints = NDArray[np.intp]
 Rules = NDArray[np.int16]
 Tables = list[NDArray[Any]]
 

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest._typing import Ints
 from skfairtest.group._rule_attribute import RuleAttribute, bins_of, make_attribute, recode
 from skfairtest.space._column_names import by_position, resolve_columns
 from skfairtest.space._containers import make_container
 from skfairtest.space._protected_names import protected_names
 from skfairtest.space._space import InputSpace
 
-Ints = NDArray[np.intp]
 Cell = NDArray[np.int16]
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-Bools = NDArray[np.bool_]
+from skfairtest._typing import Bools
 
 #: The paper's terms, its Table 1. They are the words of the papers' data, not a list of groups.
 IDENTITY_TERMS: dict[str, tuple[str, ...]] = {

@@ -26,8 +26,6 @@ from skfairtest.group._sensitive_table import (
 )
 from skfairtest.space._perturb import draw_near
 
-Floats = NDArray[np.float64]
-
 
 @document
 class TestSGDAuditor(GroupAuditor):

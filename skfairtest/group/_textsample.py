@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from skfairtest._statistics import Sides
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._answers import Answers
 from skfairtest.group._terms import Terms
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 Rules = NDArray[np.int16]
 #: Rows that have a term of each of these categories.
 Seeds = dict[tuple[int, ...], Ints]

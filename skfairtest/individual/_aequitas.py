@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skfairtest._docstrings import document
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 
 STRATEGIES = ("fully-directed", "semi-directed", "random")
 #: Global searches that the whole budget would hold, and the bounds of their number of inputs.

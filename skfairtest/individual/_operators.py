@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._typing import Floats, Ints
 from skfairtest.space._space import InputSpace
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 def move_sensitive(codes: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skfairtest._docstrings import document
+from skfairtest._typing import Floats
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch
-
-Floats = NDArray[np.float64]
 
 #: Rows in one batch: large enough that the model's cost of a call does not count.
 BATCH_ROWS = 8192

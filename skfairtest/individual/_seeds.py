@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from skfairtest._typing import Floats, Ints
 from skfairtest.oracle._row_hash import row_keys
 from skfairtest.space._space import InputSpace
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 #: Rows of the data that are clustered, at most; a random choice of them beyond.
 MOST_ROWS = 20_000

@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from skfairtest._statistics import wilson_interval
+from skfairtest._typing import Floats
 from skfairtest._validation import check_table, is_real, make_generator
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._perturb import draw_near
 from skfairtest.space._space import InputSpace
-
-Floats = NDArray[np.float64]
 
 #: Rows of twins that are judged in one go.
 BATCH_ROWS = 20_000

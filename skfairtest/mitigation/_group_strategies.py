@@ -11,6 +11,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.frozen import FrozenEstimator
 
 from skfairtest._statistics import score_interval, sides_of, simultaneous
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.mitigation._rounds import Addition, Measure
@@ -20,9 +21,6 @@ from skfairtest.space._perturb import draw_near
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.intp]
 Values = NDArray[Any]
 
 #: Rows added in the first round, and the largest share of the training rows, as in the paper.

@@ -194,8 +194,6 @@ def label_pairs(labeler: Any, pairs: FoundPairs) -> Values:
     return labels
 
 
-Floats = NDArray[np.float64]
-
 #: Rows that the panel learns from at most: its vote need not be sharp, and a round has to be quick.
 LESSON = 20_000
 TREES = 30

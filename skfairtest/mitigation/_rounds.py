@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest._typing import Ints
 from skfairtest.exceptions import MitigationWarning
 from skfairtest.mitigation._training import Folds, Task
 
-Ints = NDArray[np.intp]
 Values = NDArray[Any]
 
 

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import column_or_1d
 
+from skfairtest._typing import Floats, Ints
 from skfairtest._validation import is_real
 from skfairtest.space._rows import stack, take_rows
 
-Ints = NDArray[np.intp]
-Floats = NDArray[np.float64]
 Values = NDArray[Any]
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+from skfairtest._typing import Floats
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.mitigation._estimate import DiscriminationEstimate, estimate_on
@@ -18,7 +19,6 @@ from skfairtest.mitigation._rounds import Addition, Measure
 from skfairtest.mitigation._training import Task
 from skfairtest.space._rows import stack, take_rows
 
-Floats = NDArray[np.float64]
 Values = NDArray[Any]
 
 #: Combinations of sensitive values up to which an estimate takes all the inputs it is allowed.

@@ -9,9 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from skfairtest._typing import Floats
 from skfairtest._validation import is_real
-
-Floats = NDArray[np.float64]
 
 WHEN_NONE = ("raise", "least_unfair")
 #: What scikit-learn writes before the name of a metric in ``cv_results_``.

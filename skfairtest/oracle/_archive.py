@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skfairtest._typing import Floats
 from skfairtest.oracle._row_hash import Keys, KeySet
-
-Floats = NDArray[np.float64]
 
 
 class Archive:

@@ -6,14 +6,11 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._model import Labels, Model
 from skfairtest.oracle._row_hash import AnswerMemory, Keys, combine_keys, distinct, row_keys
 from skfairtest.space._space import InputSpace
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 class Answering:

@@ -9,13 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.oracle._model import Labels
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 
 #: Differences below this share of the outputs are rounding, not disparity: a matrix product may
 #: give a row other last bits when it stands elsewhere in a batch.

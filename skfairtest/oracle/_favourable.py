@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_outlier_detector
 
+from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._model import hash_labels
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 def known_classes(estimator: Any) -> NDArray[Any] | None:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils.parallel import Parallel, delayed
 
+from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.space._space import InputSpace
 
-Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 RESPONSE_METHODS = ("auto", "predict_proba", "decision_function", "predict")

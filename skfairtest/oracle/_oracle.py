@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._archive import Archive, History
 from skfairtest.oracle._budget import Budget, Slice
 from skfairtest.oracle._cache import Answering
@@ -18,9 +18,6 @@ from skfairtest.oracle._row_hash import Keys, KeySet
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import Sample, ValidRows
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 #: Batches in a row, and inputs in them, that brought nothing new before a run counts as stalled.
 STALL = 200

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from skfairtest._typing import Floats
 
 #: A column of fractional numbers with at most this many distinct values is categorical ...
 FEW_LEVELS = 10

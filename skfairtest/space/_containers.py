@@ -16,9 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from skfairtest._typing import Floats
 from skfairtest.space._columns import Column
-
-Floats = NDArray[np.float64]
 
 #: Dtypes that hold fewer digits than codes have, by their names in NumPy, pandas and polars, and
 #: what NumPy calls them.

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skfairtest._typing import Floats, Ints
 from skfairtest.space._space import InputSpace
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 def draw_near(space: InputSpace, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:

@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._typing import Floats
 from skfairtest.space._column_names import by_position, check_sensitive, resolve_columns
 from skfairtest.space._columns import Column, describe_column
 from skfairtest.space._containers import Container, make_container
 from skfairtest.space._valid_rows import ValidRows
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 #: `sensitive_values` builds no table longer than this; `combination_codes` has no limit.
 MAX_TABLE = 1_000_000

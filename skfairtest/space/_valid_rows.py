@@ -6,10 +6,8 @@ import time
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from skfairtest._typing import Bools, Floats
 
 #: Share of uniform draws that must be valid for a sample to be uniform, and draws that tell it.
 FAIR = 0.05

@@ -9,15 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from skfairtest._typing import Floats, Ints
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Features
 from skfairtest.whitebox._unwrap import run_step
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 #: Rounds of halving in search of a peak, and intervals beyond which the bound stays as it is.
 PEAK_ROUNDS, PEAK_INTERVALS = 80, 4096

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-Floats = NDArray[np.float64]
+from skfairtest._typing import Floats
+
 #: Steps on one column: "subtract", "divide", "multiply", "add" or "clip", and the number(s).
 Operations = list[tuple[str, Any]]
 

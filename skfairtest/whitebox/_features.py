@@ -29,12 +29,10 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from skfairtest._typing import Floats, Ints
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._fast_scalers import Operations, apply, operations_of
 from skfairtest.whitebox._unwrap import flat_steps, run_step, unwrap
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 #: Integer attributes with more values than this are cut at thresholds instead of tabulated.
 MOST_TABLE_ROWS = 2000

@@ -14,19 +14,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.whitebox._features import Features
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 EPS = float(np.finfo(np.float64).eps)
 IDENTITY, LOGISTIC, EXPONENTIAL, SOFTMAX = "identity", "logistic", "exponential", "softmax"
-
-
-Bools = NDArray[np.bool_]
 
 
 class Tests(NamedTuple):

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.read_network import BOTH, Places
 from skfairtest.exact._networks.relaxation import Relaxation, TwinBoxes, value_range
-
-Floats = NDArray[np.float64]
 
 #: Boxes bounded in one go.
 MOST_BOXES = 64

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.one_hidden.search import OneHidden
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.space._space import InputSpace
-
-Floats = NDArray[np.float64]
 
 
 class NetworkFamily:

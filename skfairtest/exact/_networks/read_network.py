@@ -5,20 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.linear_model import SGDClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
+from skfairtest._typing import Floats, Ints
 from skfairtest.exact._linear import linear_map
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects
 from skfairtest.whitebox._features import HINT, Chain
 from skfairtest.whitebox._link import probability_link
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 #: Positions along the tables of some attributes, an array over rows each.
 Places = dict[int, Ints]
 

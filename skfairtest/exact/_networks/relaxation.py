@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from skfairtest._typing import Bools, Floats
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 class TwinBoxes(NamedTuple):

@@ -11,11 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._typing import Floats, Ints, Words
 from skfairtest.exact._trees.threshold_cells import Grid, as_words, first_cell
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Words = NDArray[np.uint64]
 
 
 class Box(NamedTuple):

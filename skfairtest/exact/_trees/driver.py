@@ -9,7 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest.exact._bracket import Bracket
@@ -31,9 +30,6 @@ from skfairtest.exact._trees.problem import Forest, Problem
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 #: Share of the time that is spent on local search: of the first seconds, and of all.
 SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0

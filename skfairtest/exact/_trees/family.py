@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 
+from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._trees.compiled import AVAILABLE
 from skfairtest.exact._trees.driver import (
@@ -29,9 +29,6 @@ from skfairtest.whitebox._tree_model import (
     evaluate_outputs,
     link_rounding,
 )
-
-Floats = NDArray[np.float64]
-
 
 #: Seconds that NumPy searches before the code is compiled, where nothing is compiled yet, and those
 #: that compiling takes at least.

@@ -16,17 +16,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._trees.compiled import plain
 from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
 from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
 from skfairtest.exact._trees.problem import Forest, Problem
-from skfairtest.exact._trees.threshold_cells import Words, first_cell
+from skfairtest.exact._trees.threshold_cells import first_cell
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 Cells32 = NDArray[np.int32]
 
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._trees.doubled_domain import Layout
 from skfairtest.exact._trees.link_bounds import CODES, Links, bound_of_sums, gap_of_sums
-from skfairtest.exact._trees.threshold_cells import CutNodes, Grid, Words
+from skfairtest.exact._trees.threshold_cells import CutNodes, Grid
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._tree_model import (
     EPS,
@@ -21,10 +22,7 @@ from skfairtest.whitebox._tree_model import (
     sum_rounding,
 )
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 Ints64 = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 class Forest(NamedTuple):

@@ -12,13 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Features, attribute_grid, wide_attributes
 from skfairtest.whitebox._tree_model import Nodes, Tests, goes_left
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 
 #: Outcomes of tests that are worked out in one go.
 MOST_TOGETHER = 1_000_000
@@ -241,8 +238,6 @@ class _Order:
             size = np.abs(ranks).view(np.float64)
         return np.where(ranks < 0, -size, size)
 
-
-Words = NDArray[np.uint64]
 
 WORD = 64
 

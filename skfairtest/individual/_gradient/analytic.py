@@ -13,13 +13,13 @@ from inspect import isclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn import linear_model
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.svm import LinearSVC, LinearSVR
 
+from skfairtest._typing import Floats, Ints
 from skfairtest.individual._gradient.torch import (
     TorchGradient,
     holds_module,
@@ -32,8 +32,6 @@ from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._unwrap import unwrap
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 #: Gradient of the chosen outputs with respect to what the last step sees: of rows (n, p) and the
 #: number of an output for each, as the oracle counts: of two classes the second has number 0;
 #: shape (n, p).

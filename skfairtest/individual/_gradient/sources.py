@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._typing import Floats, Ints
 from skfairtest.individual._gradient.analytic import AnalyticGradient
-from skfairtest.individual._gradient.two_phase import GUARD, Floats, Gradient, Ints
+from skfairtest.individual._gradient.two_phase import GUARD, Gradient
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._space import InputSpace
 

@@ -11,10 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+from skfairtest._typing import Floats, Ints
 
 #: Rows that are differentiated at once: a graph keeps what every layer returned for them.
 ROWS = 4096

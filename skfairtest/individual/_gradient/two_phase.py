@@ -12,14 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._typing import Floats, Ints
 from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
 from skfairtest.oracle._oracle import Judgement, Oracle
 from skfairtest.space._space import InputSpace
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 #: Change of the chosen output with one step of each attribute: of rows (n, n_features), their
 #: outputs (n, n_outputs) and the number of the output for each row; shape (n, n_features).

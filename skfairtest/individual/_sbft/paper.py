@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._typing import Floats
 from skfairtest.individual._operators import (
     between,
     mask_free,
@@ -13,8 +14,6 @@ from skfairtest.individual._operators import (
     uniform_crossover,
 )
 from skfairtest.oracle._oracle import Oracle
-
-Floats = NDArray[np.float64]
 
 
 class PaperSearch:

@@ -8,8 +8,8 @@ values mutated at a time, by draws of several lengths; islands that start anew w
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skfairtest._typing import Floats, Ints
 from skfairtest.individual._operators import (
     data_seeds,
     mask_free,
@@ -18,9 +18,6 @@ from skfairtest.individual._operators import (
 )
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import row_keys
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 #: Generations without a better input after which an island is swept, then started anew.
 PATIENCE = 12

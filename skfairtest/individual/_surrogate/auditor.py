@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skfairtest._docstrings import document
+from skfairtest._typing import Floats, Ints
 from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._operators import data_seeds
 from skfairtest.individual._surrogate.regions import Regions
 from skfairtest.oracle._oracle import FEW_COMBINATIONS, Oracle
 from skfairtest.space._space import InputSpace
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 OBJECTIVES = ("count", "degree")
 #: Inputs of each kind (high and low) that are remembered, and that the surrogate learns from.

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._typing import Floats
 from skfairtest.space._space import InputSpace
-
-Floats = NDArray[np.float64]
 
 
 class Regions:

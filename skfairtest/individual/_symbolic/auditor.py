@@ -7,9 +7,9 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skfairtest._docstrings import document
+from skfairtest._typing import Floats
 from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
@@ -23,8 +23,6 @@ from skfairtest.individual._symbolic.explanations import (
 )
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._space import InputSpace
-
-Floats = NDArray[np.float64]
 
 #: Batches that the rest of the budget should hold.
 N_BATCHES = 20

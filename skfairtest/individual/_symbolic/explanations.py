@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from skfairtest._typing import Floats
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._space import InputSpace
-
-Floats = NDArray[np.float64]
 
 #: Standard deviation of a neighbour's numbers, as a share of the domain.
 VICINITY = 0.1

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._statistics import clopper_pearson
+from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._favourable import (
     favourable_labels,
     favourable_places,
@@ -17,9 +18,6 @@ from skfairtest.oracle._favourable import (
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import KeySet, row_keys
 from skfairtest.oracle._stop import StopReason
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 #: Rows that are asked in one go.
 BATCH_ROWS = 4096

@@ -14,12 +14,9 @@ import copy
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skfairtest._typing import Floats
 from skfairtest.whitebox._additive import Effects
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 #: Combinations of sensitive values beyond which the ramps are not listed.
 MOST_COMBINATIONS = 2048

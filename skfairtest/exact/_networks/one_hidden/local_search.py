@@ -13,13 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from skfairtest._typing import Floats, Ints
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.one_hidden.lagrangian import Combinations
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 #: Candidates, rounds over all attributes after a perturbation, attributes perturbed at most.
 CANDIDATES, ROUNDS, MOST_PERTURBED = 32, 8, 4

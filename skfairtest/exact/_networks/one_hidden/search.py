@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.box_search import BoxSearch
@@ -12,8 +11,6 @@ from skfairtest.exact._networks.one_hidden.local_search import IteratedLocalSear
 from skfairtest.exact._networks.one_hidden.unit_search import UnitSearch
 from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._trees.link_bounds import logistic_gap
-
-Floats = NDArray[np.float64]
 
 #: Perturbations in a row without a better pair after which the local search rests.
 MOST_IDLE = 60

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._typing import Floats, Ints
 from skfairtest.exact._networks.one_hidden.lagrangian import (
     MOST_MULTIPLIER,
     Bounded,
@@ -16,9 +17,6 @@ from skfairtest.exact._networks.one_hidden.lagrangian import (
     Shared,
     bound,
 )
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 #: Nodes bounded in one go, and multiplier steps for the first node and for others.
 MOST_NODES, FIRST_STEPS, STEPS = 128, 200, 44
