@@ -2,7 +2,8 @@
 
 The arithmetic is that of scikit-learn's scalers, so that it should agree with them to the last bit.
 Nothing relies on that: borders of cells that were found by it are looked at again through the
-pipeline itself.
+pipeline itself. Behind a StandardScaler, cutting eleven real columns at the 270,000 thresholds of
+100 full trees takes 5.7 seconds with it and 9.4 without, on a busy machine.
 """
 
 from __future__ import annotations
