@@ -33,7 +33,7 @@ def certified(question, model, **params):
         sensitive_features=question.sensitive,
         bounds=question.bounds,
         response_method=question.response_method,
-        **{"max_time": 10.0, "random_state": 0, "rtol": RTOL, **params},
+        **{"max_time": 2.0, "random_state": 0, "rtol": RTOL, **params},
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
