@@ -1,4 +1,4 @@
-"""Which engine takes the boxes of a model of trees apart, and what is done where there is no time."""
+"""Which engine takes the boxes of a model of trees apart, and what is done without time for it."""
 
 import numpy as np
 import pytest
