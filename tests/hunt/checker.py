@@ -232,6 +232,7 @@ class Outputs:
 
     scores: np.ndarray
     labels: np.ndarray | None
+    single: bool = False
 
     def difference(self, a: Any, b: Any) -> np.ndarray:
         """Largest difference over the outputs, row by row."""
@@ -242,13 +243,15 @@ def ask(model: Any, rows: Any, response: str) -> Outputs:
     """Scores and labels; labels have scores of one column a class."""
     labels = None if is_regressor(model) else np.asarray(model.predict(rows))
     said = labels if response == "predict" and labels is not None else None
+    single = False
     if said is None:
-        scores = np.asarray(getattr(model, response)(rows), dtype=np.float64)
-        scores = scores.reshape(len(scores), -1)
+        raw = np.asarray(getattr(model, response)(rows))
+        single = raw.dtype == np.float32
+        scores = raw.astype(np.float64).reshape(len(raw), -1)
     else:
         classes = np.unique(said.astype(str))
         scores = (said.astype(str)[:, None] == classes).astype(np.float64)
-    return Outputs(scores, labels)
+    return Outputs(scores, labels, single)
 
 
 # What is checked ---------------------------------------------------------------------------

@@ -28,6 +28,7 @@ class Truth:
     complete: bool
     pair: Any
     scale: float
+    single: bool
 
 
 def enumerate_degree(question: Question, model: Any, rng: np.random.Generator) -> Truth:
@@ -69,7 +70,7 @@ def enumerate_degree(question: Question, model: Any, rng: np.random.Generator) -
     shown = np.where(admitted[i, :, 0], scores[i, :, output], np.nan)
     ends = i * len(combinations) + np.array([np.nanargmax(shown), np.nanargmin(shown)])
     pair = [[column[k] for column in columns] for k in ends]
-    return Truth(float(spread[i, output]), complete, pair, float(np.abs(scores).max()))
+    return Truth(float(spread[i, output]), complete, pair, float(np.abs(scores).max()), said.single)
 
 
 # Cells of a real column --------------------------------------------------------------------

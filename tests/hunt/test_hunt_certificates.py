@@ -63,7 +63,10 @@ def check(question, model, seed, engine, max_queries=1500):
     if truth.complete:
         assert degree <= truth.degree * (1 + 1e-9) + rounding, "found what does not exist"
     on_data, _ = naive_disparities(question, model, inside(question))
-    assert degree >= on_data.max(initial=0.0) - 1e-9 * truth.scale, "less than the data show"
+    # Single-precision outputs have other last bits where a row stands elsewhere in a batch.
+    slack = (1e-5 if truth.single else 1e-9) * truth.scale
+    shown = on_data.max(initial=0.0)
+    assert degree >= shown - slack, f"{degree}, and the data show {shown}"
     check_finds(auditor, question, model)
 
 
