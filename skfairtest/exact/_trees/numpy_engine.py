@@ -21,7 +21,7 @@ from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._trees.compiled import plain
 from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
-from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
+from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, loss_allowed
 from skfairtest.exact._trees.problem import Forest, Problem
 from skfairtest.exact._trees.threshold_cells import first_cell
 
@@ -305,7 +305,7 @@ class ListSearch:
         if cut is None:
             self.dropped = max(self.dropped, bound)
             return  # the best pairs fill the box: it was settled exactly
-        loss = loss_allowed(self.links, float(best.difference.sum()), self.known)
+        loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.known)
         for first in (True, False):
             part, kept = self._part(box, pairs, listed, cut, first)
             at = np.searchsorted(kept, pairs.start)
@@ -347,7 +347,7 @@ class ListSearch:
 
     def _look_closer(self, box: Box, best: _BestPairs, bound: float, rtol: float) -> None:
         """List the pairs of a box anew, taken apart further."""
-        loss = loss_allowed(self.links, float(best.difference.sum()), self.known)
+        loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.known)
         floor = best.difference - loss if np.isfinite(loss) else None
         table = self._list(box, self._most_of_box, floor)
         at = table.pairs.start
@@ -370,7 +370,7 @@ class ListSearch:
         if self.levels and len(at):
             np.add.at(U, self.links.part, np.maximum.reduceat(pairs.one[listed], at))
             np.add.at(V, self.links.part, np.minimum.reduceat(pairs.two[listed], at))
-        return float(bound_of_sums(self.links, D, U, V))
+        return float(interpreted_bound(self.links, D, U, V))
 
     def _enough(self, rtol: float) -> float:
         """Boxes with a smaller bound change nothing: they cannot raise what was dropped either."""
@@ -385,7 +385,7 @@ class ListSearch:
         np.add.at(U, self.links.part, one)
         np.add.at(V, self.links.part, two)
         sums = (self.links, U - V, U, V)
-        return float(gap_of_sums(*sums)), float(bound_of_sums(*sums))
+        return float(plain(gap_of_sums)(*sums)), float(interpreted_bound(*sums))
 
     def _try(self, point: Box) -> None:
         """See what the twins at the first cells of a box get."""

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints, Words
+from skfairtest.exact._trees.compiled import plain
 from skfairtest.exact._trees.doubled_domain import Layout
-from skfairtest.exact._trees.link_bounds import CODES, Links, bound_of_sums, gap_of_sums
+from skfairtest.exact._trees.link_bounds import CODES, Links, gap_of_sums, interpreted_bound
 from skfairtest.exact._trees.threshold_cells import CutNodes, Grid
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._tree_model import (
@@ -65,9 +66,9 @@ def range_bound(space: InputSpace, output: Output) -> float:
 
 
 def _bound_of_ranges(links: Links, D: Floats, U: Floats, V: Floats) -> float:
-    if gap_of_sums(links, D, U, V) <= 0:
+    if plain(gap_of_sums)(links, D, U, V) <= 0:
         return 0.0  # nothing takes twins apart: their outputs are the same to the last bit
-    return float(bound_of_sums(links, D, U, V))
+    return float(interpreted_bound(links, D, U, V))
 
 
 class Problem:
