@@ -1,12 +1,18 @@
-"""The surroundings of every test and doctest, set before anything is imported that reads them."""
+"""The surroundings of every test and doctest; a run of everything is shared by the cores."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
+
+import pytest
+
+#: Processes of a run of everything, where there are so many cores.
+MOST_PROCESSES = 4
 
 TOP = Path(__file__).parent
 
@@ -33,7 +39,50 @@ def numba_cache():
     return str(folder)
 
 
+# Before anything is imported that reads them.
 os.environ.setdefault("NUMBA_CACHE_DIR", numba_cache())
 # The models of the tests are so small that the threads of OpenMP would only wait for each other,
 # which takes minutes where other work has the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Share a run of everything among the cores; a run of some files stays in one process."""
+    options = config.option
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if not (whole and config.pluginmanager.hasplugin("xdist")):
+        return
+    if hasattr(config, "workerinput"):  # one of these processes, which would start its own
+        return
+    if options.numprocesses is None and not (options.usepdb or options.collectonly):
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        if cores and cores > 1:
+            options.numprocesses = min(cores, MOST_PROCESSES)
+            options.dist = "loadscope"
+
+
+def group_of(nodeid):
+    """What has to run in one process: a file, whose fixtures are made once.
+
+    Of the common tests it is one class, whose checks are counted; of the quality tests, which have
+    no fixtures and take long, one test. All that numba compiles is one group: it is compiled once.
+    """
+    file, _, test = nodeid.partition("::")
+    if file.startswith(("tests/test_exact", "docs/certified", "skfairtest/exact")):
+        return "exact"
+    if file == "tests/test_common.py" and "[" in test:
+        return f"{file} {re.split(r'[^A-Za-z]', test.partition('[')[2])[0]}"
+    return nodeid if file.startswith("tests/quality/") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Hand the tests to the processes by these groups."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group_of(nodeid)
+
+    return ByGroup(config, log) if config.option.dist == "loadscope" else None
