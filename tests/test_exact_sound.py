@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestRegressor
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, certify
 from skfairtest.exact._auditor import COMPILED
+from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_family
 from skfairtest.exact._trees import numpy_engine
 from skfairtest.exact._trees.doubled_domain import Box
@@ -75,7 +76,7 @@ def bound_alone(auditor, engine):
     family, _ = read_family(
         auditor.estimator_, auditor.space_, auditor.response_, COMPILED[engine], rng
     )
-    bracket = family.solve(0.0, time.perf_counter() + 1.0, 1e-9)
+    bracket = family.solve(0.0, Limits(time.perf_counter() + 1.0, 1e-9))
     return min(bracket.upper, family.trivial()) + 2 * family.rounding
 
 

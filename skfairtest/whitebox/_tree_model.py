@@ -20,6 +20,8 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.whitebox._features import Features
 
 EPS = float(np.finfo(np.float64).eps)
+#: Rows times trees that descend together.
+TOGETHER = 20_000
 IDENTITY, LOGISTIC, EXPONENTIAL, SOFTMAX = "identity", "logistic", "exponential", "softmax"
 
 
@@ -42,14 +44,15 @@ def goes_left(values: Floats, tests: Tests, which: Ints) -> Bools:
     """Outcome of the tests `which`, one for each value."""
     seen = values.astype(np.float32) if tests.single else values
     left = seen.astype(np.float64) <= tests.threshold[which]
-    category = tests.category[which]
+    category = tests.category[which] if len(tests.left_sets) else np.empty(0, dtype=np.intp)
     coded = np.flatnonzero(category >= 0)
     if len(coded):
         codes = values[coded]
         inside = (codes >= 0) & (codes < tests.left_sets.shape[1])
         place = np.where(inside, codes, 0).astype(np.intp)
         left[coded] = tests.left_sets[category[coded], place] & inside
-    return np.where(np.isnan(values), tests.missing_left[which], left)
+    missing = np.isnan(values)
+    return np.where(missing, tests.missing_left[which], left) if missing.any() else left
 
 
 @dataclass
@@ -79,16 +82,19 @@ class Nodes:
 
     def leaves(self, T: Floats) -> Ints:
         """The leaf that each row of features reaches in each tree, (n, n_trees)."""
-        at = np.repeat(self.roots[None], len(T), axis=0)
-        rows = np.broadcast_to(np.arange(len(T))[:, None], at.shape)
-        while True:
-            inner = self.left[at] >= 0
-            if not inner.any():
-                return at
-            here = at[inner]
-            seen = T[rows[inner], self.tests.feature[here]]
-            went = goes_left(seen, self.tests, here)
-            at[inner] = np.where(went, self.left[here], self.right[here])
+        n_trees = len(self.roots)
+        at = np.tile(self.roots, len(T))
+        # Some rows at a time, so that what a step works on stays in the processor's cache.
+        size = max(1, TOGETHER // max(1, n_trees)) * n_trees
+        for start in range(0, len(at), max(1, size)):
+            part = np.arange(start, min(start + size, len(at)))
+            on = part[self.left[at[part]] >= 0]
+            while len(on):
+                here = at[on]
+                went = goes_left(T[on // n_trees, self.tests.feature[here]], self.tests, here)
+                at[on] = there = np.where(went, self.left[here], self.right[here])
+                on = on[self.left[there] >= 0]
+        return at.reshape(len(T), n_trees)
 
 
 @dataclass

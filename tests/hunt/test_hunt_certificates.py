@@ -95,7 +95,7 @@ def test_certificates_hold(pool, real):
 @pytest.mark.parametrize("real", [False, True])
 @pytest.mark.parametrize("pool", [TREES, FLAT], ids=["trees", "flat"])
 def test_more_certificates_hold_sample(pool, real):
-    @settings(common, max_examples=60)
+    @settings(common, max_examples=15)
     @given(certificate_cases(pool, real), st.integers(0, 99))
     def hunt(case, seed):
         check(*case, seed, "auto")
