@@ -152,7 +152,7 @@ def test_gradient_of_three_classes(outside):
     criterion = nn.CrossEntropyLoss if outside else nn.NLLLoss
     net = make_net("NeuralNetClassifier", module, criterion=criterion)
     net.fit(X, targets(skorch.NeuralNetClassifier, y, 3))
-    assert check_against_differences(net, X).model.response == "predict_proba"
+    assert check_against_differences(net, X).response == "predict_proba"
 
 
 def test_gradient_of_a_regressor_with_two_outputs():
