@@ -101,8 +101,14 @@ class AuditResults:
         names = set(object.__dir__(self))
         if "on_data" not in vars(self).get("_state", {}):
             names -= ON_DATA
-        # Methods that the estimator lacks, and results before fit, are left out.
-        return sorted(name for name in names if hasattr(self, name))
+        # Results of a run are all there after fit; asking each would build its table.
+        results = {
+            name for name, value in vars(AuditResults).items() if isinstance(value, property)
+        }
+        if "stop_reason_" not in vars(self):
+            names -= results
+        # Methods that the estimator lacks are left out.
+        return sorted(name for name in names if name in results or hasattr(self, name))
 
     def _store(self, oracle: Oracle, stop: StopSearch) -> None:
         """Keep what a run found as plain arrays and numbers."""
