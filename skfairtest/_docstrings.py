@@ -34,11 +34,18 @@ categories : dict of column to list, default=None
     named here becomes categorical.
 steps : dict of column to float, default=None
     Length of one step; by default 1 for integers, a hundredth of the domain for reals.
+one_hot : "auto", dict of name to list of columns, or None, default="auto"
+    Groups of 0/1 columns that are one attribute each.
 constraint : callable, default=None
     Takes rows in the container of X and returns a boolean for each: which can exist.
+plausible : "auto", float, outlier detector or None, default=None
+    Which inputs look like the data.
+given : dict or callable, default=None
+    What else follows from a sensitive value.
 space : InputSpace, default=None
-    Which inputs exist, in place of `bounds`, `categories`, `steps`, `constraint` and
+    Which inputs exist, in place of the parameters above that say so and of
     `sensitive_features`; X then gives the rows of data alone. None: learned from X.
+{proposals}
 max_queries : int, default=20_000
     Budget in queries: one query is one row for which the model is asked. At least 2, or None.
 max_time : float, default=None
@@ -96,6 +103,9 @@ response_ : str
 space_ : InputSpace
     The inputs that exist.
 {estimator}"""
+
+TEXTS["proposals"] = """proposals : {"uniform", "data"}, default="uniform"
+    Where new inputs are drawn: anywhere in the domain, or near rows of the data."""
 
 TEXTS["n_jobs"] = """n_jobs : int, default=None
     Parts of a large batch that are predicted at the same time, in threads unless

@@ -26,8 +26,16 @@ from skfairtest.space._valid_rows import ValidRows, is_late
 
 __all__ = ["BaseAuditor"]
 
-#: Parameters that describe the domain, in place of which `space` may be given.
-DOMAIN = ("bounds", "categories", "steps", "constraint")
+#: Parameters that describe the domain, in place of which `space` may be given, and their defaults.
+DOMAIN = {
+    "bounds": None,
+    "categories": None,
+    "steps": None,
+    "one_hot": "auto",
+    "constraint": None,
+    "plausible": None,
+    "given": None,
+}
 #: All parameters that tell which inputs are audited.
 DOMAIN_PARAMS = (*DOMAIN, "sensitive_features", "space")
 #: Inputs looked at to see that the constraint leaves twins to compare.
@@ -74,8 +82,12 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         bounds: Any = None,
         categories: Any = None,
         steps: Any = None,
+        one_hot: Any = "auto",
         constraint: Any = None,
+        plausible: Any = None,
+        given: Any = None,
         space: Any = None,
+        proposals: str = "uniform",
         max_queries: int | None = 20_000,
         max_time: float | None = None,
         max_found: int | None = None,
@@ -91,8 +103,12 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         self.bounds = bounds
         self.categories = categories
         self.steps = steps
+        self.one_hot = one_hot
         self.constraint = constraint
+        self.plausible = plausible
+        self.given = given
         self.space = space
+        self.proposals = proposals
         self.max_queries = max_queries
         self.max_time = max_time
         self.max_found = max_found
@@ -235,7 +251,10 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
             bounds=self.bounds,
             categories=self.categories,
             steps=self.steps,
+            one_hot=self.one_hot,
             constraint=self.constraint,
+            plausible=self.plausible,
+            given=self.given,
         )
 
     def _given_space(self, X: Any) -> InputSpace:
@@ -246,7 +265,7 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
                 f"space must be an InputSpace or None; got {type(space).__name__}. Make one with "
                 "InputSpace.from_data(X, sensitive_features)."
             )
-        doubled = [name for name in DOMAIN if getattr(self, name) is not None]
+        doubled = [name for name, default in DOMAIN.items() if getattr(self, name) is not default]
         if doubled:
             raise ValueError(
                 f"space= already says which inputs exist; got {doubled} beside it. Give them to "
@@ -270,7 +289,7 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
 
     def _in_space(self, space: InputSpace, **params: Any) -> Any:
         """An unfitted copy that audits a given space, whatever domain it has of its own."""
-        without = {**dict.fromkeys(DOMAIN), "sensitive_features": "auto"}
+        without = {**DOMAIN, "sensitive_features": "auto"}
         return clone(self).set_params(**without, space=space, **params)
 
     def _make_estimator(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:

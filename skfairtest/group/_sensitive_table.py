@@ -155,5 +155,4 @@ def make_tables(
         positions = resolve_columns(names, found) if found else []
     else:
         positions = resolve_columns(names, sensitive)
-    space = InputSpace(space.columns, space.container, positions, space.data, space.constraint)
-    return SensitiveTables(space, other)
+    return SensitiveTables(space.with_sensitive_features(positions), other)

@@ -85,10 +85,14 @@ class InputSpace:
         sensitive: list[int],
         data: Floats,
         constraint: Callable[[Any], Any] | None = None,
+        plausible: Any = None,
+        given: Any = None,
     ) -> None:
         self.columns = columns
         self.container = container
         self.constraint = constraint
+        self.plausible = plausible
+        self.given = given
         self.data = data
         self.low = np.array([column.low for column in columns])
         self.high = np.array([column.high for column in columns])
@@ -117,7 +121,10 @@ class InputSpace:
         bounds: Mapping[Any, Any] | None = None,
         categories: Mapping[Any, Any] | None = None,
         steps: Mapping[Any, float] | None = None,
+        one_hot: Any = "auto",
         constraint: Callable[[Any], Any] | None = None,
+        plausible: Any = None,
+        given: Any = None,
     ) -> InputSpace:
         """Learn the space from a table.
 
@@ -179,7 +186,7 @@ class InputSpace:
         data = np.empty((len(values[0]), len(columns)))
         for j, column in enumerate(columns):
             data[:, j] = column.encode(values[j])
-        space = cls(columns, container, positions, data, constraint)
+        space = cls(columns, container, positions, data, constraint, plausible, given)
         for j, column in enumerate(columns):
             if column.given:
                 space._check_holds(j, column)
@@ -203,8 +210,24 @@ class InputSpace:
         ValueError, TypeError
             If columns are missing, categories are unknown, or the table is of another kind.
         """
-        sensitive = self.sensitive.tolist()
-        return InputSpace(self.columns, self.container, sensitive, self.encode(X), self.constraint)
+        return self._like(data=self.encode(X))
+
+    def with_sensitive_features(self, positions: Sequence[int]) -> InputSpace:
+        """The same domain and data with other sensitive columns, given by their positions."""
+        return self._like(sensitive=positions)
+
+    def _like(
+        self, *, sensitive: Sequence[int] | None = None, data: Floats | None = None
+    ) -> InputSpace:
+        return InputSpace(
+            self.columns,
+            self.container,
+            self.sensitive.tolist() if sensitive is None else list(sensitive),
+            self.data if data is None else data,
+            self.constraint,
+            self.plausible,
+            self.given,
+        )
 
     def _check_holds(self, j: int, column: Column) -> None:
         """See that the container can hold the values that the user gave for a column."""

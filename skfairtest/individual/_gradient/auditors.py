@@ -86,7 +86,8 @@ class MAFTAuditor(TwoPhaseAuditor):
     def __init__(
         self, estimator: Any = None, *, sensitive_features: Any = "auto",
         threshold: float | None = None, response_method: str = "auto", bounds: Any = None,
-        categories: Any = None, steps: Any = None, constraint: Any = None, space: Any = None,
+        categories: Any = None, steps: Any = None, one_hot: Any = "auto", constraint: Any = None,
+        plausible: Any = None, given: Any = None, space: Any = None, proposals: str = "uniform",
         max_queries: int | None = 20_000, max_time: float | None = None,
         max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
         random_state: Any = None, verbose: int = 0, n_clusters: int = 4,
@@ -96,8 +97,9 @@ class MAFTAuditor(TwoPhaseAuditor):
         super().__init__(
             estimator, sensitive_features=sensitive_features, threshold=threshold,
             response_method=response_method, bounds=bounds, categories=categories, steps=steps,
-            constraint=constraint, space=space, max_queries=max_queries, max_time=max_time,
-            max_found=max_found, max_inputs=max_inputs, n_jobs=n_jobs,
+            one_hot=one_hot, constraint=constraint, plausible=plausible, given=given, space=space,
+            proposals=proposals, max_queries=max_queries, max_time=max_time, max_found=max_found,
+            max_inputs=max_inputs, n_jobs=n_jobs,
             random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.n_clusters = n_clusters
@@ -173,7 +175,8 @@ class EIDIGAuditor(TwoPhaseAuditor):
     def __init__(
         self, estimator: Any = None, *, sensitive_features: Any = "auto",
         threshold: float | None = None, response_method: str = "auto", bounds: Any = None,
-        categories: Any = None, steps: Any = None, constraint: Any = None, space: Any = None,
+        categories: Any = None, steps: Any = None, one_hot: Any = "auto", constraint: Any = None,
+        plausible: Any = None, given: Any = None, space: Any = None, proposals: str = "uniform",
         max_queries: int | None = 20_000, max_time: float | None = None,
         max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
         random_state: Any = None, verbose: int = 0, n_clusters: int = 4,
@@ -184,8 +187,9 @@ class EIDIGAuditor(TwoPhaseAuditor):
         super().__init__(
             estimator, sensitive_features=sensitive_features, threshold=threshold,
             response_method=response_method, bounds=bounds, categories=categories, steps=steps,
-            constraint=constraint, space=space, max_queries=max_queries, max_time=max_time,
-            max_found=max_found, max_inputs=max_inputs, n_jobs=n_jobs,
+            one_hot=one_hot, constraint=constraint, plausible=plausible, given=given, space=space,
+            proposals=proposals, max_queries=max_queries, max_time=max_time, max_found=max_found,
+            max_inputs=max_inputs, n_jobs=n_jobs,
             random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.n_clusters = n_clusters
@@ -265,7 +269,8 @@ class ADFAuditor(TwoPhaseAuditor):
     def __init__(
         self, estimator: Any = None, *, sensitive_features: Any = "auto",
         threshold: float | None = None, response_method: str = "auto", bounds: Any = None,
-        categories: Any = None, steps: Any = None, constraint: Any = None, space: Any = None,
+        categories: Any = None, steps: Any = None, one_hot: Any = "auto", constraint: Any = None,
+        plausible: Any = None, given: Any = None, space: Any = None, proposals: str = "uniform",
         max_queries: int | None = 20_000, max_time: float | None = None,
         max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
         random_state: Any = None, verbose: int = 0, n_clusters: int = 4,
@@ -275,8 +280,9 @@ class ADFAuditor(TwoPhaseAuditor):
         super().__init__(
             estimator, sensitive_features=sensitive_features, threshold=threshold,
             response_method=response_method, bounds=bounds, categories=categories, steps=steps,
-            constraint=constraint, space=space, max_queries=max_queries, max_time=max_time,
-            max_found=max_found, max_inputs=max_inputs, n_jobs=n_jobs,
+            one_hot=one_hot, constraint=constraint, plausible=plausible, given=given, space=space,
+            proposals=proposals, max_queries=max_queries, max_time=max_time, max_found=max_found,
+            max_inputs=max_inputs, n_jobs=n_jobs,
             random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.n_clusters = n_clusters

@@ -56,12 +56,7 @@ class SubsetSearch:
         self.n_inputs = oracle.n_inputs
         for subset in self.subsets():
             space = oracle.space
-            part = oracle.fork(
-                InputSpace(
-                    space.columns, space.container, list(subset), space.data, space.constraint
-                ),
-                self.n_inputs,
-            )
+            part = oracle.fork(space.with_sensitive_features(subset), self.n_inputs)
             measured = measure(part)
             self.n_inputs += part.n_inputs
             self.judge(subset, measured, oracle.space.feature_names)
