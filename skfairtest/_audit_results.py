@@ -63,7 +63,7 @@ def audit_table(
         nothing = space.decode(Z)
         return RowsAudit(0.0, np.empty(0), np.empty(0, dtype=bool), 0.0, nothing, nothing, 0)
     oracle = Oracle(estimator, space, clip=False, **settings)
-    oracle.begin(Z)
+    oracle.begin(Z, np.random.default_rng(0))
     step = max(1, AUDIT_BATCH // space.n_twins)
     judged = [oracle.disparity(Z[start : start + step]) for start in range(0, len(Z), step)]
     disparities = np.concatenate([j.disparity for j in judged])

@@ -41,7 +41,9 @@ constraint : callable, default=None
 plausible : "auto", float, outlier detector or None, default=None
     Which inputs look like the data.
 given : dict or callable, default=None
-    What else follows from a sensitive value.
+    What else follows from a sensitive value, so that twins differ there, too:
+    ``{"sex": {"male": {"pregnancies": 0}}}``, or a function that takes rows in the container of X
+    and returns them with what follows from their sensitive values.
 space : InputSpace, default=None
     Which inputs exist, in place of the parameters above that say so and of
     `sensitive_features`; X then gives the rows of data alone. None: learned from X.

@@ -194,7 +194,7 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
     def _run(self, oracle: Oracle, rng: np.random.Generator) -> None:
         ended: StopSearch | None = None
         try:
-            oracle.begin(oracle.space.repair(oracle.space.data[:64], rng))
+            oracle.begin(oracle.space.data[:64], rng)
             self._search(oracle, rng)
         except StopSearch as stop:
             ended = stop

@@ -39,7 +39,7 @@ def exhaustive_degree(auditor):
     Z = np.zeros((len(free), space.n_features))
     Z[:, space.free] = free
     oracle = Oracle(auditor.estimator_, space, **auditor._oracle_settings())
-    oracle.begin(Z[:8])
+    oracle.begin(Z[:8], np.random.default_rng(0))
     try:
         oracle.disparity(Z)
     except StopSearch:

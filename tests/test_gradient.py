@@ -111,7 +111,7 @@ def fitted(model, X, y):
 def make_oracle(model, X, sensitive, **limits):
     space = InputSpace.from_data(X, sensitive)
     oracle = Oracle(model, space, **limits)
-    oracle.begin(space.data[:8])
+    oracle.begin(space.data[:8], np.random.default_rng(0))
     return oracle
 
 

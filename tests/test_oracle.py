@@ -87,7 +87,7 @@ def test_disparity_and_verdict_equal_brute_force(models, small, name, sensitive,
     estimator = estimators(models)[name]
     space = InputSpace.from_data(small, sensitive)
     oracle = Oracle(estimator, space, threshold=threshold)
-    oracle.begin(space.data)
+    oracle.begin(space.data, np.random.default_rng(0))
     judged = oracle.disparity(space.data)
     shown = oracle.n_queries
     assert shown == estimator.rows
@@ -185,7 +185,7 @@ def test_confirmed_flips_are_not_paid_again(models, small):
     estimator = models.Proba(probability)
     space = InputSpace.from_data(small, [0])
     oracle = Oracle(estimator, space)
-    oracle.begin(space.data)
+    oracle.begin(space.data, np.random.default_rng(0))
     first = oracle.disparity(space.data)
     assert first.verdict.any()
     asked = estimator.rows

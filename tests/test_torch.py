@@ -70,7 +70,7 @@ def cast(T):
 
 def make_oracle(model, X, sensitive=(0,)):
     oracle = Oracle(model, InputSpace.from_data(X, list(sensitive)))
-    oracle.begin(oracle.space.data[:8])
+    oracle.begin(oracle.space.data[:8], np.random.default_rng(0))
     return oracle
 
 

@@ -216,7 +216,7 @@ class CertifiedAuditor(BaseAuditor):
         # The clock of the run is that of the oracle, so that reading the model takes from it, too.
         limits = Limits(time.perf_counter() - oracle.seconds + seconds, self.rtol)
         family, self.n_check_queries_ = read_family(
-            self.estimator_, self.space_, oracle.response, COMPILED[self.engine], rng,
+            self.estimator_, self.space_.independent(), oracle.response, COMPILED[self.engine], rng,
             self.n_jobs, limits.deadline,
         )  # fmt: skip
         self._note(oracle.degree, family.trivial(), False, 0)

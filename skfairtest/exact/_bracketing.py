@@ -149,7 +149,7 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         # Each row counts with its own value, too, which stand-ins for an interval may lack.
         values = np.concatenate([part[:, None, space.sensitive], values], axis=1)
         every = np.repeat(part, values.shape[1], axis=0)
-        every[:, space.sensitive] = values.reshape(len(every), -1)
+        every = space.with_sensitive(every, values.reshape(len(every), -1))
         shape = values.shape[:2]
         answers = family.evaluate(every).reshape(*shape, -1)
         valid = space.valid(every).reshape(*shape, 1)

@@ -124,13 +124,13 @@ def certify(
     limits = Limits(np.inf if max_time is None else began + float(max_time), rtol)
     oracle = Oracle(auditor.estimator_, auditor.space_, **auditor._oracle_settings())
     rng = np.random.default_rng(random_state)
-    oracle.begin(auditor.space_.repair(auditor.space_.data[:64], rng))
+    oracle.begin(auditor.space_.data[:64], rng)
     state = auditor._state
     if "worst_z" in state:
         with oracle.budget():  # a space of one input is exhausted at once
             oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
     family, _ = read_family(
-        auditor.estimator_, auditor.space_, oracle.response, COMPILED[engine], rng,
+        auditor.estimator_, auditor.space_.independent(), oracle.response, COMPILED[engine], rng,
         auditor.n_jobs, limits.deadline,
     )  # fmt: skip
     found = max(oracle.degree, float(auditor.fairness_degree_))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from skfairtest._statistics import wilson_interval
 from skfairtest._typing import Floats
 from skfairtest._validation import check_table, is_real, make_generator
@@ -57,7 +59,7 @@ def estimate_on(
     """The estimate on given inputs as codes, each compared with all its twins."""
     # As they are: rows near the data may lie outside of the domain, and none is a repetition.
     oracle = Oracle(estimator, space, clip=False, **(settings or {}))
-    oracle.begin(Z)
+    oracle.begin(Z, np.random.default_rng(0))
     step = max(1, BATCH_ROWS // space.n_twins)
     n_found, degree = 0, 0.0
     for start in range(0, len(Z), step):

@@ -43,7 +43,11 @@ class Answering:
         codes = values.reshape(n * width, -1)
         rows = np.repeat(Z, width, axis=0)
         rows[:, self.space.sensitive] = codes
-        keys = combine_keys(np.repeat(inputs, width), row_keys(codes))
+        rows = self.space.follow(rows)
+        if self.space.given is None:
+            keys = combine_keys(np.repeat(inputs, width), row_keys(codes))
+        else:  # twins differ elsewhere, too
+            keys = self.row_keys(rows)
         return inputs, rows, keys, self.space.valid(rows).reshape(n, width)
 
     def row_keys(self, rows: Floats) -> Keys:

@@ -291,10 +291,18 @@ class Oracle:
 
     # Asking --------------------------------------------------------------------------------
 
-    def begin(self, seeds: Floats) -> None:
-        """Get to know the model on a few rows of data (queries as any other)."""
+    def begin(self, seeds: Floats, rng: np.random.Generator) -> None:
+        """Get to know the model on a few rows of data (queries as any other).
+
+        Only rows of inputs that exist are asked; where none of these does, others are drawn.
+        """
         if not self._model.probe_cost:
             return
+        if self.clip:
+            seeds = self.space.follow(self.space.repair(seeds, rng))
+            seeds = seeds[self.space.valid(seeds)]
+            if not len(seeds):
+                seeds = self.space.follow(self.sample(PROBE_ROWS, rng))
         affordable = self.queries_left / (PROBE_SHARE * self._model.probe_cost)
         self._model.probe(seeds[: int(min(PROBE_ROWS, max(1, affordable)))])
 
@@ -304,7 +312,7 @@ class Oracle:
         A model that gives labels alone returns codes of them. Ends the run when the budget
         does not hold all rows.
         """
-        Z = np.asarray(Z, dtype=np.float64)
+        Z = self.space.follow(np.array(Z, dtype=np.float64))
         if not len(Z):
             return np.zeros((0, 1))
         self._afford(len(Z))

@@ -18,6 +18,14 @@ from skfairtest._typing import Floats
 from skfairtest.space._column_names import by_position, check_sensitive, resolve_columns
 from skfairtest.space._columns import Column, describe_column
 from skfairtest.space._containers import Container, make_container
+from skfairtest.space._given import (
+    FORM,
+    Rule,
+    apply_function,
+    apply_rules,
+    read_rules,
+    warn_of_data,
+)
 from skfairtest.space._valid_rows import ValidRows
 
 #: `sensitive_values` builds no table longer than this; `combination_codes` has no limit.
@@ -105,6 +113,9 @@ class InputSpace:
         # Sensitive values that occur in the data, which draws prefer where a domain is too large
         # to be gone through; empty for other columns.
         self._observed = [self._values_in_data(j) for j in sensitive]
+        self._rules: list[Rule] = []
+        if isinstance(given, Mapping):
+            self._rules = read_rules(given, self.feature_names, columns, sensitive)
 
     def _values_in_data(self, j: int) -> Floats:
         if self.columns[j].n_values <= MAX_TABLE:
@@ -142,6 +153,10 @@ class InputSpace:
             Length of one step; by default 1 for integers and a hundredth of the domain for reals.
         constraint : callable, default=None
             Takes rows in the container of `X` and returns a boolean for each: which are valid.
+        given : dict or callable, default=None
+            What follows from sensitive values: ``{sensitive column: {value: {column: value}}}``, or
+            a function of a table that returns it changed. Rows of `X` in which it does not hold are
+            counted in a warning.
 
         Returns
         -------
@@ -186,7 +201,11 @@ class InputSpace:
         data = np.empty((len(values[0]), len(columns)))
         for j, column in enumerate(columns):
             data[:, j] = column.encode(values[j])
+        if given is not None and not isinstance(given, Mapping) and not callable(given):
+            raise TypeError(f"given= must be a mapping or a function; got {given!r}. {FORM}")
         space = cls(columns, container, positions, data, constraint, plausible, given)
+        if given is not None:
+            warn_of_data(data, space.follow(data.copy()))
         for j, column in enumerate(columns):
             if column.given:
                 space._check_holds(j, column)
@@ -210,14 +229,25 @@ class InputSpace:
         ValueError, TypeError
             If columns are missing, categories are unknown, or the table is of another kind.
         """
-        return self._like(data=self.encode(X))
+        return self._like(data=self.encode(X), given=self.given)
 
     def with_sensitive_features(self, positions: Sequence[int]) -> InputSpace:
         """The same domain and data with other sensitive columns, given by their positions."""
-        return self._like(sensitive=positions)
+        return self._like(sensitive=positions, given=self._given_of(positions))
+
+    def _given_of(self, positions: Sequence[int]) -> Any:
+        """What follows from some of the sensitive columns."""
+        if not isinstance(self.given, Mapping):
+            return self.given
+        names = [self.feature_names[j] for j in positions]
+        return {name: rule for name, rule in self.given.items() if name in names} or None
 
     def _like(
-        self, *, sensitive: Sequence[int] | None = None, data: Floats | None = None
+        self,
+        *,
+        sensitive: Sequence[int] | None = None,
+        data: Floats | None = None,
+        given: Any = None,
     ) -> InputSpace:
         return InputSpace(
             self.columns,
@@ -226,7 +256,7 @@ class InputSpace:
             self.data if data is None else data,
             self.constraint,
             self.plausible,
-            self.given,
+            given,
         )
 
     def _check_holds(self, j: int, column: Column) -> None:
@@ -521,7 +551,35 @@ class InputSpace:
         """
         Z = np.array(Z, dtype=np.float64)
         Z[:, self.sensitive] = codes
+        return self.follow(Z)
+
+    def follow(self, Z: Floats) -> Floats:
+        """Rows with what follows from their sensitive values by `given`; they may be changed."""
+        if self._rules:
+            return apply_rules(Z, self._rules)
+        if self.given is not None and len(Z):
+            return apply_function(Z, self.given, self)
         return Z
+
+    def independent(self) -> InputSpace:
+        """A larger space of twins, in which the columns that follow are sensitive as well.
+
+        What bounds the difference between its twins bounds that between the twins of this space.
+
+        Raises
+        ------
+        ValueError
+            Where `given` is a function, of which nobody knows what it changes.
+        """
+        if self.given is None:
+            return self
+        if not isinstance(self.given, Mapping):
+            raise ValueError(
+                "A certificate needs given= as a mapping; got a function, which cannot be looked "
+                f"into. {FORM}"
+            )
+        every = sorted({*self.sensitive.tolist(), *(rule.column for rule in self._rules)})
+        return self._like(sensitive=every)
 
     def clip_sensitive(self, codes: Floats) -> Floats:
         """The nearest codes inside the sensitive columns' domains; any shape (..., n_sensitive)."""

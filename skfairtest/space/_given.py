@@ -1,0 +1,138 @@
+"""What else changes with a sensitive attribute: the columns that follow from its value."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.space._columns import Column
+
+FORM = (
+    "Write {sensitive column: {its value: {column: value}}}, such as "
+    '{"sex": {"male": {"pregnancies": 0}}}, or a function of a table that returns it changed.'
+)
+
+
+class Rule(NamedTuple):
+    """Where attribute `sensitive` has the code `of`, attribute `column` has the code `code`."""
+
+    sensitive: int
+    of: float
+    column: int
+    code: float
+
+
+def read_rules(
+    given: Mapping[Any, Any], names: list[Any], columns: list[Column], sensitive: list[int]
+) -> list[Rule]:
+    """The rules of a mapping, in codes.
+
+    Raises
+    ------
+    ValueError
+        For unknown columns and values, conditions that are not sensitive, consequences that are,
+        and values outside the domain.
+    """
+    rules = []
+    for name, values in given.items():
+        j = _position(name, names)
+        if j not in sensitive:
+            raise ValueError(
+                f"given= says what follows from {name!r}, which is not sensitive; got sensitive "
+                f"columns {[names[k] for k in sensitive]!r}. Name it in sensitive_features, or tie "
+                "the two columns by constraint=."
+            )
+        if not isinstance(values, Mapping):
+            raise ValueError(f"given={{{name!r}: ...}} must be a mapping; got {values!r}. {FORM}")
+        for value, followers in values.items():
+            if not isinstance(followers, Mapping):
+                raise ValueError(
+                    f"given={{{name!r}: {{{value!r}: ...}}}} must be a mapping from column to "
+                    f"value; got {followers!r}. {FORM}"
+                )
+            of = _code(columns[j], value)
+            for other, wanted in followers.items():
+                k = _position(other, names)
+                if k in sensitive:
+                    raise ValueError(
+                        f"given= changes {other!r}, which is sensitive itself. Twins have every "
+                        "combination of sensitive values; exclude some by constraint=."
+                    )
+                rules.append(Rule(j, of, k, _code(columns[k], wanted)))
+    return rules
+
+
+def _position(name: Any, names: list[Any]) -> int:
+    if name in names:
+        return names.index(name)
+    if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
+        return int(name)
+    raise ValueError(f"given= names {name!r}, which is not a column of X: {names!r}.")
+
+
+def _code(column: Column, value: Any) -> float:
+    """The code of a value of the domain."""
+    try:
+        code = float(column.encode(np.array([value], dtype=object))[0])
+    except ValueError as error:
+        raise ValueError(f"given= needs a value of the domain: {error}") from error
+    if not column.low <= code <= column.high or (column.kind != "real" and code != np.rint(code)):
+        raise ValueError(
+            f"given= names the value {value!r} of column {column.name!r}, which is outside its "
+            "domain. Take a value of the domain, or widen it with bounds= or categories=."
+        )
+    return code
+
+
+def apply_rules(Z: Floats, rules: list[Rule]) -> Floats:
+    """Rows of codes with what follows from their sensitive values, changed in place."""
+    for rule in rules:
+        Z[Z[:, rule.sensitive] == rule.of, rule.column] = rule.code
+    return Z
+
+
+def apply_function(Z: Floats, function: Callable[[Any], Any], space: Any) -> Floats:
+    """The same by a function of tables.
+
+    Raises
+    ------
+    ValueError
+        If the function returns another kind of table, or changes a sensitive column.
+    """
+    table = space.decode(Z)
+    after = function(table)
+    try:
+        changed = space.encode(after)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"given= must return a table like the one it got: {error}") from error
+    if changed.shape != Z.shape:
+        raise ValueError(
+            f"given= must return a row for each row: expected {len(Z)} rows, got {len(changed)}."
+        )
+    # Codes that went through a table and back may differ in what the table does not hold.
+    before = space.encode(space.decode(Z))
+    moved = (changed != before) & ~(np.isnan(changed) & np.isnan(before))
+    if moved[:, space.sensitive].any():
+        names = [space.feature_names[j] for j in space.sensitive if moved[:, j].any()]
+        raise ValueError(
+            f"given= changed the sensitive columns {names!r}; expected it to change others only, "
+            "those that follow from them."
+        )
+    return np.where(moved, changed, Z)
+
+
+def warn_of_data(data: Floats, followed: Floats) -> None:
+    """Say how many rows of the data are not as `given` says they are."""
+    other = ((followed != data) & ~np.isnan(data)).any(axis=1)
+    if other.any():
+        warnings.warn(
+            f"given= does not hold in {int(other.sum())} of {len(other)} rows of the data "
+            f"(such as rows {np.flatnonzero(other)[:5].tolist()}): they are audited as if it did. "
+            "Check these rows, or what follows from their sensitive values.",
+            UserWarning,
+            stacklevel=5,
+        )

@@ -1,0 +1,165 @@
+"""`given`: columns that follow from a sensitive value, so that twins differ in them, too."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression
+
+from skfairtest import (
+    AequitasAuditor,
+    CertifiedAuditor,
+    InputSpace,
+    RandomAuditor,
+    SBFTAuditor,
+    SurrogateAuditor,
+    ThemisAuditor,
+    certify,
+)
+
+GIVEN = {"sex": {"male": {"pregnancies": 0}}}
+
+
+def table(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["female", "male"], size=n)
+    return pd.DataFrame(
+        {
+            "sex": sex,
+            "pregnancies": np.where(sex == "male", 0, rng.integers(0, 6, size=n)),
+            "age": rng.integers(20, 60, size=n),
+        }
+    )
+
+
+def by_function(rows):
+    rows = rows.copy()
+    rows.loc[rows["sex"] == "male", "pregnancies"] = 0
+    return rows
+
+
+class Watching(RegressorMixin, BaseEstimator):
+    """Risk by pregnancies and sex; keeps the rows that it was asked about."""
+
+    def __init__(self, log=None):
+        self.log = log
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        if self.log is not None:
+            self.log.append(X.copy())
+        return X["pregnancies"] + 0.5 * (X["sex"] == "male") + 0.0 * X["age"].to_numpy()
+
+
+AUDITORS = [RandomAuditor, SBFTAuditor, SurrogateAuditor, AequitasAuditor, ThemisAuditor]
+
+
+@pytest.mark.parametrize("given", [GIVEN, by_function], ids=["mapping", "function"])
+@pytest.mark.parametrize("auditor", AUDITORS)
+def test_the_model_sees_only_rows_in_which_it_holds(auditor, given):
+    log = []
+    model = Watching(log).fit(table())
+    audit = auditor(
+        model, sensitive_features="sex", given=given, max_queries=2000, random_state=0
+    ).fit(table())
+    seen = pd.concat(log)
+    assert (seen.loc[seen["sex"] == "male", "pregnancies"] == 0).all()
+    assert (seen.loc[seen["sex"] == "female", "pregnancies"] > 0).any()
+    # Five pregnancies against none and half a point; without `given` it would be 0.5 everywhere.
+    assert audit.fairness_degree_ == pytest.approx(4.5)
+
+
+def test_twins_are_shown_with_what_follows():
+    model = Watching().fit(table())
+    audit = SBFTAuditor(model, sensitive_features="sex", given=GIVEN, random_state=0).fit(table())
+    worst = audit.worst_case_.set_index("sex")
+    assert worst.loc["female", "pregnancies"] == 5
+    assert worst.loc["male", "pregnancies"] == 0
+    both = pd.concat([audit.discriminatory_inputs_, audit.counterfactuals_])
+    assert (both.loc[both["sex"] == "male", "pregnancies"] == 0).all()
+    rows = audit.audit_rows(table())
+    assert rows.disparities.max() == pytest.approx(4.5)
+
+
+def enumerated(model, X):
+    """Largest difference between a woman and the man that follows from her, one by one."""
+    ages = np.arange(X["age"].min(), X["age"].max() + 1)
+    grid = pd.MultiIndex.from_product([range(6), ages], names=["pregnancies", "age"])
+    women = grid.to_frame(index=False)
+    women.insert(0, "sex", 0)
+    men = women.assign(sex=1, pregnancies=0)
+    return np.abs(model.predict(women) - model.predict(men)).max()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_certificate_holds_for_twins_that_differ_in_more(seed):
+    X = table(seed=seed)
+    X["sex"] = (X["sex"] == "male").astype(int)
+    rng = np.random.default_rng(seed)
+    y = X["pregnancies"] * rng.normal() + X["age"] / 20 + X["sex"] * rng.normal()
+    model = (
+        LinearRegression()
+        if seed % 2
+        else RandomForestRegressor(5, max_depth=4, random_state=seed, n_jobs=1)
+    ).fit(X, y)
+    given = {"sex": {1: {"pregnancies": 0}}}
+    true = enumerated(model, X)
+    audit = CertifiedAuditor(
+        model, sensitive_features="sex", given=given, max_time=5, random_state=0
+    ).fit(X)
+    assert audit.fairness_degree_ <= true * (1 + 1e-9)
+    assert audit.fairness_degree_upper_bound_ >= true * (1 - 1e-9)
+    found = SBFTAuditor(model, sensitive_features="sex", given=given, random_state=0).fit(X)
+    assert found.fairness_degree_ == pytest.approx(true, rel=1e-6)
+    assert certify(found).fairness_degree_upper_bound >= true * (1 - 1e-9)
+
+
+def test_a_certificate_refuses_a_function():
+    X = table().assign(sex=lambda t: (t["sex"] == "male").astype(int))
+    model = LinearRegression().fit(X, X["age"])
+    with pytest.raises(ValueError, match="as a mapping; got a function"):
+        CertifiedAuditor(model, sensitive_features="sex", given=lambda rows: rows).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"gender": {"male": {"pregnancies": 0}}}, "'gender', which is not a column"),
+        ({"age": {20: {"pregnancies": 0}}}, "'age', which is not sensitive"),
+        ({"sex": {"men": {"pregnancies": 0}}}, "not among its 2 known ones: 'men'"),
+        ({"sex": {"male": {"pregnancies": 9}}}, "value 9 of column 'pregnancies'"),
+        ({"sex": {"male": {"sex": "female"}}}, "which is sensitive itself"),
+        ({"sex": {"male": 0}}, "must be a mapping from column to value; got 0"),
+        ({"sex": ["male"]}, "must be a mapping; got"),
+    ],
+)
+def test_bad_mappings(given, message):
+    with pytest.raises(ValueError, match=message):
+        InputSpace.from_data(table(), ["sex"], given=given)
+
+
+def test_bad_functions():
+    with pytest.raises(TypeError, match="mapping or a function; got 3"):
+        InputSpace.from_data(table(), ["sex"], given=3)
+    with pytest.raises(ValueError, match=r"changed the sensitive columns \['sex'\]"):
+        InputSpace.from_data(table(), ["sex"], given=lambda rows: rows.assign(sex="male"))
+    with pytest.raises(ValueError, match="expected 300 rows, got 5"):
+        InputSpace.from_data(table(), ["sex"], given=lambda rows: rows.head())
+    with pytest.raises(ValueError, match="table like the one it got"):
+        InputSpace.from_data(table(), ["sex"], given=lambda rows: rows[["sex"]])
+
+
+def test_rows_of_data_in_which_it_does_not_hold_are_counted():
+    X = table()
+    X.loc[[3, 7], ["sex", "pregnancies"]] = ["male", 2]
+    with pytest.warns(UserWarning, match=r"in 2 of 300 rows of the data \(such as rows \[3, 7\]"):
+        InputSpace.from_data(X, ["sex"], given=GIVEN)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        InputSpace.from_data(table(), ["sex"], given=GIVEN)
