@@ -10,7 +10,12 @@ if TYPE_CHECKING:
     from skfairtest.base import BaseAuditor
     from skfairtest.comparison import AuditorComparison, compare_auditors
     from skfairtest.exact import Certificate, CertifiedAuditor, certify
-    from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDisparityWarning
+    from skfairtest.exceptions import (
+        DetectorFailedError,
+        EstimatorFailedError,
+        MitigationWarning,
+        NoDisparityWarning,
+    )
     from skfairtest.group import TestSGDAuditor, TextSGDAuditor
     from skfairtest.individual import (
         ADFAuditor,
@@ -57,6 +62,7 @@ __all__ = [
     "DiscriminationEstimate",
     "Certificate",
     "CertifiedAuditor",
+    "DetectorFailedError",
     "EIDIGAuditor",
     "EstimatorFailedError",
     "FairnessAugmenter",

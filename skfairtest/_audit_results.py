@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest._typing import Floats
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch
+from skfairtest.space._plausible import Plausibility
 from skfairtest.space._space import InputSpace
 
 #: Inputs judged in one go when rows of data are audited.
@@ -22,6 +23,17 @@ AUDIT_BATCH = 10_000
 ON_DATA = frozenset(
     {"on_data_degree_", "on_data_discriminatory_", "on_data_rate_", "n_data_queries_"}
 )
+
+
+#: Results that judge the inputs found when they are first read: no query, but seconds.
+JUDGED = frozenset(
+    {
+        "plausibility_", "distances_", "nearest_rows_", "worst_case_plausible_",
+        "fairness_degree_plausible_",
+    }
+)  # fmt: skip
+#: Results of both kinds.
+ON_DATA_AND_JUDGED = frozenset({"domains_"})
 
 
 @dataclass(frozen=True)
@@ -99,8 +111,13 @@ class AuditResults:
         Displays and tab completion read every name that they find here; looking must cost nothing.
         """
         names = set(object.__dir__(self))
-        if "on_data" not in vars(self).get("_state", {}):
+        state = vars(self).get("_state", {})
+        if "on_data" not in state:
             names -= ON_DATA
+        if not {"nearest", "ranks"} <= set(state):
+            names -= JUDGED
+        if "domains" not in state:
+            names -= ON_DATA_AND_JUDGED
         # Results of a run are all there after fit; asking each would build its table.
         results = {
             name for name, value in vars(AuditResults).items() if isinstance(value, property)
@@ -163,7 +180,10 @@ class AuditResults:
 
     @property
     def discriminatory_inputs_(self) -> Any:
-        """Unique discriminatory inputs, worst first, as the twin with the larger output."""
+        """Unique discriminatory inputs, worst first, as the twin with the larger output.
+
+        With `plausible` as a twin that is plausible: the input as it was proposed, where it is.
+        """
         return self._twins("discriminatory_inputs_", 0)
 
     @property
@@ -180,6 +200,139 @@ class AuditResults:
         """The course of the run: queries, seconds, inputs, found, degree."""
         history = pd.DataFrame(self._result("history_")["history"])
         return history.astype({"queries": "int64", "inputs": "int64", "found": "int64"})
+
+    # Plausible inputs -----------------------------------------------------------------------
+
+    def _judge_of(self, name: str) -> Plausibility:
+        """Who says what is plausible: the space's own judge, or "auto" where there is none."""
+        state = self._result(name)
+        if self.space_.plausibility is not None:
+            return self.space_.plausibility
+        if "judge" not in state:
+            state["judge"] = Plausibility("auto", self.space_)
+        judge: Plausibility = state["judge"]
+        return judge
+
+    @property
+    def plausibility_(self) -> Floats:
+        """Share of the rows of X that are less typical than each of `discriminatory_inputs_`.
+
+        Worked out on first access, without a query.
+        """
+        judge = self._judge_of("plausibility_")
+        if "ranks" not in self._state:
+            self._state["ranks"] = judge.rank(self._found_rows(0))
+        ranks: Floats = self._state["ranks"]
+        return ranks
+
+    @property
+    def distances_(self) -> Floats:
+        """Distance of each of `discriminatory_inputs_` to the nearest row of X.
+
+        The mean over the columns of |difference| / range, 0 or 1 for categories. Worked out on
+        first access, without a query.
+        """
+        distances: Floats = self._nearest("distances_")["distances"]
+        return distances
+
+    @property
+    def nearest_rows_(self) -> Any:
+        """The row of X nearest to each of `discriminatory_inputs_`, moved into the domain."""
+        return self.space_.decode(self._nearest("nearest_rows_")["rows"])
+
+    def _nearest(self, name: str) -> dict[str, Floats]:
+        judge = self._judge_of(name)
+        if "nearest" not in self._state:
+            places, distances = judge.nearest(self._found_rows(0))
+            rows = judge.neighbours.rows[places]
+            self._state["nearest"] = {"rows": rows, "distances": distances}
+        nearest: dict[str, Floats] = self._state["nearest"]
+        return nearest
+
+    @property
+    def fairness_degree_plausible_(self) -> float:
+        """Largest disparity of two twins of which one is plausible, among what was found.
+
+        With `plausible` it is `fairness_degree_`. Without, "auto" judges the discriminatory inputs
+        and the worst case afterwards: no query, but seconds. 0 where none is plausible.
+        """
+        return self._worst_plausible("fairness_degree_plausible_")[0]
+
+    @property
+    def worst_case_plausible_(self) -> Any:
+        """The two twins that show `fairness_degree_plausible_`; None without any.
+
+        The larger output comes first, as in `worst_case_`.
+        """
+        _, twins = self._worst_plausible("worst_case_plausible_")
+        return None if twins is None else self.space_.decode(twins)
+
+    def _worst_plausible(self, name: str) -> tuple[float, Floats | None]:
+        judge = self._judge_of(name)
+        state = self._state
+        if "worst_z" not in state:
+            return 0.0, None
+        worst = self.space_.with_sensitive(np.tile(state["worst_z"], (2, 1)), state["worst_pair"])
+        if self.space_.plausibility is not None:
+            return self.fairness_degree_, worst
+        if "worst_plausible" not in state:
+            degree, twins = 0.0, None
+            if judge.accepts(worst).any():
+                degree, twins = self.fairness_degree_, worst
+            else:
+                # The finds are sorted, the worst first.
+                accepted = judge.accepts(self._found_rows(0)) | judge.accepts(self._found_rows(1))
+                if accepted.any():
+                    place = int(accepted.argmax())
+                    degree = float(self.disparities_[place])
+                    twins = np.stack([self._found_rows(side)[place] for side in (0, 1)])
+            state["worst_plausible"] = (degree, twins)
+        degree, twins = state["worst_plausible"]
+        return degree, twins
+
+    def _found_rows(self, side: int) -> Floats:
+        return self.space_.with_sensitive(self._state["Z"], self._state["pairs"][:, side])
+
+    @property
+    def domains_(self) -> pd.DataFrame:
+        """The degree in three domains side by side: rows of X, plausible inputs, everything.
+
+        Each is a lower bound, the largest disparity that this run has seen there; a domain holds
+        the ones before it. Of the whole domain a run with `plausible` has seen no more than its
+        plausible part. Asks the model about the rows of X on first access.
+
+        Returns
+        -------
+        DataFrame
+            One row a domain, "rows", "plausible" and "whole": `degree`, `found` (unique
+            discriminatory inputs kept, or rows that discriminate), and `queries`.
+        """
+        state = self._result("domains_")
+        if "domains" not in state:
+            judge = self._judge_of("domains_")
+            audit = self._on_data("domains_")
+            rows = self.space_.data
+            # Only rows inside the domain belong to the other two.
+            inside: NDArray[np.bool_] = np.all(
+                (rows >= self.space_.low) & (rows <= self.space_.high), axis=1
+            )
+            disparities = state["on_data"]["disparities"]
+            likely = inside.copy()
+            likely[inside] = judge.accepts(rows[inside])
+            plausible = max(
+                self.fairness_degree_plausible_, float(disparities[likely].max(initial=0.0))
+            )
+            whole = max(
+                self.fairness_degree_, plausible, float(disparities[inside].max(initial=0.0))
+            )
+            ours = judge.accepts(self._found_rows(0)) | judge.accepts(self._found_rows(1))
+            n_rows = int(state["on_data"]["verdict"].sum())
+            state["domains"] = {
+                "degree": [audit.degree, plausible, whole],
+                "found": [n_rows, int(ours.sum()), len(ours)],
+                "queries": [audit.n_queries, self.n_queries_, self.n_queries_],
+            }
+        return pd.DataFrame(state["domains"], index=["rows", "plausible", "whole"])
 
     # The data at hand -----------------------------------------------------------------------
 

@@ -39,7 +39,12 @@ one_hot : "auto", dict of name to list of columns, or None, default="auto"
 constraint : callable, default=None
     Takes rows in the container of X and returns a boolean for each: which can exist.
 plausible : "auto", float, outlier detector or None, default=None
-    Which inputs look like the data.
+    Which inputs look like the data. Only pairs of twins count of which one does, at least, and
+    new inputs are drawn near rows of X. "auto" is a classifier told to separate the rows of X from
+    inputs made up of their parts, and accepts 98% of real rows; a number is that share. A
+    detector has scikit-learn's interface (``predict`` gives 1 and -1). It is cloned and fitted to
+    X if it is not fitted; it gets the rows in the container of X, an unfitted one that is no
+    pipeline codes where X has categories. None: all inputs count.
 given : dict or callable, default=None
     What else follows from a sensitive value, so that twins differ there, too:
     ``{"sex": {"male": {"pregnancies": 0}}}``, or a function that takes rows in the container of X
@@ -76,7 +81,8 @@ worst_case_class_ : object
     classifier.
 discriminatory_inputs_, counterfactuals_ : array or DataFrame of shape (n_kept, n_features)
     Unique discriminatory inputs, worst first, and their twins. Where they are too many for
-    32 MB, the worst are kept.
+    32 MB, the worst are kept. With `plausible` the input is plausible as it stands; its twin
+    need not be.
 disparities_ : ndarray of shape (n_kept,)
     Difference between the outputs for each input and its twin.
 n_found_ : int
@@ -84,7 +90,21 @@ n_found_ : int
 discrimination_rate_ : float
     Share of the distinct generated inputs that discriminate. What a directed search
     generates is no sample of the domain: only `RandomAuditor` estimates the domain's own
-    share.
+    share, or with ``proposals="data"`` the share near the data.
+plausibility_, distances_ : ndarray of shape (n_kept,)
+    How typical each of the `discriminatory_inputs_` is: the share of rows of X that are less
+    typical, and the distance to the nearest row (mean over the columns of |difference| / range,
+    0 or 1 for categories). Without `plausible`, "auto" judges. These and the next four are
+    worked out on first access, without a query.
+nearest_rows_ : array or DataFrame of shape (n_kept, n_features)
+    The row of X nearest to each of them.
+fairness_degree_plausible_ : float
+    The largest disparity found among pairs of which one twin is plausible.
+worst_case_plausible_ : array or DataFrame of shape (2, n_features), or None
+    That pair, the larger output first.
+domains_ : DataFrame
+    The degree known of the rows of X, of plausible inputs, and of the whole domain; asks the model
+    about the rows of X, as `on_data_degree_` does.
 n_inputs_, n_queries_, seconds_ : int, int, float
     The cost: distinct inputs, queries, seconds. (Exact up to 5.8 million
     inputs; beyond that, an input that comes again may be counted again.)
@@ -107,7 +127,8 @@ space_ : InputSpace
 {estimator}"""
 
 TEXTS["proposals"] = """proposals : {"uniform", "data"}, default="uniform"
-    Where new inputs are drawn: anywhere in the domain, or near rows of the data."""
+    Where new inputs are drawn: anywhere in the domain, or near the data: a row of X crossed with
+    one of its nearest neighbours. With `plausible` always near the data."""
 
 TEXTS["n_jobs"] = """n_jobs : int, default=None
     Parts of a large batch that are predicted at the same time, in threads unless

@@ -26,6 +26,8 @@ from skfairtest.space._valid_rows import ValidRows, is_late
 
 __all__ = ["BaseAuditor"]
 
+#: Where new inputs are drawn.
+PROPOSALS = ("uniform", "data")
 #: Parameters that describe the domain, in place of which `space` may be given, and their defaults.
 DOMAIN = {
     "bounds": None,
@@ -166,7 +168,7 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         X = check_table(self, X)
         rng = make_generator(self.random_state)
         space = self._make_space(X)
-        valid_rows = ValidRows(space)
+        valid_rows = ValidRows(space, self.proposals)
         seconds_spent = _check_constraint(space, valid_rows, rng, self.max_time)
         self.estimator_ = self._make_estimator(X, y, fit_params)
         self.space_ = space
@@ -320,6 +322,11 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
             raise ValueError(
                 "threshold must be None or a finite number of at least 0, in the units of the "
                 f"outputs; got {self.threshold!r}."
+            )
+        if self.proposals not in PROPOSALS:
+            raise ValueError(
+                f"proposals must be one of {PROPOSALS}: inputs from anywhere in the domain, or "
+                f"near rows of the data; got {self.proposals!r}."
             )
         self._check_own_params()
 

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["EstimatorFailedError", "MitigationWarning", "NoDisparityWarning"]
+__all__ = ["DetectorFailedError", "EstimatorFailedError", "MitigationWarning", "NoDisparityWarning"]
+
+
+class DetectorFailedError(RuntimeError):
+    """The outlier detector of ``plausible=`` raised, or returned something unusable.
+
+    Its own error, where there is one, is chained as ``__cause__``.
+
+    Examples
+    --------
+    >>> from skfairtest.exceptions import DetectorFailedError
+    >>> issubclass(DetectorFailedError, RuntimeError)
+    True
+    """
 
 
 class EstimatorFailedError(RuntimeError):

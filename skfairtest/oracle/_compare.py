@@ -42,25 +42,53 @@ def compare(
     response: str,
     threshold: float | None,
     single: bool,
+    plausible: Bools | None = None,
+    own: Bools | None = None,
 ) -> Comparison:
-    """Compare the outputs for the twins of each input."""
+    """Compare the outputs for the twins of each input.
+
+    With `plausible` (n, k) a pair counts where one of the two is plausible, at least. That one
+    comes first in `twins`: the input's `own` sensitive values, shape (n, k), where they are
+    plausible and show the verdict, else the plausible twin, or of two the one with the larger
+    output. In `pair` the larger output comes first in any case.
+    """
+    if plausible is not None:
+        valid = valid & plausible.any(axis=1, keepdims=True)
+        plausible = plausible & valid
     if response == "labels":
         # Labels have no distance: an input's disparity is 1 where two differ.
-        reference = labels[np.arange(len(labels)), valid.argmax(axis=1)]
+        first = (valid if plausible is None else plausible).argmax(axis=1)
+        reference = labels[np.arange(len(labels)), first]
         scores = (labels != reference[:, None]).astype(np.float64)[:, :, None]
-    widest = _widest(scores, valid, single)
+    widest = _widest(scores, valid, single, plausible)
     disparity, pair = widest[:2]
-    if threshold is not None:
-        verdict = disparity > threshold
-    elif response == "regression":
-        verdict = disparity > 0
+    by_labels = threshold is None and response != "regression"
+    if by_labels:
+        shown = Comparison(*widest, *_by_labels(scores, labels, valid, disparity, pair, plausible))
     else:
-        return Comparison(*widest, *_by_labels(scores, labels, valid, disparity, pair))
-    return Comparison(*widest, verdict, pair, disparity)
+        least = 0.0 if threshold is None else threshold
+        shown = Comparison(*widest, disparity > least, pair, disparity)
+    if plausible is None:
+        return shown
+    twins = _plausible_first(shown, plausible)
+    if own is None:
+        return shown._replace(twins=twins)
+    apart = np.full(len(scores), ROUNDING_SINGLE if single else ROUNDING)
+    apart *= np.abs(shown.outputs).max(axis=1, initial=0.0)
+    if threshold is not None:
+        apart = np.maximum(apart, threshold)
+    twins, gap = _as_it_stands(
+        shown, twins, scores, labels if by_labels else None, valid, own & plausible, apart
+    )
+    return shown._replace(twins=twins, gap=gap)
 
 
-def _widest(scores: Floats, valid: Bools, single: bool) -> tuple[Floats, Ints, Floats, Ints]:
+def _widest(
+    scores: Floats, valid: Bools, single: bool, plausible: Bools | None = None
+) -> tuple[Floats, Ints, Floats, Ints]:
     """Largest spread over the outputs, the positions of its ends, the outputs there, the output."""
+    if plausible is not None and not (plausible == valid).all():
+        return _widest_of_plausible(scores, valid, single, plausible)
     rows = np.arange(len(scores))
     high = low = scores
     if not valid.all():
@@ -79,9 +107,71 @@ def _widest(scores: Floats, valid: Bools, single: bool) -> tuple[Floats, Ints, F
     return np.where(comparable, disparity, 0.0), pair, outputs, output
 
 
+def _widest_of_plausible(
+    scores: Floats, valid: Bools, single: bool, plausible: Bools
+) -> tuple[Floats, Ints, Floats, Ints]:
+    """The same among pairs of which one at least is plausible."""
+    # The larger output is the plausible one's, or the smaller.
+    sides = [_spread(scores, plausible, valid), _spread(scores, valid, plausible)]
+    better = sides[1][0] > sides[0][0]
+    spread, pair, output = (
+        np.where(better.reshape(-1, *[1] * (first.ndim - 1)), second, first)
+        for first, second in zip(*sides, strict=True)
+    )
+    outputs = np.take_along_axis(scores[np.arange(len(scores)), :, output], pair, axis=1)
+    noise = (ROUNDING_SINGLE if single else ROUNDING) * np.abs(outputs).max(axis=1, initial=0.0)
+    comparable = (valid.sum(axis=1) > 1) & plausible.any(axis=1) & (spread > noise)
+    return np.where(comparable, spread, 0.0), pair, outputs, output
+
+
+def _spread(scores: Floats, above: Bools, below: Bools) -> tuple[Floats, Ints, Ints]:
+    """Largest difference of a twin of one kind over one of the other, the two, and the output."""
+    rows = np.arange(len(scores))
+    high = np.where(above[:, :, None], scores, -np.inf)
+    low = np.where(below[:, :, None], scores, np.inf)
+    with np.errstate(invalid="ignore"):
+        spread = high.max(axis=1) - low.min(axis=1)
+    spread[~np.isfinite(spread)] = -np.inf
+    output = spread.argmax(axis=1)
+    pair = np.column_stack(
+        [high[rows, :, output].argmax(axis=1), low[rows, :, output].argmin(axis=1)]
+    )
+    return spread[rows, output], pair, output
+
+
+def _plausible_first(shown: Comparison, plausible: Bools) -> Ints:
+    """The twins of each verdict, a plausible one first."""
+    first_is = np.take_along_axis(plausible, shown.twins[:, :1], axis=1)
+    return np.where(first_is, shown.twins, shown.twins[:, ::-1])
+
+
+def _as_it_stands(
+    shown: Comparison, twins: Ints, scores: Floats, labels: Labels | None, valid: Bools,
+    own: Bools, least: Floats,
+) -> tuple[Ints, Floats]:  # fmt: skip
+    """The twins of each verdict and their gap, the input's own values first where they show it.
+
+    Twins differ in `labels`, or where there are none by more than `least` in an output.
+    """
+    twins, gap = twins.copy(), shown.gap.copy()
+    found = np.flatnonzero(shown.verdict & own.any(axis=1))
+    here, place = np.arange(len(found)), own[found].argmax(axis=1)
+    apart = np.abs(scores[found] - scores[found, place][:, None]).max(axis=2)
+    if labels is None:
+        differs = apart > least[found, None]
+    else:
+        differs = labels[found] != labels[found, place][:, None]
+    other = np.where(differs & valid[found], apart, -1.0).argmax(axis=1)
+    shows = (differs & valid[found])[here, other]
+    twins[found[shows]] = np.column_stack([place, other])[shows]
+    gap[found[shows]] = apart[here, other][shows]
+    return twins, gap
+
+
 def _by_labels(
-    scores: Floats, labels: Labels, valid: Bools, disparity: Floats, pair: Ints
-) -> tuple[Bools, Ints, Floats]:
+    scores: Floats, labels: Labels, valid: Bools, disparity: Floats, pair: Ints,
+    plausible: Bools | None = None,
+) -> tuple[Bools, Ints, Floats]:  # fmt: skip
     """Verdicts by differing labels, the twins that show them, and the gap between their scores."""
     rows = np.arange(len(labels))
     reference = labels[rows, valid.argmax(axis=1)]
@@ -92,6 +182,8 @@ def _by_labels(
     for i in np.flatnonzero(verdict & same):
         gaps = np.abs(scores[i][:, None, :] - scores[i][None, :, :]).max(axis=2)
         differ = (labels[i][:, None] != labels[i]) & valid[i][:, None] & valid[i]
+        if plausible is not None:
+            differ &= plausible[i][:, None]
         twins[i] = np.unravel_index(np.where(differ, gaps, -1.0).argmax(), gaps.shape)
         gap[i] = gaps[twins[i][0], twins[i][1]]
     return verdict, twins, gap

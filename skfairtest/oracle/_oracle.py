@@ -14,6 +14,7 @@ from skfairtest.oracle._budget import Budget, Slice
 from skfairtest.oracle._cache import Answering
 from skfairtest.oracle._compare import Comparison, compare
 from skfairtest.oracle._model import PROBE_ROWS, Labels, Model
+from skfairtest.oracle._plausible_twins import PlausibleTwins
 from skfairtest.oracle._row_hash import Keys, KeySet
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
@@ -73,7 +74,8 @@ class Oracle:
     estimator : object
         A fitted estimator, or the `Model` that another oracle asks.
     space : InputSpace
-        The inputs that exist.
+        The inputs that exist. Where it says which inputs are plausible, one of two twins has to be,
+        and an input with none is not asked about.
     threshold : float or None
         Disparity above which an input is discriminatory; None: labels differ, or, for a regressor,
         outputs differ.
@@ -125,6 +127,9 @@ class Oracle:
             seconds_spent=seconds_spent,
         )
         self._answering = Answering(self._model, space, self._budget.took)
+        # Rows of data are judged as they are: they need not be typical.
+        judge = space.plausibility if clip else None
+        self._plausible = None if judge is None else PlausibleTwins(judge)
         self._valid_rows = ValidRows(space) if valid_rows is None else valid_rows
         self.threshold = threshold
         self.progress = progress
@@ -151,6 +156,7 @@ class Oracle:
             max_time=max(0.0, self._budget.seconds_left),
             max_inputs=max(0.0, self._budget.limits["max_inputs"] - n_inputs),
             progress=self.progress,
+            valid_rows=ValidRows(space, self._valid_rows.proposals),
         )
 
     # The model -----------------------------------------------------------------------------
@@ -278,12 +284,13 @@ class Oracle:
     def sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> Floats:
         """Random valid inputs within max_time, shape (n, n_features); see `InputSpace.sample`.
 
-        What one call learns about the constraint, the next one knows.
+        Near rows of the data where the user asked for it (``proposals="data"``). What one call
+        learns about the constraint, the next one knows.
         """
         return self.draw_sample(n, rng, uniform=uniform).rows
 
     def draw_sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> Sample:
-        """The same, and which of the rows are uniform draws."""
+        """The same, and which of the rows are fresh draws, not steps from known ones."""
         sample = self._valid_rows.sample(n, rng, uniform=uniform, deadline=self._budget.deadline)
         if len(sample.rows) < n:
             self.stop(StopReason.MAX_TIME)
@@ -357,10 +364,16 @@ class Oracle:
         """Sensitive codes of the twins that `judge` compares; None for all of them.
 
         Where sensitive values cannot be listed an input counts with its own, and is compared with a
-        drawn one, so that rows of data are judged as the people that they are.
+        drawn one, so that rows of data are judged as the people that they are. So does an input
+        that has to be plausible.
         """
         if self.compares_all:
             return None
+        if self._plausible is not None and self.space.is_enumerable:
+            own = self.space.clip_sensitive(Z[:, self.space.sensitive])
+            pairs = self.space.draw_sensitive_pairs(len(Z), rng)
+            same = (pairs[:, 0] == own).all(axis=1)
+            return np.stack([own, np.where(same[:, None], pairs[:, 1], pairs[:, 0])], axis=1)
         if self.space.is_enumerable:
             return self.space.draw_sensitive_pairs(len(Z), rng)
         own = self.space.clip_sensitive(Z[:, self.space.sensitive])
@@ -461,6 +474,11 @@ class Oracle:
         before = (self.n_inputs, self.n_found, self.degree)
         n, width = values.shape[:2]
         inputs, rows, keys, valid = self._answering.twins(Z, values)
+        plausible = own = None
+        if self._plausible is not None:
+            plausible = self._plausible.of_twins(rows, keys, valid)
+            valid &= plausible.any(axis=1, keepdims=True)
+            own = (values == Z[:, None, self.space.sensitive]).all(axis=2)
         fits = self._fitting(keys.reshape(n, width), valid)
         counted = fits & (valid.sum(axis=1) > 1)
         # Of an input that cannot be compared, nothing is asked.
@@ -473,6 +491,8 @@ class Oracle:
             response=self.response,
             threshold=self.threshold,
             single=self._model.single,
+            plausible=plausible,
+            own=own,
         )
         verdict = self._confirm(Z, values, shown)
         self._record(Z, inputs, values, shown, verdict, counted)

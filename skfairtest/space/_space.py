@@ -26,6 +26,7 @@ from skfairtest.space._given import (
     read_rules,
     warn_of_data,
 )
+from skfairtest.space._plausible import Plausibility
 from skfairtest.space._valid_rows import ValidRows
 
 #: `sensitive_values` builds no table longer than this; `combination_codes` has no limit.
@@ -64,6 +65,8 @@ class InputSpace:
         Number of different inputs outside the sensitive columns; infinite with a real column.
     data : ndarray of shape (n_rows, n_features)
         Codes of the table that the space was made from.
+    plausibility : Plausibility or None
+        Says which inputs look like the data, where that was asked for.
 
     See Also
     --------
@@ -93,13 +96,13 @@ class InputSpace:
         sensitive: list[int],
         data: Floats,
         constraint: Callable[[Any], Any] | None = None,
-        plausible: Any = None,
+        plausibility: Plausibility | None = None,
         given: Any = None,
     ) -> None:
         self.columns = columns
         self.container = container
         self.constraint = constraint
-        self.plausible = plausible
+        self.plausibility = plausibility
         self.given = given
         self.data = data
         self.low = np.array([column.low for column in columns])
@@ -153,6 +156,9 @@ class InputSpace:
             Length of one step; by default 1 for integers and a hundredth of the domain for reals.
         constraint : callable, default=None
             Takes rows in the container of `X` and returns a boolean for each: which are valid.
+        plausible : "auto", float, outlier detector or None, default=None
+            Which inputs look like the data; see `skfairtest.space.Plausibility`. Of two twins one
+            has to.
         given : dict or callable, default=None
             What follows from sensitive values: ``{sensitive column: {value: {column: value}}}``, or
             a function of a table that returns it changed. Rows of `X` in which it does not hold are
@@ -170,6 +176,8 @@ class InputSpace:
             domains that cannot be.
         TypeError
             For sparse input and dtypes without an input domain.
+        DetectorFailedError
+            If the detector fails on the rows of `X`.
         """
         container = make_container(X)
         names = container.names
@@ -203,13 +211,18 @@ class InputSpace:
             data[:, j] = column.encode(values[j])
         if given is not None and not isinstance(given, Mapping) and not callable(given):
             raise TypeError(f"given= must be a mapping or a function; got {given!r}. {FORM}")
-        space = cls(columns, container, positions, data, constraint, plausible, given)
+        space = cls(columns, container, positions, data, constraint, None, given)
         if given is not None:
             warn_of_data(data, space.follow(data.copy()))
         for j, column in enumerate(columns):
             if column.given:
                 space._check_holds(j, column)
-        return space
+        if plausible is None:
+            return space
+        # The judge of plausible inputs keeps the space without itself.
+        return cls(
+            columns, container, positions, data, constraint, Plausibility(plausible, space), given
+        )
 
     def with_data(self, X: Any) -> InputSpace:
         """The same domain with other data.
@@ -255,7 +268,7 @@ class InputSpace:
             self.sensitive.tolist() if sensitive is None else list(sensitive),
             self.data if data is None else data,
             self.constraint,
-            self.plausible,
+            self.plausibility,
             given,
         )
 
@@ -367,7 +380,8 @@ class InputSpace:
 
         They are uniform where the constraint admits at least 5% of the domain. Where it admits
         less, half of the draws are steps from valid rows, those of the data and those that were
-        found before: the sample is then not uniform, and rows may come more than once.
+        found before: the sample is then not uniform, and rows may come more than once. A space with
+        `plausible` has plausible inputs near the data alone, and draws them there.
 
         Parameters
         ----------

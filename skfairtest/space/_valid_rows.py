@@ -1,4 +1,4 @@
-"""Draws inputs that the constraint admits, also where it admits few of the domain."""
+"""Draws inputs that the constraint admits, also where it admits few of the domain; or near data."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from skfairtest._typing import Bools, Floats
+from skfairtest.space._neighbours import Neighbours
 
 #: Share of uniform draws that must be valid for a sample to be uniform, and draws that tell it.
 FAIR = 0.05
@@ -28,8 +29,12 @@ SCALES = 6.0
 class Space(Protocol):
     """What drawing needs of an `InputSpace`, which needs the drawing itself."""
 
+    columns: Any
     constraint: Any
+    plausibility: Any
     data: Floats
+    low: Floats
+    high: Floats
     discrete: Bools
     steps: Floats
 
@@ -51,7 +56,10 @@ class Space(Protocol):
 
 
 class Sample(NamedTuple):
-    """Valid rows, and which of them are uniform draws."""
+    """Valid rows, and which of them are fresh draws: uniform ones, or crossings near the data.
+
+    The others are steps from rows that are known.
+    """
 
     rows: Floats
     uniform: Bools
@@ -63,15 +71,32 @@ class ValidRows:
     Uniform draws are kept where they are valid. Where fewer than one in twenty is, half of the
     draws are steps from valid rows: those of the data and those found so far. Such a sample is not
     uniform, but it fills up in a time that does not depend on how narrow the constraint is.
+
+    Near the data each draw is a row of the data crossed with one of its neighbours. It is so with
+    ``proposals="data"``, and in a space of plausible inputs in any case: there uniform draws are
+    refused one and all.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, proposals: str = "uniform") -> None:
         self.space = space
+        self.proposals = proposals
+        self._neighbours: Neighbours | None = None
         self.n_drawn = 0
         self.n_valid = 0
         self.most_draws = MAX_DRAWS
         self._known = np.empty((0, space.n_features))
         self._knows_data = False
+
+    @property
+    def near_data(self) -> bool:
+        """Whether new inputs are drawn near rows of the data."""
+        return self.proposals == "data" or self.space.plausibility is not None
+
+    def neighbours(self, rng: np.random.Generator) -> Neighbours:
+        """Rows of the data and their neighbours; made at the first call."""
+        if self._neighbours is None:
+            self._neighbours = Neighbours(self.space, rng)
+        return self._neighbours
 
     @property
     def is_scarce(self) -> bool:
@@ -87,6 +112,8 @@ class ValidRows:
         deadline: float | None = None,
     ) -> Sample:
         """Draw n valid rows; see `InputSpace.sample`."""
+        if self.near_data:
+            return self._sample_near(n, rng, deadline)
         if self.space.constraint is None:
             return Sample(self.space.draw(n, rng), np.ones(n, dtype=bool))
         kept, marks = [np.empty((0, self.space.n_features))], [np.empty(0, dtype=bool)]
@@ -126,6 +153,34 @@ class ValidRows:
                     np.concatenate([*marks, np.zeros(len(again), dtype=bool)]),
                 )
         return Sample(np.concatenate(kept)[:n], np.concatenate(marks)[:n])
+
+    def _sample_near(self, n: int, rng: np.random.Generator, deadline: float | None) -> Sample:
+        """Rows crossed with neighbours, those that are valid and, if that is asked, plausible."""
+        neighbours = self.neighbours(rng)
+        kept = [np.empty((0, self.space.n_features))]
+        n_kept = n_drawn = 0
+        while n_kept < n and not is_late(deadline):
+            size = max(256, int(1.2 * (n - n_kept)))
+            batch = neighbours.crossings(size, rng)
+            valid = self._valid(batch, deadline)
+            batch = batch[: len(valid)][valid]
+            if self.space.plausibility is not None:
+                batch = batch[self.space.plausibility.accepts(batch)]
+            kept.append(batch)
+            n_kept += len(batch)
+            n_drawn += size
+            if n_drawn >= MAX_DRAWS and not n_kept:
+                raise ValueError(
+                    f"None of {n_drawn} inputs near the rows of X satisfies constraint= and "
+                    "plausible=. Expected that rows of the data do; check both."
+                )
+            if n_drawn >= max(MAX_DRAWS, 20 * n):
+                # Few inputs near the data are left: they come again.
+                rows = np.concatenate(kept)
+                kept.append(rows[rng.integers(len(rows), size=max(0, n - n_kept))])
+                break
+        rows = np.concatenate(kept)[:n]
+        return Sample(rows, np.ones(len(rows), dtype=bool))
 
     def _valid(self, Z: Floats, deadline: float | None) -> Bools:
         """Which rows are valid; of fewer rows where the time is up."""

@@ -1,0 +1,35 @@
+"""Which twins look like the data; the detector is asked once a row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skfairtest._typing import Bools, Floats
+from skfairtest.oracle._row_hash import AnswerMemory, Keys, distinct
+from skfairtest.space._plausible import Plausibility
+
+
+class PlausibleTwins:
+    """A judge of plausible inputs and what it has said, by row."""
+
+    def __init__(self, judge: Plausibility) -> None:
+        self.judge = judge
+        self._memory = AnswerMemory(0, megabytes=4)
+
+    def of_twins(self, rows: Floats, keys: Keys, valid: Bools) -> Bools:
+        """Which twins are plausible, (n, width); none of an input without two valid ones.
+
+        `valid` has the shape (n, width) of the inputs and their twins; the rows are in its order.
+        """
+        wanted = np.flatnonzero(valid & (valid.sum(axis=1, keepdims=True) > 1))
+        plausible = np.zeros(valid.size, dtype=bool)
+        known, _, labels = self._memory.find(keys[wanted])
+        plausible[wanted] = known & (labels == 1)
+        unknown = wanted[~known]
+        if len(unknown):
+            first, back = distinct(keys[unknown])
+            accepted = self.judge.accepts(rows[unknown[first]])
+            said = accepted.astype(np.int64)
+            self._memory.store(keys[unknown[first]], np.empty((len(first), 0)), said)
+            plausible[unknown] = accepted[back]
+        return plausible.reshape(valid.shape)

@@ -1,0 +1,120 @@
+"""How much an input looks like a row of the data: a classifier told to separate real from made up.
+
+A density of mixed columns is hard to estimate; telling rows that were seen from rows that were put
+together of their parts is easy, and needs no distance. What it is trained against decides what it
+sees: crossings of two rows at random and rows with a few foreign values have every column right by
+itself and the ties between the columns wrong, uniform inputs are wrong in everything.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from skfairtest._typing import Floats, Ints
+
+#: Rows that are learned from at most; made-up inputs for each, and at least.
+MOST_ROWS = 20_000
+RATIO = 3
+LEAST_MADE_UP = 3_000
+#: Rows needed to learn anything.
+LEAST_ROWS = 10
+#: Parts of the rows for scores of rows that were not learned from.
+N_FOLDS = 2
+#: Shares of the made-up inputs: crossings, rows with foreign values, and the rest are uniform.
+CROSSED = 0.4
+FOREIGN = 0.4
+#: Foreign values of a row.
+N_FOREIGN = 3
+
+
+class Domain(Protocol):
+    """What is needed of an `InputSpace`."""
+
+    def draw(self, n: int, rng: np.random.Generator) -> Floats:
+        """Uniform rows of the domain."""
+
+
+class Likeness:
+    """Scores inputs by how much they look like the rows.
+
+    Parameters
+    ----------
+    space : InputSpace
+        The domain.
+    rows : ndarray of shape (n_rows, n_features)
+        Real rows as codes.
+    rng : Generator
+        Makes up what they are told from.
+
+    Attributes
+    ----------
+    of_rows : ndarray
+        Scores of real rows by classifiers that have not seen them, sorted.
+    """
+
+    def __init__(self, space: Domain, rows: Floats, rng: np.random.Generator) -> None:
+        self.space = space
+        n = len(rows)
+        if n < LEAST_ROWS:
+            raise ValueError(
+                f"What looks like the data is learned from at least {LEAST_ROWS} rows; got {n}. "
+                "Give more rows, or an outlier detector of your own in plausible=."
+            )
+        rows = rows[rng.permutation(n)[:MOST_ROWS]]
+        fold = np.arange(len(rows)) % N_FOLDS
+        self._model = self._fit(rows, rng)
+        scores = [
+            self._fit(rows[fold != k], rng).decision_function(rows[fold == k])
+            for k in range(N_FOLDS)
+        ]
+        self.of_rows: Floats = np.sort(np.concatenate(scores))
+
+    def score(self, Z: Floats) -> Floats:
+        """Log-odds that an input is a real row; shape (n,)."""
+        if not len(Z):
+            return np.empty(0)
+        score: Floats = self._model.decision_function(Z)
+        return score
+
+    def _fit(self, rows: Floats, rng: np.random.Generator) -> HistGradientBoostingClassifier:
+        made_up = self._make_up(max(RATIO * len(rows), LEAST_MADE_UP), rows, rng)
+        Z = np.concatenate([rows, made_up])
+        is_row = np.arange(len(Z)) < len(rows)
+        weight = np.where(is_row, len(made_up) / len(rows), 1.0)
+        # Codes of categories as numbers: as good here, and half as long to ask.
+        # Few bins: wide tables of measurements take most of their time for bins.
+        model = HistGradientBoostingClassifier(
+            max_iter=60, learning_rate=0.2, max_bins=63, early_stopping=False,
+            random_state=int(rng.integers(2**31)),
+        )  # fmt: skip
+        return model.fit(Z, is_row, sample_weight=weight)
+
+    def _make_up(self, n: int, rows: Floats, rng: np.random.Generator) -> Floats:
+        n_crossed, n_foreign = int(CROSSED * n), int(FOREIGN * n)
+        return np.concatenate(
+            [
+                cross_rows(rows, n_crossed, rng),
+                with_foreign_values(rows, n_foreign, rng),
+                self.space.draw(n - n_crossed - n_foreign, rng),
+            ]
+        )
+
+
+def cross_rows(rows: Floats, n: int, rng: np.random.Generator) -> Floats:
+    """Two random rows crossed: half of the values from either."""
+    first, second = rows[rng.integers(len(rows), size=(2, n))]
+    crossed: Floats = np.where(rng.random(first.shape) < 0.5, first, second)
+    return crossed
+
+
+def with_foreign_values(rows: Floats, n: int, rng: np.random.Generator) -> Floats:
+    """Random rows with a few values from other rows, one from each."""
+    made: Floats = rows[rng.integers(len(rows), size=n)]
+    here: Ints = np.arange(n)
+    for _ in range(min(N_FOREIGN, rows.shape[1])):
+        column = rng.integers(rows.shape[1], size=n)
+        made[here, column] = rows[rng.integers(len(rows), size=n), column]
+    return made

@@ -1,0 +1,231 @@
+"""Rows of the data as inputs of the domain: their neighbours, distances, and crossings of the two.
+
+Distances are the mean over the columns of |difference| / range, 0 or 1 for categories.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
+
+from skfairtest._typing import Floats, Ints
+from skfairtest.space._columns import Column
+
+#: Rows of the data that are kept, a random choice of them beyond, and bytes that their scaled
+#: copies may take.
+MOST_ROWS = 100_000
+MOST_BYTES = 2**28
+#: A row is crossed with one of so many neighbours, and at most with this share of all rows.
+N_NEIGHBOURS = 30
+NEIGHBOUR_SHARE = 0.05
+#: Rows among which neighbours are looked for: a larger table is cut, halves of halves, into such
+#: parts.
+PART = 3000
+#: Rows that are measured exactly to find the nearest, the first ones by their scaled copies.
+N_CANDIDATES = 24
+#: Categories of a column that are scaled one by one; of more, each is a random pattern as long.
+MOST_LEVELS = 24
+#: Inputs whose nearest rows are looked up at once.
+CHUNK = 2000
+
+
+#: Scaled copies of rows, in single precision.
+Points = NDArray[np.float32]
+
+
+class Domain(Protocol):
+    """What is needed of an `InputSpace`."""
+
+    columns: list[Column]
+    data: Floats
+    low: Floats
+    high: Floats
+
+    def clip(self, Z: Floats) -> Floats:
+        """The nearest rows of the domain."""
+
+
+class Neighbours:
+    """The rows of a space's data, moved into its domain, and how near they are to each other.
+
+    Parameters
+    ----------
+    space : InputSpace
+        The domain and the data.
+    rng : Generator
+        Chooses rows where there are too many, and values in place of missing and foreign ones.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Codes of the rows.
+    """
+
+    def __init__(self, space: Domain, rng: np.random.Generator) -> None:
+        self._n_levels = [
+            len(column.levels) if column.kind == "categorical" and column.levels is not None else 0
+            for column in space.columns
+        ]
+        # Columns of the scaled copies: one a number or a flag, one a category.
+        self._width = sum(min(n, MOST_LEVELS) if n > 2 else 1 for n in self._n_levels)
+        most = max(1, min(MOST_ROWS, MOST_BYTES // (4 * self._width)))
+        data = space.data
+        if len(data) > most:
+            data = data[np.sort(rng.permutation(len(data))[:most])]
+        self.rows = repair_from_rows(space, data, rng)
+        spread = space.high - space.low
+        self._range = np.where(spread > 0, spread, 1.0)
+        self._low = space.low
+        self._is_category = np.array([n > 2 for n in self._n_levels])
+        self._patterns: dict[int, Points] = {}
+        self._scaled = self._scale(self.rows)
+        self._parts: list[Ints] | None = None
+        self._part_of = np.zeros(0, dtype=np.intp)
+        self._searchers: dict[int, NearestNeighbors] = {}
+        self._known: Ints = np.empty((0, 0), dtype=np.intp)
+
+    # Crossings ------------------------------------------------------------------------------
+
+    @property
+    def n_neighbours(self) -> int:
+        """Neighbours of a row that it is crossed with, one at a time."""
+        most = min(N_NEIGHBOURS, int(np.ceil(NEIGHBOUR_SHARE * len(self.rows))))
+        return max(1, min(most, min(PART // 2, len(self.rows)) - 1))
+
+    def crossings(self, n: int, rng: np.random.Generator) -> Floats:
+        """Random rows, each crossed with one of its neighbours; shape (n, n_features)."""
+        return self.cross(rng.integers(len(self.rows), size=n), rng)
+
+    def cross(self, homes: Ints, rng: np.random.Generator) -> Floats:
+        """The rows at the given places, half of their values taken from one of the neighbours."""
+        if len(self.rows) < 2:
+            return self.rows[homes].copy()
+        near = self.neighbours(homes)
+        other = near[np.arange(len(homes)), rng.integers(near.shape[1], size=len(homes))]
+        mask = rng.random((len(homes), self.rows.shape[1])) < 0.5
+        return np.where(mask, self.rows[other], self.rows[homes])
+
+    def neighbours(self, places: Ints) -> Ints:
+        """Places of the neighbours of the rows at the given places, (n, n_neighbours).
+
+        They are looked up when they are first asked for, within a part of a large table.
+        """
+        if self._parts is None:
+            # A fixed seed: which rows are neighbours is no matter of chance.
+            self._parts = halves(self._scaled, PART, np.random.default_rng(0))
+            self._part_of = np.empty(len(self.rows), dtype=np.intp)
+            for number, part in enumerate(self._parts):
+                self._part_of[part] = number
+            self._known = np.full((len(self.rows), self.n_neighbours), -1, dtype=np.intp)
+        unknown = np.unique(places[self._known[places, 0] < 0])
+        for number in np.unique(self._part_of[unknown]):
+            self._look_up(int(number), unknown[self._part_of[unknown] == number])
+        return self._known[places]
+
+    def _look_up(self, number: int, places: Ints) -> None:
+        assert self._parts is not None
+        part = self._parts[number]
+        searcher = self._searchers.get(number)
+        k = self.n_neighbours
+        if searcher is None:
+            searcher = NearestNeighbors(n_neighbors=k + 1, algorithm="brute")
+            self._searchers[number] = searcher.fit(self._scaled[part])
+        near = part[searcher.kneighbors(self._scaled[places], return_distance=False)]
+        # The row itself comes first, or among the first where others are equal to it.
+        own = near == places[:, None]
+        own[~own.any(axis=1), -1] = True
+        self._known[places] = near[~own].reshape(len(places), k)
+
+    # Distances ------------------------------------------------------------------------------
+
+    def nearest(self, Z: Floats) -> tuple[Ints, Floats]:
+        """Place of the row nearest to each input, and its distance; shapes (n,)."""
+        k = min(N_CANDIDATES, len(self.rows))
+        searcher = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self._scaled)
+        places, distances = np.empty(len(Z), dtype=np.intp), np.empty(len(Z))
+        for start in range(0, len(Z), CHUNK):
+            part = Z[start : start + CHUNK]
+            near = searcher.kneighbors(self._scale(part), return_distance=False)
+            apart = self.distance(self.rows[near], part[:, None, :])
+            best = apart.argmin(axis=1)
+            here = np.arange(len(part))
+            places[start : start + len(part)] = near[here, best]
+            distances[start : start + len(part)] = apart[here, best]
+        return places, distances
+
+    def distance(self, first: Floats, second: Floats) -> Floats:
+        """Mean over the columns of |difference| / range, 0 or 1 for categories; over the last axis.
+
+        At most 1 a column, also where a value lies outside the domain.
+        """
+        apart = np.minimum(np.abs(first - second) / self._range, 1.0)
+        apart = np.where(self._is_category, first != second, apart)
+        mean: Floats = apart.mean(axis=-1)
+        return mean
+
+    def _scale(self, Z: Floats) -> Points:
+        """Inputs as points whose squared distances stand for the distances above."""
+        points = np.zeros((len(Z), self._width), dtype=np.float32)
+        at = 0
+        for j, n in enumerate(self._n_levels):
+            if n <= 2:
+                points[:, at] = (Z[:, j] - self._low[j]) / self._range[j]
+                at += 1
+                continue
+            codes = np.clip(Z[:, j], 0, n - 1).astype(np.intp)
+            width = min(n, MOST_LEVELS)
+            points[:, at : at + width] = self._pattern(j, n)[codes]
+            at += width
+        return points
+
+    def _pattern(self, j: int, n: int) -> Points:
+        """A point for each category, all of them one apart (of many, one apart on average)."""
+        if j not in self._patterns:
+            if n <= MOST_LEVELS:
+                pattern = np.eye(n) * np.sqrt(0.5)
+            else:
+                signs = np.random.default_rng(n).integers(0, 2, size=(n, MOST_LEVELS))
+                pattern = signs * np.sqrt(2 / MOST_LEVELS)
+            self._patterns[j] = pattern.astype(np.float32)
+        return self._patterns[j]
+
+
+def repair_from_rows(space: Domain, data: Floats, rng: np.random.Generator) -> Floats:
+    """Rows of data as inputs of the domain that look like the data.
+
+    Numbers beyond the bounds go to the nearer end; in place of missing numbers and of categories
+    outside the domain stands the value of another row.
+    """
+    rows = data.copy()
+    for j, column in enumerate(space.columns):
+        values = rows[:, j]
+        foreign = np.isnan(values)
+        if column.levels is not None:
+            foreign |= (values < column.low) | (values > column.high)
+        if foreign.any():
+            pool = values[~foreign]
+            if not len(pool):
+                pool = np.array([column.low])
+            values[foreign] = pool[rng.integers(len(pool), size=int(foreign.sum()))]
+    return space.clip(rows)
+
+
+def halves(points: Points, most: int, rng: np.random.Generator) -> list[Ints]:
+    """Rows cut at the median along random directions, again and again, into parts of some size."""
+    waiting, parts = [np.arange(len(points))], []
+    while waiting:
+        part = waiting.pop()
+        if len(part) <= most:
+            parts.append(part)
+            continue
+        # Of a few directions the one along which the rows differ most.
+        directions = rng.standard_normal((points.shape[1], 4)).astype(points.dtype)
+        along = points[part] @ directions
+        best = along[:, along.std(axis=0).argmax()]
+        order = np.argsort(best, kind="stable")
+        half = len(part) // 2
+        waiting += [part[order[:half]], part[order[half:]]]
+    return parts

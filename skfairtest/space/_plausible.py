@@ -1,0 +1,276 @@
+"""Plausible inputs: those that look like the data, by our own detector or by the user's."""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+import warnings
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.exceptions import DetectorFailedError
+from skfairtest.space._columns import Column
+from skfairtest.space._containers import Container
+from skfairtest.space._likeness import Likeness
+from skfairtest.space._neighbours import Neighbours
+
+#: Share of real rows that "auto" accepts.
+SHARE = 0.98
+#: Inputs in one call of a detector.
+CHUNK = 50_000
+#: Rows of the data that a user's detector is asked about to see that it suits them.
+MOST_ASKED = 20_000
+WANTED = "plausible= must be 'auto', a share between 0 and 1, an outlier detector or None"
+
+
+class Domain(Protocol):
+    """What is needed of an `InputSpace`."""
+
+    columns: list[Column]
+    container: Container
+    data: Floats
+    low: Floats
+    high: Floats
+
+    def decode(self, Z: Floats) -> Any:
+        """The table of the codes."""
+
+    def draw(self, n: int, rng: np.random.Generator) -> Floats:
+        """Uniform rows of the domain."""
+
+    def clip(self, Z: Floats) -> Floats:
+        """The nearest rows of the domain."""
+
+
+class Plausibility:
+    """Judges whether inputs look like the rows of a table.
+
+    Made by ``InputSpace.from_data(..., plausible=...)`` and kept as ``space.plausibility``. It is
+    the same for the same data, whatever the seed of a run: what counts as plausible is no matter of
+    chance.
+
+    "auto" is a classifier told to separate the rows from inputs made up of their parts; see
+    `examples/benchmarks/bench_natural.py` for what else was measured. A detector of the user's has
+    scikit-learn's interface: ``predict`` gives 1 for what it accepts and -1 for outliers, and
+    ``score_samples`` or ``decision_function`` says how typical an input is.
+
+    Parameters
+    ----------
+    detector : "auto", float or outlier detector
+        A share is that of real rows which "auto" accepts (0.98 if not said). An unfitted detector
+        is cloned and fitted to the rows of the data. A fitted one, a pipeline, and any detector
+        where all columns are numbers get the rows in the user's own kind of table. An unfitted one
+        that is no pipeline gets codes where there are categories: for each the position of its
+        value among the sorted values of the column.
+    space : InputSpace
+        The domain and the data.
+
+    Attributes
+    ----------
+    share_accepted : float
+        Share of the rows of the data that the detector accepts.
+
+    See Also
+    --------
+    skfairtest.InputSpace : Which inputs exist.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from skfairtest import InputSpace
+    >>> rng = np.random.default_rng(0)
+    >>> age = rng.integers(18, 80, 500)
+    >>> X = pd.DataFrame({"sex": age % 2, "age": age, "years": age - 16 - rng.integers(0, 4, 500)})
+    >>> space = InputSpace.from_data(X, ["sex"], plausible="auto")
+    >>> space.plausibility.accepts(np.array([[0.0, 50, 32], [0.0, 19, 60]]))
+    array([ True, False])
+    """
+
+    def __init__(self, detector: Any, space: Domain) -> None:
+        self._space = space
+        self._neighbours: Neighbours | None = None
+        self._likeness: Likeness | None = None
+        self._detector: Any = None
+        self._by_codes = False
+        self._share = SHARE
+        self._scores_of_rows: Floats = np.empty(0)
+        self._cut = 0.0
+        if isinstance(detector, str):
+            if detector != "auto":
+                raise ValueError(f"{WANTED}; got {detector!r}.")
+        elif isinstance(detector, numbers.Real) and not isinstance(detector, bool):
+            self._share = float(detector)
+            if not 0 < self._share < 1:
+                raise ValueError(
+                    f"plausible= as a number is the share of real rows to accept, between 0 and 1; "
+                    f"got {detector!r}. 0.98 leaves out the oddest fiftieth."
+                )
+        else:
+            self._take(detector)
+        self.share_accepted = self._share
+        if self._detector is None:
+            self._learn()
+        else:
+            self._scores_of_rows = self._look_at_rows()
+
+    # Making ---------------------------------------------------------------------------------
+
+    def _learn(self) -> Likeness:
+        if self._likeness is None:
+            # A fixed seed: see above. After unpickling, what was learned is learned again.
+            rng = np.random.default_rng(0)
+            self._likeness = Likeness(self._space, self.neighbours.rows, rng)
+            self._scores_of_rows = self._likeness.of_rows
+            self._cut = float(np.quantile(self._scores_of_rows, 1 - self._share))
+        return self._likeness
+
+    def _take(self, detector: Any) -> None:
+        """See that an object is a detector, and fit it if it is not."""
+        if inspect.isclass(detector):
+            raise TypeError(f"{WANTED}; got the class {detector.__name__}. Make an instance of it.")
+        name = type(detector).__name__
+        if not hasattr(detector, "fit") and not hasattr(detector, "predict"):
+            raise TypeError(f"{WANTED}; got {name}, which has neither fit nor predict.")
+        try:
+            check_is_fitted(detector)
+            is_fitted = True
+        except NotFittedError:
+            is_fitted = False
+        except TypeError:  # no estimator, but it has predict
+            is_fitted = True
+        if not hasattr(detector, "predict"):
+            raise TypeError(
+                f"plausible= needs a detector that judges new rows with predict; got {name}, which "
+                "has none as it stands (LocalOutlierFactor has it with novelty=True)."
+            )
+        self._by_codes = not (is_fitted or isinstance(detector, Pipeline) or self._is_numeric())
+        self._detector = detector
+        if not is_fitted:
+            self._detector = clone(detector)
+            table = self._table(self.neighbours.rows)
+            self._guard("fit", lambda: self._detector.fit(table))
+
+    def _is_numeric(self) -> bool:
+        """Whether all columns of the table are numbers or booleans."""
+        table = self._space.decode(self._space.low[None])
+        container = self._space.container
+        return all(
+            container.column_values(table, j).dtype.kind in "fb"
+            for j in range(len(self._space.columns))
+        )
+
+    def _look_at_rows(self) -> Floats:
+        """Sorted scores of the rows, once the detector has accepted some of them."""
+        rows = self.neighbours.rows
+        if len(rows) > MOST_ASKED:
+            rows = rows[np.random.default_rng(0).permutation(len(rows))[:MOST_ASKED]]
+        self.share_accepted = share = float(self.accepts(rows).mean())
+        name = type(self._detector).__name__
+        if share == 0:
+            raise ValueError(
+                f"The detector {name} in plausible= accepts none of {len(rows)} rows of X, so no "
+                "input could count. Expected one that accepts most of them: fit it on X, or lower "
+                "its contamination."
+            )
+        if share < 0.5:
+            warnings.warn(
+                f"The detector {name} in plausible= accepts only {share:.1%} of the rows of X; "
+                "inputs like the others do not count.", UserWarning, stacklevel=2,
+            )  # fmt: skip
+        return np.sort(self.score(rows))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the same data give again is not written out."""
+        state = self.__dict__.copy()
+        return {**state, "_likeness": None, "_neighbours": None}
+
+    # Judging --------------------------------------------------------------------------------
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The rows of the data as inputs of the domain."""
+        if self._neighbours is None:
+            self._neighbours = Neighbours(self._space, np.random.default_rng(0))
+        return self._neighbours
+
+    def accepts(self, Z: Floats) -> Bools:
+        """Which inputs look like the data, shape (n,)."""
+        if self._detector is None:
+            return self.score(Z) >= self._cut
+        verdict = self._ask("predict", Z)
+        if not np.isin(verdict, (-1, 1)).all():
+            raise DetectorFailedError(
+                f"The detector {type(self._detector).__name__} in plausible= must predict 1 for "
+                f"rows that it accepts and -1 for others; got {np.unique(verdict)[:5].tolist()}. "
+                "Expected an outlier detector, such as IsolationForest()."
+            )
+        return verdict == 1
+
+    def score(self, Z: Floats) -> Floats:
+        """How typical inputs are, larger for more; in the detector's own units, shape (n,)."""
+        Z = np.asarray(Z, dtype=np.float64)
+        if self._detector is None:
+            return self._learn().score(Z)
+        for method in ("score_samples", "decision_function"):
+            if hasattr(self._detector, method):
+                return self._ask(method, Z)
+        return self._ask("predict", Z)
+
+    def rank(self, Z: Floats) -> Floats:
+        """Share of the rows of the data that are less typical than each input, shape (n,)."""
+        scores = self.score(Z)
+        below = np.searchsorted(self._scores_of_rows, scores, side="left")
+        share: Floats = below / len(self._scores_of_rows)
+        return share
+
+    def nearest(self, Z: Floats) -> tuple[Ints, Floats]:
+        """Place in ``neighbours.rows`` of the row nearest to each input, and its distance.
+
+        The distance is the mean over the columns of |difference| / range, 0 or 1 for categories.
+        """
+        return self.neighbours.nearest(np.asarray(Z, dtype=np.float64))
+
+    def _table(self, Z: Floats) -> Any:
+        return Z if self._by_codes else self._space.decode(Z)
+
+    def _ask(self, method: str, Z: Floats) -> Floats:
+        """What a method of the user's detector says of the inputs, one number each."""
+        said = [np.empty(0)]
+        for start in range(0, len(Z), CHUNK):
+            table = self._table(Z[start : start + CHUNK])
+            n = len(table)
+            answer = self._guard(method, lambda: getattr(self._detector, method)(table))  # noqa: B023
+            try:
+                values = np.asarray(answer, dtype=np.float64)
+            except (TypeError, ValueError):
+                values = np.empty(0)
+            if values.shape != (n,) or np.isnan(values).any():
+                raise DetectorFailedError(
+                    f"{method} of the detector {type(self._detector).__name__} in plausible= must "
+                    f"return one number a row, shape ({n},); got {type(answer).__name__} of shape "
+                    f"{np.shape(answer)}."
+                )
+            said.append(values)
+        return np.concatenate(said)
+
+    def _guard(self, method: str, call: Any) -> Any:
+        try:
+            return call()
+        except Exception as error:
+            hint = (
+                "It got codes, a number for each category."
+                if self._by_codes
+                else "It got rows in the kind of table that X is. If it needs numbers, give an "
+                "unfitted detector, or a pipeline that encodes the categories first."
+            )
+            raise DetectorFailedError(
+                f"The detector {type(self._detector).__name__} in plausible= failed in {method}: "
+                f"{type(error).__name__}: {error}. {hint}"
+            ) from error
