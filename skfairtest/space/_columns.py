@@ -1,8 +1,8 @@
 """One column: its kind, its domain, and its values as codes and back.
 
-A code is a float. For an integer or a real column it is the value itself, for a categorical one the
-position of the value among the column's levels. NaN is a missing value that lies outside the
-domain.
+A code is a float. For an integer or a real column it is the value itself, or counts the steps of its
+scale; for a categorical one it is the position of the value among the column's levels. NaN is a
+missing value that lies outside the domain.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
+from skfairtest.space._resolution import Listed, Scale, given_scale, learn_scale
 
 #: A column of fractional numbers with at most this many distinct values is categorical ...
 FEW_LEVELS = 10
@@ -44,6 +45,8 @@ class Column:
         that only the data hold.
     missing : int
         Code of the missing category, -1 where missing is no category.
+    scale : Scale or None
+        Values by whole codes; None where codes of numbers are the numbers.
     given : bool
         Whether the user gave the domain.
     nan_is_missing : bool
@@ -58,6 +61,7 @@ class Column:
         self.step = float(step)
         self.levels: NDArray[Any] | None = None
         self.missing = -1
+        self.scale: Scale | None = None
         self.given = False
         self.nan_is_missing = False
 
@@ -69,9 +73,20 @@ class Column:
         )
 
     @property
+    def discrete(self) -> bool:
+        """Whether codes are whole."""
+        return self.kind != "real" or self.scale is not None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Smallest and largest value of the domain of a column of numbers."""
+        low, high = self.take(np.array([self.low, self.high]))
+        return float(low), float(high)
+
+    @property
     def n_values(self) -> float:
-        """How many values the domain has; infinite for a real column."""
-        if self.kind == "real":
+        """How many values the domain has; infinite for a real column without a scale."""
+        if not self.discrete:
             return np.inf if self.high > self.low else 1.0
         return self.high - self.low + 1
 
@@ -83,7 +98,7 @@ class Column:
         ValueError
             If the list would have more than a million codes.
         """
-        if self.kind != "real":
+        if self.discrete:
             self._check_listable(self.n_values)
             return np.arange(self.low, self.high + 1)
         self._check_listable((self.high - self.low) / self.step + 1)
@@ -104,14 +119,20 @@ class Column:
 
     def encode(self, values: NDArray[Any]) -> Floats:
         """Codes of the values; an error names those that the column does not know."""
-        if self.levels is None:
+        if self.levels is None or self.scale is not None:
             try:
-                return np.asarray(values, dtype=np.float64)
+                numbers = np.asarray(values, dtype=np.float64)
             except (TypeError, ValueError) as error:
                 raise ValueError(
                     f"Column {self.name!r} is numeric; got {_shown(values)}. "
                     "Give numbers, or declare the column in categories=."
                 ) from error
+            if self.scale is None:
+                return numbers
+            codes = self.scale.codes(numbers)
+            if self.missing >= 0:
+                codes[np.isnan(numbers)] = self.missing
+            return codes
         gone = np.asarray(pd.isna(values), dtype=bool)
         codes = pd.Index(self.levels).get_indexer(values).astype(np.float64)
         unknown = (codes < 0) & ~gone
@@ -126,9 +147,24 @@ class Column:
 
     def take(self, codes: Floats) -> NDArray[Any]:
         """Values of the codes as a NumPy array (object for strings, float with NaN for numbers)."""
+        if self.scale is not None:
+            return self._numbers(codes)
         if self.levels is None:
             return codes
         return self.padded_levels().take(self.positions(codes))
+
+    def _numbers(self, codes: Floats) -> Floats:
+        assert self.scale is not None
+        if self.missing < 0:
+            return self.scale.values(codes)
+        return self.scale.values(np.where(codes == self.missing, np.nan, codes))
+
+    def field(self) -> Column:
+        """The column as the table holds it: codes of numbers are the numbers."""
+        if self.scale is None:
+            return self
+        kind = "real" if self.kind == "categorical" else self.kind
+        return Column(self.name, kind, *self.ends, 1.0)
 
     def positions(self, codes: Floats) -> NDArray[np.intp]:
         """Places of the codes in `padded_levels`."""
@@ -156,14 +192,15 @@ def describe_column(
     step: float | None = None,
     integral: bool = False,
     order: NDArray[Any] | None = None,
+    dtype: str | None = None,
 ) -> Column:
     """Find out the kind and the domain of a column from its values and the user's settings.
 
     `values` are floats (NaN is missing), booleans, or objects; `integral` says that the container
-    holds integers,
-    `order` gives the levels' own order where the container has one.
+    holds integers, `dtype` what it rounds numbers to, `order` gives the levels' own order where the
+    container has one.
     """
-    column = _describe(name, values, bounds, categories, step, integral, order)
+    column = _describe(name, values, bounds, categories, step, integral, order, dtype)
     if values.dtype.kind == "O":
         column.nan_is_missing = any(isinstance(v, float) for v in values[pd.isna(values)][:1])
     return column
@@ -177,6 +214,7 @@ def _describe(
     step: float | None,
     integral: bool,
     order: NDArray[Any] | None,
+    dtype: str | None,
 ) -> Column:
     gone = np.asarray(pd.isna(values), dtype=bool)
     present = values[~gone]
@@ -190,7 +228,7 @@ def _describe(
             name, _given_levels(name, categories), present, bool(gone.any()), step, given=True
         )
     if values.dtype.kind == "f":
-        column = _numeric(name, present, bounds, step, integral)
+        column = _numeric(name, present, bounds, step, integral, dtype)
         if column is not None:
             return column
     if bounds is not None:
@@ -199,7 +237,11 @@ def _describe(
             f"{_shown(present)}); list its values in categories= instead."
         )
     levels = _observed_levels(name, present, order)
-    return _categorical(name, levels, present, bool(gone.any()), step, given=False)
+    column = _categorical(name, levels, present, bool(gone.any()), step, given=False)
+    if values.dtype.kind == "f" and levels:
+        # Other numbers in later data are no error: they lie between the levels.
+        column.scale = Listed(np.array(levels, dtype=np.float64), dtype)
+    return column
 
 
 def _numeric(
@@ -208,6 +250,7 @@ def _numeric(
     bounds: tuple[float, float] | None,
     step: float | None,
     integral: bool,
+    dtype: str | None,
 ) -> Column | None:
     """An integer or a real column; None where its few fractional values make it categorical."""
     if not np.isfinite(present).all():
@@ -224,7 +267,7 @@ def _numeric(
     if bounds is None:
         if not len(present):
             return None
-        if not whole:
+        if not whole and step is None:
             n_distinct = len(np.unique(present))
             if n_distinct <= FEW_LEVELS and n_distinct * ROWS_PER_LEVEL <= len(present):
                 return None
@@ -237,10 +280,37 @@ def _numeric(
                 f"bounds= of column {name!r} are ({low:g}, {high:g}), but the column holds "
                 "integers. Give whole numbers."
             )
+    if step is not None:
+        # Whole numbers in a column of floats may get finer steps.
+        whole = whole and (integral or _is_positive(step, whole=True))
+        _check_step(name, whole, step)
+        scale = given_scale(low, high, float(step), dtype)
+    else:
+        scale = learn_scale(present, whole, bounds, dtype)
     kind = "integer" if whole else "real"
-    column = Column(name, kind, low, high, _check_step(name, kind, step, low, high))
+    if scale is None:
+        unit = 1.0 if whole or high == low else (high - low) / 100
+        column = Column(name, kind, low, high, unit)
+    else:
+        first, last = _end_codes(scale, low, high)
+        # One step as long as those of a real column, if the data have finer ones.
+        long = step is None and not whole and not isinstance(scale, Listed)
+        unit = max(1.0, np.rint((last - first) / 100)) if long else 1.0
+        column = Column(name, kind, first, last, unit)
+        column.scale = scale
     column.given = bounds is not None
     return column
+
+
+def _end_codes(scale: Scale, low: float, high: float) -> tuple[float, float]:
+    """The first and the last step between two values."""
+    ends = np.array([low, high])
+    codes = scale.place(ends)
+    whole = np.rint(codes)
+    exact = scale.values(whole) == ends
+    first = float(whole[0] if exact[0] else np.ceil(codes[0]))
+    last = float(whole[1] if exact[1] else np.floor(codes[1]))
+    return first, max(first, last)
 
 
 def check_bounds(name: Any, bounds: Any) -> tuple[float, float]:
@@ -264,16 +334,15 @@ def check_bounds(name: Any, bounds: Any) -> tuple[float, float]:
     return low, high
 
 
-def _check_step(name: Any, kind: str, step: Any, low: float, high: float) -> float:
-    if step is None:
-        if kind != "real":
-            return 1.0
-        return (high - low) / 100 if high > low else 1.0
-    valid = isinstance(step, numbers.Real) and 0 < float(step) < np.inf
-    if not valid or (kind == "integer" and step != int(step)):
-        wanted = "a positive whole number" if kind == "integer" else "a positive number"
+def _check_step(name: Any, whole: bool, step: Any) -> None:
+    if not _is_positive(step, whole=whole):
+        wanted = "a positive whole number" if whole else "a positive number"
         raise ValueError(f"steps= of column {name!r} must be {wanted}; got {step!r}.")
-    return float(step)
+
+
+def _is_positive(step: Any, *, whole: bool) -> bool:
+    valid = isinstance(step, numbers.Real) and 0 < float(step) < np.inf
+    return valid and (not whole or float(step) == int(step))
 
 
 def _given_levels(name: Any, categories: Any) -> list[Any]:

@@ -1,0 +1,146 @@
+"""How attributes stand in the columns of a table: codes of attributes from tables, and back.
+
+As a rule an attribute is a column and its codes are those of the column. A one-hot group is several
+columns, and a column of numbers with a resolution has codes that count its steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.space._columns import Column
+from skfairtest.space._containers import Container
+from skfairtest.space._one_hot import Group
+
+
+class Layout:
+    """The columns of a table as attributes.
+
+    Attributes
+    ----------
+    container : Container
+        The kind of table.
+    fields : list of Column
+        The columns of the table, each with codes of its own, as the container builds them.
+    columns : list of Column
+        The attributes.
+    places : list of list of int
+        The columns of the table that each attribute is made of.
+    groups : list of Group or None
+        The one-hot group that an attribute is.
+    is_plain : bool
+        Whether attributes are columns, and their codes those of the columns.
+    """
+
+    def __init__(
+        self,
+        container: Container,
+        fields: list[Column],
+        columns: list[Column],
+        places: list[list[int]],
+        groups: Sequence[Group | None],
+    ) -> None:
+        self.container = container
+        self.fields = fields
+        self.columns = columns
+        self.places = places
+        self.groups = list(groups)
+        self.is_plain = all(
+            column is field for column, field in zip(columns, fields, strict=False)
+        ) and len(columns) == len(fields)
+
+    @property
+    def one_hot(self) -> dict[Any, list[Any]]:
+        """The columns of each one-hot group, by the name of the group."""
+        return {group.name: list(group.members) for group in self.groups if group is not None}
+
+    def attribute_of(self, place: int) -> int:
+        """The attribute that a column of the table belongs to."""
+        return next(j for j, places in enumerate(self.places) if place in places)
+
+    def rounds_to(self, attribute: int) -> str | None:
+        """Name of the NumPy dtype that values of an attribute are rounded to, or None."""
+        return self.container.rounds_to(self.places[attribute][0])
+
+    # Tables and codes -----------------------------------------------------------------------
+
+    def encode(self, X: Any) -> Floats:
+        """Codes of a table, shape (n, n_attributes)."""
+        X = self.container.check_names(X)
+        return np.column_stack([self.attribute_codes(X, j) for j in range(len(self.columns))])
+
+    def attribute_codes(self, X: Any, attribute: int) -> Floats:
+        """Codes of one attribute of a table that went through ``check_names``."""
+        return self.codes(
+            attribute,
+            [self.container.column_values(X, place) for place in self.places[attribute]],
+        )
+
+    def codes(self, attribute: int, values: list[Any]) -> Floats:
+        """Codes of one attribute from the values of its columns."""
+        group = self.groups[attribute]
+        if group is None:
+            return self.columns[attribute].encode(values[0])
+        own = zip(self.places[attribute], values, strict=True)
+        return group.codes(np.column_stack([self.fields[place].encode(v) for place, v in own]))
+
+    def decode(self, Z: Floats) -> Any:
+        """The table of the codes."""
+        return self.container.build(self.spread(Z), self.fields)
+
+    def spread(self, Z: Floats) -> Floats:
+        """Codes of the table's own columns, shape (n, n_columns)."""
+        if self.is_plain:
+            return Z
+        V = np.empty((len(Z), len(self.fields)))
+        for j, (places, group) in enumerate(zip(self.places, self.groups, strict=True)):
+            if group is not None:
+                V[:, places] = group.spread(Z[:, j])
+            else:
+                scale = self.columns[j].scale
+                V[:, places[0]] = Z[:, j] if scale is None else scale.values(Z[:, j])
+        return V
+
+    # Numbers of the table -------------------------------------------------------------------
+
+    def numbers(self, attributes: Any, codes: Floats) -> Floats:
+        """The numbers in a table of numbers at the codes of some attributes, shape (n,).
+
+        None of the attributes is a one-hot group.
+        """
+        numbers = np.array(codes, dtype=np.float64)
+        for j in np.unique(attributes):
+            own = attributes == j
+            scale, dtype = self.columns[j].scale, self.rounds_to(int(j))
+            if scale is not None:
+                numbers[own] = scale.values(numbers[own])
+            if dtype is not None:
+                numbers[own] = numbers[own].astype(dtype)
+        return numbers
+
+    def pull_back(self, Z: Floats, G: Floats) -> Floats:
+        """From derivatives by the table's columns to those by the attributes' codes.
+
+        In a one-hot group it is the change to the next category, at the end from the one before.
+        """
+        if self.is_plain:
+            return G
+        g = np.zeros(Z.shape)
+        for j, (places, group) in enumerate(zip(self.places, self.groups, strict=True)):
+            scale = self.columns[j].scale
+            if group is not None:
+                # A last column of zeros stands for "none of them".
+                own = np.column_stack([G[:, places], np.zeros(len(Z))])
+                here = np.nan_to_num(Z[:, j]).astype(np.intp)
+                first = np.minimum(here, max(int(self.columns[j].high) - 1, 0))
+                rows = np.arange(len(Z))
+                g[:, j] = own[rows, np.minimum(first + 1, len(places))] - own[rows, first]
+            else:
+                g[:, j] = G[:, places[0]]
+                if scale is not None:
+                    g[:, j] *= scale.slope(Z[:, j])
+        return g

@@ -1,0 +1,248 @@
+"""One-hot groups: columns of 0 and 1 of which exactly one is 1, as one attribute.
+
+A group is read off a table (columns with a common prefix) or given by the user. Its code is the
+position of the column that is 1 among the group's categories, so that a search that changes the
+code moves within the group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._typing import Bools, Floats, Ints
+
+#: What stands between the name of an attribute and that of its category.
+SEPARATORS = "_=.-: "
+#: Chance that columns which have nothing to do with each other sum to one in every row, beyond
+#: which they are not taken for a group.
+CHANCE = 0.05
+#: Rows in which two of the columns would be 1 at once, were they independent, from which none at
+#: all tells that they exclude each other. (The chance of none is then exp(-10).)
+EXPECTED_TOGETHER = 10
+#: Name of the category where all columns are 0.
+NONE = "none of them"
+#: Rows that a message names.
+MOST_SHOWN = 5
+
+
+class Group:
+    """The columns of one group, and how they are written as one code.
+
+    Attributes
+    ----------
+    name : str or int
+        Name of the attribute.
+    places : list of int
+        Positions of the columns in the table, in the order of the codes.
+    members : list
+        Their names.
+    categories : list
+        Names of the categories, and of that where all columns are 0 behind them.
+    zeros, ones : ndarray of shape (n_columns,)
+        How the columns write 0 and 1.
+    """
+
+    def __init__(self, name: Any, places: list[int], members: list[Any]) -> None:
+        self.name = name
+        self.places = places
+        self.members = members
+        self.categories = _categories(name, members)
+        self.zeros = np.zeros(len(places))
+        self.ones = np.ones(len(places))
+
+    def __repr__(self) -> str:
+        return f"Group({self.name!r}, {self.members!r})"
+
+    def codes(self, V: Floats) -> Floats:
+        """Position of the column that is 1, the number of columns where none is; NaN for NaN."""
+        missing = np.isnan(V)
+        is_one = self.ones == V
+        bad = ~(is_one | (self.zeros == V) | missing)
+        if bad.any():
+            column = int(np.flatnonzero(bad.any(axis=0))[0])
+            self._refuse(
+                bad[:, column], f"hold numbers other than 0 and 1 in {self.members[column]!r}"
+            )
+        total = is_one.sum(axis=1)
+        self._refuse(total > 1, "sum to more than one")
+        partly = missing.any(axis=1) & ~missing.all(axis=1)
+        self._refuse(partly, "are missing in some of the columns only")
+        codes = np.where(total == 0, len(self.places), is_one.argmax(axis=1)).astype(np.float64)
+        codes[missing.any(axis=1)] = np.nan
+        return codes
+
+    def spread(self, codes: Floats) -> Floats:
+        """The columns of the codes, shape (n, n_columns)."""
+        V = np.where(codes[:, None] == np.arange(len(self.places)), self.ones, self.zeros)
+        V[np.isnan(codes)] = np.nan
+        return V
+
+    def _refuse(self, rows: Bools, what: str) -> None:
+        numbers = np.flatnonzero(rows)
+        if not len(numbers):
+            return
+        shown = ", ".join(map(str, numbers[:MOST_SHOWN])) + ", ..." * (len(numbers) > MOST_SHOWN)
+        raise ValueError(
+            f"In the one-hot group {self.name!r} of columns {self.members!r} at most one column "
+            f"of a row may be 1, the others 0; {len(numbers)} of {len(rows)} rows {what} (rows "
+            f"{shown}). Correct or leave out these rows, or take the columns one by one with "
+            "one_hot=None, or with a dict that lacks the group."
+        )
+
+
+def _categories(name: Any, members: list[Any]) -> list[Any]:
+    """Members without the name of the group and the separator, where all begin with them."""
+    starts = isinstance(name, str) and all(
+        isinstance(member, str) and member.startswith(name) and member[len(name) :][:1] in SEPARATORS
+        and len(member) > len(name)
+        for member in members
+    )  # fmt: skip
+    short = [member[len(name) + 1 :].lstrip("_") for member in members] if starts else members
+    if len(set(short)) < len(short):
+        short = members
+    none = NONE
+    while none in short:
+        none += "*"
+    return [*short, none]
+
+
+def given_groups(one_hot: Any, names: list[Any]) -> dict[Any, list[int]]:
+    """The groups that a user names, as positions of their columns."""
+    if not isinstance(one_hot, Mapping):
+        raise ValueError(
+            "one_hot= must be 'auto', None or a dict from a name to the columns of the group; got "
+            f"{one_hot!r}."
+        )
+    found: dict[Any, list[int]] = {}
+    owner: dict[int, Any] = {}
+    for name, members in one_hot.items():
+        if isinstance(members, str) or not isinstance(members, Iterable):
+            raise ValueError(
+                f"one_hot= must give a list of columns for the group {name!r}; got {members!r}."
+            )
+        places = [_position(names, name, member) for member in members]
+        if len(places) < 2 or len(set(places)) < len(places):
+            raise ValueError(
+                f"one_hot= must name at least two different columns for the group {name!r}; got "
+                f"{list(members)!r}."
+            )
+        shared = [place for place in places if place in owner]
+        if shared:
+            raise ValueError(
+                f"The groups {owner[shared[0]]!r} and {name!r} of one_hot= overlap in "
+                f"{[names[place] for place in shared]!r}; a column is part of one group."
+            )
+        owner.update(dict.fromkeys(places, name))
+        found[name] = places
+    for name, places in found.items():
+        if name in names and names.index(name) not in places:
+            raise ValueError(
+                f"one_hot= names a group {name!r}, which is the name of a column beside it. Give "
+                "the group another name."
+            )
+    return found
+
+
+def _position(names: list[Any], group: Any, member: Any) -> int:
+    if member in names:
+        return names.index(member)
+    whole = isinstance(member, (int, np.integer)) and not isinstance(member, bool)
+    if whole and 0 <= member < len(names):
+        return int(member)
+    raise ValueError(
+        f"one_hot= names {member!r} in the group {group!r}, which is not a column of X. Expected "
+        f"names or positions among {names!r}."
+    )
+
+
+def find_groups(
+    names: list[Any], values: Sequence[NDArray[Any]], skipped: set[int]
+) -> dict[Any, list[int]]:
+    """Columns of 0 and 1 with a common prefix of which exactly one is 1 in every row.
+
+    Of nested prefixes the shortest whose columns sum to one wins. After these, groups with a
+    dropped level: sums of at most one, where chance would have set two at once in some rows.
+    A group of which the user has named a column in `bounds`, `categories` or `steps` is left
+    out.
+
+    Parameters
+    ----------
+    names : list
+        Names of the columns.
+    values : list of ndarray
+        The columns, as a container gives them.
+    skipped : set of int
+        Positions that the user has named.
+
+    Returns
+    -------
+    dict
+        Positions by the name of the group: the longest prefix that its columns share.
+    """
+    dummies = [j for j, name in enumerate(names) if isinstance(name, str) and _is_binary(values[j])]
+    if len(dummies) < 2:
+        return {}
+    V = np.column_stack([np.asarray(values[j], dtype=np.float64) for j in dummies])
+    prefixes = _prefixes([names[j] for j in dummies])
+    taken = np.zeros(len(dummies), dtype=bool)
+    found: list[tuple[str, Ints]] = []
+    for is_group in (_sums_to_one, _excludes):
+        again = True
+        while again:  # what a longer prefix takes may leave a group to a shorter one
+            again = False
+            for prefix in sorted(prefixes, key=lambda prefix: (len(prefix), prefix)):
+                own = prefixes[prefix][~taken[prefixes[prefix]]]
+                if len(own) >= 2 and is_group(V[:, own]):
+                    taken[own] = again = True
+                    found.append((prefix, own))
+    groups: dict[Any, list[int]] = {}
+    for prefix, own in found:
+        places = sorted(dummies[k] for k in own)
+        if skipped.isdisjoint(places):
+            longest = [p for p in prefixes if set(own) <= set(prefixes[p]) and p.startswith(prefix)]
+            name = max(longest, key=len)[:-1].rstrip(SEPARATORS) or prefix
+            while name in names or name in groups:
+                name += " (one-hot)"
+            groups[name] = places
+    return dict(sorted(groups.items(), key=lambda item: item[1][0]))
+
+
+def _is_binary(values: NDArray[Any]) -> bool:
+    if values.dtype.kind == "b":
+        return True
+    return values.dtype.kind == "f" and bool(((values == 0) | (values == 1)).all())
+
+
+def _prefixes(names: list[str]) -> dict[str, Ints]:
+    """Positions of the names by each prefix, with its separator, that several of them share."""
+    found: dict[str, list[int]] = {}
+    for k, name in enumerate(names):
+        for end, letter in enumerate(name):
+            if letter in SEPARATORS and end:
+                found.setdefault(name[: end + 1], []).append(k)
+    return {prefix: np.array(own) for prefix, own in found.items() if len(own) > 1}
+
+
+def _sums_to_one(V: Floats) -> bool:
+    """Whether every row sums to one, and that is no chance."""
+    if not (V.sum(axis=1) == 1).all():
+        return False
+    p = V.mean(axis=0)
+    if (p == 1).any():  # one column is always 1: nothing tells that it excludes the others
+        return False
+    chance = float((np.prod(1 - p) * p / (1 - p)).sum())
+    return float(len(V) * np.log(chance)) <= np.log(CHANCE)
+
+
+def _excludes(V: Floats) -> bool:
+    """Whether at most one is 1 in each row, though by chance two would be in some."""
+    total = V.sum(axis=1)
+    if (total > 1).any():
+        return False
+    p = V.mean(axis=0)
+    together = len(V) * (p.sum() ** 2 - (p**2).sum()) / 2
+    return bool(together >= EXPECTED_TOGETHER)
