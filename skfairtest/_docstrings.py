@@ -33,9 +33,15 @@ categories : dict of column to list, default=None
     Domains of categorical columns; by default the values in X. A numeric column that is
     named here becomes categorical.
 steps : dict of column to float, default=None
-    Length of one step; by default 1 for integers, a hundredth of the domain for reals.
+    Resolution of a numeric column: its values are the low end of the domain and multiples of
+    the step above it. By default learned from the values (decimals, common steps, a list of
+    amounts); 1 for integers, none for reals. Searches move by one step, by about a hundredth
+    of the domain where fractions come in finer steps or in none.
 one_hot : "auto", dict of name to list of columns, or None, default="auto"
-    Groups of 0/1 columns that are one attribute each.
+    Groups of 0/1 columns that are one attribute each; inputs keep one of them at 1. "auto"
+    takes columns with a common prefix (``race_``) that sum to one in every row, or to at most
+    one where that is no chance; `one_hot_` tells which. The name of a group, or of any of its
+    columns, in `sensitive_features` means the group.
 constraint : callable, default=None
     Takes rows in the container of X and returns a boolean for each: which can exist.
 plausible : "auto", float, outlier detector or None, default=None
@@ -119,6 +125,8 @@ on_data_degree_, on_data_rate_, on_data_discriminatory_ : float, float, array or
     the queries for it are counted in `n_data_queries_`, not in `n_queries_`.
 sensitive_features_ : list
     The sensitive columns.
+one_hot_ : dict of name to list
+    The columns of each one-hot group.
 response_ : str
     How the estimator was asked: "regression", "predict_proba", "decision_function" or
     "labels".
@@ -174,9 +182,9 @@ TEXTS["gradient"] = """gradient : "auto" or callable, default="auto"
     "auto": analytic for linear models, `MLPClassifier` and `MLPRegressor`, automatic for torch
     modules in a skorch net (the extra `torch`); each also as the last step of a `Pipeline`,
     behind steps that scale, encode or pass single columns. A callable takes rows in the
-    container of X and returns the derivative of the output by each column's code, shape
-    (n, n_features): of the second class of two, of the predicted one of more, or of a
-    regressor's output."""
+    container of X and returns the derivative of the output by each column of X, shape
+    (n, n_columns), by the number itself or by the code of a category: of the second class of
+    two, of the predicted one of more, or of a regressor's output."""
 
 TEXTS["n_iter"] = """n_iter_ : int
     Most steps that a seed took in the global phase."""

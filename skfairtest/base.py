@@ -18,9 +18,6 @@ from skfairtest._validation import check_table, fitted_estimator, make_generator
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch, stopped_by
-from skfairtest.space._column_names import resolve_columns
-from skfairtest.space._containers import make_container
-from skfairtest.space._protected_names import protected_names
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import ValidRows, is_late
 
@@ -173,9 +170,12 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         self.estimator_ = self._make_estimator(X, y, fit_params)
         self.space_ = space
         self.sensitive_features_ = space.sensitive_features
+        self.one_hot_ = space.one_hot
         progress = Progress(self, X, self.verbose)
         if self.verbose:
             print(f"[{type(self).__name__}] sensitive: {self.sensitive_features_!r}")
+            if self.one_hot_:
+                print(f"[{type(self).__name__}] one-hot groups: {self.one_hot_!r}")
         oracle = Oracle(
             self.estimator_,
             space,
@@ -234,15 +234,6 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
         if self.space is not None:
             return self._given_space(X)
         sensitive = self.sensitive_features
-        if isinstance(sensitive, str) and sensitive == "auto":
-            names = make_container(X).names
-            sensitive = protected_names(names)
-            if not sensitive:
-                raise ValueError(
-                    "sensitive_features='auto' found no column with the name of a common protected "
-                    f"attribute (sex, race, age, ...) among {names!r}. Name the sensitive columns: "
-                    "sensitive_features=[...]."
-                )
         if sensitive is None:  # a space may be without, an audit may not
             raise ValueError(
                 "sensitive_features must be 'auto', a column or a list of columns; got None."
@@ -275,7 +266,7 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
             )
         given = self.sensitive_features
         if not (isinstance(given, str) and given == "auto"):
-            wanted = resolve_columns(space.feature_names, given)
+            wanted = space.layout.resolve(given)
             if sorted(wanted) != sorted(space.sensitive.tolist()):
                 raise ValueError(
                     f"sensitive_features={given!r} are not those of space=, "

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest._typing import Ints
+from skfairtest._typing import Floats, Ints
 from skfairtest.group._rule_attribute import RuleAttribute, bins_of, make_attribute, recode
-from skfairtest.space._column_names import by_position, resolve_columns
+from skfairtest.space._column_names import by_position
+from skfairtest.space._columns import Column
 from skfairtest.space._containers import make_container
 from skfairtest.space._protected_names import protected_names
 from skfairtest.space._space import InputSpace
@@ -55,7 +56,7 @@ class SensitiveTables:
         for table, positions in ((self.space, self.inputs), (self.beside, self.others)):
             for j in positions:
                 assert table is not None
-                column, codes = table.columns[j], table.data[:, j]
+                column, codes = as_numbers_of(table, j, table.data[:, j])
                 bins = bins_of(column.name, j, n_bins)
                 attribute = make_attribute(column, codes, bins, binning)
                 self.attributes.append(attribute)
@@ -82,8 +83,8 @@ class SensitiveTables:
             tables.append((self.beside, self.others, self.beside.container.check_names(beside)))
         for table, positions, rows in tables:
             for j in positions:
-                attribute, column = self.attributes[len(cells)], table.columns[j]
-                codes = column.encode(table.container.column_values(rows, j))
+                attribute = self.attributes[len(cells)]
+                column, codes = as_numbers_of(table, j, table.layout.attribute_codes(rows, j))
                 cells.append(attribute.cells(recode(attribute, column, codes)))
         return np.column_stack(cells)
 
@@ -92,6 +93,28 @@ class SensitiveTables:
         for table in (self.space, self.beside):
             if table is not None:
                 table.data = table.data[:0]
+
+
+def as_numbers_of(table: InputSpace, j: int, codes: Floats) -> tuple[Column, Floats]:
+    """An attribute and its codes as rules speak of them: numbers by their values.
+
+    Raises
+    ------
+    ValueError
+        If a column whose few numbers are categories has others.
+    """
+    column = table.columns[j]
+    if column.scale is None:
+        return column, codes
+    if column.levels is None:
+        return column.field(), column.scale.values(codes)
+    other = codes[~np.isin(codes, np.arange(len(column.levels))) & ~np.isnan(codes)]
+    if len(other):
+        raise ValueError(
+            f"Column {column.name!r} has values that are not among its {len(column.levels)} known "
+            f"ones: {column.scale.values(np.unique(other))[:5].tolist()}. Leave out those rows."
+        )
+    return column, codes
 
 
 class GivenRows:
@@ -141,10 +164,10 @@ def make_tables(
     X: Any, sensitive: Any, beside: Any, space_settings: dict[str, Any]
 ) -> SensitiveTables:
     """Find the sensitive columns of X and beside it."""
-    names = make_container(X).names
     space = InputSpace.from_data(X, None, **space_settings)
     other = None if beside is None else InputSpace.from_data(beside, None)
     if isinstance(sensitive, str) and sensitive == "auto":
+        names = space.feature_names
         found = protected_names(names)
         if not found and other is None:
             raise ValueError(
@@ -152,7 +175,7 @@ def make_tables(
                 f"attribute (sex, race, age, ...) among {names!r}. Name the sensitive columns: "
                 "sensitive_features=[...], or give columns that are no inputs to fit."
             )
-        positions = resolve_columns(names, found) if found else []
+        positions = space.layout.resolve(found) if found else []
     else:
-        positions = resolve_columns(names, sensitive)
+        positions = space.layout.resolve(sensitive)
     return SensitiveTables(space.with_sensitive_features(positions), other)

@@ -59,6 +59,9 @@ class TestSGDAuditor(GroupAuditor):
         Domains of the columns of X, as for `InputSpace`. A numeric column named in `categories`
         becomes categorical; `steps` says how far an attribute is moved (1 for integers, a
         hundredth of the domain for reals, the neighbouring category).
+    one_hot : "auto", dict of name to list of columns, or None, default="auto"
+        Groups of 0/1 columns that are one attribute each, as for `InputSpace`: rules name the
+        categories, and a perturbed row has another category of the group.
     {run_parameters}
 
     Attributes
@@ -66,6 +69,8 @@ class TestSGDAuditor(GroupAuditor):
     {rule_attributes}
     sensitive_features_ : list
         The sensitive attributes.
+    one_hot_ : dict of name to list
+        The columns of each one-hot group.
     space_ : InputSpace
         The model's inputs.
 
@@ -141,6 +146,7 @@ class TestSGDAuditor(GroupAuditor):
         bounds: Any = None,
         categories: Any = None,
         steps: Any = None,
+        one_hot: Any = "auto",
         constraint: Any = None,
         max_queries: int = 100_000,
         n_jobs: int | None = None,
@@ -162,7 +168,7 @@ class TestSGDAuditor(GroupAuditor):
         self.ci_method = ci_method
         self.max_rules = max_rules
         self.bounds, self.categories = bounds, categories
-        self.steps, self.constraint = steps, constraint
+        self.steps, self.one_hot, self.constraint = steps, one_hot, constraint
         self.max_queries = max_queries
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -226,6 +232,7 @@ class TestSGDAuditor(GroupAuditor):
         )
         self.space_ = tables.space
         self.sensitive_features_ = tables.names
+        self.one_hot_ = tables.space.one_hot
         self.tables_ = tables
         self._begin(X, seconds)
         try:
@@ -249,6 +256,7 @@ class TestSGDAuditor(GroupAuditor):
             "bounds": self.bounds,
             "categories": self.categories,
             "steps": self.steps,
+            "one_hot": self.one_hot,
             "constraint": self.constraint,
         }
         beside = as_table(sensitive_features, n_rows(X))

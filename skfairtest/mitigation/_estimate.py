@@ -84,6 +84,7 @@ def estimate_discrimination(
     bounds: Any = None,
     categories: Any = None,
     steps: Any = None,
+    one_hot: Any = "auto",
     constraint: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -106,7 +107,7 @@ def estimate_discrimination(
     near : {None, "data"}, default=None
         None draws inputs uniformly from the domain. "data" draws rows of X, with one column that is
         not sensitive moved by one step: inputs that resemble people in the table.
-    threshold, response_method, bounds, categories, steps, constraint, n_jobs
+    threshold, response_method, bounds, categories, steps, one_hot, constraint, n_jobs
         As for every auditor.
     random_state : int, RandomState or Generator, default=None
         Seed.
@@ -160,6 +161,7 @@ def estimate_discrimination(
         bounds=bounds,
         categories=categories,
         steps=steps,
+        one_hot=one_hot,
         constraint=constraint,
     )
     space = template._make_space(check_table(template, X))

@@ -1,7 +1,7 @@
 """One column: its kind, its domain, and its values as codes and back.
 
-A code is a float. For an integer or a real column it is the value itself, or counts the steps of its
-scale; for a categorical one it is the position of the value among the column's levels. NaN is a
+A code is a float. For an integer or a real column it is the value itself, or counts the steps of
+its scale; for a categorical one it is the position of the value among the column's levels. NaN is a
 missing value that lies outside the domain.
 """
 
@@ -53,6 +53,8 @@ class Column:
         Whether an object column writes a missing value as NaN, not as None.
     """
 
+    scale: Scale | None
+
     def __init__(self, name: Any, kind: str, low: float, high: float, step: float) -> None:
         self.name = name
         self.kind = kind
@@ -61,7 +63,7 @@ class Column:
         self.step = float(step)
         self.levels: NDArray[Any] | None = None
         self.missing = -1
-        self.scale: Scale | None = None
+        self.scale = None
         self.given = False
         self.nan_is_missing = False
 

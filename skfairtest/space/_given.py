@@ -80,7 +80,7 @@ def _code(column: Column, value: Any) -> float:
         code = float(column.encode(np.array([value], dtype=object))[0])
     except ValueError as error:
         raise ValueError(f"given= needs a value of the domain: {error}") from error
-    if not column.low <= code <= column.high or (column.kind != "real" and code != np.rint(code)):
+    if not column.low <= code <= column.high or (column.discrete and code != np.rint(code)):
         raise ValueError(
             f"given= names the value {value!r} of column {column.name!r}, which is outside its "
             "domain. Take a value of the domain, or widen it with bounds= or categories=."

@@ -6,12 +6,13 @@ columns, and a column of numbers with a resolution has codes that count its step
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from skfairtest._typing import Floats
+from skfairtest.space._column_names import resolve_columns
 from skfairtest.space._columns import Column
 from skfairtest.space._containers import Container
 from skfairtest.space._one_hot import Group
@@ -62,9 +63,42 @@ class Layout:
         """The attribute that a column of the table belongs to."""
         return next(j for j, places in enumerate(self.places) if place in places)
 
+    def resolve(self, wanted: Any) -> list[int]:
+        """Positions of the named attributes; a column of a one-hot group means the group.
+
+        Numbers are positions in the table.
+        """
+        names = [column.name for column in self.columns]
+        if isinstance(wanted, (str, int, np.integer)):
+            wanted = [wanted]
+        if not self.one_hot or not isinstance(wanted, Iterable):
+            return resolve_columns(names, wanted)
+        asked, members = [], []
+        for name in wanted:
+            if not isinstance(name, (bool, np.bool_)) and name in names:
+                asked.append(name)
+                continue
+            place = resolve_columns(self.container.names, [name])[0]
+            j = self.attribute_of(place)
+            if self.groups[j] is None:
+                asked.append(names[j])
+            elif place in members:
+                resolve_columns(self.container.names, [name, name])  # says what is wrong
+            else:
+                members.append(place)
+                if names[j] not in asked:
+                    asked.append(names[j])
+        unique = list(dict.fromkeys(asked)) if members else asked
+        return resolve_columns(names, unique)
+
     def rounds_to(self, attribute: int) -> str | None:
         """Name of the NumPy dtype that values of an attribute are rounded to, or None."""
         return self.container.rounds_to(self.places[attribute][0])
+
+    @property
+    def has_single(self) -> bool:
+        """Whether some column of the table holds numbers of single precision."""
+        return any(self.container.rounds_to(j) == "float32" for j in range(len(self.fields)))
 
     # Tables and codes -----------------------------------------------------------------------
 
@@ -122,6 +156,14 @@ class Layout:
                 numbers[own] = numbers[own].astype(dtype)
         return numbers
 
+    def operations(self) -> list[list[tuple[str, Any]] | None]:
+        """For each column of the table the arithmetic that makes its numbers of codes, or None."""
+        found: list[list[tuple[str, Any]] | None] = [None] * len(self.fields)
+        for column, places, group in zip(self.columns, self.places, self.groups, strict=True):
+            if group is None:
+                found[places[0]] = [] if column.scale is None else column.scale.operations()
+        return found
+
     def pull_back(self, Z: Floats, G: Floats) -> Floats:
         """From derivatives by the table's columns to those by the attributes' codes.
 
@@ -134,11 +176,11 @@ class Layout:
             scale = self.columns[j].scale
             if group is not None:
                 # A last column of zeros stands for "none of them".
-                own = np.column_stack([G[:, places], np.zeros(len(Z))])
+                own = np.column_stack([G[:, places], np.zeros(len(Z))])[:, group.order]
                 here = np.nan_to_num(Z[:, j]).astype(np.intp)
                 first = np.minimum(here, max(int(self.columns[j].high) - 1, 0))
                 rows = np.arange(len(Z))
-                g[:, j] = own[rows, np.minimum(first + 1, len(places))] - own[rows, first]
+                g[:, j] = own[rows, first + 1] - own[rows, first]
             else:
                 g[:, j] = G[:, places[0]]
                 if scale is not None:

@@ -17,6 +17,7 @@ from skfairtest._typing import Bools, Floats, Ints
 
 #: What stands between the name of an attribute and that of its category.
 SEPARATORS = "_=.-: "
+JOINS = tuple(SEPARATORS)
 #: Chance that columns which have nothing to do with each other sum to one in every row, beyond
 #: which they are not taken for a group.
 CHANCE = 0.05
@@ -37,11 +38,13 @@ class Group:
     name : str or int
         Name of the attribute.
     places : list of int
-        Positions of the columns in the table, in the order of the codes.
+        Positions of the columns in the table.
     members : list
         Their names.
     categories : list
         Names of the categories, and of that where all columns are 0 behind them.
+    order : ndarray of int
+        Positions in `categories` by code.
     zeros, ones : ndarray of shape (n_columns,)
         How the columns write 0 and 1.
     """
@@ -51,6 +54,7 @@ class Group:
         self.places = places
         self.members = members
         self.categories = _categories(name, members)
+        self.order: Ints = np.arange(len(places) + 1)
         self.zeros = np.zeros(len(places))
         self.ones = np.ones(len(places))
 
@@ -58,27 +62,30 @@ class Group:
         return f"Group({self.name!r}, {self.members!r})"
 
     def codes(self, V: Floats) -> Floats:
-        """Position of the column that is 1, the number of columns where none is; NaN for NaN."""
+        """Codes of rows of the columns; NaN where they are missing."""
         missing = np.isnan(V)
         is_one = self.ones == V
-        bad = ~(is_one | (self.zeros == V) | missing)
+        bad = np.asarray(~(is_one | (self.zeros == V) | missing))
         if bad.any():
             column = int(np.flatnonzero(bad.any(axis=0))[0])
             self._refuse(
                 bad[:, column], f"hold numbers other than 0 and 1 in {self.members[column]!r}"
             )
         total = is_one.sum(axis=1)
-        self._refuse(total > 1, "sum to more than one")
+        self._refuse(np.asarray(total > 1), "sum to more than one")
         partly = missing.any(axis=1) & ~missing.all(axis=1)
-        self._refuse(partly, "are missing in some of the columns only")
-        codes = np.where(total == 0, len(self.places), is_one.argmax(axis=1)).astype(np.float64)
+        self._refuse(np.asarray(partly), "are missing in some of the columns only")
+        states = np.where(total == 0, len(self.places), is_one.argmax(axis=1))
+        codes = np.argsort(self.order)[states].astype(np.float64)
         codes[missing.any(axis=1)] = np.nan
         return codes
 
     def spread(self, codes: Floats) -> Floats:
         """The columns of the codes, shape (n, n_columns)."""
-        V = np.where(codes[:, None] == np.arange(len(self.places)), self.ones, self.zeros)
-        V[np.isnan(codes)] = np.nan
+        missing = np.isnan(codes)
+        states = self.order[np.where(missing, 0, codes).astype(np.intp)]
+        V = np.where(states[:, None] == np.arange(len(self.places)), self.ones, self.zeros)
+        V[missing] = np.nan
         return V
 
     def _refuse(self, rows: Bools, what: str) -> None:
@@ -97,10 +104,9 @@ class Group:
 def _categories(name: Any, members: list[Any]) -> list[Any]:
     """Members without the name of the group and the separator, where all begin with them."""
     starts = isinstance(name, str) and all(
-        isinstance(member, str) and member.startswith(name) and member[len(name) :][:1] in SEPARATORS
-        and len(member) > len(name)
+        isinstance(member, str) and member[: len(name)] == name and member[len(name) :][:1] in JOINS
         for member in members
-    )  # fmt: skip
+    )
     short = [member[len(name) + 1 :].lstrip("_") for member in members] if starts else members
     if len(set(short)) < len(short):
         short = members

@@ -42,6 +42,8 @@ def draw_near(space: InputSpace, n: int, rng: np.random.Generator) -> tuple[Ints
     rows = np.arange(n)
     before = Z[rows, moved]
     after = np.clip(before + direction * space.steps[moved], space.low[moved], space.high[moved])
+    # A step from a value between two of the domain ends on one.
+    after = np.where(space.discrete[moved], np.rint(after), after)
     # Data may lie outside the domain that the user gave, or be a category outside it.
     inside = (before >= space.low[moved]) & (before <= space.high[moved])
     Z[rows, moved] = np.where(inside, after, before)

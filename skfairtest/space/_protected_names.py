@@ -61,3 +61,16 @@ def is_protected_name(name: Any) -> bool:
 def protected_names(names: Iterable[Any]) -> list[Any]:
     """Those of the names that are common protected attributes, in their order."""
     return [name for name in names if is_protected_name(name)]
+
+
+def auto_sensitive(names: Iterable[Any]) -> list[Any]:
+    """The sensitive columns by their names; an error where there are none."""
+    names = list(names)
+    found = protected_names(names)
+    if not found:
+        raise ValueError(
+            "sensitive_features='auto' found no column with the name of a common protected "
+            f"attribute (sex, race, age, ...) among {names!r}. Name the sensitive columns: "
+            "sensitive_features=[...]."
+        )
+    return found

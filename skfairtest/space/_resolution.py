@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._typing import Bools, Floats
+from skfairtest._typing import Bools, Floats, Ints
 
-#: Rows and different values from which a grid of fractions is learned.
+#: Rows and different values from which a grid is learned.
 LEAST_ROWS = 20
 LEAST_DISTINCT = 4
 #: Decimals that are tried, and steps that a grid may have from the smallest to the largest value.
@@ -240,7 +240,7 @@ def learn_scale(
     return grid
 
 
-def knows_amounts(counts: Floats, n_steps: float) -> bool:
+def knows_amounts(counts: Ints, n_steps: float) -> bool:
     """Whether the amounts that occur are all there are.
 
     The share of rows that would bring a new amount is estimated after Good and Turing: the number
@@ -258,10 +258,10 @@ def _learn_grid(
     distinct: Floats, n_distinct: int, n_rows: int, whole: bool, dtype: str | None
 ) -> Grid | None:
     """The coarsest grid of decimals that all values are on."""
+    if n_rows < LEAST_ROWS or n_distinct < LEAST_DISTINCT:
+        return None
     divisor = 1
     if not whole:
-        if n_rows < LEAST_ROWS or n_distinct < LEAST_DISTINCT:
-            return None
         found = _decimals(distinct, dtype)
         if found is None:
             return None

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
-from skfairtest.space._column_names import by_position, check_sensitive, resolve_columns
-from skfairtest.space._columns import Column, describe_column
-from skfairtest.space._containers import Container, make_container
+from skfairtest.space._column_names import check_sensitive
+from skfairtest.space._columns import Column
+from skfairtest.space._containers import make_container
 from skfairtest.space._given import (
     FORM,
     Rule,
@@ -26,15 +26,15 @@ from skfairtest.space._given import (
     read_rules,
     warn_of_data,
 )
+from skfairtest.space._layout import Layout
+from skfairtest.space._learn_layout import learn_layout
 from skfairtest.space._plausible import Plausibility
+from skfairtest.space._protected_names import auto_sensitive
+from skfairtest.space._twin_values import stand_ins
 from skfairtest.space._valid_rows import ValidRows
 
 #: `sensitive_values` builds no table longer than this; `combination_codes` has no limit.
 MAX_TABLE = 1_000_000
-#: Twins that stand in for all where there are too many to compare them all: in total where several
-#: columns are sensitive, and of a column with more values than that.
-STAND_IN = 1000
-STAND_IN_OF_COLUMN = 256
 #: Numbers of combinations that NumPy's generators and `unravel_index` can handle.
 MAX_NUMBERED = 2**62
 
@@ -42,15 +42,19 @@ MAX_NUMBERED = 2**62
 class InputSpace:
     """The inputs that a model can be asked about, and how they are written as numbers.
 
-    A row of a mixed table becomes a row of codes: the value itself for an integer or a real
-    attribute, the position among its levels for a categorical one. Make one with `from_data`.
+    A row of a mixed table becomes a row of codes, one an attribute: the value itself for a number,
+    or the number of its step where the column has a resolution (grades of 2.5, 2.6, ...); the
+    position among its levels for a category. A one-hot group of columns is one categorical
+    attribute. Make a space with `from_data`.
 
     Attributes
     ----------
     feature_names : list
-        Column names, or positions for an array.
+        Names of the attributes: those of columns (positions for an array) and of one-hot groups.
+    one_hot : dict of name to list
+        The columns of each one-hot group.
     kinds : list of {"categorical", "integer", "real"}
-        Kind of each column.
+        Kind of each attribute; fractions are "real", whether in steps or not.
     low, high, steps : ndarray of shape (n_features,)
         Ends of the closed domains and the length of one step, in codes.
     sensitive, free : ndarray of int
@@ -91,16 +95,16 @@ class InputSpace:
 
     def __init__(
         self,
-        columns: list[Column],
-        container: Container,
+        layout: Layout,
         sensitive: list[int],
         data: Floats,
         constraint: Callable[[Any], Any] | None = None,
         plausibility: Plausibility | None = None,
         given: Any = None,
     ) -> None:
-        self.columns = columns
-        self.container = container
+        self.layout = layout
+        self.columns = columns = layout.columns
+        self.container = layout.container
         self.constraint = constraint
         self.plausibility = plausibility
         self.given = given
@@ -108,8 +112,12 @@ class InputSpace:
         self.low = np.array([column.low for column in columns])
         self.high = np.array([column.high for column in columns])
         self.steps = np.array([column.step for column in columns])
-        self.discrete = np.array([column.kind != "real" for column in columns])
-        self._rounds_to = [container.rounds_to(j) for j in range(len(columns))]
+        self.discrete = np.array([column.discrete for column in columns])
+        # Codes of numbers are rounded as the numbers are, positions and steps are not.
+        self._rounds_to = [
+            layout.rounds_to(j) if column.levels is None and column.scale is None else None
+            for j, column in enumerate(columns)
+        ]
         self.single = np.array([dtype == "float32" for dtype in self._rounds_to])
         self.sensitive = np.array(sensitive, dtype=np.intp)
         self.free = np.setdiff1d(np.arange(len(columns)), self.sensitive)
@@ -130,7 +138,7 @@ class InputSpace:
     def from_data(
         cls,
         X: Any,
-        sensitive_features: Sequence[Any] | None,
+        sensitive_features: Sequence[Any] | str | None,
         *,
         bounds: Mapping[Any, Any] | None = None,
         categories: Mapping[Any, Any] | None = None,
@@ -146,14 +154,20 @@ class InputSpace:
         ----------
         X : array-like or DataFrame of shape (n_rows, n_features)
             NumPy array, pandas or polars frame.
-        sensitive_features : sequence of str or int, or None
-            Names (or positions) of the sensitive columns; None for no sensitive column.
+        sensitive_features : sequence of str or int, "auto", or None
+            Names (or positions) of the sensitive columns; the name of a one-hot group or of any of
+            its columns means the group. "auto" takes common protected attributes by their names;
+            None for no sensitive column.
         bounds : dict of name to (low, high), default=None
             Closed domains of numeric columns; by default the smallest and largest value present.
         categories : dict of name to list, default=None
-            Domains of categorical columns; by default the values present.
+            Domains of categorical columns and of one-hot groups; by default the values present.
         steps : dict of name to float, default=None
-            Length of one step; by default 1 for integers and a hundredth of the domain for reals.
+            Resolution of numeric columns: their values are the low end of the domain and multiples
+            of the step above it. By default learned from the values, where these are evidence.
+        one_hot : "auto", dict of name to list of columns, or None, default="auto"
+            Groups of 0/1 columns that are one attribute each. "auto" takes columns with a common
+            prefix of which one is 1 in every row, or at most one where that is no chance.
         constraint : callable, default=None
             Takes rows in the container of `X` and returns a boolean for each: which are valid.
         plausible : "auto", float, outlier detector or None, default=None
@@ -172,46 +186,32 @@ class InputSpace:
         Raises
         ------
         ValueError
-            For unknown, duplicate or constant sensitive columns, for no other column, and for
-            domains that cannot be.
+            For unknown, duplicate or constant sensitive columns, for no other column, for domains
+            that cannot be, and for one-hot groups that overlap or that rows do not satisfy.
         TypeError
             For sparse input and dtypes without an input domain.
         DetectorFailedError
             If the detector fails on the rows of `X`.
         """
-        container = make_container(X)
-        names = container.names
+        layout, values = learn_layout(X, make_container(X), bounds, categories, steps, one_hot)
+        columns = layout.columns
         # None: no column is sensitive, as in a table of columns that a model never sees.
-        positions = [] if sensitive_features is None else resolve_columns(names, sensitive_features)
-        wishes = {
-            label: by_position(names, mapping, label)
-            for label, mapping in (("bounds", bounds), ("categories", categories), ("steps", steps))
-        }
-        values = [container.column_values(X, j) for j in range(len(names))]
-        columns = [
-            describe_column(
-                name,
-                values[j],
-                bounds=wishes["bounds"].get(j),
-                categories=wishes["categories"].get(j),
-                step=wishes["steps"].get(j),
-                integral=container.is_integral(j),
-                order=container.level_order(j),
-            )
-            for j, name in enumerate(names)
-        ]
+        positions: list[int] = []
+        if isinstance(sensitive_features, str) and sensitive_features == "auto":
+            sensitive_features = auto_sensitive([column.name for column in columns])
         if sensitive_features is not None:
+            positions = layout.resolve(sensitive_features)
             check_sensitive(columns, positions, len(values[0]))
         if constraint is not None and not callable(constraint):
             raise TypeError(
                 f"constraint= must be a callable on rows; got {type(constraint).__name__}."
             )
         data = np.empty((len(values[0]), len(columns)))
-        for j, column in enumerate(columns):
-            data[:, j] = column.encode(values[j])
+        for j in range(len(columns)):
+            data[:, j] = layout.codes(j, [values[place] for place in layout.places[j]])
         if given is not None and not isinstance(given, Mapping) and not callable(given):
             raise TypeError(f"given= must be a mapping or a function; got {given!r}. {FORM}")
-        space = cls(columns, container, positions, data, constraint, None, given)
+        space = cls(layout, positions, data, constraint, None, given)
         if given is not None:
             warn_of_data(data, space.follow(data.copy()))
         for j, column in enumerate(columns):
@@ -220,9 +220,7 @@ class InputSpace:
         if plausible is None:
             return space
         # The judge of plausible inputs keeps the space without itself.
-        return cls(
-            columns, container, positions, data, constraint, Plausibility(plausible, space), given
-        )
+        return cls(layout, positions, data, constraint, Plausibility(plausible, space), given)
 
     def with_data(self, X: Any) -> InputSpace:
         """The same domain with other data.
@@ -263,8 +261,7 @@ class InputSpace:
         given: Any = None,
     ) -> InputSpace:
         return InputSpace(
-            self.columns,
-            self.container,
+            self.layout,
             self.sensitive.tolist() if sensitive is None else list(sensitive),
             self.data if data is None else data,
             self.constraint,
@@ -278,35 +275,41 @@ class InputSpace:
         Z = np.tile(self.low, (len(codes), 1))
         Z[:, j] = codes
         try:
-            back = column.encode(self.container.column_values(self.decode(Z), j))
+            back = self.layout.attribute_codes(self.decode(Z), j)
             held = np.allclose(back, codes, rtol=1e-6, atol=0, equal_nan=True)
         except Exception:  # each kind of table has its own way of refusing a value
             held = False
         if not held:
             raise ValueError(
-                f"Column {column.name!r} of dtype {self.container.dtype_name(j)} cannot hold "
+                f"Column {column.name!r} of dtype "
+                f"{self.container.dtype_name(self.layout.places[j][0])} cannot hold "
                 f"the values given in bounds= or categories=: {list(column.take(codes))!r}. "
                 "Convert the column to a wider dtype first."
             )
 
     @property
     def feature_names(self) -> list[Any]:
-        """Column names, or positions for an array."""
-        return list(self.container.names)
+        """Names of the attributes: columns (positions for an array) and one-hot groups."""
+        return [column.name for column in self.columns]
+
+    @property
+    def one_hot(self) -> dict[Any, list[Any]]:
+        """The columns of each one-hot group."""
+        return self.layout.one_hot
 
     @property
     def sensitive_features(self) -> list[Any]:
-        """Names of the sensitive columns."""
-        return [self.container.names[j] for j in self.sensitive]
+        """Names of the sensitive attributes."""
+        return [self.columns[j].name for j in self.sensitive]
 
     @property
     def kinds(self) -> list[str]:
-        """Kind of each column."""
+        """Kind of each attribute."""
         return [column.kind for column in self.columns]
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
+        """Number of attributes."""
         return len(self.columns)
 
     @property
@@ -328,7 +331,7 @@ class InputSpace:
         """Length of `twin_codes`."""
         if self.is_enumerable:
             return int(self.n_combinations)
-        return math.prod(len(codes) for codes in self._stand_ins())
+        return math.prod(len(codes) for codes in stand_ins(self, self._observed))
 
     @property
     def n_inputs(self) -> float:
@@ -344,20 +347,17 @@ class InputSpace:
     # Tables and codes -----------------------------------------------------------------------
 
     def encode(self, X: Any) -> Floats:
-        """Codes of a table, shape (n, n_features); unknown categories are an error.
+        """Codes of a table, shape (n, n_features).
 
-        Missing values outside the domain become NaN.
+        Unknown categories are an error, and rows with two ones in a one-hot group. Numbers never
+        are: of values off the steps of a column `decode` makes the same numbers again. Missing
+        values outside the domain become NaN.
         """
-        X = self.container.check_names(X)
-        arrays = [
-            column.encode(self.container.column_values(X, j))
-            for j, column in enumerate(self.columns)
-        ]
-        return np.column_stack(arrays)
+        return self.layout.encode(X)
 
     def decode(self, Z: Floats) -> Any:
         """The table of the codes: same container, names and dtypes as the fitted data."""
-        return self.container.build(np.asarray(Z, dtype=np.float64), self.columns)
+        return self.layout.decode(np.asarray(Z, dtype=np.float64))
 
     # Moving about ---------------------------------------------------------------------------
 
@@ -432,7 +432,7 @@ class InputSpace:
             Z[:, rounded] = Z[:, rounded].astype(dtype)
         return Z
 
-    def _hold(self, codes: Floats, j: int) -> Floats:
+    def hold(self, codes: Floats, j: int) -> Floats:
         """Codes of a column as the table holds them."""
         dtype = self._rounds_to[j]
         return codes if dtype is None else codes.astype(dtype).astype(np.float64)
@@ -443,7 +443,9 @@ class InputSpace:
         Numbers beyond the bounds go to the nearer end; missing numbers, and categories outside the
         domain, have no nearest and are drawn.
         """
-        categorical = np.array([column.levels is not None for column in self.columns])
+        categorical = np.array(
+            [column.levels is not None and column.scale is None for column in self.columns]
+        )
         foreign = np.isnan(Z) | (categorical & ((self.low > Z) | (self.high < Z)))
         if foreign.any():
             Z = np.where(foreign, self.draw(len(Z), rng), Z)
@@ -484,37 +486,8 @@ class InputSpace:
         """
         if self.is_enumerable:
             return self.sensitive_values
-        grid = np.meshgrid(*self._stand_ins(), indexing="ij")
+        grid = np.meshgrid(*stand_ins(self, self._observed), indexing="ij")
         return np.column_stack([codes.ravel() for codes in grid])
-
-    def _stand_ins(self) -> list[Floats]:
-        """The values of each sensitive column that are compared; small columns keep all theirs."""
-        n_values = [self.columns[j].n_values for j in self.sensitive]
-        chosen = [np.empty(0)] * len(n_values)
-        room = float(STAND_IN)
-        for done, i in enumerate(np.argsort(n_values, kind="stable").tolist()):
-            share = max(2, int(room ** (1 / (len(n_values) - done)) + 1e-9))
-            chosen[i] = self._stand_in(i, min(share, STAND_IN_OF_COLUMN))
-            room = max(1.0, room / len(chosen[i]))
-        return chosen
-
-    def _stand_in(self, i: int, n: int) -> Floats:
-        """At most n codes of the i-th sensitive column, the same ones in every call."""
-        j = int(self.sensitive[i])
-        column, observed = self.columns[j], self._observed[i]
-        if column.n_values <= n:
-            return column.low + np.arange(column.n_values)
-        steps = (column.high - column.low) / column.step + 1
-        # Two thirds of the values at most are evenly spaced, if there are others in the data.
-        n_even = n - min(len(observed), n // 3)
-        if column.kind == "real" and steps <= n_even:
-            even = column.grid()
-        else:
-            even = np.linspace(column.low, column.high, n_even, dtype=np.float64)
-        # Of the values in the data, each of an equal number of neighbours stands for its like.
-        places = np.linspace(0, len(observed) - 1, min(len(observed), n - len(even)))
-        codes = np.concatenate([even, observed[np.rint(places).astype(np.intp)]])
-        return np.unique(self._hold(np.rint(codes) if self.discrete[j] else codes, j))
 
     def combination_codes(self, combinations: Any) -> Floats:
         """Codes of numbered combinations; the given shape and one more axis of n_sensitive."""
@@ -539,8 +512,8 @@ class InputSpace:
         spread = self.high[j] - self.low[j]
         U = rng.random(n)
         if self.discrete[j]:
-            return self._hold(self.low[j] + np.minimum(np.floor(U * (spread + 1)), spread), j)
-        codes = self._hold(self.low[j] + U * spread, j)
+            return self.hold(self.low[j] + np.minimum(np.floor(U * (spread + 1)), spread), j)
+        codes = self.hold(self.low[j] + U * spread, j)
         if not len(observed):  # a column of one value
             return codes
         return np.where(rng.random(n) < 0.5, codes, observed[rng.integers(len(observed), size=n)])
@@ -601,7 +574,7 @@ class InputSpace:
         for i, j in enumerate(self.sensitive):
             if self.discrete[j]:
                 codes[..., i] = np.rint(codes[..., i])
-            codes[..., i] = self._hold(codes[..., i], j)
+            codes[..., i] = self.hold(codes[..., i], j)
         return codes
 
     def has_sensitive(self, codes: Floats) -> NDArray[np.bool_]:

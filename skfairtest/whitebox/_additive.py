@@ -153,7 +153,7 @@ class AdditiveSteps:
 
     def __init__(self, steps: list[Any], space: InputSpace, hint: str) -> None:
         self.space, self._steps, self._hint = space, steps, hint
-        self.single = bool(space.single.any())
+        self.single = space.layout.has_single
         low, high = space.low[None], space.high[None]
         self.origin = self._transform(low)[0]
         self.tables: list[Floats] = []

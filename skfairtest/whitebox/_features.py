@@ -106,7 +106,7 @@ class Features:
         self.identity = not steps and last is None
         Z, self._blocks = self._probe()
         table = space.decode(Z)
-        quick: list[Operations | None] = [[] for _ in range(space.n_features)]
+        quick: list[Operations | None] = space.layout.operations()
         for step in steps:
             names = list(table.columns) if hasattr(table, "columns") else [*range(table.shape[1])]
             check_step(step, table, self._sources, self.wide)
@@ -172,8 +172,10 @@ class Features:
     @property
     def plain(self) -> bool:
         """Whether codes are the very numbers of the table."""
-        return all(column.levels is None for column in self.space.columns) and not (
-            self.space.single.any()
+        return (
+            self.space.layout.is_plain
+            and all(column.levels is None for column in self.space.columns)
+            and not self.space.single.any()
         )
 
     def table(self, feature: int) -> Floats:
@@ -193,9 +195,7 @@ class Features:
         """Features of wide attributes at one code each, shape (n,)."""
         source = self.source[features]
         if self.identity:
-            # What the table holds of a code in a column of single precision.
-            held = np.asarray(codes, dtype=np.float32).astype(np.float64)
-            return np.where(self.space.single[source], held, codes)
+            return self.space.layout.numbers(source, codes)
         out = np.empty(len(features))
         # Rows carry one code of every attribute, so that few rows serve many features.
         order = np.argsort(source, kind="stable")
@@ -258,7 +258,9 @@ def wide_attributes(space: InputSpace) -> NDArray[np.bool_]:
     many = np.where(
         space.discrete, space.high - space.low >= MOST_TABLE_ROWS, space.high > space.low
     )
-    return np.asarray(many, dtype=bool)
+    # The columns of a one-hot group do not grow with its code, however many they are.
+    grouped = [group is not None for group in space.layout.groups]
+    return np.asarray(many, dtype=bool) & ~np.array(grouped)
 
 
 def attribute_grid(space: InputSpace, j: int) -> Floats:

@@ -99,13 +99,14 @@ class CallableGradient:
     def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
         """Change per step, shape (n, n_features)."""
         g = np.asarray(self.gradient(self.space.decode(Z)), dtype=np.float64)
-        if g.shape != Z.shape or not np.isfinite(g).all():
+        shape = (len(Z), len(self.space.layout.fields))
+        if g.shape != shape or not np.isfinite(g).all():
             n_bad = int((~np.isfinite(g)).sum())
             raise ValueError(
-                f"gradient= must return finite numbers of shape {Z.shape}, one a row and column; "
+                f"gradient= must return finite numbers of shape {shape}, one a row and column; "
                 f"got shape {g.shape} with {n_bad} NaN or infinite values. Fix the callable."
             )
-        return g * self.space.steps
+        return self.space.layout.pull_back(Z, g) * self.space.steps
 
 
 def white_box_gradient(oracle: Oracle, gradient: Any) -> Gradient:

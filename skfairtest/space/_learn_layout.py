@@ -1,0 +1,180 @@
+"""The attributes of a table, from its values and what the user says of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest.space._column_names import by_position
+from skfairtest.space._columns import Column, describe_column
+from skfairtest.space._containers import Container
+from skfairtest.space._layout import Layout
+from skfairtest.space._one_hot import Group, find_groups, given_groups
+
+
+def learn_layout(
+    X: Any,
+    container: Container,
+    bounds: Mapping[Any, Any] | None,
+    categories: Mapping[Any, Any] | None,
+    steps: Mapping[Any, float] | None,
+    one_hot: Any,
+) -> tuple[Layout, list[NDArray[Any]]]:
+    """Find the attributes of a table; also returns the values of its columns.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For groups, domains and steps that cannot be.
+    """
+    names = container.names
+    auto = isinstance(one_hot, str) and one_hot == "auto"
+    given = {} if auto or one_hot is None else given_groups(one_hot, names)
+    # What is said of a group by its name is no wish for a column.
+    of_groups = {} if categories is None else _named_groups(categories, names, given, auto)
+    own = (
+        None if categories is None else {k: v for k, v in categories.items() if k not in of_groups}
+    )
+    wishes = {
+        label: by_position(names, mapping, label)
+        for label, mapping in (("bounds", bounds), ("categories", own), ("steps", steps))
+    }
+    values = [container.column_values(X, j) for j in range(len(names))]
+    named = {place for mapping in wishes.values() for place in mapping}
+    groups = find_groups(names, values, named) if auto else given
+    _check_named(wishes, groups, names, of_groups)
+    owner = {place: name for name, places in groups.items() for place in places}
+    fields = [
+        _dummy(name, values[j], groups, owner[j])
+        if j in owner
+        else describe_column(
+            name,
+            values[j],
+            bounds=wishes["bounds"].get(j),
+            categories=wishes["categories"].get(j),
+            step=wishes["steps"].get(j),
+            integral=container.is_integral(j),
+            order=container.level_order(j),
+            dtype=container.rounds_to(j),
+        )
+        for j, name in enumerate(names)
+    ]
+    columns: list[Column] = []
+    all_places: list[list[int]] = []
+    all_groups: list[Group | None] = []
+    for j, field in enumerate(fields):
+        if j not in owner:
+            columns.append(field)
+            all_places.append([j])
+            all_groups.append(None)
+        elif j == min(groups[owner[j]]):
+            name = owner[j]
+            column, group = _attribute(name, groups[name], fields, values, of_groups.get(name))
+            columns.append(column)
+            all_places.append(group.places)
+            all_groups.append(group)
+    fields = [field.field() for field in fields]
+    return Layout(container, fields, columns, all_places, all_groups), values
+
+
+def _named_groups(
+    categories: Any, names: list[Any], given: dict[Any, list[int]], auto: bool
+) -> dict[Any, Any]:
+    """Wishes for whole groups, by their names."""
+    if not isinstance(categories, Mapping):
+        return {}
+    known = [name for name in categories if name not in names]
+    return {name: categories[name] for name in known if auto or name in given}
+
+
+def _check_named(
+    wishes: dict[str, dict[int, Any]],
+    groups: dict[Any, list[int]],
+    names: list[Any],
+    of_groups: dict[Any, Any],
+) -> None:
+    unknown = [name for name in of_groups if name not in groups]
+    if unknown:
+        by_position(names, {unknown[0]: of_groups[unknown[0]]}, "categories")
+    for label, mapping in wishes.items():
+        for name, places in groups.items():
+            both = [names[place] for place in places if place in mapping]
+            if both:
+                raise ValueError(
+                    f"{label}= names {both!r} of the one-hot group {name!r}; a column of a group "
+                    "has no domain of its own. Name the group in categories= with the categories "
+                    "that it may take, or leave it out of one_hot=."
+                )
+
+
+def _dummy(name: Any, values: NDArray[Any], groups: dict[Any, list[int]], group: Any) -> Column:
+    """One column of a group, which can be 0 and 1 whatever the data hold."""
+    if values.dtype.kind == "f":
+        column = describe_column(name, np.array([0.0, 1.0]))
+    else:
+        present = {value for value in values if value == value and value is not None}
+        if not present <= {True, False}:
+            raise ValueError(
+                f"one_hot= names column {name!r} in the group {group!r}; expected a column of 0 "
+                f"and 1 or of booleans, got values such as {sorted(map(repr, present))[:5]}."
+            )
+        column = describe_column(name, values, categories=[False, True])
+    column.given = False
+    return column
+
+
+def _attribute(
+    name: Any,
+    places: list[int],
+    fields: list[Column],
+    values: list[NDArray[Any]],
+    wanted: Any,
+) -> tuple[Column, Group]:
+    """A group as one categorical attribute."""
+    members = [fields[place].name for place in places]
+    group = Group(name, places, members)
+    for k, place in enumerate(places):
+        if fields[place].levels is not None:  # codes are the positions of False and True
+            group.zeros[k], group.ones[k] = 0.0, 1.0
+    if wanted is None:
+        codes = group.codes(np.column_stack([fields[p].encode(values[p]) for p in places]))
+        n_domain = len(places) + int((codes == len(places)).any())
+    else:
+        n_domain = _restrict(group, wanted)
+    column = Column(name, "categorical", 0, n_domain - 1, 1.0)
+    n_levels = n_domain if wanted is None else len(group.order)
+    column.levels = np.empty(n_levels, dtype=object)
+    column.levels[:] = [group.categories[state] for state in group.order[:n_levels]]
+    return column, group
+
+
+def _restrict(group: Group, wanted: Any) -> int:
+    """Let the categories that a user lists be the domain, in their order; how many they are."""
+    if isinstance(wanted, str) or not hasattr(wanted, "__iter__"):
+        raise ValueError(
+            f"categories= of the one-hot group {group.name!r} must be a list; got {wanted!r}."
+        )
+    states = []
+    for value in wanted:
+        if value in group.categories:
+            states.append(group.categories.index(value))
+        elif value in group.members:
+            states.append(group.members.index(value))
+        elif value is None:
+            states.append(len(group.members))
+        else:
+            raise ValueError(
+                f"categories= names {value!r}, which is no category of the one-hot group "
+                f"{group.name!r}. Expected some of {group.categories!r} or of its columns."
+            )
+    if not states or len(set(states)) < len(states):
+        raise ValueError(
+            f"categories= of the one-hot group {group.name!r} must be different categories, at "
+            f"least one; got {list(wanted)!r}."
+        )
+    rest = [state for state in range(len(group.categories)) if state not in states]
+    group.order = np.array(states + rest)
+    return len(states)

@@ -1,0 +1,70 @@
+"""Some values of sensitive columns that stand in for all, where there are too many to compare."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from skfairtest._typing import Floats, Ints
+from skfairtest.space._columns import Column
+
+#: Twins that stand in for all where there are too many to compare them all: in total where several
+#: columns are sensitive, and of a column with more values than that.
+STAND_IN = 1000
+STAND_IN_OF_COLUMN = 256
+
+
+class Space(Protocol):
+    """What is needed of an `InputSpace`."""
+
+    columns: list[Column]
+    sensitive: Ints
+    discrete: Any
+
+    def hold(self, codes: Floats, j: int) -> Floats:
+        """Codes as the table holds them."""
+
+
+def stand_ins(space: Space, observed: list[Floats]) -> list[Floats]:
+    """The values of each sensitive column that are compared; small columns keep all theirs.
+
+    Parameters
+    ----------
+    space : InputSpace
+        The space.
+    observed : list of ndarray
+        For each sensitive column of many values those that occur in the data.
+
+    Returns
+    -------
+    list of ndarray
+        Codes, the same ones in every call.
+    """
+    n_values = [space.columns[j].n_values for j in space.sensitive]
+    chosen = [np.empty(0)] * len(n_values)
+    room = float(STAND_IN)
+    for done, i in enumerate(np.argsort(n_values, kind="stable").tolist()):
+        share = max(2, int(room ** (1 / (len(n_values) - done)) + 1e-9))
+        j, n = int(space.sensitive[i]), min(share, STAND_IN_OF_COLUMN)
+        chosen[i] = _stand_in(space, j, observed[i], n)
+        room = max(1.0, room / len(chosen[i]))
+    return chosen
+
+
+def _stand_in(space: Space, j: int, observed: Floats, n: int) -> Floats:
+    """At most n codes of a column."""
+    column = space.columns[j]
+    if column.n_values <= n:
+        return np.asarray(column.low + np.arange(column.n_values))
+    steps = (column.high - column.low) / column.step + 1
+    # Two thirds of the values at most are evenly spaced, if there are others in the data.
+    n_even = n - min(len(observed), n // 3)
+    if not column.discrete and steps <= n_even:
+        even = column.grid()
+    else:
+        even = np.linspace(column.low, column.high, n_even, dtype=np.float64)
+    # Of the values in the data, each of an equal number of neighbours stands for its like.
+    places = np.linspace(0, len(observed) - 1, min(len(observed), n - len(even)))
+    codes = np.concatenate([even, observed[np.rint(places).astype(np.intp)]])
+    return np.unique(space.hold(np.rint(codes) if space.discrete[j] else codes, j))
