@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from skfairtest.comparison import AuditorComparison, compare_auditors
     from skfairtest.exact import Certificate, CertifiedAuditor, certify
     from skfairtest.exceptions import (
+        ConstraintWarning,
         DetectorFailedError,
         EstimatorFailedError,
         MitigationWarning,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
         pareto_front,
         pareto_refit,
     )
+    from skfairtest.space._constraint import AllOf, Is
+    from skfairtest.space._constraints import Allowed, Implies, Linear, OneHot, Order
     from skfairtest.space._space import InputSpace
 
 try:
@@ -55,10 +58,13 @@ except PackageNotFoundError:  # a checkout that is not installed
 __all__ = [
     "ADFAuditor",
     "AequitasAuditor",
+    "AllOf",
+    "Allowed",
     "AuditScorer",
     "AuditorComparison",
     "BaseAuditor",
     "ConstrainedRefit",
+    "ConstraintWarning",
     "DiscriminationEstimate",
     "Certificate",
     "CertifiedAuditor",
@@ -68,10 +74,15 @@ __all__ = [
     "FairnessAugmenter",
     "FairnessRetrainer",
     "FoundPairs",
+    "Implies",
     "InputSpace",
+    "Is",
+    "Linear",
     "MAFTAuditor",
     "MitigationWarning",
     "NoDisparityWarning",
+    "OneHot",
+    "Order",
     "ParetoRefit",
     "RandomAuditor",
     "RowsAudit",
@@ -94,8 +105,8 @@ __all__ = [
 #: Where the public names are. Each is imported at its first use: numba, imbalanced-learn and much
 #: of scikit-learn would otherwise be imported for those who need none of it.
 _PLACES = (
-    "exceptions", "space._space", "_audit_results", "base", "individual", "group", "comparison",
-    "model_selection", "mitigation", "exact",
+    "exceptions", "space._space", "space._constraint", "space._constraints", "_audit_results",
+    "base", "individual", "group", "comparison", "model_selection", "mitigation", "exact",
 )  # fmt: skip
 _MODULES = (
     "datasets",

@@ -42,8 +42,10 @@ one_hot : "auto", dict of name to list of columns, or None, default="auto"
     takes columns with a common prefix (``race_``) that sum to one in every row, or to at most
     one where that is no chance; `one_hot_` tells which. The name of a group, or of any of its
     columns, in `sensitive_features` means the group.
-constraint : callable, default=None
-    Takes rows in the container of X and returns a boolean for each: which can exist.
+constraint : constraint object, callable, dict or list of these, default=None
+    Which inputs can exist: objects such as ``Order("experience", "<=", "age")`` (see `Order`,
+    `Linear`, `Implies`, `Is`, `OneHot`, `Allowed`), or callables that take rows in the container
+    of X and return a boolean for each. All must hold. A dict is `Is` for each of its columns.
 plausible : "auto", float, outlier detector or None, default=None
     Which inputs look like the data. Only pairs of twins count of which one does, at least, and
     new inputs are drawn near rows of X. "auto" is a classifier told to separate the rows of X from

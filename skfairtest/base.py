@@ -353,7 +353,7 @@ def _check_constraint(
         return 0.0
     began = time.perf_counter()
     deadline = began + max_time if max_time else None
-    Z = valid_rows.sample(CONSTRAINT_PROBE, rng, deadline=deadline).rows
+    Z = space.admit(valid_rows.sample(CONSTRAINT_PROBE, rng, deadline=deadline).rows, rng)
     width = int(min(space.n_combinations, 64))
     n_valid = np.zeros(len(Z), dtype=int)
     if space.is_enumerable:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["DetectorFailedError", "EstimatorFailedError", "MitigationWarning", "NoDisparityWarning"]
+__all__ = [
+    "ConstraintWarning",
+    "DetectorFailedError",
+    "EstimatorFailedError",
+    "MitigationWarning",
+    "NoDisparityWarning",
+]
 
 
 class DetectorFailedError(RuntimeError):
@@ -50,5 +56,16 @@ class MitigationWarning(UserWarning):
     --------
     >>> from skfairtest.exceptions import MitigationWarning
     >>> issubclass(MitigationWarning, UserWarning)
+    True
+    """
+
+
+class ConstraintWarning(UserWarning):
+    """Rows of the data break a constraint, or it names values that do not occur.
+
+    Examples
+    --------
+    >>> from skfairtest.exceptions import ConstraintWarning
+    >>> issubclass(ConstraintWarning, UserWarning)
     True
     """

@@ -50,12 +50,18 @@ def _trusted_types() -> list[str]:
     """
     from skfairtest import datasets, exact, group, individual, mitigation, model_selection, testing
     from skfairtest.mitigation._labelers import LABELERS
+    from skfairtest.space import _constraint, _constraints
     from skfairtest.space._space import InputSpace
 
     packages = [datasets, exact, group, individual, mitigation, model_selection, testing]
     public = [getattr(package, name) for package in packages for name in package.__all__]
     found: dict[type, None] = {}
-    waiting: list[type] = [InputSpace, *(value for value in public if inspect.isclass(value))]
+    waiting: list[type] = [
+        InputSpace,
+        *(getattr(_constraint, name) for name in _constraint.__all__),
+        *(getattr(_constraints, name) for name in _constraints.__all__),
+        *(value for value in public if inspect.isclass(value)),
+    ]
     while waiting:
         cls = waiting.pop()
         if cls not in found:

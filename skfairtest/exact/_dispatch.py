@@ -113,11 +113,21 @@ def read_family(
     return family, _compare(family, estimator, space, response, rng)
 
 
+def _valid_rows(Z: Any, space: InputSpace, rng: Any) -> Any:
+    """As many rows that the constraint admits: the model is asked about no other."""
+    if space.constraint is None:
+        return Z
+    admitted = space.admit(Z, rng)
+    admitted = admitted[space.valid(admitted)]
+    more = space.sample(len(Z) - len(admitted), rng)
+    return np.concatenate([admitted, more])
+
+
 def _compare(family: Family, estimator: Any, space: InputSpace, response: str, rng: Any) -> int:
     method = "predict" if response == "regression" else response
     model = Model(estimator, space, response_method="auto", n_jobs=None)
     model.response = response
-    Z = family.rows(N_COMPARED, rng)
+    Z = _valid_rows(family.rows(N_COMPARED, rng), space, rng)
     said, _ = model.ask(Z)
     read = family.evaluate(Z)
     scale = max(1.0, float(np.abs(said).max(initial=0.0)))

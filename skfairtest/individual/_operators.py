@@ -78,5 +78,5 @@ def mask_free(
 def data_seeds(n: int, space: InputSpace, rng: np.random.Generator) -> Floats:
     """Rows of the data, moved into the domain; at most n, each at most once, valid ones only."""
     chosen = rng.permutation(len(space.data))[:n]
-    Z = space.repair(space.data[chosen], rng)
+    Z = space.admit(space.repair(space.data[chosen], rng), rng)
     return Z[space.valid(Z)]

@@ -37,7 +37,7 @@ def cluster_seeds(space: InputSpace, n_clusters: int, rng: np.random.Generator) 
     is scaled by the spread of its domain.
     """
     chosen = rng.permutation(len(space.data))[:MOST_ROWS]
-    Z = space.repair(space.data[chosen], rng)
+    Z = space.admit(space.repair(space.data[chosen], rng), rng)
     Z = Z[space.valid(Z)]
     _, first = np.unique(row_keys(Z[:, space.free]), return_index=True)
     Z = Z[np.sort(first)]

@@ -29,6 +29,8 @@ FEW_IDLE = 20
 STALLED_PARTS = 10
 #: One of so many queries at most goes into getting to know the model.
 PROBE_SHARE = 20
+#: Rows for that where no row of the data is valid.
+FEW_PROBED = 8
 #: Rows that are in memory at once.
 MAX_ROWS = 200_000
 #: Up to this many combinations of sensitive values all twins of an input are compared; beyond it,
@@ -309,7 +311,7 @@ class Oracle:
             seeds = self.space.follow(self.space.repair(seeds, rng))
             seeds = seeds[self.space.valid(seeds)]
             if not len(seeds):
-                seeds = self.space.follow(self.sample(PROBE_ROWS, rng))
+                seeds = self.space.follow(self.sample(FEW_PROBED, rng))
         affordable = self.queries_left / (PROBE_SHARE * self._model.probe_cost)
         self._model.probe(seeds[: int(min(PROBE_ROWS, max(1, affordable)))])
 

@@ -77,6 +77,10 @@ class Container:
         """Order of the levels, where the column's dtype has one."""
         return None
 
+    def ordered_levels(self, index: int) -> NDArray[Any] | None:
+        """The levels in their order, where the dtype says that the order means something."""
+        return None
+
     def is_integral(self, index: int) -> bool:
         """Whether the column can hold nothing but integers."""
         raise NotImplementedError
@@ -235,6 +239,10 @@ class PandasContainer(Container):
         """Order of the levels, where the column's dtype has one."""
         return self.categories.get(str(index))
 
+    def ordered_levels(self, index: int) -> NDArray[Any] | None:
+        """The levels in their order, where the dtype says that the order means something."""
+        return self.level_order(index) if self.ordered.get(str(index)) else None
+
     def is_integral(self, index: int) -> bool:
         """Whether the column can hold nothing but integers."""
         return bool(pd.api.types.is_integer_dtype(self.dtype(index)))
@@ -347,6 +355,10 @@ class NarwhalsContainer(Container):
     def level_order(self, index: int) -> NDArray[Any] | None:
         """Order of the levels, where the column's dtype has one."""
         return self.categories.get(str(index))
+
+    def ordered_levels(self, index: int) -> NDArray[Any] | None:
+        """The levels in their order, where the dtype says that the order means something."""
+        return self.level_order(index)
 
     def is_integral(self, index: int) -> bool:
         """Whether the column can hold nothing but integers."""

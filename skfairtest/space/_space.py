@@ -15,9 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
+from skfairtest.space._admission import Admission
+from skfairtest.space._bound_columns import BoundColumns
 from skfairtest.space._column_names import check_sensitive
 from skfairtest.space._columns import Column
+from skfairtest.space._constraint import Constraint, bind, learn, read_constraint
 from skfairtest.space._containers import make_container
+from skfairtest.space._contradictions import check_constraints
 from skfairtest.space._given import (
     FORM,
     Rule,
@@ -69,6 +73,8 @@ class InputSpace:
         Number of different inputs outside the sensitive columns; infinite with a real column.
     data : ndarray of shape (n_rows, n_features)
         Codes of the table that the space was made from.
+    constraint : callable, constraint object or None
+        Which inputs exist, several of them as one `AllOf`.
     plausibility : Plausibility or None
         Says which inputs look like the data, where that was asked for.
 
@@ -98,7 +104,7 @@ class InputSpace:
         layout: Layout,
         sensitive: list[int],
         data: Floats,
-        constraint: Callable[[Any], Any] | None = None,
+        constraint: Constraint | Callable[[Any], Any] | None = None,
         plausibility: Plausibility | None = None,
         given: Any = None,
     ) -> None:
@@ -127,6 +133,11 @@ class InputSpace:
         self._rules: list[Rule] = []
         if isinstance(given, Mapping):
             self._rules = read_rules(given, self.feature_names, columns, sensitive)
+        self._admission: Admission | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What constraints become for these columns is worked out anew where it is needed.
+        return {**self.__dict__, "_admission": None}
 
     def _values_in_data(self, j: int) -> Floats:
         if self.columns[j].n_values <= MAX_TABLE:
@@ -144,7 +155,7 @@ class InputSpace:
         categories: Mapping[Any, Any] | None = None,
         steps: Mapping[Any, float] | None = None,
         one_hot: Any = "auto",
-        constraint: Callable[[Any], Any] | None = None,
+        constraint: Any = None,
         plausible: Any = None,
         given: Any = None,
     ) -> InputSpace:
@@ -168,8 +179,9 @@ class InputSpace:
         one_hot : "auto", dict of name to list of columns, or None, default="auto"
             Groups of 0/1 columns that are one attribute each. "auto" takes columns with a common
             prefix of which one is 1 in every row, or at most one where that is no chance.
-        constraint : callable, default=None
-            Takes rows in the container of `X` and returns a boolean for each: which are valid.
+        constraint : constraint object, callable, dict or list of these, default=None
+            Which inputs exist: objects such as ``Order("experience", "<=", "age")``, or callables
+            that take rows in the container of `X` and return a boolean for each. All must hold.
         plausible : "auto", float, outlier detector or None, default=None
             Which inputs look like the data; see `skfairtest.space.Plausibility`. Of two twins one
             has to.
@@ -187,7 +199,8 @@ class InputSpace:
         ------
         ValueError
             For unknown, duplicate or constant sensitive columns, for no other column, for domains
-            that cannot be, and for one-hot groups that overlap or that rows do not satisfy.
+            that cannot be, for one-hot groups that overlap or that rows do not satisfy, and for
+            constraints that contradict each other.
         TypeError
             For sparse input and dtypes without an input domain.
         DetectorFailedError
@@ -202,16 +215,16 @@ class InputSpace:
         if sensitive_features is not None:
             positions = layout.resolve(sensitive_features)
             check_sensitive(columns, positions, len(values[0]))
-        if constraint is not None and not callable(constraint):
-            raise TypeError(
-                f"constraint= must be a callable on rows; got {type(constraint).__name__}."
-            )
+        constraint = read_constraint(constraint)
         data = np.empty((len(values[0]), len(columns)))
         for j in range(len(columns)):
             data[:, j] = layout.codes(j, [values[place] for place in layout.places[j]])
         if given is not None and not isinstance(given, Mapping) and not callable(given):
             raise TypeError(f"given= must be a mapping or a function; got {given!r}. {FORM}")
+        if isinstance(constraint, Constraint):
+            constraint = learn(constraint, BoundColumns(layout, data))
         space = cls(layout, positions, data, constraint, None, given)
+        check_constraints(space, constraint, BoundColumns(layout, data, warns=True))
         if given is not None:
             warn_of_data(data, space.follow(data.copy()))
         for j, column in enumerate(columns):
@@ -411,13 +424,55 @@ class InputSpace:
         """Which rows the constraint admits, shape (n,)."""
         if self.constraint is None or not len(Z):
             return np.ones(len(Z), dtype=bool)
-        verdict = np.asarray(self.constraint(self.decode(Z)))
-        if verdict.shape != (len(Z),) or verdict.dtype.kind not in "bO":
-            raise ValueError(
-                f"constraint= must return one boolean a row, shape ({len(Z)},); got "
-                f"{verdict.dtype} of shape {verdict.shape}."
-            )
-        return verdict.astype(bool)
+        return self._admits().valid(Z)
+
+    def _admits(self) -> Admission:
+        """The constraint on codes, and what it allows to draw and to repair."""
+        if self._admission is None:
+            table = BoundColumns(self.layout, self.data)
+            self._admission = Admission(bind(self.constraint, table), self)
+        return self._admission
+
+    @property
+    def repairs(self) -> bool:
+        """Whether there are constraint objects, so that `admit` moves rows."""
+        return self.constraint is not None and self._admits().rule is not None
+
+    def draw_narrowed(self, n: int, rng: np.random.Generator) -> Floats:
+        """Uniform rows of what constraint objects leave of the domain, (n, n_features).
+
+        The valid ones among them are uniform among all valid rows.
+        """
+        if self.constraint is None:
+            return self.draw(n, rng)
+        return self._admits().draw(n, self, rng)
+
+    def admit(self, Z: Floats, rng: np.random.Generator, values: Floats | None = None) -> Floats:
+        """Proposals moved, as little as they need, to where the constraint objects hold.
+
+        A search passes what it has mutated or crossed through this before it is judged. Nearly all
+        rows are valid then; callables are not asked, and `valid` has the last word.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n, n_features)
+            Proposals.
+        rng : Generator
+            Source of randomness; not used where there are no constraint objects.
+        values : ndarray of shape (n, k, n_sensitive), default=None
+            Sensitive codes of the twins that will be compared: rows are moved in free columns to
+            where all these twins are valid. None: the rows' own codes and, where a constraint names
+            sensitive columns, a random other twin; what cannot be repaired otherwise may then
+            change its own codes, too.
+
+        Returns
+        -------
+        ndarray of shape (n, n_features)
+            The rows; `Z` itself where there are no constraint objects.
+        """
+        if self.constraint is None:
+            return Z
+        return self._admits().admit(Z, self, rng, values)
 
     def clip(self, Z: Floats) -> Floats:
         """The nearest codes inside the domains: clipped, rounded to whole codes where discrete."""

@@ -39,11 +39,21 @@ class Space(Protocol):
     steps: Floats
 
     @property
+    def repairs(self) -> bool:
+        """Whether `admit` moves rows."""
+
+    @property
     def n_features(self) -> int:
         """Number of columns."""
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Uniform rows of the domain."""
+
+    def draw_narrowed(self, n: int, rng: np.random.Generator) -> Floats:
+        """Uniform rows of a part of it that holds all valid ones."""
+
+    def admit(self, Z: Floats, rng: np.random.Generator) -> Floats:
+        """Rows moved to where constraint objects hold."""
 
     def valid(self, Z: Floats) -> Bools:
         """Which rows the constraint admits."""
@@ -68,9 +78,11 @@ class Sample(NamedTuple):
 class ValidRows:
     """Draws valid inputs of a space, and remembers where they are.
 
-    Uniform draws are kept where they are valid. Where fewer than one in twenty is, half of the
-    draws are steps from valid rows: those of the data and those found so far. Such a sample is not
-    uniform, but it fills up in a time that does not depend on how narrow the constraint is.
+    Uniform draws are kept where they are valid; constraint objects narrow the domain they come
+    from. Where fewer than one in twenty is valid, half of the draws are steps from valid rows
+    (those of the data and those found so far) and uniform draws, both repaired by the constraint
+    objects. Such a sample is not uniform, but it fills up in a time that does not depend on how
+    narrow the constraint is.
 
     Near the data each draw is a row of the data crossed with one of its neighbours. It is so with
     ``proposals="data"``, and in a space of plausible inputs in any case: there uniform draws are
@@ -124,7 +136,7 @@ class ValidRows:
                 size = max(n, LEAST_MIXTURE)
                 batch = self._mixture(size, rng)
             else:
-                batch = Sample(self.space.draw(size, rng), np.ones(size, dtype=bool))
+                batch = Sample(self.space.draw_narrowed(size, rng), np.ones(size, dtype=bool))
             n_drawn += size
             valid = self._valid(batch.rows, deadline)
             looked_at = batch.uniform[: len(valid)]
@@ -210,12 +222,18 @@ class ValidRows:
         if not self._knows_data:
             self._knows_data = True
             Z = self.space.data[rng.permutation(len(self.space.data))[:MOST_DATA]]
-            Z = self.space.repair(Z, rng)
+            Z = self.space.admit(self.space.repair(Z, rng), rng)
             self._remember(Z[self.space.valid(Z)], rng)
-        if not len(self._known):
+        repairs = self.space.repairs
+        if not len(self._known) and not repairs:
             return Sample(self.space.draw(n, rng), np.ones(n, dtype=bool))
-        drawn = self.space.draw(n // 2, rng)
-        moved = self._moved(n - n // 2, rng)
+        drawn = self.space.draw_narrowed(n // 2, rng)
+        n_others = n - len(drawn)
+        n_anew = (n_others // 2 if len(self._known) else n_others) if repairs else 0
+        others = [self.space.admit(self.space.draw_narrowed(n_anew, rng), rng)] if n_anew else []
+        if n_others > n_anew:
+            others.append(self.space.admit(self._moved(n_others - n_anew, rng), rng))
+        moved = np.concatenate(others)
         uniform = np.arange(len(drawn) + len(moved)) < len(drawn)
         return Sample(np.concatenate([drawn, moved]), uniform)
 

@@ -1,0 +1,328 @@
+"""What all constraint objects share, the plain condition `Is`, and several at once."""
+
+from __future__ import annotations
+
+import copy
+import numbers
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skfairtest._typing import Bools
+from skfairtest.space._bound_columns import BoundColumns, MemberOfGroup
+from skfairtest.space._rules import AllRule, Rule, SpreadRule, SumRule, Term
+from skfairtest.space._table_rule import TableRule
+
+__all__ = ["AllOf", "Constraint", "Is"]
+
+RELATIONS = ("<=", "<", ">=", ">", "==")
+
+
+class Constraint:
+    """Base of the constraint objects; `&` puts two of them together."""
+
+    #: Names of the parameters, which are attributes as well.
+    _fields: tuple[str, ...] = ()
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Has no effect.
+
+        Returns
+        -------
+        dict
+            Parameters and their values.
+        """
+        return {name: getattr(self, name) for name in self._fields}
+
+    def set_params(self, **params: Any) -> Any:
+        """Change parameters by name.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters and their values.
+
+        Returns
+        -------
+        self : object
+            The constraint.
+        """
+        for name, value in params.items():
+            if name not in self._fields:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for {type(self).__name__}; expected one of "
+                    f"{list(self._fields)}."
+                )
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_clone__(self) -> Any:
+        return copy.deepcopy(self)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __and__(self, other: Any) -> AllOf:
+        return AllOf(self, other)
+
+    def __rand__(self, other: Any) -> AllOf:
+        return AllOf(other, self)
+
+    def __call__(self, X: Any) -> Bools:
+        """Which rows of a table keep to the constraint.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows,)
+            True where the constraint holds.
+        """
+        table = BoundColumns.of(X)
+        return self._learned(table)._rule(table).valid(table.data)
+
+    def _learned(self, table: BoundColumns) -> Constraint:
+        """The constraint with what it takes from the data."""
+        return self
+
+    def _rule(self, table: BoundColumns) -> Rule:
+        """The constraint on the codes of a table."""
+        raise NotImplementedError
+
+
+class Is(Constraint):
+    """A column has a value, one of several, or one in a range.
+
+    Parameters
+    ----------
+    column : str or int
+        The column.
+    values : value, list of values, or (low, high)
+        A value; a list: one of these; a tuple of two: from low to high, both included, where None
+        leaves an end open. None, alone or in a list, is a missing value.
+
+    See Also
+    --------
+    Implies : Ties two of these together.
+
+    Notes
+    -----
+    Where values are listed, missing is a value like any other. A range excludes no missing number.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skfairtest import Is
+    >>> X = pd.DataFrame({"age": [12, 30, 70], "job": ["none", "cook", "driver"]})
+    >>> Is("age", (18, None))(X)
+    array([False,  True,  True])
+    >>> print(Is("age", (18, None)) & Is("job", ["cook", "teacher"]))
+    age >= 18 and job in (cook, teacher)
+    """
+
+    _fields = ("column", "values")
+
+    def __init__(self, column: Any, values: Any) -> None:
+        self.column, self.values = column, values
+
+    def __repr__(self) -> str:
+        return f"Is({self.column!r}, {self.values!r})"
+
+    def __str__(self) -> str:
+        if isinstance(self.values, tuple):
+            low, high = (None, None) if len(self.values) != 2 else self.values
+            if low is None:
+                return f"{self.column} <= {shown(high)}"
+            if high is None:
+                return f"{self.column} >= {shown(low)}"
+            return f"{shown(low)} <= {self.column} <= {shown(high)}"
+        among = listed(self.values)
+        if len(among) == 1:
+            return f"{self.column} = {shown(among[0])}"
+        return f"{self.column} in ({', '.join(map(shown, among))})"
+
+    def _rule(self, table: BoundColumns) -> Rule:
+        j = table.position(self.column, self)
+        if not isinstance(self.values, tuple):
+            codes = table.codes(j, listed(self.values), self)
+            return TableRule([j], codes[:, None])
+        if len(self.values) != 2 or all(end is None for end in self.values):
+            raise ValueError(
+                f"{self!r}: a tuple is a range (low, high), of which one end may be None; got "
+                f"{self.values!r}. Write a list for several values."
+            )
+        values, ends = table.range_of(j, self.values, self)
+        low, high = ends
+        parts: list[Rule] = []
+        if low is not None:
+            parts.append(sum_rule(table, [Term.of(j, 1.0, values)], ">=", low))
+        if high is not None:
+            parts.append(sum_rule(table, [Term.of(j, 1.0, values)], "<=", high))
+        return parts[0] if len(parts) == 1 else AllRule(parts)
+
+
+class AllOf(Constraint):
+    """Several constraints that hold at once; what ``constraint=[...]`` and ``&`` make.
+
+    Parameters
+    ----------
+    *constraints : constraint object, dict or callable
+        The constraints.
+
+    See Also
+    --------
+    Implies : One constraint where another one holds.
+
+    Examples
+    --------
+    >>> from skfairtest import AllOf, Is, Order
+    >>> AllOf(Order("a", "<=", "b"), Is("c", 1)) == Order("a", "<=", "b") & Is("c", 1)
+    True
+    """
+
+    _fields = ("constraints",)
+
+    constraints: list[Any]
+
+    def __init__(self, *constraints: Any) -> None:
+        found: list[Any] = []
+        for constraint in constraints:
+            if isinstance(constraint, (Constraint, Mapping, list, tuple)):
+                own = as_constraint(constraint)
+                found += own.constraints if isinstance(own, AllOf) else [own]
+            else:
+                found.append(_checked_callable(constraint))
+        self.constraints = found
+
+    def __repr__(self) -> str:
+        return f"AllOf({', '.join(map(_called, self.constraints))})"
+
+    def __str__(self) -> str:
+        return " and ".join(map(name_of, self.constraints))
+
+    def _learned(self, table: BoundColumns) -> Constraint:
+        return AllOf(
+            *(learn(c, table) if isinstance(c, Constraint) else c for c in self.constraints)
+        )
+
+    def _rule(self, table: BoundColumns) -> Rule:
+        return AllRule(bind(self, table))
+
+
+def bind(constraint: Any, table: BoundColumns) -> list[Rule]:
+    """The rules that a constraint object or a callable is for a table; all must hold."""
+    return [
+        _rule_of(part, table) if isinstance(part, Constraint) else table.opaque(part)
+        for part in constraints_of(constraint)
+    ]
+
+
+def _rule_of(constraint: Constraint, table: BoundColumns) -> Rule:
+    try:
+        return constraint._rule(table)
+    except MemberOfGroup:  # a dummy column by itself
+        return SpreadRule(constraint._rule(table.apart()), table.layout.spread)
+
+
+def learn(constraint: Constraint, table: BoundColumns) -> Constraint:
+    """The constraint with what it takes from the data."""
+    try:
+        return constraint._learned(table)
+    except MemberOfGroup:
+        return constraint._learned(table.apart())
+
+
+def as_constraint(given: Any) -> Constraint:
+    """What a user wrote, as one constraint object; see `AllOf`."""
+    if isinstance(given, Constraint):
+        return given
+    if isinstance(given, Mapping):
+        parts = [Is(column, values) for column, values in given.items()]
+        return parts[0] if len(parts) == 1 else AllOf(*parts)
+    if isinstance(given, (list, tuple)):
+        return AllOf(*given)
+    return AllOf(_checked_callable(given))
+
+
+def read_constraint(given: Any) -> Any:
+    """What a user gave as constraint=: None, a callable as it is, or a constraint object."""
+    if given is None or isinstance(given, Constraint):
+        return given
+    if isinstance(given, (list, tuple)) and not given:
+        return None
+    if isinstance(given, (Mapping, list, tuple)):
+        return as_constraint(given)
+    return _checked_callable(given)
+
+
+def constraints_of(constraint: Any) -> list[Any]:
+    """The constraints that hold at once, one by one."""
+    if constraint is None:
+        return []
+    return list(constraint.constraints) if isinstance(constraint, AllOf) else [constraint]
+
+
+def _checked_callable(given: Any) -> Callable[..., Any]:
+    if not callable(given):
+        raise TypeError(
+            "constraint= must be a callable on rows, a constraint such as Order('a', '<=', 'b'), "
+            f"or a list of these; got {type(given).__name__}."
+        )
+    return given
+
+
+def name_of(constraint: Any) -> str:
+    """A constraint in words."""
+    if isinstance(constraint, Constraint):
+        return str(constraint)
+    return getattr(constraint, "__name__", type(constraint).__name__)
+
+
+def _called(constraint: Any) -> str:
+    return repr(constraint) if isinstance(constraint, Constraint) else name_of(constraint)
+
+
+def sum_rule(table: BoundColumns, terms: list[Term], relation: str, limit: float) -> Rule:
+    if relation in (">=", ">"):
+        terms = [term._replace(weight=-term.weight) for term in terms]
+        relation, limit = "<" + relation[1:], -limit
+    return SumRule(terms, relation, limit, table.discrete, table.single)
+
+
+def check_relation(relation: Any, owner: str) -> None:
+    if relation not in RELATIONS:
+        raise ValueError(f"{owner}: the relation must be one of {RELATIONS}; got {relation!r}.")
+
+
+def is_number(value: Any) -> bool:
+    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    return real and bool(np.isfinite(float(value)))
+
+
+def listed(values: Any) -> list[Any]:
+    if isinstance(values, (list, set, frozenset, np.ndarray, pd.Index, pd.Series)):
+        return list(values)
+    return [values]
+
+
+def number(value: float) -> str:
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+
+
+def shown(value: Any) -> str:
+    if value is None:
+        return "missing"
+    return number(value) if is_number(value) else str(value)

@@ -1,0 +1,356 @@
+"""Constraints as objects: which rows of a table can exist, said in a line each.
+
+An object is a plain value that knows column names. `InputSpace` binds it to a table, which makes it
+a `Rule` on codes; it can also be called with a table of its own, and then says which rows hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skfairtest.space._bound_columns import BoundColumns
+from skfairtest.space._constraint import (
+    Constraint,
+    as_constraint,
+    check_relation,
+    is_number,
+    number,
+    sum_rule,
+)
+from skfairtest.space._rules import AnyRule, Rule, Term
+from skfairtest.space._table_rule import TableRule
+
+__all__ = ["Allowed", "Implies", "Linear", "OneHot", "Order"]
+
+
+class Order(Constraint):
+    """One column is at most, less than, or equal to another one.
+
+    Parameters
+    ----------
+    column : str or int
+        A column of numbers, or of ordered categories.
+    relation : {"<=", "<", ">=", ">", "=="}
+        How it compares.
+    other : str or int
+        The column that it is compared with; of ordered categories, with the same ones.
+    offset : float, default=0
+        What is added to the other column before they are compared.
+
+    See Also
+    --------
+    Linear : Weighs any number of columns.
+
+    Notes
+    -----
+    A row in which one of the two numbers is missing is not excluded.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skfairtest import Order
+    >>> constraint = Order("experience", "<=", "age", offset=-15)
+    >>> print(constraint)
+    experience <= age - 15
+    >>> constraint(pd.DataFrame({"age": [20, 50], "experience": [10, 30]}))
+    array([False,  True])
+    """
+
+    _fields = ("column", "relation", "other", "offset")
+
+    def __init__(self, column: Any, relation: str, other: Any, offset: float = 0) -> None:
+        check_relation(relation, "Order")
+        self.column, self.relation, self.other, self.offset = column, relation, other, offset
+
+    def __repr__(self) -> str:
+        offset = f", offset={self.offset!r}" if self.offset else ""
+        return f"Order({self.column!r}, {self.relation!r}, {self.other!r}{offset})"
+
+    def __str__(self) -> str:
+        offset = f" {'+-'[self.offset < 0]} {number(abs(self.offset))}" if self.offset else ""
+        return f"{self.column} {self.relation} {self.other}{offset}"
+
+    def _rule(self, table: BoundColumns) -> Rule:
+        if not is_number(self.offset):
+            raise ValueError(f"{self!r}: offset must be a finite number; got {self.offset!r}.")
+        i, j = table.position(self.column, self), table.position(self.other, self)
+        if i == j:
+            raise ValueError(
+                f"{self!r} compares a column with itself. Name two columns; bounds= and "
+                "Is(column, (low, high)) limit one."
+            )
+        one, two = table.comparable(i, j, self, self.offset)
+        terms = [Term.of(i, 1.0, one), Term.of(j, -1.0, two)]
+        return sum_rule(table, terms, self.relation, self.offset)
+
+
+class Linear(Constraint):
+    """A weighted sum of columns is at most, at least, or equal to a limit.
+
+    Parameters
+    ----------
+    weights : dict of column to float
+        Columns of numbers, and what each is multiplied with.
+    relation : {"<=", "<", ">=", ">", "=="}
+        How the sum compares.
+    limit : float
+        With what. A sum of real numbers counts as equal if it is within a billionth of its terms.
+
+    See Also
+    --------
+    Order : Compares two columns.
+
+    Notes
+    -----
+    A row in which one of the numbers is missing is not excluded.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skfairtest import Linear
+    >>> constraint = Linear({"income": 1, "hours": -2}, "<=", 0)
+    >>> print(constraint)
+    income - 2 hours <= 0
+    >>> constraint(pd.DataFrame({"income": [30, 90], "hours": [20, 40]}))
+    array([ True, False])
+    """
+
+    _fields = ("weights", "relation", "limit")
+
+    def __init__(self, weights: Mapping[Any, float], relation: str, limit: float) -> None:
+        check_relation(relation, "Linear")
+        self.weights, self.relation, self.limit = weights, relation, limit
+
+    def __repr__(self) -> str:
+        return f"Linear({self.weights!r}, {self.relation!r}, {self.limit!r})"
+
+    def __str__(self) -> str:
+        text = ""
+        for column, weight in self.weights.items():
+            sign = "-" if weight < 0 else "+"
+            size = "" if abs(weight) == 1 else f"{number(abs(weight))} "
+            text += f" {sign} {size}{column}"
+        text = text[3:] if text.startswith(" + ") else text.replace(" - ", "-", 1)
+        return f"{text} {self.relation} {number(self.limit)}"
+
+    def _rule(self, table: BoundColumns) -> Rule:
+        if not isinstance(self.weights, Mapping) or not self.weights:
+            raise ValueError(
+                f"Linear takes a dict of columns and their weights; got {self.weights!r}. Write "
+                "Linear({'a': 1, 'b': -2}, '<=', 0)."
+            )
+        for column, weight in self.weights.items():
+            if not is_number(weight) or weight == 0:
+                raise ValueError(
+                    f"{self!r}: the weight of {column!r} must be a finite number other than 0; "
+                    f"got {weight!r}."
+                )
+        if not is_number(self.limit):
+            raise ValueError(f"{self!r}: the limit must be a finite number; got {self.limit!r}.")
+        terms = []
+        for column, weight in self.weights.items():
+            j = table.position(column, self)
+            terms.append(Term.of(j, float(weight), table.numbers(j, self)))
+        return sum_rule(table, terms, self.relation, float(self.limit))
+
+
+class Implies(Constraint):
+    """Where one condition holds, another one does as well.
+
+    Parameters
+    ----------
+    condition : dict of column to values, or constraint object
+        Where something follows. ``{"sex": "male"}`` is `Is` for each entry.
+    consequence : dict of column to values, or constraint object
+        What follows there.
+
+    See Also
+    --------
+    Is : What a dict stands for.
+
+    Notes
+    -----
+    A condition on a missing number is not met.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skfairtest import Implies, Order
+    >>> constraint = Implies({"married": "yes"}, {"age": (16, None)})
+    >>> print(constraint)
+    married = yes implies age >= 16
+    >>> constraint(pd.DataFrame({"age": [9, 9, 30], "married": ["yes", "no", "yes"]}))
+    array([False,  True,  True])
+    >>> print(Implies({"job": ["cook", "driver"]}, Order("experience", "<", "age")))
+    job in (cook, driver) implies experience < age
+    """
+
+    _fields = ("condition", "consequence")
+
+    def __init__(self, condition: Any, consequence: Any) -> None:
+        self.condition, self.consequence = condition, consequence
+
+    def __repr__(self) -> str:
+        return f"Implies({self.condition!r}, {self.consequence!r})"
+
+    def __str__(self) -> str:
+        return f"{as_constraint(self.condition)} implies {as_constraint(self.consequence)}"
+
+    def _parts(self) -> tuple[Constraint, Constraint]:
+        found = []
+        for part in (self.condition, self.consequence):
+            if not isinstance(part, (Constraint, Mapping)):
+                raise TypeError(
+                    f"Implies takes dicts such as {{'sex': 'male'}} or constraint objects; got "
+                    f"{type(part).__name__}."
+                )
+            found.append(as_constraint(part))
+        return found[0], found[1]
+
+    def _learned(self, table: BoundColumns) -> Constraint:
+        return Implies(*(part._learned(table) for part in self._parts()))
+
+    def _rule(self, table: BoundColumns) -> Rule:
+        condition, consequence = self._parts()
+        return AnyRule([condition._rule(table).negated(), consequence._rule(table)])
+
+
+class OneHot(Constraint):
+    """Of several columns of 0 and 1, exactly one is 1.
+
+    Parameters
+    ----------
+    *columns : str or int
+        Two or more columns of 0 and 1, or of truth values.
+    at_most_one : bool, default=False
+        Whether all may be 0, as where one level was dropped.
+
+    See Also
+    --------
+    Allowed : Lists the combinations that can be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skfairtest import OneHot
+    >>> print(OneHot("red", "green", "blue"))
+    exactly one of red, green, blue
+    >>> OneHot(0, 1, 2)(np.array([[0, 1, 0], [1, 1, 0], [0, 0, 1]]))
+    array([ True, False,  True])
+    """
+
+    _fields = ("columns", "at_most_one")
+
+    def __init__(self, *columns: Any, at_most_one: bool = False) -> None:
+        self.columns = list(columns)
+        self.at_most_one = at_most_one
+
+    def __repr__(self) -> str:
+        end = ", at_most_one=True" if self.at_most_one else ""
+        return f"OneHot({', '.join(map(repr, self.columns))}{end})"
+
+    def __str__(self) -> str:
+        count = "at most" if self.at_most_one else "exactly"
+        return f"{count} one of {', '.join(map(str, self.columns))}"
+
+    def _rule(self, table: BoundColumns) -> Rule:
+        positions = [table.position(name, self) for name in self.columns]
+        if len(set(positions)) < max(2, len(positions)):
+            raise ValueError(
+                f"{self!r}: expected two or more different columns; got {self.columns!r}."
+            )
+        zeros, ones = np.array([table.zero_one(j, self) for j in positions]).T
+        rows = np.where(np.eye(len(positions), dtype=bool), ones, zeros)
+        if self.at_most_one:
+            rows = np.vstack([rows, zeros])
+        return TableRule(positions, rows)
+
+
+class Allowed(Constraint):
+    """Some columns have only the combinations of values that are listed.
+
+    Parameters
+    ----------
+    table : DataFrame, dict of column to list, or list of columns
+        The combinations, one a row, with the columns' names. A list of names takes the combinations
+        that occur in the data. Those with values that a column does not have are left out.
+
+    See Also
+    --------
+    OneHot : One of several columns of 0 and 1.
+
+    Notes
+    -----
+    A missing value is a value like any other: a combination with one must be listed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skfairtest import Allowed
+    >>> table = pd.DataFrame({"city": ["Ulm", "Bonn"], "state": ["BW", "NW"]})
+    >>> constraint = Allowed(table)
+    >>> print(constraint)
+    (city, state) among 2 combinations
+    >>> constraint(pd.DataFrame({"city": ["Ulm", "Ulm"], "state": ["BW", "NW"]}))
+    array([ True, False])
+    >>> print(Allowed(["city", "state"]))
+    (city, state) as in the data
+    """
+
+    _fields = ("table",)
+
+    def __init__(self, table: Any) -> None:
+        if isinstance(table, pd.DataFrame):
+            # Lists, so that the constraint is a plain value that can be saved.
+            table = {name: table[name].tolist() for name in table.columns}
+        self.table = table
+
+    def __repr__(self) -> str:
+        if isinstance(self.table, Mapping):
+            lengths = [len(values) for values in self.table.values()]
+            if max(lengths, default=0) > 3:
+                return f"Allowed({list(self.table)!r}, {lengths[0]} combinations)"
+        return f"Allowed({self.table!r})"
+
+    def __str__(self) -> str:
+        names = ", ".join(map(str, self.table))
+        if not isinstance(self.table, Mapping):
+            return f"({names}) as in the data"
+        return f"({names}) among {len(next(iter(self.table.values())))} combinations"
+
+    def _learned(self, table: BoundColumns) -> Constraint:
+        if isinstance(self.table, Mapping):
+            return self
+        if isinstance(self.table, str) or not isinstance(self.table, (list, tuple)):
+            raise TypeError(
+                "Allowed takes a DataFrame, a dict of columns, or a list of column names; got "
+                f"{type(self.table).__name__}."
+            )
+        positions = [table.position(name, self) for name in self.table]
+        return Allowed(table.combinations(positions))
+
+    def _rule(self, table: BoundColumns) -> Rule:
+        if not isinstance(self.table, Mapping):
+            return self._learned(table)._rule(table)
+        if len({len(values) for values in self.table.values()}) != 1:
+            raise ValueError(
+                "Allowed takes columns of one length, at least one; got lengths "
+                f"{[len(values) for values in self.table.values()]}."
+            )
+        positions = [table.position(name, self) for name in self.table]
+        codes = [
+            table.known_codes(j, values)
+            for j, values in zip(positions, self.table.values(), strict=True)
+        ]
+        rows = np.column_stack([own for own, _ in codes])
+        known = np.all([is_known for _, is_known in codes], axis=0)
+        if not known.any():
+            raise ValueError(
+                f"{self!r}: none of the {len(known)} combinations consists of values that the "
+                "columns of X have. Compare their spelling and types."
+            )
+        return TableRule(positions, rows[known])

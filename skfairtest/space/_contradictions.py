@@ -1,0 +1,142 @@
+"""Constraints that no input satisfies at once, and constraints that the data themselves break."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from skfairtest._typing import Bools, Floats
+from skfairtest.exceptions import ConstraintWarning
+from skfairtest.space._admission import Admission, Space, _flat
+from skfairtest.space._bound_columns import BoundColumns
+from skfairtest.space._constraint import bind, constraints_of, name_of
+from skfairtest.space._rules import AllRule, Rule, SumRule
+
+#: Row numbers that a warning names.
+MOST_NAMED = 5
+#: Draws that are repaired in search of a valid row, and how often.
+N_TRIED, TRIES = 128, 3
+#: Seed of that search: whether constraints contradict each other is no matter of chance.
+SEED = 0
+
+
+def check_constraints(space: Any, constraint: Any, table: BoundColumns) -> None:
+    """Warn of rows of data that break a constraint object; raise where no row can keep to all.
+
+    Callables are asked by nobody here.
+    """
+    rules = bind(constraint, table)
+    pairs = list(zip(constraints_of(constraint), rules, strict=True))
+    pairs = [(part, rule) for part, rule in pairs if not rule.is_opaque]
+    if not pairs:
+        return
+    verdicts = np.array([rule.valid(space.data) for _, rule in pairs])
+    inside = ((space.data >= space.low) & (space.data <= space.high)).all(axis=1)
+    if not (verdicts.all(axis=0) & inside).any():
+        _check_possible(space, pairs)
+    _warn_of_data([c for c, _ in pairs], verdicts)
+
+
+def _check_possible(space: Any, pairs: list[tuple[Any, Rule]]) -> None:
+    """Raise where no row can keep to all; names as few constraints as contradict each other."""
+    own = [rule for _, rule in pairs]
+    proofs = (_is_empty, _is_infeasible, _is_unreachable)
+    for contradict in proofs:
+        if not contradict(own, space):
+            continue
+        left = list(pairs)
+        for pair in pairs:
+            fewer = [other for other in left if other is not pair]
+            if fewer and contradict([rule for _, rule in fewer], space):
+                left = fewer
+        raise ValueError(_contradiction([c for c, _ in left], contradict is not _is_unreachable))
+
+
+def _warn_of_data(constraints: list[Any], verdicts: Bools) -> None:
+    lines = []
+    for constraint, valid in zip(constraints, verdicts, strict=True):
+        broken = np.flatnonzero(~valid)
+        if len(broken):
+            named = ", ".join(map(str, broken[:MOST_NAMED]))
+            more = ", ..." if len(broken) > MOST_NAMED else ""
+            lines.append(
+                f"{len(broken)} of {len(valid)} rows of X break the constraint "
+                f"{name_of(constraint)} (rows {named}{more})"
+            )
+    if lines:
+        warnings.warn(
+            "; ".join(lines) + ". They count as inputs that do not exist: correct the constraint, "
+            "or the rows.",
+            ConstraintWarning,
+            stacklevel=2,
+        )
+
+
+def _contradiction(constraints: list[Any], proven: bool) -> str:
+    names = "; ".join(name_of(constraint) for constraint in constraints)
+    remedy = "or widen bounds= or categories=."
+    if not proven:
+        return (
+            f"constraint=: no input was found that satisfies {names}. Leave one out or loosen it, "
+            f"{remedy}"
+        )
+    if len(constraints) == 1:
+        return (
+            f"constraint=: no input in the domain of the columns satisfies {names}. Correct it, "
+            f"{remedy}"
+        )
+    return (
+        f"constraint=: these contradict each other, no input in the domain satisfies all: {names}. "
+        f"Leave one out or loosen it, {remedy}"
+    )
+
+
+def _is_empty(rules: list[Rule], space: Space) -> bool:
+    """Whether intervals alone show that no row keeps to the rules."""
+    return not Admission(rules, space).is_possible
+
+
+def _is_infeasible(rules: list[Rule], space: Space) -> bool:
+    """Whether the sums among the rules have no solution, not even in fractions."""
+    from scipy.optimize import linprog
+
+    sums = [
+        rule
+        for rule in _flat(rules)
+        if isinstance(rule, SumRule)
+        and all(term.values is None and term.scale is None for term in rule.terms)
+    ]
+    if len(sums) < 2:
+        return False
+    upper: list[tuple[Floats, float]] = []
+    for rule in sums:
+        weights = np.zeros(len(space.low))
+        start = 0.0
+        for term in rule.terms:
+            weights[term.column] += term.slope
+            if term.scale is not None:
+                start += term.weight * float(term.scale.values(np.zeros(1))[0])
+        upper.append((weights, rule.end - start))
+        if rule.relation == "==":
+            upper.append((-weights, start - rule.limit))
+    found = linprog(
+        np.zeros(len(space.low)),
+        A_ub=np.array([weights for weights, _ in upper]),
+        b_ub=np.array([limit for _, limit in upper]),
+        bounds=np.column_stack([space.low, space.high]),
+        method="highs",
+    )
+    return bool(found.status == 2)
+
+
+def _is_unreachable(rules: list[Rule], space: Space) -> bool:
+    """Whether repairs of random rows find no row that keeps to the rules."""
+    rng = np.random.default_rng(SEED)
+    admission, rule = Admission(rules, space), AllRule(rules)
+    for _ in range(TRIES):
+        Z = admission.admit(admission.draw(N_TRIED, space, rng), space, rng)
+        if rule.valid(Z).any():
+            return False
+    return True

@@ -1,0 +1,496 @@
+"""Constraints bound to the columns of a table: verdicts, repairs and boxes, on codes alone.
+
+A `Rule` is what a constraint object becomes for one table. It never decodes rows, and can do what
+a callable cannot: move a row to where it holds, and say of a whole box that it holds nowhere in it.
+Missing numbers (NaN) break no comparison: a rule that cannot be looked at excludes no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from skfairtest._typing import Bools, Floats
+from skfairtest.space._resolution import Scale
+
+#: Sums count as equal that differ by this share of their terms; of float32 columns the second.
+EQUAL, EQUAL_SINGLE = 1e-9, 1e-6
+#: What rounding may move a sum by, as a share of its terms: repaired rows keep so far away.
+ULP, ULP_SINGLE = 1e-15, 5e-7
+#: Passes over the columns of a sum, and over the parts of several rules.
+SUM_PASSES, RULE_PASSES = 2, 3
+#: Rounds of narrowing a box by several rules in turn.
+NARROW_ROUNDS = 4
+#: Share of repairs in which a column is drawn anew first, so that no two rules block each other.
+SHAKE = 0.2
+
+
+class Domain(Protocol):
+    """What repairs need of an `InputSpace`."""
+
+    low: Floats
+    high: Floats
+    discrete: Bools
+    single: Bools
+
+    def draw(self, n: int, rng: np.random.Generator) -> Floats:
+        """Uniform rows of the domain."""
+
+    def clip(self, Z: Floats) -> Floats:
+        """The nearest rows of the domain."""
+
+
+class Boxes:
+    """Boxes of rows: an interval of codes of every column, and for categories a set of them.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (n, n_features)
+        Closed intervals; of a column with sets, the first and the last code of the set.
+    sets : dict of int to ndarray of bool of shape (n, n_codes)
+        Which codes of a categorical column are left.
+    """
+
+    def __init__(self, low: Floats, high: Floats, sets: dict[int, Bools]) -> None:
+        self.low, self.high, self.sets = low, high, sets
+
+    @classmethod
+    def whole(cls, low: Floats, high: Floats, n_levels: dict[int, int]) -> Boxes:
+        """One box: everything."""
+        sets = {}
+        for j, n in n_levels.items():
+            codes = np.arange(n)
+            sets[j] = ((codes >= low[j]) & (codes <= high[j]))[None]
+        return cls(low[None].copy(), high[None].copy(), sets)
+
+    def copy(self) -> Boxes:
+        """The same boxes, to be narrowed apart from these."""
+        return Boxes(self.low.copy(), self.high.copy(), {j: s.copy() for j, s in self.sets.items()})
+
+    def keep(self, j: int, wanted: Bools) -> None:
+        """Leave only the wanted codes (n, n_codes) of a categorical column."""
+        left = self.sets[j]
+        left &= wanted
+        some = left.any(axis=1)
+        last = left.shape[1] - 1
+        self.low[:, j] = np.where(some, left.argmax(axis=1), np.inf)
+        self.high[:, j] = np.where(some, last - left[:, ::-1].argmax(axis=1), -np.inf)
+
+    @property
+    def empty(self) -> Bools:
+        """Which boxes have no row."""
+        return np.asarray((self.low > self.high).any(axis=1))
+
+
+class Term(NamedTuple):
+    """A column in a sum: its weight, and its values where they are not the codes.
+
+    These are given by code or, of a column of evenly spaced numbers, as a scale.
+    """
+
+    column: int
+    weight: float
+    values: Floats | None
+    scale: Scale | None = None
+
+    @classmethod
+    def of(cls, column: int, weight: float, values: Floats | Scale | None) -> Term:
+        """A term of values in either form."""
+        if isinstance(values, Scale):
+            return cls(column, weight, None, values)
+        return cls(column, weight, values)
+
+    @property
+    def slope(self) -> float:
+        """Change of the term from one code to the next, of evenly spaced numbers."""
+        if self.scale is None:
+            return self.weight
+        return self.weight * float(self.scale.slope(np.zeros(1))[0])
+
+
+class Rule:
+    """One rule; subclasses say what it is."""
+
+    #: Positions of the columns that it is about.
+    columns: frozenset[int] = frozenset()
+    #: Whether invalid rows can be moved and boxes looked at.
+    is_opaque = False
+
+    def valid(self, Z: Floats) -> Bools:
+        """Which rows keep to the rule, shape (n,)."""
+        raise NotImplementedError
+
+    def negated(self) -> Rule:
+        """The rule that holds where this one does not; missing numbers break neither."""
+        raise NotImplementedError
+
+    def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
+        """Rows that break the rule, moved towards keeping to it, in movable columns (d,) only."""
+        return Z
+
+    def narrow(self, boxes: Boxes) -> Bools:
+        """Cut off, in place, what no row that keeps to the rule has; which boxes are left.
+
+        Nothing valid is ever cut off. A box that is left may still hold no valid row.
+        """
+        return ~boxes.empty
+
+
+class OpaqueRule(Rule):
+    """A callable on tables, which only tells verdicts."""
+
+    is_opaque = True
+
+    def __init__(self, verdict: Callable[[Floats], Bools]) -> None:
+        self.verdict = verdict
+
+    def valid(self, Z: Floats) -> Bools:
+        """Which rows the callable admits."""
+        return self.verdict(Z)
+
+    def negated(self) -> Rule:
+        """What the callable refuses."""
+        return OpaqueRule(lambda Z: ~self.verdict(Z))
+
+
+class SumRule(Rule):
+    """A sum of columns that is at most, less than, or equal to a limit."""
+
+    def __init__(
+        self, terms: list[Term], relation: str, limit: float, discrete: Bools, single: Bools
+    ) -> None:
+        self.terms, self.relation, self.limit = terms, relation, float(limit)
+        self.discrete, self.single = discrete, single
+        self.columns = frozenset(term.column for term in terms)
+        own = sorted(self.columns)
+        self._whole = bool(discrete[own].all())
+        rounded = bool(single[own].any())
+        self._equal = EQUAL_SINGLE if rounded else EQUAL
+        self._ulp = ULP_SINGLE if rounded else ULP
+        # Whole sums below 5 are at most 4, which boxes can be told.
+        self.end = self.limit
+        if self._whole and all(_is_whole(term) for term in terms):
+            self.end = float(np.floor(limit) if relation == "<=" else np.ceil(limit) - 1)
+
+    def _value(self, term: Term, codes: Floats) -> Floats:
+        if term.scale is not None:
+            return term.scale.values(codes)
+        if term.values is None:
+            return codes
+        known = (codes >= 0) & (codes < len(term.values))
+        place = np.where(known, codes, 0).astype(np.intp)
+        return np.where(known, term.values[place], np.nan)
+
+    def _sums(self, Z: Floats) -> tuple[Floats, Floats]:
+        """The sums, and the size of their terms, which rounding goes with."""
+        total, size = np.zeros(len(Z)), np.full(len(Z), abs(self.limit))
+        for i, term in enumerate(self.terms):
+            part = term.weight * self._value(term, Z[:, term.column])
+            # As the user would write it: the first term, then the others one after another.
+            total = part if i == 0 else total + part
+            size = size + np.abs(part)
+        return total, size
+
+    def valid(self, Z: Floats) -> Bools:
+        """Which rows keep to it."""
+        total, size = self._sums(Z)
+        if self.relation == "<=":
+            return ~(total > self.limit)
+        if self.relation == "<":
+            return ~(total >= self.limit)
+        return ~(np.abs(total - self.limit) > self._equal * size)
+
+    def _turned(self, relation: str, limit: float) -> SumRule:
+        terms = [term._replace(weight=-term.weight) for term in self.terms]
+        return SumRule(terms, relation, -limit, self.discrete, self.single)
+
+    def negated(self) -> Rule:
+        """The other side of the limit; both sides for an equation."""
+        if self.relation == "==":
+            less = SumRule(self.terms, "<", self.limit, self.discrete, self.single)
+            return AnyRule([less, self._turned("<", self.limit)])
+        return self._turned("<" if self.relation == "<=" else "<=", self.limit)
+
+    def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
+        """One column after another, in an order of chance, takes over what is too much."""
+        terms = [term for term in self.terms if movable[term.column]]
+        if not terms:
+            return Z
+        Z = Z.copy()
+        n, k = len(Z), len(terms)
+        for turn in range(SUM_PASSES):
+            rank = rng.random((n, k))
+            if self.relation == "==":
+                # Real numbers make up for what whole ones leave over.
+                rank += [0.0 if space.discrete[term.column] else 1.0 for term in terms]
+            order = rank.argsort(axis=1)
+            for place in range(k):
+                # Half of the rows share the excess out, so that not one column bears it all.
+                share = np.ones(n)
+                if turn == 0 and place < k - 1 and k > 2:
+                    share = np.where(rng.random(n) < 0.5, 1.0, rng.random(n))
+                for i, term in enumerate(terms):
+                    rows = np.flatnonzero(order[:, place] == i)
+                    if len(rows):
+                        Z[rows, term.column] = self._shifted(Z[rows], term, share[rows], space)
+        return Z
+
+    def _shifted(self, Z: Floats, term: Term, share: Floats, space: Domain) -> Floats:
+        """Codes of a column with which the sums exceed the limit no longer, or less."""
+        total, size = self._sums(Z)
+        excess = total - self.limit
+        codes, j = Z[:, term.column], term.column
+        weight = np.full(len(Z), term.weight)
+        equation = self.relation == "=="
+        if equation:
+            weight = np.where(excess < 0, -weight, weight)
+            excess = np.abs(excess)
+            wrong = excess > self._equal * size
+        else:
+            wrong = excess >= 0 if self.relation == "<" else excess > 0
+        if not wrong.any():
+            return codes
+        low, high = space.low[j], space.high[j]
+        need = share * excess
+        if term.values is not None:
+            return np.where(wrong, self._level(term, codes, weight, need, low, high), codes)
+        if space.discrete[j]:
+            steps = need / np.abs(term.slope)
+            if equation:
+                steps = np.floor(steps + 1e-9)
+            elif self.relation == "<" and self._whole:
+                steps = np.floor(steps + 1e-9) + 1
+            else:
+                steps = np.ceil(steps - 1e-9)
+            moved = codes - np.sign(weight) * steps
+        else:
+            margin = 0.0 if equation else 4 * self._ulp * size
+            moved = codes - (need + margin) / weight
+        return np.where(wrong, np.clip(moved, low, high), codes)
+
+    def _level(
+        self, term: Term, codes: Floats, weight: Floats, need: Floats, low: float, high: float
+    ) -> Floats:
+        """The category whose value lessens the sum by what is needed, or by the most there is."""
+        assert term.values is not None
+        levels = np.arange(int(low), int(high) + 1)
+        levels = levels[~np.isnan(term.values[levels])]
+        if not len(levels):
+            return codes
+        gain = weight[:, None] * (self._value(term, codes)[:, None] - term.values[levels][None])
+        short = np.where(gain >= need[:, None] * (1 - 1e-12), gain, np.inf)
+        if self.relation == "<":
+            short = np.where(gain > need[:, None], gain, np.inf)
+        if self.relation == "==":
+            short = np.where(gain <= need[:, None] * (1 + 1e-12), -gain, np.inf)
+            short = np.where(gain >= 0, short, np.inf)
+        enough = np.isfinite(short).any(axis=1)
+        best = np.where(enough, short.argmin(axis=1), gain.argmax(axis=1))
+        return levels[best].astype(np.float64)
+
+    def narrow(self, boxes: Boxes) -> Bools:
+        """Each column may take what the smallest values of the others leave over."""
+        alive = ~boxes.empty
+        if self.relation == "==":
+            turned = self._turned("<=", self.limit)
+            for rule in (SumRule(self.terms, "<=", self.limit, self.discrete, self.single), turned):
+                alive &= rule.narrow(boxes)
+            return alive
+        least = np.stack([self._least(term, boxes) for term in self.terms], axis=1)
+        least = np.where(alive[:, None], least, 0.0)
+        size = np.abs(least).sum(axis=1) + abs(self.limit)
+        # Roomier than rounding, and than what counts as equal: nothing valid is cut off.
+        room = 4 * self._equal * size
+        total = least.sum(axis=1)
+        alive &= ~(total > self.end + room)
+        for i, term in enumerate(self.terms):
+            left = self.end + room - (total - least[:, i])
+            self._cut(term, boxes, np.where(np.isfinite(left), left, np.inf))
+        return alive & ~boxes.empty
+
+    def _least(self, term: Term, boxes: Boxes) -> Floats:
+        j = term.column
+        if term.values is None:
+            ends = [self._value(term, end[:, j]) for end in (boxes.low, boxes.high)]
+            low, high = (term.weight * end for end in ends)
+            return np.asarray(np.minimum(low, high))
+        value = term.weight * term.values
+        # A missing value breaks nothing: the sum then has no least.
+        value = np.where(np.isnan(value), -np.inf, value)
+        return np.where(boxes.sets[j], value, np.inf).min(axis=1)
+
+    def _cut(self, term: Term, boxes: Boxes, left: Floats) -> None:
+        """Leave the values of a column whose product with its weight is at most `left`."""
+        j = term.column
+        if term.values is not None:
+            value = np.where(np.isnan(term.values), -np.inf, term.weight * term.values)
+            boxes.keep(j, value <= left[:, None])
+            return
+        end = left / term.weight
+        if term.scale is not None:
+            end = term.scale.place(end)
+        if self.discrete[j]:
+            slack = 1e-9 * np.maximum(1.0, np.abs(end))
+            end = np.floor(end + slack) if term.weight > 0 else np.ceil(end - slack)
+        if term.weight > 0:
+            boxes.high[:, j] = np.minimum(boxes.high[:, j], end)
+        else:
+            boxes.low[:, j] = np.maximum(boxes.low[:, j], end)
+
+
+def _is_whole(term: Term) -> bool:
+    """Whether a term of a column of whole codes is a whole number."""
+    if term.scale is not None:
+        return False
+    values = [term.weight] if term.values is None else term.weight * term.values
+    return bool((np.asarray(values) == np.floor(values)).all())
+
+
+class AllRule(Rule):
+    """Several rules that hold at once."""
+
+    def __init__(self, parts: list[Rule]) -> None:
+        self.parts = parts
+        self.columns = frozenset().union(*(part.columns for part in parts))
+        self.is_opaque = all(part.is_opaque for part in parts)
+
+    def valid(self, Z: Floats) -> Bools:
+        """Which rows keep to all."""
+        verdict = np.ones(len(Z), dtype=bool)
+        for part in self.parts:
+            rows = np.flatnonzero(verdict)
+            if not len(rows):
+                break
+            # What one part excludes, the next ones need not look at.
+            verdict[rows] = part.valid(Z[rows] if len(rows) < len(Z) else Z)
+        return verdict
+
+    def negated(self) -> Rule:
+        """At least one part does not hold."""
+        return AnyRule([part.negated() for part in self.parts])
+
+    def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
+        """Repair by one part after another, in an order of chance."""
+        Z = Z.copy()
+        parts = [part for part in self.parts if not part.is_opaque]
+        for turn in range(RULE_PASSES):
+            settled = True
+            for i in rng.permutation(len(parts)):
+                broken = np.flatnonzero(~parts[i].valid(Z))
+                if not len(broken):
+                    continue
+                settled = False
+                rows = Z[broken]
+                if turn:
+                    rows = _shaken(rows, parts[i].columns, movable, space, rng)
+                Z[broken] = space.clip(parts[i].repair(rows, movable, space, rng))
+            if settled:
+                break
+        return Z
+
+    def narrow(self, boxes: Boxes) -> Bools:
+        """Each part in turn, until none cuts off any more."""
+        alive = ~boxes.empty
+        for _ in range(NARROW_ROUNDS if len(self.parts) > 1 else 1):
+            before = boxes.low.copy(), boxes.high.copy()
+            for part in self.parts:
+                if not part.is_opaque:
+                    alive &= part.narrow(boxes)
+            if (boxes.low == before[0]).all() and (boxes.high == before[1]).all():
+                break
+        return alive
+
+
+class AnyRule(Rule):
+    """Several rules of which one at least holds."""
+
+    def __init__(self, parts: list[Rule]) -> None:
+        self.parts = parts
+        self.columns = frozenset().union(*(part.columns for part in parts))
+        self.is_opaque = all(part.is_opaque for part in parts)
+
+    def valid(self, Z: Floats) -> Bools:
+        """Which rows keep to one."""
+        verdict = np.zeros(len(Z), dtype=bool)
+        for part in self.parts:
+            rows = np.flatnonzero(~verdict)
+            if not len(rows):
+                break
+            verdict[rows] = part.valid(Z[rows])
+        return verdict
+
+    def negated(self) -> Rule:
+        """No part holds."""
+        return AllRule([part.negated() for part in self.parts])
+
+    def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
+        """Repair each row by a part of chance, among those whose columns may move."""
+        parts = [part for part in self.parts if any(movable[j] for j in part.columns)]
+        if not parts:
+            return Z
+        Z = Z.copy()
+        chosen = rng.integers(len(parts), size=len(Z))
+        for i, part in enumerate(parts):
+            rows = np.flatnonzero(chosen == i)
+            if len(rows):
+                Z[rows] = part.repair(Z[rows], movable, space, rng)
+        return Z
+
+    def narrow(self, boxes: Boxes) -> Bools:
+        """The hull of what the parts leave."""
+        alive = np.zeros(len(boxes.low), dtype=bool)
+        low, high = np.full_like(boxes.low, np.inf), np.full_like(boxes.high, -np.inf)
+        sets = {j: np.zeros_like(s) for j, s in boxes.sets.items()}
+        for part in self.parts:
+            left = boxes.copy()
+            some = part.narrow(left)
+            alive |= some
+            low[some] = np.minimum(low[some], left.low[some])
+            high[some] = np.maximum(high[some], left.high[some])
+            for j, own in sets.items():
+                own[some] |= left.sets[j][some]
+        boxes.low[alive], boxes.high[alive] = low[alive], high[alive]
+        for j, own in sets.items():
+            boxes.sets[j][alive] = own[alive]
+        return alive
+
+
+def _shaken(
+    Z: Floats, columns: frozenset[int], movable: Bools, space: Domain, rng: np.random.Generator
+) -> Floats:
+    """Some of the rows with one of the columns drawn anew."""
+    own = [j for j in sorted(columns) if movable[j]]
+    if not own:
+        return Z
+    rows = np.flatnonzero(rng.random(len(Z)) < SHAKE)
+    if len(rows):
+        Z = Z.copy()
+        chosen = np.array(own)[rng.integers(len(own), size=len(rows))]
+        Z[rows, chosen] = space.draw(len(rows), rng)[np.arange(len(rows)), chosen]
+    return Z
+
+
+def opaque_parts(rule: Rule) -> list[Any]:
+    """The callables among the rules that hold at once."""
+    if isinstance(rule, AllRule):
+        return [part for part in rule.parts if part.is_opaque]
+    return [rule] if rule.is_opaque else []
+
+
+class SpreadRule(Rule):
+    """A rule on the columns of a table one by one, where some of them are one attribute."""
+
+    is_opaque = True
+
+    def __init__(self, rule: Rule, spread: Callable[[Floats], Floats]) -> None:
+        self.rule, self.spread = rule, spread
+
+    def valid(self, Z: Floats) -> Bools:
+        """Which rows keep to it."""
+        return self.rule.valid(self.spread(Z))
+
+    def negated(self) -> Rule:
+        """What the rule refuses."""
+        return SpreadRule(self.rule.negated(), self.spread)

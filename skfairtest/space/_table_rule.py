@@ -1,0 +1,201 @@
+"""A rule that lists the combinations of values that some columns may take."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.space._rules import Boxes, Domain, Rule
+
+#: Boxes times combinations that are looked at in one go.
+MOST_TOGETHER = 4_000_000
+
+
+class _Index:
+    """The combinations sorted by columns in one order, to look rows up column by column.
+
+    Rows that agree in the first columns stand side by side, so that a row that is in no combination
+    finds those that agree with it in as many columns as possible.
+    """
+
+    def __init__(self, rows: Floats) -> None:
+        order = np.lexsort(rows.T[::-1])
+        self.rows = rows[order]
+        group = np.zeros(len(rows), dtype=np.int64)
+        self.levels: list[tuple[Floats, Ints, Ints, Ints]] = []
+        for column in self.rows.T:
+            values, place = np.unique(column, return_inverse=True)
+            pairs = group * len(values) + place.ravel()
+            keys, first, group = np.unique(pairs, return_index=True, return_inverse=True)
+            group = group.ravel()
+            counts = np.bincount(group)
+            self.levels.append((values, keys, first, counts))
+
+    def find(self, Z: Floats) -> tuple[Ints, Ints, Ints]:
+        """How many columns of each row agree with some combination; where these begin; how many."""
+        n = len(Z)
+        depth = np.zeros(n, dtype=np.intp)
+        start, count = np.zeros(n, dtype=np.intp), np.full(n, len(self.rows), dtype=np.intp)
+        group, open_ = np.zeros(n, dtype=np.int64), np.arange(n)
+        for i, (values, keys, first, counts) in enumerate(self.levels):
+            codes = Z[open_, i]
+            place = np.minimum(np.searchsorted(values, codes), len(values) - 1)
+            pairs = group[open_] * len(values) + place
+            key = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
+            known = (values[place] == codes) & (keys[key] == pairs)
+            open_, key = open_[known], key[known]
+            if not len(open_):
+                break
+            depth[open_], group[open_] = i + 1, key
+            start[open_], count[open_] = first[key], counts[key]
+        return depth, start, count
+
+
+def _comparable(codes: Floats) -> Floats:
+    """Codes with missing values as a value of their own, which equals itself."""
+    return np.where(np.isnan(codes), np.inf, codes)
+
+
+class TableRule(Rule):
+    """The combination of some columns is, or is not, among those listed.
+
+    Parameters
+    ----------
+    columns : list of int
+        Positions.
+    rows : ndarray of shape (n_combinations, n_columns)
+        Codes; NaN is a missing value, and a value like any other.
+    excluded : bool, default=False
+        The listed combinations are those that cannot be.
+    """
+
+    def __init__(self, columns: list[int], rows: Floats, excluded: bool = False) -> None:
+        self.order = list(columns)
+        self.columns = frozenset(columns)
+        self.excluded = excluded
+        rows = np.asarray(rows, dtype=np.float64).reshape(-1, len(columns))
+        self.rows = np.unique(_comparable(rows), axis=0)
+        self._indices: dict[tuple[int, ...], _Index] = {}
+
+    def _index(self, order: tuple[int, ...]) -> _Index:
+        """The combinations in an order of places among the columns."""
+        if order not in self._indices:
+            self._indices[order] = _Index(self.rows[:, list(order)])
+        return self._indices[order]
+
+    def valid(self, Z: Floats) -> Bools:
+        """Which rows are listed."""
+        if not len(self.rows):
+            return np.full(len(Z), self.excluded)
+        plain = tuple(range(len(self.order)))
+        depth, _, _ = self._index(plain).find(_comparable(Z[:, self.order]))
+        return np.asarray((depth == len(plain)) != self.excluded)
+
+    def negated(self) -> Rule:
+        """The combinations that are not listed."""
+        return TableRule(self.order, self.rows, not self.excluded)
+
+    def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
+        """A listed combination that agrees in what may not move, and in as much else as it can."""
+        fixed = [i for i, j in enumerate(self.order) if not movable[j]]
+        free = [i for i, j in enumerate(self.order) if movable[j]]
+        if not free or (not len(self.rows) and not self.excluded):
+            return Z
+        Z = Z.copy()
+        if self.excluded:
+            # Nearly anything else is right: one column anew.
+            chosen = np.array(self.order)[np.array(free)[rng.integers(len(free), size=len(Z))]]
+            Z[np.arange(len(Z)), chosen] = space.draw(len(Z), rng)[np.arange(len(Z)), chosen]
+            return Z
+        # Which of the columns leads is a matter of chance: each is kept in some rows.
+        lead = rng.integers(len(free), size=len(Z))
+        for turn in range(len(free)):
+            some = np.flatnonzero(lead == turn)
+            if not len(some):
+                continue
+            order = (*fixed, *free[turn:], *free[:turn])
+            index = self._inside(order, space)
+            if not len(index.rows):
+                continue
+            depth, start, count = index.find(
+                _comparable(Z[some][:, [self.order[i] for i in order]])
+            )
+            chosen = index.rows[start + (rng.random(len(some)) * count).astype(np.intp)]
+            fits = np.flatnonzero(depth >= len(fixed))
+            for place, i in enumerate(order):
+                if i in free:
+                    Z[some[fits], self.order[i]] = chosen[fits, place]
+        return Z
+
+    def _inside(self, order: tuple[int, ...], space: Domain) -> _Index:
+        """The same, of the combinations in the domain."""
+        inside = self.inside(space.low, space.high)
+        if len(inside) == len(self.rows):
+            return self._index(order)
+        key = (-1, *order)
+        if key not in self._indices:
+            self._indices[key] = _Index(inside[:, list(order)])
+        return self._indices[key]
+
+    def inside(self, low: Floats, high: Floats) -> Floats:
+        """The combinations within a box."""
+        own = self.rows
+        fits = ((own >= low[self.order]) & (own <= high[self.order])).all(axis=1)
+        return np.asarray(own[fits])
+
+    def narrow(self, boxes: Boxes) -> Bools:
+        """What is left of the combinations that lie in a box."""
+        alive = ~boxes.empty
+        if self.excluded:
+            return self._narrow_excluded(boxes, alive)
+        most = max(1, MOST_TOGETHER // max(1, len(self.rows)))
+        for begin in range(0, len(alive), most):
+            part = slice(begin, begin + most)
+            fits = np.ones((len(alive[part]), len(self.rows)), dtype=bool)
+            for i, j in enumerate(self.order):
+                codes = self.rows[:, i]
+                fits &= (boxes.low[part, j, None] <= codes) & (codes <= boxes.high[part, j, None])
+                if j in boxes.sets:
+                    fits &= _of_codes(boxes.sets[j][part], codes)
+            alive[part] &= fits.any(axis=1)
+            for i, j in enumerate(self.order):
+                codes = self.rows[:, i]
+                if j in boxes.sets:
+                    self._keep_codes(boxes, part, j, codes, fits)
+                    continue
+                low = np.where(fits, codes, np.inf).min(axis=1, initial=np.inf)
+                high = np.where(fits, codes, -np.inf).max(axis=1, initial=-np.inf)
+                boxes.low[part, j] = np.maximum(boxes.low[part, j], low)
+                boxes.high[part, j] = np.minimum(boxes.high[part, j], high)
+        return alive & ~boxes.empty
+
+    @staticmethod
+    def _keep_codes(boxes: Boxes, part: slice, j: int, codes: Floats, fits: Bools) -> None:
+        view = Boxes(boxes.low[part], boxes.high[part], {j: boxes.sets[j][part]})
+        wanted = np.zeros_like(view.sets[j])
+        for code in np.unique(codes):
+            if 0 <= code < wanted.shape[1]:
+                wanted[:, int(code)] = fits[:, codes == code].any(axis=1)
+        view.keep(j, wanted)
+
+    def _narrow_excluded(self, boxes: Boxes, alive: Bools) -> Bools:
+        """A single column loses its listed values; of more, a box of one listed row is empty."""
+        if len(self.order) == 1 and self.order[0] in boxes.sets:
+            j = self.order[0]
+            wanted = np.ones_like(boxes.sets[j])
+            listed = self.rows[(self.rows[:, 0] >= 0) & (self.rows[:, 0] < wanted.shape[1]), 0]
+            wanted[:, listed.astype(np.intp)] = False
+            boxes.keep(j, wanted)
+            return alive & ~boxes.empty
+        own = self.order
+        single = (boxes.low[:, own] == boxes.high[:, own]).all(axis=1)
+        if single.any():
+            alive[single] &= self.valid(boxes.low[single])
+        return alive
+
+
+def _of_codes(sets: Bools, codes: Floats) -> Bools:
+    """Which of the codes (m,) are in each set (n, n_codes); shape (n, m)."""
+    known = (codes >= 0) & (codes < sets.shape[1])
+    place = np.where(known, codes, 0).astype(np.intp)
+    return np.asarray(sets[:, place] & known)
