@@ -1,0 +1,162 @@
+"""The sensitive columns of a space: their combinations, and twins made of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.space._columns import Column
+from skfairtest.space._given import Rule, apply_function, apply_rules
+from skfairtest.space._twin_values import stand_ins
+
+#: `sensitive_values` builds no table longer than this; `combination_codes` has no limit.
+MAX_TABLE = 1_000_000
+#: Numbers of combinations that NumPy's generators and `unravel_index` can handle.
+MAX_NUMBERED = 2**62
+
+
+class SensitiveValues:
+    """What an `InputSpace`, the only subclass, knows of its sensitive columns."""
+
+    columns: list[Column]
+    data: Floats
+    low: Floats
+    high: Floats
+    discrete: Bools
+    sensitive: Ints
+    given: Any
+    _observed: list[Floats]
+    _rules: list[Rule]
+
+    def hold(self, codes: Floats, j: int) -> Floats:
+        """Codes of a column as the table holds them."""
+        raise NotImplementedError
+
+    def _values_in_data(self, j: int) -> Floats:
+        if self.columns[j].n_values <= MAX_TABLE:
+            return np.empty(0)
+        inside = (self.low[j] <= self.data[:, j]) & (self.data[:, j] <= self.high[j])
+        return np.unique(np.append(self.data[inside, j], [self.low[j], self.high[j]]))
+
+    @property
+    def n_combinations(self) -> int | float:
+        """Number of combinations of sensitive values; infinite with a real sensitive column."""
+        count: int | float = 1
+        for j in self.sensitive:
+            n = self.columns[j].n_values
+            count *= int(n) if np.isfinite(n) else n
+        return count
+
+    @property
+    def is_enumerable(self) -> bool:
+        """Whether all combinations of sensitive values can be listed."""
+        return self.n_combinations <= MAX_TABLE
+
+    @property
+    def n_twins(self) -> int:
+        """Length of `twin_codes`."""
+        if self.is_enumerable:
+            return int(self.n_combinations)
+        return math.prod(len(codes) for codes in stand_ins(self, self._observed))
+
+    @property
+    def sensitive_values(self) -> Floats:
+        """Codes of all sensitive combinations, shape (n_combinations, n_sensitive)."""
+        if not self.is_enumerable:
+            raise ValueError(
+                f"{self.n_combinations} combinations of sensitive values are too many for a table. "
+                "Take twin_codes, which stand in for them, draw some with draw_sensitive, or "
+                "narrow bounds= or categories=."
+            )
+        return self.combination_codes(np.arange(self.n_combinations))
+
+    @property
+    def twin_codes(self) -> Floats:
+        """Codes of the sensitive values that an input is compared by, (n_twins, n_sensitive).
+
+        All combinations where they can be listed. Else some values of each column: evenly spaced
+        ones with both ends of the domain, and of those that occur in the data.
+        """
+        if self.is_enumerable:
+            return self.sensitive_values
+        grid = np.meshgrid(*stand_ins(self, self._observed), indexing="ij")
+        return np.column_stack([codes.ravel() for codes in grid])
+
+    def combination_codes(self, combinations: Any) -> Floats:
+        """Codes of numbered combinations; the given shape and one more axis of n_sensitive."""
+        sizes = [int(self.columns[j].n_values) for j in self.sensitive]
+        places = np.unravel_index(combinations, sizes)
+        return np.stack(
+            [self.low[j] + place for j, place in zip(self.sensitive, places, strict=True)], axis=-1
+        )
+
+    def draw_sensitive(self, n: int, rng: np.random.Generator) -> Floats:
+        """Random codes of the sensitive columns, shape (n, n_sensitive).
+
+        Uniform for categories and integers. Of a real column half come from the closed interval,
+        half are values that occur in the data.
+        """
+        if self.n_combinations <= MAX_NUMBERED:
+            return self.combination_codes(rng.integers(0, int(self.n_combinations), size=n))
+        return np.column_stack([self._draw_column(i, n, rng) for i in range(len(self.sensitive))])
+
+    def _draw_column(self, i: int, n: int, rng: np.random.Generator) -> Floats:
+        j, observed = int(self.sensitive[i]), self._observed[i]
+        spread = self.high[j] - self.low[j]
+        U = rng.random(n)
+        if self.discrete[j]:
+            return self.hold(self.low[j] + np.minimum(np.floor(U * (spread + 1)), spread), j)
+        codes = self.hold(self.low[j] + U * spread, j)
+        if not len(observed):  # a column of one value
+            return codes
+        return np.where(rng.random(n) < 0.5, codes, observed[rng.integers(len(observed), size=n)])
+
+    def draw_sensitive_pairs(self, n: int, rng: np.random.Generator) -> Floats:
+        """Random codes of two twins of each of n inputs, shape (n, 2, n_sensitive).
+
+        The two differ; in a domain that cannot be numbered they are equal with a small chance.
+        """
+        if self.n_combinations <= MAX_NUMBERED:
+            count = int(self.n_combinations)
+            first = rng.integers(0, count, size=n)
+            other = rng.integers(0, count - 1, size=n)
+            return self.combination_codes(np.column_stack([first, other + (other >= first)]))
+        first_codes, second_codes = (self.draw_sensitive(n, rng) for _ in range(2))
+        return np.stack([first_codes, second_codes], axis=1)
+
+    def with_sensitive(self, Z: Floats, codes: Any) -> Floats:
+        """A copy of the inputs with their sensitive attributes set.
+
+        `codes` are those of the sensitive columns: one row for all inputs, or one a row.
+        """
+        Z = np.array(Z, dtype=np.float64)
+        Z[:, self.sensitive] = codes
+        return self.follow(Z)
+
+    def follow(self, Z: Floats) -> Floats:
+        """Rows with what follows from their sensitive values by `given`; they may be changed."""
+        if self._rules:
+            return apply_rules(Z, self._rules)
+        if self.given is not None and len(Z):
+            return apply_function(Z, self.given, self)
+        return Z
+
+    def clip_sensitive(self, codes: Floats) -> Floats:
+        """The nearest codes inside the sensitive columns' domains; any shape (..., n_sensitive)."""
+        codes = np.clip(codes, self.low[self.sensitive], self.high[self.sensitive])
+        for i, j in enumerate(self.sensitive):
+            if self.discrete[j]:
+                codes[..., i] = np.rint(codes[..., i])
+            codes[..., i] = self.hold(codes[..., i], j)
+        return codes
+
+    def has_sensitive(self, codes: Floats) -> NDArray[np.bool_]:
+        """Which codes of the sensitive columns are combinations of the domain, shape (n,)."""
+        low, high = self.low[self.sensitive], self.high[self.sensitive]
+        inside = (low <= codes) & (codes <= high)
+        whole = ~self.discrete[self.sensitive] | (codes == np.rint(codes))
+        return np.asarray((inside & whole).all(axis=1))
