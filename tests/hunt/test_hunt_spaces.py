@@ -1,7 +1,7 @@
 """Random spaces: every row that the model is asked about can exist, as checked from outside.
 
-Shares no code with the package: what may be asked is written down here for each table as it is made,
-and a model that keeps the rows it is asked about is the witness.
+Shares no code with the package: what may be asked is written down here for each table as it is
+made, and a model that keeps the rows it is asked about is the witness.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def _decimals(case: Case, name: str, n: int, rng: np.random.Generator) -> None:
     values = np.round(rng.normal(3, 1, size=n), digits)
     case.table[name] = values
     case.checks[name] = lambda rows: (
-        (np.round(rows[name], digits) == rows[name]) & rows[name].between(values.min(), values.max())
+        (np.round(rows[name], digits) == rows[name])
+        & rows[name].between(values.min(), values.max())
     )
 
 
@@ -293,5 +294,3 @@ def test_the_checks_can_fail():
         }
     tied = {"race", "order", "linear", "implies", "allowed", "given", "c0", "c1"}
     assert tied <= refused
-
-
