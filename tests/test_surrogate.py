@@ -3,11 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from skfairtest import InputSpace, RandomAuditor, SurrogateAuditor
+from skfairtest import AequitasAuditor, InputSpace, RandomAuditor, SurrogateAuditor
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 from skfairtest.individual._surrogate.regions import Regions, leaf_boxes
+from skfairtest.individual._surrogate.sources import Bandit
+from skfairtest.individual._surrogate.sweep import Sweep
 
 
 @pytest.fixture
@@ -80,6 +83,109 @@ def test_many_valued_attribute():
     settings = {"sensitive_features": data.sensitive_features, "random_state": 0}
     found = SurrogateAuditor(data.estimator, **settings).fit(data.data).n_found_
     assert found >= 5 * RandomAuditor(data.estimator, **settings).fit(data.data).n_found_ > 0
+
+
+@pytest.fixture(scope="module")
+def network():
+    """A network over eight discrete columns, and its data: thin regions, and few of them."""
+    rng = np.random.default_rng(0)
+    sizes = np.array([2, 42, 8, 20, 10, 5, 7, 8])
+    X = rng.integers(0, sizes, size=(1500, 8))
+    X[:2] = [sizes * 0, sizes - 1]
+    merit = X[:, 1:4] @ [0.03, 0.15, 0.03] + 0.4 * np.isin(X[:, 4], [1, 4, 7])
+    merit += 0.5 * X[:, 0] * (X[:, 4] < 4) * (X[:, 7] > 3) + rng.normal(0, 0.5, len(X))
+    with pytest.warns(UserWarning, match="Maximum iterations"):
+        model = MLPClassifier((32, 16, 8), max_iter=15, random_state=0)
+        return model.fit(X, merit > np.median(merit)), X
+
+
+def test_never_goes_round_among_known_inputs(network):
+    model, X = network
+    settings = {"sensitive_features": [0], "max_queries": 60_000, "random_state": 0}
+    found, uniform, walks = (
+        auditor(model, **settings).fit(X)
+        for auditor in (SurrogateAuditor, RandomAuditor, AequitasAuditor)
+    )
+    assert found.n_found_ > 5 * uniform.n_found_
+    assert found.n_found_ > 1.5 * walks.n_found_
+    # Two twins each, and two predictions that confirm a find: no query went into known inputs.
+    assert found.n_queries_ < 2 * found.n_inputs_ + 2.1 * found.n_found_ + 300
+
+
+def test_many_twins_inherit_the_pair(models):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, [60, 50, 50, 50], size=(500, 4))
+    X[:2] = [[0, 0, 0, 0], [59, 49, 49, 49]]
+    # Only one value of sixty is treated differently: 3% of the pairs show it.
+    model = models.Proba(lambda Z: 0.2 + 0.6 * ((Z[:, 0] == 7) & (Z[:, 1] > 20)))
+    auditor = SurrogateAuditor(model, sensitive_features=[0], random_state=0).fit(X)
+    assert auditor.discrimination_rate_ > 0.5
+
+
+def test_sweep_draws_every_input_once(space):
+    X = np.random.default_rng(0).integers(0, [2, 3, 7, 11], size=(300, 4))
+    X[:2] = [[0, 0, 0, 0], [1, 2, 6, 10]]
+    finite = InputSpace.from_data(X, [0])
+    rng = np.random.default_rng(1)
+    sweep = Sweep.of(finite, rng)
+    parts = []
+    while not sweep.is_over:
+        parts.append(sweep.draw(20, rng)[:, 1:])
+    Z = np.concatenate(parts)
+    assert len(Z) == len(np.unique(Z, axis=0)) == finite.n_inputs == 3 * 7 * 11
+    assert max(map(len, parts)) == 20
+    # In no order that a tenth of them would show: each column's mean is near its domain's.
+    assert np.abs(Z[:100].mean(axis=0) - Z.mean(axis=0)).max() < 1
+    assert Sweep.of(space, rng) is None  # a real column has no end of inputs
+
+
+def test_knows_when_the_domain_is_exhausted(models):
+    X = np.random.default_rng(0).integers(0, [2, 11, 22, 33], size=(400, 4))
+    X[:2] = [[0, 0, 0, 0], [1, 10, 21, 32]]
+    model = models.Proba(lambda Z: 0.2 + 0.6 * ((Z[:, 0] == 1) & (Z[:, 2] > 15)))
+    auditor = SurrogateAuditor(model, sensitive_features=[0], max_queries=10**6, random_state=0)
+    auditor.fit(X)
+    assert auditor.stop_kind_ == "exhausted"
+    assert auditor.n_inputs_ == 11 * 22 * 33
+    assert auditor.n_found_ == 11 * 6 * 33
+
+
+def test_a_domain_of_few_inputs_and_many_twins_ends(models):
+    X = np.column_stack([np.arange(100), np.arange(100) % 3])
+    model = models.Proba(lambda Z: 0.2 + 0.6 * (Z[:, 0] > 97) * (Z[:, 1] < 2))
+    auditor = SurrogateAuditor(model, sensitive_features=[0], max_queries=10**6, random_state=0)
+    auditor.fit(X)
+    assert auditor.stop_kind_ == "exhausted"
+    assert auditor.n_found_ == 2  # one pair in fifty shows it: each input is tried again
+
+
+def test_bandit_favours_what_brings_most_for_its_cost():
+    bandit = Bandit(3)
+    least = np.array([0.05, 0.0, 0.0])
+    is_open = np.array([True, True, False])
+    first = bandit.shares(is_open, least)
+    assert first[2] == 0 and first.sum() == pytest.approx(1)
+    assert first[:2].min() > 0.4  # nobody is known yet
+    for _ in range(5):
+        # The second finds more, the first costs less.
+        bandit.learn(np.full(3, 100.0), np.full(3, 50.0), np.array([30.0, 40, 0]),
+                     np.array([30.0, 90, 1]))  # fmt: skip
+    shares = np.mean([bandit.shares(is_open, least) for _ in range(6)], axis=0)
+    assert shares[0] > 0.9 and 0.01 < shares[1] < 0.1
+    np.testing.assert_allclose(bandit.proposals_for_one(), 2, rtol=0.05)
+
+
+def test_same_seed_same_result_whatever_the_time(network, monkeypatch):
+    model, X = network
+    runs = []
+    for pace in (1.0, 7.0):
+        clock = iter(np.arange(10**6) * pace)
+        with monkeypatch.context() as patch:
+            patch.setattr("time.perf_counter", lambda clock=clock: float(next(clock)))
+            auditor = SurrogateAuditor(model, sensitive_features=[0], max_queries=8000,
+                                       random_state=3).fit(X)  # fmt: skip
+        runs.append(auditor.discriminatory_inputs_)
+    np.testing.assert_array_equal(*runs)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ class Archive:
         width = n_features + 2 * n_sensitive + 2
         self.capacity = max(1000, int(megabytes * 2**20 / (8 * width)))
         self.n_found = 0
-        self._known = KeySet()
+        self.known = KeySet()
         self._size = 0
         # Disparity that an input must exceed to be among those that a full archive keeps.
         self._floor = -np.inf
@@ -39,7 +39,7 @@ class Archive:
 
     def add(self, Z: Floats, pairs: Floats, disparity: Floats, keys: Keys) -> int:
         """Add discriminatory inputs; the number of those that were not known."""
-        n_new = int(self._known.add(keys).sum()) if len(Z) else 0
+        n_new = int(self.known.add(keys).sum()) if len(Z) else 0
         self.n_found += n_new
         if self._floor > -np.inf and len(Z):
             above = disparity > self._floor

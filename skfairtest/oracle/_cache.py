@@ -33,13 +33,16 @@ class Answering:
         self._memory: AnswerMemory | None = None
         self._confirmed = AnswerMemory(0, megabytes=4)
 
-    def twins(self, Z: Floats, values: Floats) -> tuple[Keys, Floats, Keys, Bools]:
+    def twins(
+        self, Z: Floats, values: Floats, inputs: Keys | None = None
+    ) -> tuple[Keys, Floats, Keys, Bools]:
         """Keys of the inputs, then all their twins as rows: codes, keys, and which are valid.
 
-        `values` are the sensitive codes of each input's twins, (n, width, n_sensitive).
+        `values` are the sensitive codes of each input's twins, (n, width, n_sensitive); `inputs`
+        the keys of the inputs where they are known.
         """
         n, width = values.shape[:2]
-        inputs = row_keys(Z[:, self.space.free])
+        inputs = self.input_keys(Z) if inputs is None else inputs
         codes = values.reshape(n * width, -1)
         rows = np.repeat(Z, width, axis=0)
         rows[:, self.space.sensitive] = codes
@@ -49,6 +52,10 @@ class Answering:
         else:  # twins differ elsewhere, too
             keys = self.row_keys(rows)
         return inputs, rows, keys, self.space.valid(rows).reshape(n, width)
+
+    def input_keys(self, Z: Floats) -> Keys:
+        """Keys of inputs, sensitive values left out."""
+        return row_keys(Z[:, self.space.free])
 
     def row_keys(self, rows: Floats) -> Keys:
         """Keys of whole rows, sensitive values included."""
@@ -99,13 +106,14 @@ class Answering:
             scores[flat], labels[flat] = some_scores, some_labels
         return scores.reshape(*wanted.shape, -1), labels.reshape(wanted.shape)
 
-    def confirm(self, Z: Floats, values: Floats) -> Bools:
+    def confirm(self, Z: Floats, values: Floats, inputs: Keys) -> Bools:
         """Whether the model's own predict gives the two twins of each input different labels.
 
-        `values` are their sensitive codes, shape (n, 2, n_sensitive).
+        `values` are their sensitive codes, shape (n, 2, n_sensitive), `inputs` the inputs' keys.
         """
         twins = np.concatenate([self.space.with_sensitive(Z, values[:, side]) for side in (0, 1)])
-        keys = self.row_keys(twins)
+        codes = np.concatenate([values[:, 0], values[:, 1]])
+        keys = combine_keys(np.tile(inputs, 2), row_keys(codes))
         known, _, labels = self._confirmed.find(keys)
         unknown = np.flatnonzero(~known)
         if len(unknown):

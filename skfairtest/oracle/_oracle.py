@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from skfairtest.oracle._archive import Archive, History
 from skfairtest.oracle._budget import Budget, Slice
 from skfairtest.oracle._cache import Answering
 from skfairtest.oracle._compare import Comparison, compare
+from skfairtest.oracle._judgement import Judgement, Worst
 from skfairtest.oracle._model import PROBE_ROWS, Labels, Model
 from skfairtest.oracle._plausible_twins import PlausibleTwins
-from skfairtest.oracle._row_hash import Keys, KeySet
+from skfairtest.oracle._row_hash import Keys, KeySet, distinct
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import Sample, ValidRows
@@ -36,32 +37,6 @@ MAX_ROWS = 200_000
 #: Up to this many combinations of sensitive values all twins of an input are compared; beyond it,
 #: two.
 FEW_COMBINATIONS = 8
-
-
-class Judgement(NamedTuple):
-    """What the oracle says of each input; arrays of length n.
-
-    `first` and `second` are the sensitive codes of the two twins that show the disparity, shape
-    (n, n_sensitive), those of the one with the larger output first.
-    """
-
-    disparity: Floats
-    first: Floats
-    second: Floats
-    verdict: Bools
-
-
-class Worst(NamedTuple):
-    """The worst pair of a run: an input, its twins' sensitive codes, their outputs in one output.
-
-    The twin with the larger output comes first.
-    """
-
-    z: Floats
-    first: Floats
-    second: Floats
-    outputs: tuple[float, float]
-    output: int
 
 
 class Oracle:
@@ -261,6 +236,13 @@ class Oracle:
         """
         return int(max(1, min(n, self._budget.queries_in_time(1 / batches) / self.n_compared)))
 
+    @property
+    def ends_by_time_alone(self) -> bool:
+        """Whether max_time is the only cost that is limited: no run of a seed repeats exactly."""
+        limits = self._budget.limits
+        counted = min(limits["max_queries"], limits["max_inputs"], limits["max_found"])
+        return np.isinf(counted) and np.isfinite(limits["max_time"])
+
     @contextmanager
     def budget(self, *, max_queries: float = np.inf, max_time: float = np.inf) -> Iterator[Slice]:
         """A part of the run with so many queries and seconds at most, and not beyond the run's own.
@@ -297,6 +279,20 @@ class Oracle:
         if len(sample.rows) < n:
             self.stop(StopReason.MAX_TIME)
         return sample
+
+    def fresh(self, Z: Floats) -> tuple[Bools, Keys]:
+        """Which inputs of the domain could bring something new, and their keys.
+
+        They are the first ones of each that is not known yet.
+
+        Known are those that were judged or, where two of many twins are compared, that discriminate
+        already: another pair may show what the first did not.
+        """
+        keys = self._answering.input_keys(Z)
+        fresh = np.zeros(len(Z), dtype=bool)
+        fresh[distinct(keys)[0]] = True
+        known = self._seen if self.compares_all else self._archive.known
+        return fresh & ~known.contains(keys), keys
 
     # Asking --------------------------------------------------------------------------------
 
@@ -388,7 +384,9 @@ class Oracle:
         """
         return self.disparity(Z, self.draw_twins(Z, rng))
 
-    def disparity(self, Z: Floats, values: Floats | None = None) -> Judgement:
+    def disparity(
+        self, Z: Floats, values: Floats | None = None, keys: Keys | None = None
+    ) -> Judgement:
         """Judge inputs by all sensitive combinations, or by the given values.
 
         Parameters
@@ -399,6 +397,8 @@ class Oracle:
         values : ndarray of shape (n, k, n_sensitive), default=None
             Sensitive codes of the k >= 2 twins of each input; by default those of
             `InputSpace.twin_codes`: all combinations, or what stands in for them.
+        keys : ndarray of shape (n,), default=None
+            Keys of the inputs as `fresh` gave them, which saves making them again.
 
         Returns
         -------
@@ -428,7 +428,8 @@ class Oracle:
         start = 0
         while start < len(Z):
             part = slice(start, start + self._part_size(values.shape[1]))
-            judged.append(self._judge(Z[part], values[part]))
+            known = None if keys is None else keys[part]
+            judged.append(self._judge(Z[part], values[part], known))
             start = part.stop
         return Judgement(*(np.concatenate(arrays) for arrays in zip(*judged, strict=True)))
 
@@ -472,10 +473,10 @@ class Oracle:
         in_time = self._budget.queries_in_time() / price
         return self.affordable(price=price, most=min(MAX_ROWS // max(1, width), in_time))
 
-    def _judge(self, Z: Floats, values: Floats) -> Judgement:
+    def _judge(self, Z: Floats, values: Floats, keys_of_inputs: Keys | None) -> Judgement:
         before = (self.n_inputs, self.n_found, self.degree)
         n, width = values.shape[:2]
-        inputs, rows, keys, valid = self._answering.twins(Z, values)
+        inputs, rows, keys, valid = self._answering.twins(Z, values, keys_of_inputs)
         plausible = own = None
         if self._plausible is not None:
             plausible = self._plausible.of_twins(rows, keys, valid)
@@ -496,7 +497,7 @@ class Oracle:
             plausible=plausible,
             own=own,
         )
-        verdict = self._confirm(Z, values, shown)
+        verdict = self._confirm(Z, inputs, values, shown)
         self._record(Z, inputs, values, shown, verdict, counted)
         news = (self.n_inputs, self.n_found, self.degree) != before
         self.n_idle = 0 if news else self.n_idle + 1
@@ -520,7 +521,7 @@ class Oracle:
 
     # Keeping -------------------------------------------------------------------------------
 
-    def _confirm(self, Z: Floats, values: Floats, shown: Comparison) -> Bools:
+    def _confirm(self, Z: Floats, inputs: Keys, values: Floats, shown: Comparison) -> Bools:
         """Verdicts, after predict has confirmed the flips that were read off the scores."""
         if not self.infers_labels or self.threshold is not None:
             return shown.verdict
@@ -529,7 +530,7 @@ class Oracle:
             return shown.verdict
         twins = np.take_along_axis(values[flips], shown.twins[flips][:, :, None], axis=1)
         verdict = np.zeros(len(Z), dtype=bool)
-        verdict[flips] = self._answering.confirm(Z[flips], twins)
+        verdict[flips] = self._answering.confirm(Z[flips], twins, inputs[flips])
         return verdict
 
     def _record(

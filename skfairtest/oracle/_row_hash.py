@@ -65,7 +65,7 @@ class KeySet:
             is_new = self._insert(unique)
             self.size += int(is_new.sum())
         elif self.size:
-            is_new = ~self._contains(unique)
+            is_new = ~self.contains(unique)
         fresh[first] = is_new
         return fresh
 
@@ -97,7 +97,8 @@ class KeySet:
             slots = (slots[~placed] + 1) & int(mask)
         return absent
 
-    def _contains(self, keys: Keys) -> NDArray[np.bool_]:
+    def contains(self, keys: Keys) -> NDArray[np.bool_]:
+        """Which keys are there."""
         mask = len(self._table) - 1
         found = np.zeros(len(keys), dtype=bool)
         pending = np.arange(len(keys))

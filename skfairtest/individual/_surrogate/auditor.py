@@ -5,33 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skfairtest._docstrings import document
-from skfairtest._typing import Floats, Ints
 from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._operators import data_seeds
+from skfairtest.individual._surrogate.memory import Memory
 from skfairtest.individual._surrogate.regions import Regions
+from skfairtest.individual._surrogate.sources import Sources
 from skfairtest.oracle._oracle import FEW_COMBINATIONS, Oracle
-from skfairtest.space._space import InputSpace
+from skfairtest.oracle._stop import StopReason, StopSearch
 
 OBJECTIVES = ("count", "degree")
-#: Inputs of each kind (high and low) that are remembered, and that the surrogate learns from.
-MEMORY = 100_000
-LESSON = 30_000
 #: Discriminatory inputs from which on the surrogate learns verdicts instead of disparities.
 ENOUGH_FINDS = 50
-#: Steps proposed for each one that is taken: the surrogate drops the others.
-PROPOSALS = 3
-#: The surrogate is fitted anew when it has seen this many times as much.
-GROWTH = 3.0
 #: Rounds that the budget holds at least: a surrogate that never sees its own draws learns nothing
 #: from them.
 N_ROUNDS = 10
-#: No source of proposals gets less than this share of the directed part of a batch.
-LEAST_SHARE = 0.1
+#: Inputs of the first batch; each further one is twice as large, up to `batch_size`.
+FIRST = 1000
 
 
 @document
@@ -40,10 +33,13 @@ class SurrogateAuditor(BaseAuditor):
 
     A decision tree learns from the verdicts so far (from the disparities, as long as discriminatory
     inputs are few) in which regions of the non-sensitive attributes twins are treated differently.
-    Each batch is drawn from three sources: regions that the tree believes in, by their size, belief
-    and novelty; single steps away from inputs that were found; and a share of uniform inputs. The
-    first two share the batch in proportion to their recent success. For finding many discriminatory
-    inputs this is the tester that we recommend.
+    Each batch is drawn from several sources: uniform inputs; regions that the tree believes in, by
+    their size, belief and novelty; steps away from inputs that were found, with and without the
+    tree's choice among them; one value of a find drawn anew; and finds crossed. A bandit shares the
+    batch among the sources by the *new* discriminatory inputs that each brings for what it costs.
+    Proposals that are known already are dropped before they cost a query. As uniform inputs are one
+    of the sources, the search does not fall behind them where a tree is of no help. For finding
+    many discriminatory inputs this is the tester that we recommend.
 
     Parameters
     ----------
@@ -54,7 +50,7 @@ class SurrogateAuditor(BaseAuditor):
     batch_size : int, default=4000
         Inputs in a batch, at most a tenth of what the budget allows.
     explore_share : float, default=0.05
-        Share of uniform inputs in each batch.
+        Share of uniform inputs in each batch, at least.
     min_samples_leaf : int, default=5
         Inputs in a region of the surrogate, at least.
 
@@ -71,7 +67,13 @@ class SurrogateAuditor(BaseAuditor):
     -----
     They crowd where the model discriminates most easily: their number shows how much there is to
     find, not how many people are concerned, and `discrimination_rate_` is no estimate for the
-    domain. A discriminatory input shows that the model treats two twins differently; twins need not
+    domain. Finite domains are drawn from without replacement: the run ends as exhausted once every
+    input was judged. With more than eight combinations of sensitive values, most inputs are
+    compared by the two values that the find they come from has shown, others by random ones. In a
+    run that `max_time` alone limits the cost of a source is measured in seconds; otherwise it is
+    counted in inputs, and the same seed gives the same result.
+
+    A discriminatory input shows that the model treats two twins differently; twins need not
     be realistic people.
 
     References
@@ -158,156 +160,29 @@ class SurrogateAuditor(BaseAuditor):
         finds = Memory(space, by_degree=False)
         memory = Memory(space, by_degree=True)
         regions = Regions(space)
+        sources = Sources(oracle, regions, self.explore_share, rng)
         price = min(space.n_combinations, FEW_COMBINATIONS)
         size = oracle.affordable(batches=N_ROUNDS, price=price, least=2, most=self.batch_size)
+        # Uniform inputs, until there is something to go by.
+        size, most = min(size, FIRST), size
         n = max(2, oracle.in_time(size, batches=N_ROUNDS))
-        Z = np.concatenate([data_seeds(n // 2, space, rng), oracle.sample(n - n // 2, rng)])
-        source = np.zeros(len(Z), dtype=int)
-        success = np.array([0.0, 0.5, 0.5])
-        learned = 0
+        batch = sources.first(n, data_seeds(n // 2, space, rng), rng)
         while True:
-            judged = oracle.judge(Z, rng)
-            if not space.is_enumerable:
-                # Steps away from an input are compared with either twin of the pair it showed.
-                side = rng.random((len(Z), 1)) < 0.5
-                Z = space.with_sensitive(Z, np.where(side, judged.first, judged.second))
-            found = finds.add(Z, judged.verdict.astype(np.float64), rng)
-            if memory is finds:
-                high = found
-            elif self.objective == "count" and len(finds.parents()) >= ENOUGH_FINDS:
-                memory, high, learned = finds, found, 0
-            else:
-                high = memory.add(Z, judged.disparity, rng)
-            for kind in (1, 2):
-                if (source == kind).any():
-                    success[kind] += 0.3 * (high[source == kind].mean() - success[kind])
-            if memory.n_seen > GROWTH * learned:
-                inputs, values = memory.table(rng)
-                tree = self._surrogate(memory.by_degree, rng).fit(inputs, values)
-                regions.learn(tree, inputs, values)
-                learned = memory.n_seen
+            judged = sources.judge(batch)
+            found = finds.add(batch.Z, judged, rng)
+            high = found if memory is finds else memory.add(batch.Z, judged, rng)
+            sources.learn(batch, high)
+            enough = len(finds.high.Z) >= ENOUGH_FINDS
+            if memory is not finds and self.objective == "count" and enough:
+                memory = finds
+                sources.reset()
+            if sources.is_exhausted:
+                raise StopSearch(StopReason.EXHAUSTED)
+            sources.study(memory, self._surrogate, rng)
+            size = min(2 * size, most)
             n = max(2, oracle.in_time(size, batches=N_ROUNDS))
-            Z, source = self._propose(n, oracle, memory, regions, success, rng)
+            batch = sources.propose(n, memory, rng)
 
     def _surrogate(self, by_degree: bool, rng: np.random.Generator) -> Any:
         kind = DecisionTreeRegressor if by_degree else DecisionTreeClassifier
         return kind(min_samples_leaf=self.min_samples_leaf, random_state=int(rng.integers(2**31)))
-
-    def _propose(
-        self, n: int, oracle: Oracle, memory: Memory, regions: Regions, success: Floats,
-        rng: np.random.Generator,
-    ) -> tuple[Floats, Ints]:  # fmt: skip
-        """The next batch, and the source of each of its inputs: 0 uniform, 1 regions, 2 steps."""
-        parents = memory.parents()
-        if not len(parents):
-            return oracle.sample(n, rng), np.zeros(n, dtype=int)
-        n_explore = int(np.ceil(self.explore_share * n))
-        weights = success[1:] ** 4 + 1e-9
-        share = float(np.clip(weights[0] / weights.sum(), LEAST_SHARE, 1 - LEAST_SHARE))
-        n_regions = int(share * (n - n_explore)) if regions.n_regions else 0
-        n_steps = n - n_explore - n_regions
-        groups = [
-            oracle.sample(n_explore, rng),
-            regions.sample(n_regions, rng),
-            self._steps(parents, n_steps, regions, rng),
-        ]
-        source = np.repeat([0, 1, 2], [len(group) for group in groups])
-        return np.concatenate(groups), source
-
-    @staticmethod
-    def _steps(parents: Floats, n: int, regions: Regions, rng: np.random.Generator) -> Floats:
-        """Steps away from the parents, those that the surrogate believes in most."""
-        chosen = rng.integers(0, len(parents), size=PROPOSALS * n)
-        Z = _step_away(parents[chosen], regions.space, rng)
-        # A little noise, so that of equal beliefs not always the same are taken.
-        belief = regions.believe(Z) + 0.1 * rng.random(len(Z))
-        return Z[np.sort(np.argpartition(-belief, n)[:n])] if n < len(Z) else Z
-
-
-class Memory:
-    """What the surrogate learns from: samples of high and of low inputs of bounded size."""
-
-    def __init__(self, space: InputSpace, *, by_degree: bool) -> None:
-        self.space = space
-        self.by_degree = by_degree
-        self.n_seen = 0
-        self.high, self.low = Sample(space.n_features), Sample(space.n_features)
-
-    def add(self, Z: Floats, value: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Remember judged inputs; which of them are high."""
-        high = value > self._bar(value)
-        self.n_seen += len(Z)
-        self.high.add(Z[high], value[high], rng, largest=self.by_degree)
-        self.low.add(Z[~high], value[~high], rng, largest=self.by_degree)
-        return high
-
-    def _bar(self, value: Floats) -> float:
-        if not self.by_degree:
-            return 0.5
-        # High means close to the best so far.
-        best = max(value.max(initial=0.0), self.high.value.max(initial=0.0))
-        return 0.7 * float(best)
-
-    def parents(self) -> Floats:
-        """Inputs to step from: the discriminatory ones, or those with the largest disparity."""
-        Z, value = self.high.Z, self.high.value
-        if not self.by_degree or not len(Z):
-            return Z
-        return Z[np.argsort(-value, kind="stable")[:200]]
-
-    def table(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Free attributes and values of a sample of what is remembered."""
-        parts = []
-        for sample in (self.high, self.low):
-            chosen = rng.permutation(len(sample.Z))[:LESSON]
-            parts.append((sample.Z[chosen][:, self.space.free], sample.value[chosen]))
-        return np.concatenate([Z for Z, _ in parts]), np.concatenate([v for _, v in parts])
-
-
-class Sample:
-    """A sample of bounded size of the inputs that were added, with a value for each."""
-
-    def __init__(self, n_features: int) -> None:
-        self._Z, self._value = np.empty((1024, n_features)), np.empty(1024)
-        self._n = 0
-
-    @property
-    def Z(self) -> Floats:
-        """The inputs."""
-        return self._Z[: self._n]
-
-    @property
-    def value(self) -> Floats:
-        """Their values."""
-        return self._value[: self._n]
-
-    def add(self, Z: Floats, value: Floats, rng: np.random.Generator, *, largest: bool) -> None:
-        """Add inputs; of twice too many, the largest or any half go on."""
-        n = self._n + len(Z)
-        if n > len(self._Z):
-            room = max(n, 2 * len(self._Z)) - self._n
-            self._Z = np.concatenate([self.Z, np.empty((room, self._Z.shape[1]))])
-            self._value = np.concatenate([self.value, np.empty(room)])
-        self._Z[self._n : n], self._value[self._n : n] = Z, value
-        self._n = n
-        if n > 2 * MEMORY:
-            if largest:
-                chosen = np.argpartition(-self.value, MEMORY)[:MEMORY]
-            else:
-                chosen = rng.choice(n, size=MEMORY, replace=False)
-            self._Z[:MEMORY], self._value[:MEMORY] = self._Z[chosen], self._value[chosen]
-            self._n = MEMORY
-
-
-def _step_away(Z: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
-    """One free value of each input moved by one to a few steps, or one in ten drawn anew."""
-    n = len(Z)
-    rows = np.arange(n)
-    column = rng.choice(space.free, size=n)
-    length = space.steps[column] * 2.0 ** np.minimum(rng.geometric(0.6, size=n) - 1, 4)
-    moved = Z[rows, column] + rng.choice([-1.0, 1.0], size=n) * length
-    anew = np.flatnonzero(rng.random(n) < 0.1)
-    moved[anew] = space.draw(len(anew), rng)[np.arange(len(anew)), column[anew]]
-    Z = Z.copy()
-    Z[rows, column] = moved
-    return space.clip(Z)

@@ -1,0 +1,129 @@
+"""What a surrogate learns from and steps away from: judged inputs of bounded number."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skfairtest._typing import Bools, Floats
+from skfairtest.oracle._oracle import Judgement
+from skfairtest.space._space import InputSpace
+
+#: Inputs of each kind (high and low) that are remembered, and their values in wide tables.
+MEMORY = 100_000
+MEMORY_VALUES = 2_000_000
+#: Inputs with the largest disparities from which steps are taken while these lead.
+BEST = 200
+#: High means so close to the best so far.
+BAR = 0.7
+#: Latest inputs that every other step is taken from: their neighbours are known least.
+LATEST = 20_000
+
+
+class Parents(NamedTuple):
+    """Inputs to step away from, and the sensitive codes of the twins that they showed."""
+
+    Z: Floats
+    pairs: Floats
+
+    def draw(self, n: int, rng: np.random.Generator) -> Parents:
+        """Draw n of them: half of them any, half of the latest."""
+        latest = max(0, len(self.Z) - LATEST)
+        from_ = np.where(rng.random(n) < 0.5, latest, 0)
+        chosen = from_ + (rng.random(n) * (len(self.Z) - from_)).astype(np.intp)
+        return Parents(self.Z[chosen], self.pairs[chosen])
+
+
+class Memory:
+    """What the surrogate learns from: samples of high and of low inputs of bounded size.
+
+    High are discriminatory inputs or, with `by_degree`, those whose disparity comes close to the
+    largest so far.
+    """
+
+    def __init__(self, space: InputSpace, *, by_degree: bool) -> None:
+        self.space = space
+        self.by_degree = by_degree
+        self.n_seen = 0
+        width = space.n_features, len(space.sensitive)
+        self.high, self.low = Sample(*width), Sample(*width)
+
+    def add(self, Z: Floats, judged: Judgement, rng: np.random.Generator) -> Bools:
+        """Remember judged inputs; which of them are high."""
+        value = judged.disparity if self.by_degree else judged.verdict.astype(np.float64)
+        high = value > self._bar(value)
+        self.n_seen += len(Z)
+        pairs = np.stack([judged.first, judged.second], axis=1)
+        for sample, chosen in ((self.high, high), (self.low, ~high)):
+            sample.add(Z[chosen], pairs[chosen], value[chosen], rng, largest=self.by_degree)
+        return high
+
+    def _bar(self, value: Floats) -> float:
+        if not self.by_degree:
+            return 0.5
+        best = max(value.max(initial=0.0), self.high.value.max(initial=0.0))
+        return BAR * float(best)
+
+    def parents(self) -> Parents:
+        """Inputs to step from: the discriminatory ones, or those with the largest disparity."""
+        if not self.by_degree:
+            return Parents(self.high.Z, self.high.pairs)
+        chosen = np.argsort(-self.high.value, kind="stable")[:BEST]
+        return Parents(self.high.Z[chosen], self.high.pairs[chosen])
+
+    def table(self, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Free attributes and values of a sample of what is remembered: n inputs at most."""
+        parts = []
+        for sample in (self.high, self.low):
+            chosen = rng.permutation(len(sample.Z))[: n // 2]
+            parts.append((sample.Z[chosen][:, self.space.free], sample.value[chosen]))
+        return np.concatenate([Z for Z, _ in parts]), np.concatenate([v for _, v in parts])
+
+
+class Sample:
+    """A sample of bounded size of the inputs that were added, each with its twins and a value."""
+
+    def __init__(self, n_features: int, n_sensitive: int) -> None:
+        self._arrays = [np.empty((1024, n_features)), np.empty((1024, 2, n_sensitive)),
+                        np.empty(1024)]  # fmt: skip
+        self._n = 0
+        self._most = min(MEMORY, MEMORY_VALUES // n_features)
+
+    @property
+    def Z(self) -> Floats:
+        """The inputs, the latest last."""
+        return self._arrays[0][: self._n]
+
+    @property
+    def pairs(self) -> Floats:
+        """Sensitive codes of the twins that each showed, (n, 2, n_sensitive)."""
+        return self._arrays[1][: self._n]
+
+    @property
+    def value(self) -> Floats:
+        """Their values."""
+        return self._arrays[2][: self._n]
+
+    def add(
+        self, Z: Floats, pairs: Floats, value: Floats, rng: np.random.Generator, *, largest: bool
+    ) -> None:
+        """Add inputs; of twice too many, the largest or any half go on."""
+        n = self._n + len(Z)
+        for i, new in enumerate((Z, pairs, value)):
+            array = self._arrays[i]
+            if n > len(array):
+                grown = np.empty((max(n, 2 * len(array)), *array.shape[1:]))
+                grown[: self._n] = array[: self._n]
+                self._arrays[i] = array = grown
+            array[self._n : n] = new
+        self._n = n
+        if n > 2 * self._most:
+            if largest:
+                chosen = np.argpartition(-self.value, self._most)[: self._most]
+            else:
+                chosen = rng.choice(n, size=self._most, replace=False)
+            chosen = np.sort(chosen)  # the latest stay last
+            for array in self._arrays:
+                array[: self._most] = array[chosen]
+            self._n = self._most

@@ -1,0 +1,329 @@
+"""Where the proposals of a batch come from, and a bandit that shares the batch among them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.individual._surrogate.memory import Memory, Parents
+from skfairtest.individual._surrogate.regions import Regions
+from skfairtest.individual._surrogate.sweep import Sweep
+from skfairtest.oracle._oracle import Judgement, Oracle
+from skfairtest.oracle._row_hash import Keys
+from skfairtest.space._space import InputSpace
+
+UNIFORM, REGIONS, BELIEVED, STEPS, ANEW, CROSSED = range(6)
+NAMES = ("uniform", "regions", "believed steps", "steps", "one value anew", "crossed")
+#: Sources that change one column, whose choice they learn.
+SINGLE = (STEPS, ANEW)
+#: Steps proposed for each one that is taken where the surrogate drops the others.
+PROPOSALS = 3
+#: Sources share a batch by this power of what they bring, those below a least share get none; and
+#: one of them in turn gets a share to be tried, large enough for its fixed cost not to count.
+POWER = 8.0
+LEAST_SHARE = 0.02
+TRIED_SHARE = 0.05
+#: What a batch weighs in the next one's averages, and what a proposal costs (in queried inputs)
+#: where seconds must not decide.
+MEMORY_OF_BATCHES = 0.8
+PROPOSAL_COST = 0.05
+#: The surrogate is fitted anew when it has seen this many times as much, or, while no source needs
+#: it, so many times; and, where time counts, when that takes no more than this share of it.
+GROWTH, IDLE_GROWTH = 3.0, 10.0
+STUDY_SHARE = 0.05
+LESSON = 40_000
+LEAST_LESSON = 2000
+#: Most proposals for an input that is new.
+MOST_PROPOSALS = 10.0
+#: Share of the pairs of twins that are those of a parent; others get one new twin, or two.
+INHERITED, HALF_INHERITED = 0.8, 0.9
+
+
+class Proposals(NamedTuple):
+    """Inputs, the twins to compare (None for all), sources, and columns that were changed."""
+
+    Z: Floats
+    pairs: Floats | None
+    source: Ints
+    column: Ints
+
+    def take(self, chosen: Bools | Ints) -> Proposals:
+        """Some of them."""
+        pairs = None if self.pairs is None else self.pairs[chosen]
+        return Proposals(self.Z[chosen], pairs, self.source[chosen], self.column[chosen])
+
+
+class Bandit:
+    """Shares of the sources in a batch, by the finds that each brings for its cost.
+
+    What counts is new inputs: proposals that are known cost their making and bring nothing. In runs
+    that only the time ends costs are measured seconds; in others they are queried inputs, so that
+    the same seed gives the same result.
+    """
+
+    def __init__(self, n_sources: int) -> None:
+        self.gain = np.zeros(n_sources)
+        self.cost = np.full(n_sources, 1e-9)
+        self.proposed = np.zeros(n_sources)
+        self.fresh = np.zeros(n_sources)
+        self.turn = 0
+
+    def shares(self, is_open: Bools, least: Floats) -> Floats:
+        """Shares of the next batch, which add up to one; a source that is not open gets none.
+
+        `least` are shares that sources get in any case.
+        """
+        rate = self.gain / self.cost
+        best = rate[is_open].max(initial=0.0)
+        weight = (rate / best) ** POWER if best > 0 else np.ones(len(rate))
+        # What was not tried yet is taken for as good as the best.
+        weight = np.where(is_open, np.where(self.cost < 1e-6, 1.0, weight), 0.0)
+        weight /= weight.sum()
+        weight[weight < LEAST_SHARE] = 0.0
+        least = np.where(is_open, least, 0.0)
+        in_turn = np.flatnonzero(is_open & (weight < TRIED_SHARE) & (least < TRIED_SHARE))
+        if len(in_turn):
+            self.turn += 1
+            least[in_turn[self.turn % len(in_turn)]] += TRIED_SHARE
+        shares: Floats = least + (1 - least.sum()) * weight / weight.sum()
+        return shares
+
+    def proposals_for_one(self) -> Floats:
+        """Proposals of each source that bring one new input."""
+        share = (self.fresh + 1) / (self.proposed + 1)
+        return np.minimum(1 / np.maximum(share, 1e-9), MOST_PROPOSALS)
+
+    def learn(self, proposed: Floats, fresh: Floats, gain: Floats, cost: Floats) -> None:
+        """Learn from a batch: what each source proposed, what of it was new, brought and cost."""
+        kept = np.where(proposed > 0, MEMORY_OF_BATCHES, 1.0)
+        self.proposed = kept * self.proposed + proposed
+        self.fresh = kept * self.fresh + fresh
+        self.gain = kept * self.gain + gain
+        self.cost = kept * self.cost + cost
+
+
+class Sources:
+    """Proposes batches of inputs from all sources, and learns which of them find most.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Draws, and knows what was judged.
+    regions : Regions
+        What the surrogate believes.
+    explore_share : float
+        Share of uniform inputs, at least.
+    rng : Generator
+        For the order of a sweep.
+    """
+
+    def __init__(
+        self, oracle: Oracle, regions: Regions, explore_share: float, rng: np.random.Generator
+    ) -> None:
+        self.oracle, self.space, self.regions = oracle, oracle.space, regions
+        self.sweep = Sweep.of(self.space, rng)
+        self.least = np.zeros(len(NAMES))
+        self.least[UNIFORM] = explore_share
+        self.shares = np.zeros(len(NAMES))
+        self._study_seconds = 1e-9
+        self._keys: Keys | None = None
+        self.timed = oracle.ends_by_time_alone
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what the sources brought, as something else counts from now on."""
+        self.bandit = Bandit(len(NAMES))
+        self.columns = np.ones((2, len(SINGLE), self.space.n_features))
+        self.columns[0] = 0.5
+        self.n_studied = 0
+
+    def study(
+        self, memory: Memory, make: Callable[[bool, np.random.Generator], Any],
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        """Fit the surrogate to what is remembered, if there is much that it has not seen."""
+        growth = GROWTH if self.uses_regions else IDLE_GROWTH
+        if memory.n_seen <= growth * self.n_studied:
+            return
+        most = LESSON
+        if self.timed:
+            most = int(STUDY_SHARE * self.oracle.seconds / self._study_seconds)
+            if most < min(LEAST_LESSON, memory.n_seen):
+                return
+        began = time.perf_counter()
+        inputs, values = memory.table(most, rng)
+        self.regions.learn(make(memory.by_degree, rng).fit(inputs, values), inputs, values)
+        self.n_studied = memory.n_seen
+        self._study_seconds = (time.perf_counter() - began) / len(inputs)
+
+    @property
+    def uses_regions(self) -> bool:
+        """Whether the latest batch owed something to the surrogate."""
+        return bool(self.shares[[REGIONS, BELIEVED]].sum() > TRIED_SHARE)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether every input of the domain was judged, and judging again brings nothing."""
+        return self.sweep is not None and self.sweep.is_over and self.oracle.compares_all
+
+    def first(self, n: int, seeds: Floats, rng: np.random.Generator) -> Proposals:
+        """The first batch: rows of the data, and uniform inputs that make up the numbers."""
+        Z = np.concatenate([seeds, self._uniform(n - len(seeds), rng)])
+        batch = Proposals(Z, self.oracle.draw_twins(Z, rng), *np.zeros((2, len(Z)), dtype=int))
+        self._proposed, self._seconds, self._filtering = batch, np.zeros(len(NAMES)), 0.0
+        self._keys = None
+        return batch
+
+    def propose(self, n: int, memory: Memory, rng: np.random.Generator) -> Proposals:
+        """About n inputs that are new."""
+        parents = memory.parents()
+        is_open = np.ones(len(NAMES), dtype=bool)
+        is_open[1:] = len(parents.Z) > 0
+        is_open[[REGIONS, BELIEVED]] &= self.regions.n_regions > 0
+        self.shares = self.bandit.shares(is_open, self.least)
+        wanted = np.ceil(n * self.shares * self.bandit.proposals_for_one()).astype(int)
+        parts, seconds = [], np.zeros(len(NAMES))
+        for source in np.flatnonzero(wanted).tolist():
+            began = time.perf_counter()
+            parts.append(self._from(source, wanted[source], parents, rng))
+            seconds[source] = time.perf_counter() - began
+        proposals = Proposals(
+            np.concatenate([part.Z for part in parts]),
+            None if parts[0].pairs is None else np.concatenate([part.pairs for part in parts]),
+            np.concatenate([part.source for part in parts]),
+            np.concatenate([part.column for part in parts]),
+        )
+        began = time.perf_counter()
+        fresh, keys = self.oracle.fresh(proposals.Z)
+        self._proposed, self._seconds = proposals, seconds
+        self._filtering = time.perf_counter() - began
+        # Known inputs end a run that finds nothing else, as everywhere.
+        chosen = np.flatnonzero(fresh) if fresh.any() else np.arange(len(fresh))
+        self._keys = keys[chosen]
+        return proposals.take(chosen)
+
+    def judge(self, batch: Proposals) -> Judgement:
+        """Have the latest proposals judged."""
+        began = time.perf_counter()
+        judged = self.oracle.disparity(batch.Z, batch.pairs, self._keys)
+        self._judging = time.perf_counter() - began
+        return judged
+
+    def learn(self, judged: Proposals, high: Bools) -> None:
+        """Learn from the verdicts on the latest proposals that were new."""
+        n = len(NAMES)
+        proposed = np.bincount(self._proposed.source, minlength=n).astype(np.float64)
+        fresh = np.bincount(judged.source, minlength=n).astype(np.float64)
+        gain = np.bincount(judged.source, weights=high, minlength=n).astype(np.float64)
+        if self.timed:
+            shared = self._filtering / max(1, len(self._proposed.Z))
+            cost = self._seconds + proposed * shared + fresh * self._judging / max(1, len(judged.Z))
+        else:
+            cost = PROPOSAL_COST * proposed + fresh
+        self.bandit.learn(proposed, fresh, gain, cost)
+        for i, source in enumerate(SINGLE):
+            made = self._proposed.column[self._proposed.source == source]
+            good = judged.column[(judged.source == source) & high]
+            for k, columns in enumerate((good, made)):
+                counts = np.bincount(columns, minlength=self.space.n_features)
+                self.columns[k, i] += counts
+
+    # Sources -------------------------------------------------------------------------------
+
+    def _from(self, source: int, n: int, parents: Parents, rng: np.random.Generator) -> Proposals:
+        column = np.full(n, -1)
+        pairs: Floats | None
+        if source == UNIFORM:
+            Z = self._uniform(n, rng)
+            pairs = self.oracle.draw_twins(Z, rng)
+            return Proposals(Z, pairs, np.full(len(Z), source), column[: len(Z)])
+        chosen = parents.draw(PROPOSALS * n if source == BELIEVED else n, rng)
+        if source == REGIONS:
+            Z = self.regions.sample(n, rng)
+        elif source == BELIEVED:
+            Z, _ = step_away(chosen.Z, self.space, rng)
+            # A little noise, so that of equal beliefs not always the same are taken.
+            belief = self.regions.believe(Z) + 0.1 * rng.random(len(Z))
+            best = np.sort(np.argpartition(-belief, n)[:n]) if n < len(Z) else slice(None)
+            Z, chosen = Z[best], Parents(chosen.Z[best], chosen.pairs[best])
+        elif source == CROSSED:
+            Z = self._crossed(chosen.Z, parents, rng)
+        else:
+            weight = (self.columns[0] / self.columns[1])[SINGLE.index(source), self.space.free] ** 2
+            weight = weight / weight.sum() + 0.1 / len(weight)
+            column = rng.choice(self.space.free, size=n, p=weight / weight.sum())
+            change = step_along if source == STEPS else anew
+            Z = change(chosen.Z, column, self.space, rng)
+        Z = self.space.clip(Z)
+        pairs = self._inherited(chosen.pairs, rng)
+        if not self.space.is_enumerable:
+            Z = self.space.with_sensitive(Z, pairs[:, 0])
+        asked = None if self.oracle.compares_all else pairs
+        return Proposals(Z, asked, np.full(n, source), column)
+
+    def _uniform(self, n: int, rng: np.random.Generator) -> Floats:
+        if self.sweep is None:
+            return self.oracle.sample(n, rng)
+        if self.sweep.is_over:
+            self.sweep = Sweep(self.space, rng)
+        return self.sweep.draw(n, rng)
+
+    def _crossed(self, Z: Floats, parents: Parents, rng: np.random.Generator) -> Floats:
+        """Some values of each input replaced: by those of another find, or drawn anew."""
+        n = len(Z)
+        other = parents.draw(n, rng).Z
+        drawn = np.where(rng.random((n, 1)) < 0.5, other, self.space.draw(n, rng))
+        share = rng.random((n, 1)) ** 2 * 0.5
+        mask = np.zeros(Z.shape, dtype=bool)
+        mask[:, self.space.free] = rng.random((n, len(self.space.free))) < share
+        mask[np.arange(n), rng.choice(self.space.free, size=n)] = True
+        return np.where(mask, drawn, Z)
+
+    def _inherited(self, pairs: Floats, rng: np.random.Generator) -> Floats:
+        """The twins to compare: most are those that a parent showed, in either order."""
+        if self.oracle.compares_all:
+            return pairs
+        n = len(pairs)
+        flipped = rng.random(n) < 0.5
+        pairs = np.where(flipped[:, None, None], pairs[:, ::-1], pairs)
+        U = rng.random(n)
+        if self.space.is_enumerable:
+            drawn = self.space.draw_sensitive_pairs(n, rng)
+        else:
+            drawn = np.stack([self.space.draw_sensitive(n, rng) for _ in range(2)], axis=1)
+        pairs[HALF_INHERITED <= U] = drawn[HALF_INHERITED <= U]
+        half = (INHERITED <= U) & (U < HALF_INHERITED)
+        pairs[half, 1] = drawn[half, 1]
+        return pairs
+
+
+def step_along(Z: Floats, column: Ints, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """One value of each input moved by one to a few steps."""
+    n = len(Z)
+    length = space.steps[column] * 2.0 ** np.minimum(rng.geometric(0.6, size=n) - 1, 4)
+    Z = Z.copy()
+    Z[np.arange(n), column] += np.where(rng.random(n) < 0.5, -1.0, 1.0) * length
+    return Z
+
+
+def anew(Z: Floats, column: Ints, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """One value of each input drawn anew from its whole domain."""
+    n = len(Z)
+    low, high = space.low[column], space.high[column]
+    discrete = space.discrete[column]
+    U = rng.random(n)
+    drawn = np.where(discrete, np.floor(U * (high - low + 1)), U * (high - low))
+    Z = Z.copy()
+    Z[np.arange(n), column] = low + drawn
+    return Z
+
+
+def step_away(Z: Floats, space: InputSpace, rng: np.random.Generator) -> tuple[Floats, Ints]:
+    """One free value of each input moved by one to a few steps, or one in ten drawn anew."""
+    column = rng.choice(space.free, size=len(Z))
+    moved = step_along(Z, column, space, rng)
+    return np.where(rng.random((len(Z), 1)) < 0.1, anew(Z, column, space, rng), moved), column

@@ -1,0 +1,33 @@
+"""What the oracle says of inputs, and the worst pair of a run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from skfairtest._typing import Bools, Floats
+
+
+class Judgement(NamedTuple):
+    """What the oracle says of each input; arrays of length n.
+
+    `first` and `second` are the sensitive codes of the two twins that show the disparity, shape
+    (n, n_sensitive), those of the one with the larger output first.
+    """
+
+    disparity: Floats
+    first: Floats
+    second: Floats
+    verdict: Bools
+
+
+class Worst(NamedTuple):
+    """The worst pair of a run: an input, its twins' sensitive codes, their outputs in one output.
+
+    The twin with the larger output comes first.
+    """
+
+    z: Floats
+    first: Floats
+    second: Floats
+    outputs: tuple[float, float]
+    output: int
