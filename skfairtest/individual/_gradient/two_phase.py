@@ -16,7 +16,8 @@ from skfairtest._typing import Floats, Ints
 from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
-from skfairtest.oracle._oracle import Judgement, Oracle
+from skfairtest.oracle._judgement import Judgement
+from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._space import InputSpace
 
 #: Change of the chosen output with one step of each attribute: of rows (n, n_features), their

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skfairtest._typing import Bools, Floats
-from skfairtest.oracle._oracle import Judgement
+from skfairtest.oracle._judgement import Judgement
 from skfairtest.space._space import InputSpace
 
 #: Inputs of each kind (high and low) that are remembered, and their values in wide tables.

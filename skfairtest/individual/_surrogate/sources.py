@@ -12,7 +12,8 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.individual._surrogate.memory import Memory, Parents
 from skfairtest.individual._surrogate.regions import Regions
 from skfairtest.individual._surrogate.sweep import Sweep
-from skfairtest.oracle._oracle import Judgement, Oracle
+from skfairtest.oracle._judgement import Judgement
+from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import Keys
 from skfairtest.space._space import InputSpace
 
