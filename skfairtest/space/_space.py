@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
@@ -21,6 +22,7 @@ from skfairtest.space._columns import Column
 from skfairtest.space._constraint import Constraint, bind, learn, read_constraint
 from skfairtest.space._containers import make_container
 from skfairtest.space._contradictions import check_constraints
+from skfairtest.space._describe import conditions, describe
 from skfairtest.space._given import (
     FORM,
     Rule,
@@ -321,6 +323,32 @@ class InputSpace(SensitiveValues):
             f"InputSpace({self.n_features} columns, sensitive {self.sensitive_features!r} with "
             f"{self.n_combinations} combinations)"
         )
+
+    def describe(self) -> pd.DataFrame:
+        """The attributes in words: `attribute`, `kind`, `domain`, `step`, `columns`, `sensitive`.
+
+        Returns
+        -------
+        DataFrame
+            One row an attribute. `step` is NaN where values are listed or real; `columns` counts
+            the columns of the table that the attribute is made of.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from skfairtest import InputSpace
+        >>> X = pd.DataFrame({"sex": ["f", "m"] * 50, "grade": [1.0, 2.1, 3.7, 4.0] * 25})
+        >>> InputSpace.from_data(X, ["sex"], bounds={"grade": (1, 6)}).describe()
+          attribute         kind  domain  step  columns  sensitive
+        0       sex  categorical    f, m   NaN        1       True
+        1     grade         real  1 to 6   0.1        1      False
+        """
+        return describe(self)
+
+    @property
+    def conditions(self) -> list[str]:
+        """What must hold of inputs beyond their domains, each in a line that a report can show."""
+        return conditions(self)
 
     # Tables and codes -----------------------------------------------------------------------
 

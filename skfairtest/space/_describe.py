@@ -1,0 +1,102 @@
+"""A space in words, for people who read a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from skfairtest._typing import Ints
+from skfairtest.space._columns import Column
+from skfairtest.space._constraint import constraints_of, name_of
+from skfairtest.space._layout import Layout
+from skfairtest.space._resolution import Listed, Strides
+
+#: Values of a domain that are listed.
+MOST_LISTED = 6
+
+
+class Space(Protocol):
+    """What is told of an `InputSpace`."""
+
+    layout: Layout
+    columns: list[Column]
+    sensitive: Ints
+    constraint: Any
+    given: Any
+    plausibility: Any
+
+
+def describe(space: Space) -> pd.DataFrame:
+    """One row an attribute: kind, domain, step, columns, and whether it is sensitive."""
+    rows = []
+    for j, column in enumerate(space.columns):
+        names = [space.layout.container.names[place] for place in space.layout.places[j]]
+        rows.append(
+            {
+                "attribute": column.name,
+                "kind": "one-hot group" if len(names) > 1 else column.kind,
+                "domain": _domain(column),
+                "step": _step(column),
+                "columns": len(names),
+                "sensitive": bool(j in space.sensitive),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def conditions(space: Space) -> list[str]:
+    """What must hold of inputs, each in a line: groups, constraints, likeness, consequences."""
+    lines = [
+        f"one of the columns {members} is 1, as one attribute {name!r}"
+        for name, members in space.layout.one_hot.items()
+    ]
+    lines += [name_of(constraint) for constraint in constraints_of(space.constraint)]
+    if space.plausibility is not None:
+        share = space.plausibility.share_accepted
+        lines.append(
+            f"one of two twins looks like the data, to a detector that accepts {share:.1%} of the "
+            "rows"
+        )
+    if isinstance(space.given, Mapping):
+        for name, values in space.given.items():
+            for value, followers in values.items():
+                for other, wanted in followers.items():
+                    lines.append(
+                        f"where {name} is {value}, {other} is {wanted}; twins differ in it"
+                    )
+    elif space.given is not None:
+        lines.append(f"twins differ in what {name_of(space.given)} changes as well")
+    return lines
+
+
+def _domain(column: Column) -> str:
+    if column.levels is not None and column.scale is None:
+        values = [_text(value) for value in column.take(column.grid()).tolist()]
+    elif isinstance(column.scale, Listed):
+        values = [_text(value) for value in column.take(column.grid()).tolist()]
+    else:
+        low, high = column.ends
+        return f"{_text(low)} to {_text(high)}"
+    if len(values) <= MOST_LISTED:
+        return ", ".join(values)
+    return f"{', '.join(values[: MOST_LISTED - 1])}, ... ({len(values)} values)"
+
+
+def _step(column: Column) -> float:
+    """Distance of neighbouring values; NaN for categories, listed values and real columns."""
+    if column.levels is not None or isinstance(column.scale, Listed) or not column.discrete:
+        return np.nan
+    if isinstance(column.scale, Strides):
+        return float(column.scale.step)
+    if column.scale is None:
+        return 1.0
+    return float(column.scale.step / column.scale.divisor)  # type: ignore[attr-defined]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return "missing" if np.isnan(value) else f"{value:.6g}"
+    return "missing" if value is None else str(value)
