@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints
@@ -189,10 +190,11 @@ def find_groups(
     dict
         Positions by the name of the group: the longest prefix that its columns share.
     """
-    dummies = [j for j, name in enumerate(names) if isinstance(name, str) and _is_binary(values[j])]
+    read = {j: _as_dummy(values[j]) for j, name in enumerate(names) if isinstance(name, str)}
+    dummies = [j for j, dummy in read.items() if dummy is not None]
     if len(dummies) < 2:
         return {}
-    V = np.column_stack([np.asarray(values[j], dtype=np.float64) for j in dummies])
+    V = np.column_stack([dummy for dummy in read.values() if dummy is not None])
     prefixes = _prefixes([names[j] for j in dummies])
     taken = np.zeros(len(dummies), dtype=bool)
     found: list[tuple[str, Ints]] = []
@@ -217,10 +219,18 @@ def find_groups(
     return dict(sorted(groups.items(), key=lambda item: item[1][0]))
 
 
-def _is_binary(values: NDArray[Any]) -> bool:
-    if values.dtype.kind == "b":
-        return True
-    return values.dtype.kind == "f" and bool(((values == 0) | (values == 1)).all())
+def _as_dummy(values: NDArray[Any]) -> Floats | None:
+    """A column of 0 and 1 as floats; None for other columns."""
+    if values.dtype.kind == "O":
+        gone = np.asarray(pd.isna(values), dtype=bool)
+        if not all(isinstance(value, (bool, np.bool_)) for value in values[~gone]):
+            return None
+        values = np.where(gone, np.nan, values).astype(np.float64)
+    if values.dtype.kind not in "bf":
+        return None
+    dummy = values.astype(np.float64)
+    # Missing values are let in, to keep the other columns from being a group without this one.
+    return dummy if np.all((dummy == 0) | (dummy == 1) | np.isnan(dummy)) else None
 
 
 def _prefixes(names: list[str]) -> dict[str, Ints]:
@@ -246,8 +256,7 @@ def _sums_to_one(V: Floats) -> bool:
 
 def _excludes(V: Floats) -> bool:
     """Whether at most one is 1 in each row, though by chance two would be in some."""
-    total = V.sum(axis=1)
-    if (total > 1).any():
+    if not (V.sum(axis=1) <= 1).all():
         return False
     p = V.mean(axis=0)
     together = len(V) * (p.sum() ** 2 - (p**2).sum()) / 2
