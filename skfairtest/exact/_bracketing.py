@@ -113,6 +113,8 @@ def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
         return "the memory for open boxes was full before the bracket was closed"
     if oracle.queries_left < 2 * oracle.cost:
         return "max_queries left no room to confirm the pair that attains the bound"
+    if oracle.space.repairs:
+        return "constraint= may exclude the pairs that reach the bound of what was not cut off"
     if oracle.space.constraint is not None:
         return "the bound holds for the whole box; constraint= may exclude the pairs that reach it"
     if ended == "closed":

@@ -12,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._bracketing import Family
+from skfairtest.exact._constrained import ConstrainedFamily
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.read_network import NETWORKS
@@ -103,13 +104,15 @@ def read_family(
         return LabelFamily(), 0
     check_supported(estimator)
     _, model = Chain(space).open(estimator)
-    family: Family
-    if is_linear(model, response):
-        family = LinearFamily(estimator, space, response)
-    elif isinstance(model, NETWORKS) or isinstance(model, LINEAR):
-        family = NetworkFamily(estimator, space, response)
-    else:
-        family = TreeFamily(estimator, space, response, compiled, n_jobs, deadline)
+
+    def make(part: InputSpace, until: float) -> Family:
+        if is_linear(model, response):
+            return LinearFamily(estimator, part, response)
+        if isinstance(model, NETWORKS) or isinstance(model, LINEAR):
+            return NetworkFamily(estimator, part, response)
+        return TreeFamily(estimator, part, response, compiled, n_jobs, until)
+
+    family = ConstrainedFamily(space, make, deadline) if space.repairs else make(space, deadline)
     return family, _compare(family, estimator, space, response, rng)
 
 

@@ -158,7 +158,7 @@ class Is(Constraint):
         j = table.position(self.column, self)
         if not isinstance(self.values, tuple):
             codes = table.codes(j, listed(self.values), self)
-            return TableRule([j], codes[:, None])
+            return TableRule([j], codes[:, None], whole=bool(table.discrete[j]))
         if len(self.values) != 2 or all(end is None for end in self.values):
             raise ValueError(
                 f"{self!r}: a tuple is a range (low, high), of which one end may be None; got "

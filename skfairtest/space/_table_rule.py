@@ -67,10 +67,14 @@ class TableRule(Rule):
         Codes; NaN is a missing value, and a value like any other.
     excluded : bool, default=False
         The listed combinations are those that cannot be.
+    whole : bool, default=False
+        Whether the codes of all columns are whole numbers.
     """
 
-    def __init__(self, columns: list[int], rows: Floats, excluded: bool = False) -> None:
-        self.order = list(columns)
+    def __init__(
+        self, columns: list[int], rows: Floats, excluded: bool = False, whole: bool = False
+    ) -> None:
+        self.order, self.whole = list(columns), whole
         self.columns = frozenset(columns)
         self.excluded = excluded
         rows = np.asarray(rows, dtype=np.float64).reshape(-1, len(columns))
@@ -93,7 +97,7 @@ class TableRule(Rule):
 
     def negated(self) -> Rule:
         """The combinations that are not listed."""
-        return TableRule(self.order, self.rows, not self.excluded)
+        return TableRule(self.order, self.rows, not self.excluded, self.whole)
 
     def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
         """A listed combination that agrees in what may not move, and in as much else as it can."""
@@ -188,10 +192,23 @@ class TableRule(Rule):
             boxes.keep(j, wanted)
             return alive & ~boxes.empty
         own = self.order
+        if len(own) == 1 and self.whole:
+            self._shave(boxes, own[0])
+            return alive & ~boxes.empty
         single = (boxes.low[:, own] == boxes.high[:, own]).all(axis=1)
         if single.any():
             alive[single] &= self.valid(boxes.low[single])
         return alive
+
+    def _shave(self, boxes: Boxes, j: int) -> None:
+        """Move the ends of intervals of whole codes inwards, past the listed ones."""
+        listed = self.rows[:, 0]
+        for _ in range(len(listed)):
+            low, high = np.isin(boxes.low[:, j], listed), np.isin(boxes.high[:, j], listed)
+            if not (low.any() or high.any()):
+                break
+            boxes.low[low, j] += 1
+            boxes.high[high, j] -= 1
 
 
 def _of_codes(sets: Bools, codes: Floats) -> Bools:

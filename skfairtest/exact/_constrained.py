@@ -1,0 +1,275 @@
+"""Bounds under constraint objects: the domain in parts, less what no valid row has.
+
+The engines bound the largest difference over a box. Constraint objects say which parts of a box no
+valid row is in (`Rule.narrow`). So the domain is first narrowed to the box of all valid rows. Where
+the pair that the engine finds in a box breaks a constraint, the box is cut in two such that the
+pair lies in neither, as far as that can be; what is left of both is bounded in turn, those with the
+largest bounds first. A part in which the engine's pair is valid is done.
+"""
+
+from __future__ import annotations
+
+import copy
+import heapq
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.space._admission import Admission
+from skfairtest.space._rules import AllRule, Boxes
+from skfairtest.space._space import InputSpace
+
+#: Share of the time that is left, and seconds at least, that a part is first bounded for.
+FIRST_SHARE, FIRST_SECONDS = 0.02, 0.25
+#: A real column is not cut into parts narrower than this share of its domain.
+FINEST = 1e-9
+#: Rows that the pair of a part is repaired to, in search of one that is as good and valid.
+N_REPAIRED = 16
+
+
+def narrowed(space: InputSpace, boxes: Boxes) -> InputSpace:
+    """The space of one box."""
+    columns = []
+    for column, low, high in zip(space.columns, boxes.low[0], boxes.high[0], strict=True):
+        own = copy.copy(column)
+        own.low, own.high = float(low), float(high)
+        columns.append(own)
+    return InputSpace(
+        columns, space.container, space.sensitive.tolist(), space.data, space.constraint,
+        space.plausible, space.given,
+    )  # fmt: skip
+
+
+class ConstrainedFamily:
+    """A model that was read out, over the valid part of the domain.
+
+    Parameters
+    ----------
+    space : InputSpace
+        With constraint objects.
+    make : callable
+        Reads the model out for a space, ``make(space, deadline)``.
+    deadline : float
+        When to stop reading, by `time.perf_counter`.
+
+    Attributes
+    ----------
+    root : InputSpace
+        The box of all valid rows.
+    """
+
+    #: Other than the engines for single parts, the search for parts takes time.
+    quick = False
+
+    def __init__(
+        self, space: InputSpace, make: Callable[[InputSpace, float], Any], deadline: float
+    ) -> None:
+        self.space, self._make = space, make
+        self.admission: Admission = space._admits()
+        self.root = narrowed(space, self.admission.root)
+        self.base = make(self.root, deadline)
+        self.rounding: float = self.base.rounding
+
+    def evaluate(self, Z: Floats) -> Floats:
+        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        return np.asarray(self.base.evaluate(Z))
+
+    def rows(self, n: int, rng: np.random.Generator) -> Floats:
+        """Rows of codes on which a model that was read wrongly would show."""
+        return np.asarray(self.base.rows(n, rng))
+
+    def trivial(self) -> float:
+        """A bound that takes little time: of the box of all valid rows."""
+        return float(self.base.trivial())
+
+    def solve(self, known: float, limits: Limits) -> Bracket:
+        """The bracket of the largest difference between valid twins.
+
+        Parameters
+        ----------
+        known : float
+            A difference that is attained.
+        limits : Limits
+            When to stop, and the relative width of the bracket that is narrow enough.
+
+        Returns
+        -------
+        Bracket
+            Of the model as it was read.
+        """
+        return _Parts(self, known, limits).run()
+
+
+class _Parts:
+    """Open parts of the domain, those with the largest bounds first."""
+
+    def __init__(self, family: ConstrainedFamily, known: float, limits: Limits) -> None:
+        self.family, self.limits = family, limits
+        self.space, self.admission = family.space, family.admission
+        rule = family.admission.rule
+        assert rule is not None
+        self.rule = rule
+        self.known, self.dropped = known, known
+        self.twins: tuple[Floats, Floats] | None = None
+        self.n_boxes = 0
+        self.rng = np.random.default_rng(0)
+        self._number = itertools.count()
+        self._heap: list[tuple[float, int, Boxes, bool]] = []
+        self._push(family.trivial(), family.admission.root.copy(), False)
+
+    def _push(self, upper: float, boxes: Boxes, seen: bool) -> None:
+        if upper <= self.enough:
+            self.dropped = max(self.dropped, upper)
+        else:
+            heapq.heappush(self._heap, (-upper, next(self._number), boxes, seen))
+
+    @property
+    def enough(self) -> float:
+        """A bound that closes the bracket."""
+        return self.known / (1 - self.limits.rtol) if self.limits.rtol < 1 else np.inf
+
+    def run(self) -> Bracket:
+        """Bound part after part."""
+        reason = "closed"
+        while self._heap:
+            if -self._heap[0][0] <= self.enough:
+                break
+            if self.limits.is_late:
+                reason = "time"
+                break
+            least, _, boxes, seen = heapq.heappop(self._heap)
+            self._bound(-least, boxes, seen)
+        upper = max([self.known, self.dropped, *(-entry[0] for entry in self._heap[:1])])
+        return Bracket(self.known, upper, self.twins, self.n_boxes, reason)
+
+    def _bound(self, upper: float, boxes: Boxes, seen: bool) -> None:
+        space = narrowed(self.space, boxes)
+        self.n_boxes += 1
+        if space.n_combinations < 2:
+            return  # no twins
+        now, deadline = time.perf_counter(), self.limits.deadline
+        if seen:
+            until = self.limits.by(0.5 if self._heap else 1.0)
+        else:
+            until = min(deadline, max(self.limits.by(FIRST_SHARE), now + FIRST_SECONDS))
+        family = self.family.base
+        if boxes is not self.admission.root or self.n_boxes > 1:
+            family = self.family._make(space, until)
+        upper = min(upper, float(family.trivial()))
+        if upper <= self.enough:
+            self.dropped = max(self.dropped, upper)
+            return
+        bracket = family.solve(self.known, Limits(until, self.limits.rtol))
+        self.n_boxes += bracket.n_boxes
+        upper = min(upper, bracket.upper)
+        if bracket.twins is None:
+            if bracket.reason == "time" and not self.limits.is_late:
+                self._push(upper, boxes, True)
+            else:
+                self.dropped = max(self.dropped, upper)
+            return
+        pair = np.stack(bracket.twins)
+        repaired = self._learn(pair, boxes)
+        if upper <= self.enough:
+            self.dropped = max(self.dropped, upper)
+        elif self.rule.valid(pair).all():
+            if bracket.reason == "time" and not self.limits.is_late:
+                self._push(upper, boxes, True)
+            else:
+                # A callable excludes the pair, which cannot be looked into; or rounding is left.
+                self.dropped = max(self.dropped, upper)
+        else:
+            self._cut(upper, boxes, pair, repaired)
+
+    def _learn(self, pair: Floats, boxes: Boxes) -> Floats:
+        """Take the pair, or what it is repaired to, for the best known if it is; a repaired row."""
+        space = self.space
+        values = pair[:, space.sensitive]
+        pairs = pair[None]
+        if not self.rule.valid(pair).all():
+            Z = np.repeat(pair[:1], N_REPAIRED, axis=0)
+            # Within the part, where the model may well give the same outputs.
+            part = narrowed(space, boxes)
+            twins = np.broadcast_to(values, (N_REPAIRED, *values.shape))
+            Z = self.admission.admit(Z, part, self.rng, twins)
+            pairs = np.stack([space.with_sensitive(Z, codes) for codes in values], axis=1)
+        n = len(pairs)
+        flat = pairs.reshape(2 * n, -1)
+        valid = space.valid(flat).reshape(n, 2).all(axis=1)
+        if valid.any():
+            answers = self.family.evaluate(pairs[valid].reshape(-1, flat.shape[1]))
+            answers = answers.reshape(int(valid.sum()), 2, -1)
+            gaps = np.abs(answers[:, 0] - answers[:, 1])
+            i, o = np.unravel_index(gaps.argmax(), gaps.shape)
+            if gaps[i, o] > self.known:
+                one, two = pairs[valid][i]
+                if answers[i, 0, o] < answers[i, 1, o]:
+                    one, two = two, one
+                self.known, self.twins = float(gaps[i, o]), (one, two)
+        return np.asarray(pairs[int(valid.argmax()), 0])
+
+    def _cut(self, upper: float, boxes: Boxes, pair: Floats, repaired: Floats) -> None:
+        """Cut a part in two, in neither of which the pair is left if that can be."""
+        parts = self.rule.parts if isinstance(self.rule, AllRule) else [self.rule]
+        broken: set[int] = set()
+        for part in parts:
+            if not part.valid(pair).all():
+                broken |= part.columns
+        best: tuple[tuple[float, float], list[Boxes]] | None = None
+        for j in sorted(broken.intersection(self.space.free.tolist())):
+            for at in self._places(j, boxes, pair[0, j], repaired[j]):
+                children = self._children(boxes, j, at)
+                holding = sum(_holds(child, pair) for child in children)
+                size = sum(self._size(child) for child in children)
+                score = (float(holding), size)
+                if best is None or score < best[0]:
+                    best = score, children
+        if best is None:
+            # The constraint ties sensitive values alone: the bound stands.
+            self.dropped = max(self.dropped, upper)
+            return
+        for child in best[1]:
+            self._push(upper, child, False)
+
+    def _places(self, j: int, boxes: Boxes, at: float, repaired: float) -> list[float]:
+        """Where a column may be cut: the largest codes of the lower part."""
+        low, high = float(boxes.low[0, j]), float(boxes.high[0, j])
+        middle = [(low + high) / 2, (at + repaired) / 2]
+        if self.space.discrete[j]:
+            places = {float(np.floor(place)) for place in (*middle, at, at - 1)}
+            return sorted(place for place in places if low <= place < high)
+        least = FINEST * float(self.space.high[j] - self.space.low[j])
+        return sorted({place for place in middle if low + least < place < high - least})
+
+    def _children(self, boxes: Boxes, j: int, at: float) -> list[Boxes]:
+        found = []
+        for side in (0, 1):
+            child = boxes.copy()
+            if j in child.sets:
+                codes = np.arange(child.sets[j].shape[1])
+                child.keep(j, (codes <= at if side == 0 else codes > at)[None])
+            elif side == 0:
+                child.high[0, j] = at
+            else:
+                # Real parts share the code between them.
+                child.low[0, j] = at + 1 if self.space.discrete[j] else at
+            if not child.empty[0] and self.rule.narrow(child)[0]:
+                found.append(child)
+        return found
+
+    def _size(self, boxes: Boxes) -> float:
+        """Share of the domain that a part takes."""
+        whole = np.maximum(self.space.high - self.space.low, 1e-300)
+        return float(np.prod((boxes.high[0] - boxes.low[0] + 1e-3 * whole) / whole))
+
+
+def _holds(boxes: Boxes, pair: Floats) -> bool:
+    """Whether both rows are in a box."""
+    inside = ((pair >= boxes.low) & (pair <= boxes.high)).all()
+    sets = all(own[0, pair[:, j].astype(np.intp)].all() for j, own in boxes.sets.items())
+    return bool(inside) and sets
