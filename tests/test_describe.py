@@ -45,6 +45,6 @@ def test_conditions_in_words():
     assert space.conditions == [
         "one of the columns ['race_a', 'race_b', 'race_c'] is 1, as one attribute 'race'",
         "years <= age - 18",
-        "where sex is m, years is 0: twins differ there",
+        "where sex is m, years is 0, in twins too",
     ]
     assert InputSpace.from_data(table(), ["sex"], one_hot=None).conditions == []

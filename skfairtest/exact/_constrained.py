@@ -40,8 +40,8 @@ def narrowed(space: InputSpace, boxes: Boxes) -> InputSpace:
         own.low, own.high = float(low), float(high)
         columns.append(own)
     return InputSpace(
-        columns, space.container, space.sensitive.tolist(), space.data, space.constraint,
-        space.plausible, space.given,
+        space.layout.with_columns(columns), space.sensitive.tolist(), space.data,
+        space.constraint, space.plausibility, space.given,
     )  # fmt: skip
 
 

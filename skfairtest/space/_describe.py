@@ -64,9 +64,7 @@ def conditions(space: Space) -> list[str]:
         for name, values in space.given.items():
             for value, followers in values.items():
                 for other, wanted in followers.items():
-                    lines.append(
-                        f"where {name} is {value}, {other} is {wanted}; twins differ in it"
-                    )
+                    lines.append(f"where {name} is {value}, {other} is {wanted}, in twins too")
     elif space.given is not None:
         lines.append(f"twins differ in what {name_of(space.given)} changes as well")
     return lines

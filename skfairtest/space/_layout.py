@@ -6,6 +6,7 @@ columns, and a column of numbers with a resolution has codes that count its step
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -53,6 +54,12 @@ class Layout:
         self.is_plain = all(
             column is field for column, field in zip(columns, fields, strict=False)
         ) and len(columns) == len(fields)
+
+    def with_columns(self, columns: list[Column]) -> Layout:
+        """The same with attributes of other domains."""
+        other = copy.copy(self)
+        other.columns = columns
+        return other
 
     @property
     def one_hot(self) -> dict[Any, list[Any]]:
