@@ -304,10 +304,11 @@ class Oracle:
         if not self._model.probe_cost:
             return
         if self.clip:
-            seeds = self.space.follow(self.space.repair(seeds, rng))
-            seeds = seeds[self.space.valid(seeds)]
-            if not len(seeds):
-                seeds = self.space.follow(self.sample(FEW_PROBED, rng))
+            seeds = self.space.repair(seeds, rng)
+        seeds = self.space.follow(np.array(seeds))
+        seeds = seeds[self.space.valid(seeds)]
+        if not len(seeds):
+            seeds = self.space.follow(self.sample(FEW_PROBED, rng))
         affordable = self.queries_left / (PROBE_SHARE * self._model.probe_cost)
         self._model.probe(seeds[: int(min(PROBE_ROWS, max(1, affordable)))])
 
