@@ -343,11 +343,11 @@ def test_estimates_and_gradients_of_a_group():
         p = model.predict_proba(table)[:, 1]
         return (p * (1 - p))[:, None] * weights
 
-    own = EIDIGAuditor(model, sensitive_features=["sex"], gradient=gradient, max_queries=500,
+    own = EIDIGAuditor(model, sensitive_features=["sex"], gradient=gradient, max_queries=50,
                        random_state=0).fit(X)  # fmt: skip
     assert own.fairness_degree_ > 0
     with pytest.raises(ValueError, match="finite numbers of shape .*, 10"):
-        EIDIGAuditor(model, sensitive_features=["sex"], max_queries=500,
+        EIDIGAuditor(model, sensitive_features=["sex"], max_queries=50,
                      gradient=lambda table: np.zeros((len(table), 5))).fit(X)  # fmt: skip
 
 

@@ -276,6 +276,8 @@ class PandasContainer(Container):
                 return pd.Series(codes.astype(np.int64), dtype=object)
             return _cast(codes, dtype)
         if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
+            if dtype.kind == "b" and not np.isnan(codes).any():  # dummies: many, so without objects
+                return column.levels.astype(bool).take(codes.astype(np.intp))
             return _cast(column.take(codes), dtype)
         if isinstance(dtype, np.dtype):  # object; a bare array of strings would become "str"
             return pd.Series(column.take(codes), dtype=object)

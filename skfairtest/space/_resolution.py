@@ -81,32 +81,49 @@ class Scale:
         return codes
 
     def _between(self, values: Floats) -> Floats:
-        """Codes of different values that are off the steps."""
+        """Codes of different values that are off the steps.
+
+        Those of arithmetic have an even last bit, those that are remembered an odd one.
+        """
         guess = self.place(values)
         whole = guess == np.rint(guess)
         up = np.where(self._at(guess) < values, np.inf, -np.inf)
         guess = np.where(whole, np.nextafter(guess, up), guess)
-        below = np.nextafter(guess, -np.inf)
-        tried = (guess, np.nextafter(guess, np.inf), below, np.nextafter(below, -np.inf))
         found = np.full(len(values), np.nan)
-        for codes in tried:
-            hit = np.isnan(found) & (self.values(codes) == values) & (codes != np.rint(codes))
+        for ulps in range(-4, 5):
+            codes = _ulps_away(guess, ulps)
+            even = codes.view(np.int64) % 2 == 0
+            hit = even & np.isnan(found) & (self._at(codes) == values) & (codes != np.rint(codes))
             found[hit] = codes[hit]
-        for i in np.flatnonzero(np.isnan(found)):
-            found[i] = self._remember(float(guess[i]), float(values[i]))
+        left = np.isnan(found)
+        if left.any():
+            found[left] = self._remember(guess[left], values[left])
         return found
 
-    def _remember(self, code: float, value: float) -> float:
-        """A code near this one that stands for the value from now on."""
-        known = np.flatnonzero(self.odd_values == value)
-        if len(known):
-            return float(self.odd_codes[known[0]])
-        while code in self.odd_codes or code == round(code):
-            code = float(np.nextafter(code, np.inf))
-        place = int(np.searchsorted(self.odd_codes, code))
-        self.odd_codes = np.insert(self.odd_codes, place, code)
-        self.odd_values = np.insert(self.odd_values, place, value)
-        return code
+    def _remember(self, guess: Floats, values: Floats) -> Floats:
+        """Codes near these that stand for the values from now on."""
+        order = np.argsort(self.odd_values)
+        place = np.searchsorted(self.odd_values[order], values)
+        place[place == len(order)] = 0
+        known = np.zeros(len(values), dtype=bool)
+        if len(order):
+            known = self.odd_values[order[place]] == values
+        codes = np.where(guess.view(np.int64) % 2 == 0, _ulps_away(guess, 1), guess)
+        if known.any():
+            codes[known] = self.odd_codes[order[place[known]]]
+        new = np.flatnonzero(~known)
+        while True:
+            _, first = np.unique(codes[new], return_index=True)
+            twice = np.isin(codes[new], self.odd_codes)
+            twice |= ~np.isin(np.arange(len(new)), first)
+            if not twice.any():
+                break
+            codes[new[twice]] = _ulps_away(codes[new[twice]], 2)
+        every = np.append(self.odd_codes, codes[new])
+        order = np.argsort(every)
+        self.odd_codes = every[order]
+        self.odd_values = np.append(self.odd_values, values[new])[order]
+        return codes
 
     def slope(self, codes: Floats) -> Floats:
         """Change of the value from one code to the next."""
@@ -198,7 +215,7 @@ class Listed(Scale):
     def place(self, values: Floats) -> Floats:
         last = len(self.listed) - 1
         inside = np.clip(values, self.listed[0], self.listed[-1])
-        beyond = (values - inside) / self._spread
+        beyond = np.clip((values - inside) / self._spread, -1e300, 1e300)
         places = np.interp(inside, self.listed, np.arange(last + 1.0))
         return np.asarray(places + 0.49 * beyond / (1 + np.abs(beyond)))
 
@@ -322,6 +339,11 @@ def given_scale(low: float, high: float, step: float, dtype: str | None) -> Scal
 
 def _fraction(number: float) -> Fraction:
     return Fraction(repr(float(number)))
+
+
+def _ulps_away(numbers: Floats, ulps: int) -> Floats:
+    """The floats so many places further from zero (nearer, where negative)."""
+    return (numbers.view(np.int64) + ulps).view(np.float64)
 
 
 def is_between(codes: Floats) -> Bools:
