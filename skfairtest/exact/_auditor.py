@@ -85,8 +85,9 @@ class CertifiedAuditor(BaseAuditor):
     twins in the model as it was read, as far as a quarter of `max_time` allows, and the best pair
     is confirmed by the estimator, for two queries. So `fairness_degree_` is at least what
     `on_data_degree_` is for these rows. Rows of X outside the domain may show more; they are not
-    looked at. A `constraint` cannot be looked into: the bound is then that of the whole box, which
-    holds for the part that the constraint admits, and the reported pair satisfies the constraint.
+    looked at. The reported pair satisfies every `constraint`. Constraint objects such as `Order`
+    narrow the domain and cut off parts in which no valid row lies. A callable cannot be looked
+    into: the bound is then that of the whole box, which holds for the part that it admits.
 
     Rounding counts: a bracket is closed where its ends, moved apart by what the model's own sums
     may be off, agree to `rtol`. `SVC` and `SVR` with a linear kernel add up a term a support
