@@ -161,16 +161,15 @@ def test_a_domain_of_few_inputs_and_many_twins_ends(models):
 
 def test_bandit_favours_what_brings_most_for_its_cost():
     bandit = Bandit(3)
-    least = np.array([0.05, 0.0, 0.0])
     is_open = np.array([True, True, False])
-    first = bandit.shares(is_open, least)
+    first = bandit.shares(is_open, 0.05)
     assert first[2] == 0 and first.sum() == pytest.approx(1)
     assert first[:2].min() > 0.4  # nobody is known yet
     for _ in range(5):
         # The second finds more, the first costs less.
         bandit.learn(np.full(3, 100.0), np.full(3, 50.0), np.array([30.0, 40, 0]),
                      np.array([30.0, 90, 1]))  # fmt: skip
-    shares = np.mean([bandit.shares(is_open, least) for _ in range(6)], axis=0)
+    shares = np.mean([bandit.shares(is_open, 0.05) for _ in range(6)], axis=0)
     assert shares[0] > 0.9 and 0.01 < shares[1] < 0.1
     np.testing.assert_allclose(bandit.proposals_for_one(), 2, rtol=0.05)
 

@@ -189,6 +189,11 @@ class Oracle:
         """Distinct inputs that may still be judged."""
         return self._budget.limits["max_inputs"] - self.n_inputs
 
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until max_time; infinite without."""
+        return self._budget.seconds_left
+
     def found(self) -> tuple[Floats, Floats, Floats]:
         """Discriminatory inputs, the sensitive codes of their twins, disparities; worst first."""
         return self._archive.rows()

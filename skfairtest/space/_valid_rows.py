@@ -16,7 +16,7 @@ ENOUGH = 2_000
 #: Draws of one sample before giving up.
 MAX_DRAWS = 100_000
 #: Rows that the constraint is asked about between two looks at the clock.
-CHUNK = 1024
+CHUNK = 4096
 #: Draws that cost a constraint on a table hardly more than one does.
 LEAST_MIXTURE = 2048
 #: Valid rows that are remembered, and rows of the data that are tried for a start.

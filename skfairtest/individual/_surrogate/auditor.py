@@ -25,6 +25,8 @@ ENOUGH_FINDS = 50
 N_ROUNDS = 10
 #: Inputs of the first batch; each further one is twice as large, up to `batch_size`.
 FIRST = 1000
+#: A batch is so many times as large where a constraint is asked: detectors are slow on few rows.
+CONSTRAINED = 2
 
 
 @document
@@ -48,7 +50,8 @@ class SurrogateAuditor(BaseAuditor):
         Learn from verdicts to find many discriminatory inputs, or from disparities to find a
         large one.
     batch_size : int, default=4000
-        Inputs in a batch, at most a tenth of what the budget allows.
+        Inputs in a batch, twice as many under a constraint, and at most a tenth of what the budget
+        allows.
     explore_share : float, default=0.05
         Share of uniform inputs in each batch, at least.
     min_samples_leaf : int, default=5
@@ -162,7 +165,8 @@ class SurrogateAuditor(BaseAuditor):
         regions = Regions(space)
         sources = Sources(oracle, regions, self.explore_share, rng)
         price = min(space.n_combinations, FEW_COMBINATIONS)
-        size = oracle.affordable(batches=N_ROUNDS, price=price, least=2, most=self.batch_size)
+        most = self.batch_size * (1 if space.constraint is None else CONSTRAINED)
+        size = oracle.affordable(batches=N_ROUNDS, price=price, least=2, most=most)
         # Uniform inputs, until there is something to go by.
         size, most = min(size, FIRST), size
         n = max(2, oracle.in_time(size, batches=N_ROUNDS))

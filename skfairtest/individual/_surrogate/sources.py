@@ -38,6 +38,8 @@ GROWTH, IDLE_GROWTH = 3.0, 10.0
 STUDY_SHARE = 0.05
 LESSON = 40_000
 LEAST_LESSON = 2000
+#: Inputs that are drawn at once under a constraint.
+STOCK = 1000
 #: Most proposals for an input that is new.
 MOST_PROPOSALS = 10.0
 #: Share of the pairs of twins that are those of a parent; others get one new twin, or two.
@@ -73,10 +75,10 @@ class Bandit:
         self.fresh = np.zeros(n_sources)
         self.turn = 0
 
-    def shares(self, is_open: Bools, least: Floats) -> Floats:
+    def shares(self, is_open: Bools, explore_share: float) -> Floats:
         """Shares of the next batch, which add up to one; a source that is not open gets none.
 
-        `least` are shares that sources get in any case.
+        Uniform inputs have their share in any case, and less where they cost more than others.
         """
         rate = self.gain / self.cost
         best = rate[is_open].max(initial=0.0)
@@ -85,8 +87,12 @@ class Bandit:
         weight = np.where(is_open, np.where(self.cost < 1e-6, 1.0, weight), 0.0)
         weight /= weight.sum()
         weight[weight < LEAST_SHARE] = 0.0
-        least = np.where(is_open, least, 0.0)
-        in_turn = np.flatnonzero(is_open & (weight < TRIED_SHARE) & (least < TRIED_SHARE))
+        price = self.cost / np.maximum(self.fresh, 1)
+        leader = int(np.argmax(np.where(is_open, rate, -1.0)))
+        least = np.zeros(len(rate))
+        least[UNIFORM] = explore_share * min(1.0, price[leader] / price[UNIFORM])
+        in_turn = np.flatnonzero(is_open & (weight < TRIED_SHARE))
+        in_turn = in_turn[in_turn != UNIFORM]
         if len(in_turn):
             self.turn += 1
             least[in_turn[self.turn % len(in_turn)]] += TRIED_SHARE
@@ -127,11 +133,12 @@ class Sources:
     ) -> None:
         self.oracle, self.space, self.regions = oracle, oracle.space, regions
         self.sweep = Sweep.of(self.space, rng)
-        self.least = np.zeros(len(NAMES))
-        self.least[UNIFORM] = explore_share
+        self.explore_share = explore_share
+        self._stock = np.empty((0, self.space.n_features))
         self.shares = np.zeros(len(NAMES))
         self._study_seconds = 1e-9
         self._keys: Keys | None = None
+        self._judging, self._n_judged = 0.0, 0
         self.timed = oracle.ends_by_time_alone
         self.reset()
 
@@ -180,12 +187,14 @@ class Sources:
         return batch
 
     def propose(self, n: int, memory: Memory, rng: np.random.Generator) -> Proposals:
-        """About n inputs that are new."""
+        """About n inputs that are new, or as many as half of the time left suffices for."""
+        if self._judging:
+            n = int(max(2, min(n, 0.5 * self.oracle.seconds_left * self._n_judged / self._judging)))
         parents = memory.parents()
         is_open = np.ones(len(NAMES), dtype=bool)
         is_open[1:] = len(parents.Z) > 0
         is_open[[REGIONS, BELIEVED]] &= self.regions.n_regions > 0
-        self.shares = self.bandit.shares(is_open, self.least)
+        self.shares = self.bandit.shares(is_open, self.explore_share)
         wanted = np.ceil(n * self.shares * self.bandit.proposals_for_one()).astype(int)
         parts, seconds = [], np.zeros(len(NAMES))
         for source in np.flatnonzero(wanted).tolist():
@@ -211,7 +220,7 @@ class Sources:
         """Have the latest proposals judged."""
         began = time.perf_counter()
         judged = self.oracle.disparity(batch.Z, batch.pairs, self._keys)
-        self._judging = time.perf_counter() - began
+        self._judging, self._n_judged = time.perf_counter() - began, len(batch.Z)
         return judged
 
     def learn(self, judged: Proposals, high: Bools) -> None:
@@ -267,8 +276,15 @@ class Sources:
         return Proposals(Z, asked, np.full(n, source), column)
 
     def _uniform(self, n: int, rng: np.random.Generator) -> Floats:
-        if self.sweep is None:
+        if self.sweep is None and self.space.constraint is None:
             return self.oracle.sample(n, rng)
+        if self.sweep is None:
+            # A constraint is asked about many rows at once, for several batches.
+            if len(self._stock) < n:
+                more = self.oracle.sample(max(n, STOCK), rng)
+                self._stock = np.concatenate([self._stock, more])
+            drawn, self._stock = self._stock[:n], self._stock[n:]
+            return drawn
         if self.sweep.is_over:
             self.sweep = Sweep(self.space, rng)
         return self.sweep.draw(n, rng)
