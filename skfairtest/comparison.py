@@ -17,8 +17,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from skfairtest.base import BaseAuditor
+from skfairtest.space._naturalness import Naturalness, naturalness, told_apart
 
-__all__ = ["AuditorComparison", "a12", "compare_auditors", "effect_size_word"]
+__all__ = [
+    "AuditorComparison",
+    "Naturalness",
+    "a12",
+    "compare_auditors",
+    "effect_size_word",
+    "naturalness",
+    "told_apart",
+]
 
 MEASURES = (
     "degree", "found", "success_rate", "found_per_second", "found_per_query", "auc_queries",

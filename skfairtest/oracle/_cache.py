@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from skfairtest._typing import Bools, Floats
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.oracle._model import Labels, Model
 from skfairtest.oracle._row_hash import AnswerMemory, Keys, combine_keys, distinct, row_keys
 from skfairtest.space._space import InputSpace
@@ -67,6 +67,13 @@ class Answering:
         if self._memory is None:
             return np.ones(len(keys), dtype=bool)
         return ~self._memory.find(keys)[0]
+
+    def n_new(self, keys: Keys, allowed: Bools) -> Ints:
+        """How many rows of each input would have to be asked, (n,); of equal rows the first."""
+        new = allowed.ravel() & self.unknown(keys.ravel())
+        first = np.zeros(len(new), dtype=bool)
+        first[np.unique(np.where(new, keys.ravel(), 0), return_index=True)[1]] = True
+        return np.asarray((new & first).reshape(keys.shape).sum(axis=1))
 
     def ask(self, rows: Floats, keys: Keys) -> tuple[Floats, Labels]:
         """Scores (n, n_outputs) and label codes (n,) of the rows."""

@@ -517,11 +517,7 @@ class Oracle:
         n, width = keys.shape
         if n * self._price(width) <= self.queries_left:
             return np.ones(n, dtype=bool)
-        new = allowed.ravel() & self._answering.unknown(keys.ravel())
-        # Of equal rows only the first is asked.
-        first = np.zeros(len(new), dtype=bool)
-        first[np.unique(np.where(new, keys.ravel(), 0), return_index=True)[1]] = True
-        needed = (new & first).reshape(n, width).sum(axis=1) * self.cost
+        needed = self._answering.n_new(keys, allowed) * self.cost
         needed += self._price(width) - width * self.cost
         return np.cumsum(needed) <= self.queries_left
 

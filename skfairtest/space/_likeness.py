@@ -21,8 +21,8 @@ RATIO = 3
 LEAST_MADE_UP = 3_000
 #: Rows needed to learn anything.
 LEAST_ROWS = 10
-#: Parts of the rows for scores of rows that were not learned from.
-N_FOLDS = 2
+#: Times that the rows are halved, one half learned from and the other scored.
+N_HALVINGS = 2
 #: Shares of the made-up inputs: crossings, rows with foreign values, and the rest are uniform.
 CROSSED = 0.4
 FOREIGN = 0.4
@@ -39,6 +39,10 @@ class Domain(Protocol):
 
 class Likeness:
     """Scores inputs by how much they look like the rows.
+
+    The rows are halved, and each half is scored by a classifier that learned from the other one,
+    twice over. A new input is scored by one classifier of each halving: a row that was not learned
+    from is then scored just as the rows were, and ranks mean what they say.
 
     Parameters
     ----------
@@ -57,26 +61,22 @@ class Likeness:
 
     def __init__(self, space: Domain, rows: Floats, rng: np.random.Generator) -> None:
         self.space = space
-        n = len(rows)
-        if n < LEAST_ROWS:
-            raise ValueError(
-                f"What looks like the data is learned from at least {LEAST_ROWS} rows; got {n}. "
-                "Give more rows, or an outlier detector of your own in plausible=."
-            )
-        rows = rows[rng.permutation(n)[:MOST_ROWS]]
-        fold = np.arange(len(rows)) % N_FOLDS
-        self._model = self._fit(rows, rng)
-        scores = [
-            self._fit(rows[fold != k], rng).decision_function(rows[fold == k])
-            for k in range(N_FOLDS)
-        ]
-        self.of_rows: Floats = np.sort(np.concatenate(scores))
+        rows = rows[rng.permutation(len(rows))[:MOST_ROWS]]
+        scores = np.zeros(len(rows))
+        self._models = []
+        for _ in range(N_HALVINGS):
+            half = rng.permutation(len(rows)) % 2
+            first, second = (self._fit(rows[half == side], rng) for side in (0, 1))
+            scores[half == 1] += first.decision_function(rows[half == 1])
+            scores[half == 0] += second.decision_function(rows[half == 0])
+            self._models.append(first)
+        self.of_rows: Floats = np.sort(scores / N_HALVINGS)
 
     def score(self, Z: Floats) -> Floats:
         """Log-odds that an input is a real row; shape (n,)."""
         if not len(Z):
             return np.empty(0)
-        score: Floats = self._model.decision_function(Z)
+        score: Floats = np.mean([model.decision_function(Z) for model in self._models], axis=0)
         return score
 
     def _fit(self, rows: Floats, rng: np.random.Generator) -> HistGradientBoostingClassifier:

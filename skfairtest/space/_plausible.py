@@ -17,7 +17,7 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import DetectorFailedError
 from skfairtest.space._columns import Column
 from skfairtest.space._containers import Container
-from skfairtest.space._likeness import Likeness
+from skfairtest.space._likeness import LEAST_ROWS, Likeness
 from skfairtest.space._neighbours import Neighbours
 
 #: Share of real rows that "auto" accepts.
@@ -115,14 +115,18 @@ class Plausibility:
         else:
             self._take(detector)
         self.share_accepted = self._share
-        if self._detector is None:
-            self._learn()
-        else:
+        if self._detector is not None:
             self._scores_of_rows = self._look_at_rows()
+        elif len(space.data) < LEAST_ROWS:
+            raise ValueError(
+                f"plausible='auto' learns what looks like the data from at least {LEAST_ROWS} rows "
+                f"of X; got {len(space.data)}. Give more rows, or an outlier detector of your own."
+            )
 
     # Making ---------------------------------------------------------------------------------
 
     def _learn(self) -> Likeness:
+        """What "auto" goes by, learned when it is first needed."""
         if self._likeness is None:
             # A fixed seed: see above. After unpickling, what was learned is learned again.
             rng = np.random.default_rng(0)
@@ -182,7 +186,8 @@ class Plausibility:
         if share < 0.5:
             warnings.warn(
                 f"The detector {name} in plausible= accepts only {share:.1%} of the rows of X; "
-                "inputs like the others do not count.", UserWarning, stacklevel=2,
+                "inputs like the others do not count. A contamination of 0.02 accepts 98%.",
+                UserWarning, stacklevel=2,
             )  # fmt: skip
         return np.sort(self.score(rows))
 
@@ -203,7 +208,8 @@ class Plausibility:
     def accepts(self, Z: Floats) -> Bools:
         """Which inputs look like the data, shape (n,)."""
         if self._detector is None:
-            return self.score(Z) >= self._cut
+            scores = self.score(Z)
+            return scores >= self._cut
         verdict = self._ask("predict", Z)
         if not np.isin(verdict, (-1, 1)).all():
             raise DetectorFailedError(
@@ -225,7 +231,7 @@ class Plausibility:
 
     def rank(self, Z: Floats) -> Floats:
         """Share of the rows of the data that are less typical than each input, shape (n,)."""
-        scores = self.score(Z)
+        scores = self.score(Z)  # which is when "auto" learns, if it has not
         below = np.searchsorted(self._scores_of_rows, scores, side="left")
         share: Floats = below / len(self._scores_of_rows)
         return share

@@ -12,6 +12,7 @@ from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._operators import data_seeds
 from skfairtest.individual._surrogate.memory import Memory
+from skfairtest.individual._surrogate.natural import NaturalSearch
 from skfairtest.individual._surrogate.regions import Regions
 from skfairtest.individual._surrogate.sources import Sources
 from skfairtest.oracle._oracle import FEW_COMBINATIONS, Oracle
@@ -42,6 +43,11 @@ class SurrogateAuditor(BaseAuditor):
     Proposals that are known already are dropped before they cost a query. As uniform inputs are one
     of the sources, the search does not fall behind them where a tree is of no help. For finding
     many discriminatory inputs this is the tester that we recommend.
+
+    With `plausible`, finds are to look like people, and steps away from finds would lead astray:
+    all inputs are then rows of X crossed with one of their neighbours. The surrogate learns which
+    of these discriminate, and of twenty crossings one is asked about, by chances in proportion to
+    its belief. (`explore_share` and `min_samples_leaf` are not used then.)
 
     Parameters
     ----------
@@ -159,6 +165,9 @@ class SurrogateAuditor(BaseAuditor):
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         space = oracle.space
+        if space.plausibility is not None and self.objective == "count":
+            NaturalSearch(oracle, rng, batch_size=self.batch_size).run()
+            return
         # Verdicts give no direction before there are any: until then the disparity leads.
         finds = Memory(space, by_degree=False)
         memory = Memory(space, by_degree=True)

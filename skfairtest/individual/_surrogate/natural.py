@@ -1,0 +1,119 @@
+"""Finds that look like people: crossings of neighbours, ranked before they cost a query.
+
+Every input that is asked about is a row of the data crossed with one of its neighbours, and
+plausible. What directs the search is the choice among many such crossings: a surrogate learns from
+the verdicts so far which of them discriminate. So no find can drift away from the rows, as steps
+from finds do. A crossing is taken with a chance in proportion to what the surrogate believes of it,
+not if it is among the best: if the surrogate were right, the finds would be spread just as those
+of undirected crossings are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.oracle._oracle import FEW_COMBINATIONS, Oracle
+from skfairtest.oracle._row_hash import KeySet, row_keys
+
+#: Crossings drawn for each that is asked about, once the surrogate has learned.
+CHOICE = 20
+#: A crossing is taken with its believed chance of discriminating to this power, relative to the
+#: others. Greater powers find more, and less like people: see `bench_natural.py`.
+GREED = 1.0
+#: Undirected share of each batch.
+EXPLORE = 0.05
+#: Batches that the budget holds at least, and growth of what is known before learning anew.
+N_ROUNDS = 10
+GROWTH = 1.5
+#: Inputs that the surrogate learns from, at most, and finds that it needs.
+LESSON = 30_000
+ENOUGH_FINDS = 5
+#: Draws in a row without a new crossing that end the search.
+VAIN = 5
+
+
+class NaturalSearch:
+    """The search of `SurrogateAuditor` where inputs have to be plausible.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Judges inputs; its space says which are plausible.
+    rng : Generator
+        Source of randomness.
+    batch_size : int
+        Inputs in a batch, at most.
+    choice, greed, explore : int, float, float
+        See the constants above.
+    """
+
+    def __init__(
+        self, oracle: Oracle, rng: np.random.Generator, *, batch_size: int, choice: int = CHOICE,
+        greed: float = GREED, explore: float = EXPLORE,
+    ) -> None:  # fmt: skip
+        self.oracle, self.space, self.rng = oracle, oracle.space, rng
+        self.batch_size = batch_size
+        self.choice, self.greed, self.explore = choice, greed, explore
+        self._proposed = KeySet()
+        self._Z: Floats = np.empty((0, self.space.n_features))
+        self._found: Bools = np.empty(0, dtype=bool)
+        self._surrogate: HistGradientBoostingClassifier | None = None
+        self._learned = 0
+        self._n_vain = 0
+
+    def run(self) -> None:
+        """Ask until the oracle ends the run, or no crossing is left that was not asked about."""
+        price = min(self.space.n_combinations, FEW_COMBINATIONS)
+        size = self.oracle.affordable(batches=N_ROUNDS, price=price, least=2, most=self.batch_size)
+        while self._n_vain < VAIN:
+            Z = self.propose(max(2, self.oracle.in_time(size, batches=N_ROUNDS)))
+            self.remember(Z, self.oracle.judge(Z, self.rng).verdict)
+
+    def propose(self, n: int) -> Floats:
+        """New crossings: most of them chosen by the surrogate, some as they come."""
+        if self._surrogate is None:
+            return self.new_crossings(n)
+        n_explore = int(np.ceil(self.explore * n))
+        Z = self.new_crossings(self.choice * (n - n_explore) + n_explore)
+        if len(Z) <= n:
+            return Z
+        chance = self._surrogate.predict_proba(Z[n_explore:])[:, 1]
+        taken = choose(chance, n - n_explore, self.greed, self.rng)
+        return np.concatenate([Z[:n_explore], Z[n_explore:][taken]])
+
+    def new_crossings(self, n: int) -> Floats:
+        """Different crossings that were not proposed before; any, where too few are left."""
+        Z = self.oracle.sample(n, self.rng)
+        keys = row_keys(Z[:, self.space.free])
+        first = np.zeros(len(Z), dtype=bool)
+        first[np.unique(keys, return_index=True)[1]] = True
+        new = first & ~self._proposed.contains(keys)
+        self._n_vain = 0 if new.any() else self._n_vain + 1
+        return Z[new] if new.any() else Z[:n]
+
+    def remember(self, Z: Floats, found: Bools) -> None:
+        """Keep the verdicts, and learn from them now and then."""
+        self._proposed.add(row_keys(Z[:, self.space.free]))
+        self._Z = np.concatenate([self._Z, Z])[-LESSON:]
+        self._found = np.concatenate([self._found, found])[-LESSON:]
+        n_seen = self._proposed.size
+        n_found = int(self._found.sum())
+        if not ENOUGH_FINDS <= n_found < len(self._found) or n_seen < GROWTH * self._learned:
+            return
+        self._learned = n_seen
+        model = HistGradientBoostingClassifier(
+            max_iter=60, max_bins=63, min_samples_leaf=10, early_stopping=False,
+            random_state=int(self.rng.integers(2**31)),
+        )  # fmt: skip
+        self._surrogate = model.fit(self._Z, self._found)
+
+
+def choose(chance: Floats, n: int, greed: float, rng: np.random.Generator) -> Ints:
+    """Places of n inputs, drawn without replacement by their chance to the power of greed."""
+    if np.isinf(greed):
+        return np.sort(np.argsort(-chance, kind="stable")[:n])
+    # The n smallest of exponential waiting times are such a draw.
+    waiting = rng.exponential(size=len(chance)) / np.maximum(chance, 1e-6) ** greed
+    return np.sort(np.argpartition(waiting, min(n, len(chance) - 1))[:n])
