@@ -7,6 +7,8 @@ import numpy as np
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._rules import Boxes, Domain, Rule
 
+#: Combinations of whole codes, listed or not, up to which each has a place in one array.
+MOST_DENSE = 2_000_000
 #: Boxes times combinations that are looked at in one go.
 MOST_TOGETHER = 4_000_000
 
@@ -51,6 +53,33 @@ class _Index:
         return depth, start, count
 
 
+class _Dense:
+    """Which of all combinations of whole codes are listed, as one array."""
+
+    def __init__(self, rows: Floats) -> None:
+        self.low = rows.min(axis=0)
+        self.size = (rows.max(axis=0) - self.low + 1).astype(np.intp)
+        self.listed = np.zeros(int(np.prod(self.size)), dtype=bool)
+        self.stride = np.append(np.cumprod(self.size[:0:-1])[::-1], 1).astype(np.intp)
+        self.listed[(rows - self.low).astype(np.intp) @ self.stride] = True
+
+    @staticmethod
+    def fits(rows: Floats) -> bool:
+        """Whether combinations are whole and not too many."""
+        if not len(rows) or not np.isfinite(rows).all() or (rows != np.floor(rows)).any():
+            return False
+        return bool(np.prod(rows.max(axis=0) - rows.min(axis=0) + 1) <= MOST_DENSE)
+
+    def find(self, Z: Floats) -> Bools:
+        """Which rows are listed."""
+        place = Z - self.low
+        # A missing value is in no range.
+        inside = ((place >= 0) & (place < self.size) & (place == np.floor(place))).all(axis=1)
+        if not inside.all():
+            place = np.where(inside[:, None], place, 0.0)
+        return np.asarray(inside & self.listed[place.astype(np.intp) @ self.stride])
+
+
 def _comparable(codes: Floats) -> Floats:
     """Codes with missing values as a value of their own, which equals itself."""
     return np.where(np.isnan(codes), np.inf, codes)
@@ -80,6 +109,7 @@ class TableRule(Rule):
         rows = np.asarray(rows, dtype=np.float64).reshape(-1, len(columns))
         self.rows = np.unique(_comparable(rows), axis=0)
         self._indices: dict[tuple[int, ...], _Index] = {}
+        self._dense = _Dense(self.rows) if _Dense.fits(self.rows) else None
 
     def _index(self, order: tuple[int, ...]) -> _Index:
         """The combinations in an order of places among the columns."""
@@ -91,6 +121,8 @@ class TableRule(Rule):
         """Which rows are listed."""
         if not len(self.rows):
             return np.full(len(Z), self.excluded)
+        if self._dense is not None:
+            return self._dense.find(Z[:, self.order]) != self.excluded
         plain = tuple(range(len(self.order)))
         depth, _, _ = self._index(plain).find(_comparable(Z[:, self.order]))
         return np.asarray((depth == len(plain)) != self.excluded)
