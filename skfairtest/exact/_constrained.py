@@ -117,6 +117,8 @@ class _Parts:
         self.known, self.dropped = known, known
         self.twins: tuple[Floats, Floats] | None = None
         self.n_boxes = 0
+        #: Why a part was left open, if one was.
+        self.unsettled = ""
         self.rng = np.random.default_rng(0)
         self._number = itertools.count()
         self._heap: list[tuple[float, int, Boxes, bool]] = []
@@ -144,6 +146,8 @@ class _Parts:
                 break
             least, _, boxes, seen = heapq.heappop(self._heap)
             self._bound(-least, boxes, seen)
+        if self.limits.is_late or self.unsettled == "memory":
+            reason = self.unsettled or reason
         upper = max([self.known, self.dropped, *(-entry[0] for entry in self._heap[:1])])
         return Bracket(self.known, upper, self.twins, self.n_boxes, reason)
 
@@ -168,23 +172,26 @@ class _Parts:
         self.n_boxes += bracket.n_boxes
         upper = min(upper, bracket.upper)
         if bracket.twins is None:
-            if bracket.reason == "time" and not self.limits.is_late:
-                self._push(upper, boxes, True)
-            else:
-                self.dropped = max(self.dropped, upper)
+            self._leave(upper, boxes, bracket.reason)
             return
         pair = np.stack(bracket.twins)
         repaired = self._learn(pair, boxes)
         if upper <= self.enough:
             self.dropped = max(self.dropped, upper)
         elif self.rule.valid(pair).all():
-            if bracket.reason == "time" and not self.limits.is_late:
-                self._push(upper, boxes, True)
-            else:
-                # A callable excludes the pair, which cannot be looked into; or rounding is left.
-                self.dropped = max(self.dropped, upper)
+            # Where it is settled, a callable excludes the pair, or rounding is left.
+            self._leave(upper, boxes, bracket.reason)
         else:
             self._cut(upper, boxes, pair, repaired)
+
+    def _leave(self, upper: float, boxes: Boxes, reason: str) -> None:
+        """Come back to a part that was left for lack of time; else its bound stands."""
+        if reason in ("time", "memory"):
+            self.unsettled = reason
+        if reason == "time" and not self.limits.is_late:
+            self._push(upper, boxes, True)
+        else:
+            self.dropped = max(self.dropped, upper)
 
     def _learn(self, pair: Floats, boxes: Boxes) -> Floats:
         """Take the pair, or what it is repaired to, for the best known if it is; a repaired row."""
