@@ -58,7 +58,7 @@ class SurrogateAuditor(BaseAuditor):
     batch_size : int, default=4000
         Inputs in a batch, twice as many under a constraint, and at most a tenth of what the budget
         allows.
-    explore_share : float, default=0.05
+    explore_share : float, default=0.02
         Share of uniform inputs in each batch, at least.
     min_samples_leaf : int, default=5
         Inputs in a region of the surrogate, at least.
@@ -127,7 +127,7 @@ class SurrogateAuditor(BaseAuditor):
         verbose: int = 0,
         objective: str = "count",
         batch_size: int = 4000,
-        explore_share: float = 0.05,
+        explore_share: float = 0.02,
         min_samples_leaf: int = 5,
     ) -> None:
         super().__init__(

@@ -24,26 +24,33 @@ SINGLE = (STEPS, ANEW)
 #: Steps proposed for each one that is taken where the surrogate drops the others.
 PROPOSALS = 3
 #: Sources share a batch by this power of what they bring, those below a least share get none; and
-#: one of them in turn gets a share to be tried, large enough for its fixed cost not to count.
-POWER = 8.0
+#: one of them in turn gets a share to be tried, large enough for its fixed cost not to count: in
+#: each early batch, later in one of a few.
+POWER = 12.0
 LEAST_SHARE = 0.02
 TRIED_SHARE = 0.05
+EARLY, TRIED_EVERY = 10, 3
 #: What a batch weighs in the next one's averages, and what a proposal costs (in queried inputs)
 #: where seconds must not decide.
 MEMORY_OF_BATCHES = 0.8
+MEMORY_OF_COLUMNS = 0.95
 PROPOSAL_COST = 0.05
 #: The surrogate is fitted anew when it has seen this many times as much, or, while no source needs
 #: it, so many times; and, where time counts, when that takes no more than this share of it.
 GROWTH, IDLE_GROWTH = 3.0, 10.0
-STUDY_SHARE = 0.05
+STUDY_SHARE = 0.03
 LESSON = 40_000
 LEAST_LESSON = 2000
 #: Inputs that are drawn at once under a constraint.
 STOCK = 1000
+#: What of the changes of one column goes to any column, however little it brought.
+ANY_COLUMN = 0.05
 #: Most proposals for an input that is new.
 MOST_PROPOSALS = 10.0
-#: Share of the pairs of twins that are those of a parent; others get one new twin, or two.
-INHERITED, HALF_INHERITED = 0.8, 0.9
+#: Shares of the pairs of twins that get one new twin and two; the others are those of a parent.
+#: Larger disparities are a matter of the pair as well.
+NEW_TWINS = 0.02
+NEW_TWINS_BY_DEGREE = 0.1
 
 
 class Proposals(NamedTuple):
@@ -74,6 +81,7 @@ class Bandit:
         self.proposed = np.zeros(n_sources)
         self.fresh = np.zeros(n_sources)
         self.turn = 0
+        self.n_batches = 0
 
     def shares(self, is_open: Bools, explore_share: float) -> Floats:
         """Shares of the next batch, which add up to one; a source that is not open gets none.
@@ -93,7 +101,8 @@ class Bandit:
         least[UNIFORM] = explore_share * min(1.0, price[leader] / price[UNIFORM])
         in_turn = np.flatnonzero(is_open & (weight < TRIED_SHARE))
         in_turn = in_turn[in_turn != UNIFORM]
-        if len(in_turn):
+        self.n_batches += 1
+        if len(in_turn) and (self.n_batches <= EARLY or self.n_batches % TRIED_EVERY == 0):
             self.turn += 1
             least[in_turn[self.turn % len(in_turn)]] += TRIED_SHARE
         shares: Floats = least + (1 - least.sum()) * weight / weight.sum()
@@ -138,6 +147,7 @@ class Sources:
         self.shares = np.zeros(len(NAMES))
         self._study_seconds = 1e-9
         self._keys: Keys | None = None
+        self._by_degree = True
         self._judging, self._n_judged = 0.0, 0
         self.timed = oracle.ends_by_time_alone
         self.reset()
@@ -145,8 +155,7 @@ class Sources:
     def reset(self) -> None:
         """Forget what the sources brought, as something else counts from now on."""
         self.bandit = Bandit(len(NAMES))
-        self.columns = np.ones((2, len(SINGLE), self.space.n_features))
-        self.columns[0] = 0.5
+        self.columns = np.zeros((2, len(SINGLE), self.space.n_features))
         self.n_studied = 0
 
     def study(
@@ -191,6 +200,7 @@ class Sources:
         if self._judging:
             n = int(max(2, min(n, 0.5 * self.oracle.seconds_left * self._n_judged / self._judging)))
         parents = memory.parents()
+        self._by_degree = memory.by_degree
         is_open = np.ones(len(NAMES), dtype=bool)
         is_open[1:] = len(parents.Z) > 0
         is_open[[REGIONS, BELIEVED]] &= self.regions.n_regions > 0
@@ -235,6 +245,7 @@ class Sources:
         else:
             cost = PROPOSAL_COST * proposed + fresh
         self.bandit.learn(proposed, fresh, gain, cost)
+        self.columns *= MEMORY_OF_COLUMNS
         for i, source in enumerate(SINGLE):
             made = self._proposed.column[self._proposed.source == source]
             good = judged.column[(judged.source == source) & high]
@@ -263,8 +274,10 @@ class Sources:
         elif source == CROSSED:
             Z = self._crossed(chosen.Z, parents, rng)
         else:
-            weight = (self.columns[0] / self.columns[1])[SINGLE.index(source), self.space.free] ** 2
-            weight = weight / weight.sum() + 0.1 / len(weight)
+            good, made = self.columns[:, SINGLE.index(source), self.space.free]
+            success = (good + 0.5) / (made + 1)
+            weight = (success / success.max()) ** POWER
+            weight = weight / weight.sum() + ANY_COLUMN / len(weight)
             column = rng.choice(self.space.free, size=n, p=weight / weight.sum())
             change = step_along if source == STEPS else anew
             Z = change(chosen.Z, column, self.space, rng)
@@ -312,8 +325,9 @@ class Sources:
             drawn = self.space.draw_sensitive_pairs(n, rng)
         else:
             drawn = np.stack([self.space.draw_sensitive(n, rng) for _ in range(2)], axis=1)
-        pairs[HALF_INHERITED <= U] = drawn[HALF_INHERITED <= U]
-        half = (INHERITED <= U) & (U < HALF_INHERITED)
+        share = NEW_TWINS_BY_DEGREE if self._by_degree else NEW_TWINS
+        pairs[U < share] = drawn[U < share]
+        half = (share <= U) & (U < 2 * share)
         pairs[half, 1] = drawn[half, 1]
         return pairs
 
