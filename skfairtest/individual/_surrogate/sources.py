@@ -281,12 +281,12 @@ class Sources:
             column = rng.choice(self.space.free, size=n, p=weight / weight.sum())
             change = step_along if source == STEPS else anew
             Z = change(chosen.Z, column, self.space, rng)
-        Z = self.space.clip(Z)
         pairs = self._inherited(chosen.pairs, rng)
+        compared = None if self.oracle.compares_all else pairs
+        Z = self.space.admit(self.space.clip(Z), rng, compared)
         if not self.space.is_enumerable:
             Z = self.space.with_sensitive(Z, pairs[:, 0])
-        asked = None if self.oracle.compares_all else pairs
-        return Proposals(Z, asked, np.full(n, source), column)
+        return Proposals(Z, compared, np.full(n, source), column)
 
     def _uniform(self, n: int, rng: np.random.Generator) -> Floats:
         if self.sweep is None and self.space.constraint is None:
