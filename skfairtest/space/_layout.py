@@ -126,8 +126,7 @@ class Layout:
         group = self.groups[attribute]
         if group is None:
             return self.columns[attribute].encode(values[0])
-        own = zip(self.places[attribute], values, strict=True)
-        return group.codes(np.column_stack([self.fields[place].encode(v) for place, v in own]))
+        return group.codes(values)
 
     def decode(self, Z: Floats) -> Any:
         """The table of the codes."""

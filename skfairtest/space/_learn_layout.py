@@ -12,7 +12,7 @@ from skfairtest.space._column_names import by_position
 from skfairtest.space._columns import Column, describe_column
 from skfairtest.space._containers import Container
 from skfairtest.space._layout import Layout
-from skfairtest.space._one_hot import Group, find_groups, given_groups
+from skfairtest.space._one_hot import Group, as_dummy, find_groups, given_groups
 
 
 def learn_layout(
@@ -35,9 +35,9 @@ def learn_layout(
     given = {} if auto or one_hot is None else given_groups(one_hot, names)
     # What is said of a group by its name is no wish for a column.
     of_groups = {} if categories is None else _named_groups(categories, names, given, auto)
-    own = (
-        None if categories is None else {k: v for k, v in categories.items() if k not in of_groups}
-    )
+    own = categories
+    if of_groups and categories is not None:
+        own = {name: wish for name, wish in categories.items() if name not in of_groups}
     wishes = {
         label: by_position(names, mapping, label)
         for label, mapping in (("bounds", bounds), ("categories", own), ("steps", steps))
@@ -48,7 +48,7 @@ def learn_layout(
     _check_named(wishes, groups, names, of_groups)
     owner = {place: name for name, places in groups.items() for place in places}
     fields = [
-        _dummy(name, values[j], groups, owner[j])
+        _dummy(name, values[j], owner[j])
         if j in owner
         else describe_column(
             name,
@@ -110,19 +110,19 @@ def _check_named(
                 )
 
 
-def _dummy(name: Any, values: NDArray[Any], groups: dict[Any, list[int]], group: Any) -> Column:
+def _dummy(name: Any, values: NDArray[Any], group: Any) -> Column:
     """One column of a group, which can be 0 and 1 whatever the data hold."""
     if values.dtype.kind == "f":
-        column = describe_column(name, np.array([0.0, 1.0]))
-    else:
-        present = {value for value in values if value == value and value is not None}
-        if not present <= {True, False}:
-            raise ValueError(
-                f"one_hot= names column {name!r} in the group {group!r}; expected a column of 0 "
-                f"and 1 or of booleans, got values such as {sorted(map(repr, present))[:5]}."
-            )
-        column = describe_column(name, values, categories=[False, True])
-    column.given = False
+        return Column(name, "integer", 0, 1, 1.0)
+    if as_dummy(values) is None:
+        raise ValueError(
+            f"one_hot= names column {name!r} in the group {group!r}; expected a column of 0 and 1 "
+            f"or of booleans, got values such as {list(values[:5])}."
+        )
+    column = Column(name, "categorical", 0, 1, 1.0)
+    column.levels = np.array([False, True], dtype=object)  # codes are 0 and 1 as well
+    if values.dtype.kind == "O":
+        column.nan_is_missing = any(isinstance(value, float) for value in values)
     return column
 
 
@@ -136,11 +136,8 @@ def _attribute(
     """A group as one categorical attribute."""
     members = [fields[place].name for place in places]
     group = Group(name, places, members)
-    for k, place in enumerate(places):
-        if fields[place].levels is not None:  # codes are the positions of False and True
-            group.zeros[k], group.ones[k] = 0.0, 1.0
     if wanted is None:
-        codes = group.codes(np.column_stack([fields[p].encode(values[p]) for p in places]))
+        codes = group.codes([values[place] for place in places])
         n_domain = len(places) + int((codes == len(places)).any())
     else:
         n_domain = _restrict(group, wanted)

@@ -46,8 +46,6 @@ class Group:
         Names of the categories, and of that where all columns are 0 behind them.
     order : ndarray of int
         Positions in `categories` by code.
-    zeros, ones : ndarray of shape (n_columns,)
-        How the columns write 0 and 1.
     """
 
     def __init__(self, name: Any, places: list[int], members: list[Any]) -> None:
@@ -56,17 +54,16 @@ class Group:
         self.members = members
         self.categories = _categories(name, members)
         self.order: Ints = np.arange(len(places) + 1)
-        self.zeros = np.zeros(len(places))
-        self.ones = np.ones(len(places))
 
     def __repr__(self) -> str:
         return f"Group({self.name!r}, {self.members!r})"
 
-    def codes(self, V: Floats) -> Floats:
-        """Codes of rows of the columns; NaN where they are missing."""
+    def codes(self, values: list[NDArray[Any]]) -> Floats:
+        """Codes of the values of the columns; NaN where they are missing."""
+        V = np.column_stack([_as_numbers(own) for own in values])
         missing = np.isnan(V)
-        is_one = self.ones == V
-        bad = np.asarray(~(is_one | (self.zeros == V) | missing))
+        is_one = V == 1
+        bad = np.asarray(~(is_one | (V == 0) | missing))
         if bad.any():
             column = int(np.flatnonzero(bad.any(axis=0))[0])
             self._refuse(
@@ -85,7 +82,7 @@ class Group:
         """The columns of the codes, shape (n, n_columns)."""
         missing = np.isnan(codes)
         states = self.order[np.where(missing, 0, codes).astype(np.intp)]
-        V = np.where(states[:, None] == np.arange(len(self.places)), self.ones, self.zeros)
+        V = np.where(states[:, None] == np.arange(len(self.places)), 1.0, 0.0)
         V[missing] = np.nan
         return V
 
@@ -190,7 +187,7 @@ def find_groups(
     dict
         Positions by the name of the group: the longest prefix that its columns share.
     """
-    read = {j: _as_dummy(values[j]) for j, name in enumerate(names) if isinstance(name, str)}
+    read = {j: as_dummy(values[j]) for j, name in enumerate(names) if isinstance(name, str)}
     dummies = [j for j, dummy in read.items() if dummy is not None]
     if len(dummies) < 2:
         return {}
@@ -219,18 +216,25 @@ def find_groups(
     return dict(sorted(groups.items(), key=lambda item: item[1][0]))
 
 
-def _as_dummy(values: NDArray[Any]) -> Floats | None:
+def as_dummy(values: NDArray[Any]) -> Floats | None:
     """A column of 0 and 1 as floats; None for other columns."""
-    if values.dtype.kind == "O":
-        gone = np.asarray(pd.isna(values), dtype=bool)
-        if not all(isinstance(value, (bool, np.bool_)) for value in values[~gone]):
-            return None
-        values = np.where(gone, np.nan, values).astype(np.float64)
-    if values.dtype.kind not in "bf":
-        return None
-    dummy = values.astype(np.float64)
+    dummy = _as_numbers(values)
     # Missing values are let in, to keep the other columns from being a group without this one.
     return dummy if np.all((dummy == 0) | (dummy == 1) | np.isnan(dummy)) else None
+
+
+def _as_numbers(values: NDArray[Any]) -> Floats:
+    """A column of numbers or booleans as floats; infinity for anything else."""
+    if values.dtype.kind in "bf":
+        return values.astype(np.float64)
+    gone = np.asarray(pd.isna(values), dtype=bool)
+    present = values[~gone]
+    # Strings are told by the first of them.
+    if not len(present) or not all(isinstance(v, (bool, np.bool_)) for v in present):
+        return np.where(gone, np.nan, np.inf)
+    numbers = np.full(len(values), np.nan)
+    numbers[~gone] = present.astype(bool)
+    return numbers
 
 
 def _prefixes(names: list[str]) -> dict[str, Ints]:
