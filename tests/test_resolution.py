@@ -235,6 +235,18 @@ def test_rows_of_data_are_audited_as_they_are():
     )
 
 
+def test_missing_values_of_few_numbers_stay_missing():
+    few = np.tile([-0.9, 1.1, np.nan], 20)
+    X = pd.DataFrame(
+        {"s": np.arange(60) % 2, "few": few, "grade": np.r_[np.nan, grid(1, 5, 0.1, 59)]}
+    )
+    space = InputSpace.from_data(X, ["s"])
+    assert_frame_equal(space.decode(space.encode(X)), X)
+    assert space.kinds == ["integer", "categorical", "real"] and space.columns[1].n_values == 3
+    drawn = space.decode(space.draw(200, np.random.default_rng(0)))
+    assert drawn["few"].isna().any() and not drawn["grade"].isna().any()
+
+
 # Searches ----------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from skfairtest.space._column_names import resolve_columns
 from skfairtest.space._columns import Column
 from skfairtest.space._containers import Container
 from skfairtest.space._one_hot import Group
+from skfairtest.space._resolution import Grid
 
 
 class Layout:
@@ -137,13 +138,30 @@ class Layout:
         if self.is_plain:
             return Z
         V = np.empty((len(Z), len(self.fields)))
-        for j, (places, group) in enumerate(zip(self.places, self.groups, strict=True)):
+        grids, places, (step, offset, divisor) = self._grids()
+        if grids:  # all in one go: a table may have a hundred
+            V[:, places] = (Z[:, grids] * step + offset) / divisor
+        for j, (own, group) in enumerate(zip(self.places, self.groups, strict=True)):
+            column = self.columns[j]
             if group is not None:
-                V[:, places] = group.spread(Z[:, j])
-            else:
-                scale = self.columns[j].scale
-                V[:, places[0]] = Z[:, j] if scale is None else scale.values(Z[:, j])
+                V[:, own] = group.spread(Z[:, j])
+            elif j not in grids:
+                V[:, own[0]] = Z[:, j] if column.scale is None else column.take(Z[:, j])
         return V
+
+    def _grids(self) -> tuple[list[int], list[int], Floats]:
+        """Attributes that are plain arithmetic, their columns, and its numbers."""
+        found = [
+            (j, self.places[j][0], column.scale)
+            for j, column in enumerate(self.columns)
+            if isinstance(column.scale, Grid) and column.scale.is_plain
+        ]
+        numbers = [[grid.step, grid.offset, grid.divisor] for _, _, grid in found]
+        return (
+            [j for j, _, _ in found],
+            [place for _, place, _ in found],
+            np.array(numbers, dtype=np.float64).reshape(-1, 3).T,
+        )
 
     # Numbers of the table -------------------------------------------------------------------
 
@@ -157,7 +175,7 @@ class Layout:
             own = attributes == j
             scale, dtype = self.columns[j].scale, self.rounds_to(int(j))
             if scale is not None:
-                numbers[own] = scale.values(numbers[own])
+                numbers[own] = self.columns[j].take(numbers[own])
             if dtype is not None:
                 numbers[own] = numbers[own].astype(dtype)
         return numbers

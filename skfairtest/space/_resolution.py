@@ -144,6 +144,11 @@ class Grid(Scale):
         self.offset, self.step = offset // common, step // common
         self.divisor = divisor // common
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether arithmetic alone gives the values."""
+        return self.dtype is None and not len(self.odd_codes)
+
     def __repr__(self) -> str:
         return f"Grid(({self.offset} + {self.step} code) / {self.divisor})"
 
