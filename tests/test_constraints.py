@@ -410,3 +410,63 @@ def test_a_fitted_auditor_is_saved_with_its_constraints(data, models):
     np.testing.assert_array_equal(again.space_.valid(Z), auditor.space_.valid(Z))
     assert pickle.loads(pickle.dumps(auditor)).space_.constraint == auditor.space_.constraint
     assert again.on_data_degree_ == auditor.on_data_degree_
+
+
+# Columns of one-hot groups ----------------------------------------------------------------------
+
+
+def dummies(n=300):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"s": rng.integers(0, 2, n), "age": rng.integers(10, 60, n)})
+    X["experience"] = rng.integers(0, 10, n)
+    names = {"color": ["red", "green", "blue"], "job": ["cook", "driver", "none", "teacher"]}
+    for name, levels in names.items():
+        k = rng.integers(0, len(levels), n)
+        for i, level in enumerate(levels):
+            X[f"{name}_{level}"] = k == i if name == "job" else (k == i).astype(int)
+    return X
+
+
+MEMBERS = {
+    "implies": (
+        Implies({"color_red": 1}, {"age": (20, None)}),
+        lambda X: (X["color_red"] == 0) | (X["age"] >= 20),
+    ),
+    "both": (
+        Implies({"color_red": 1}, {"job_cook": False}),
+        lambda X: (X["color_red"] == 0) | ~X["job_cook"].astype(bool),
+    ),
+    "sum": (
+        Linear({"color_red": 30, "age": 1}, "<=", 70),
+        lambda X: 30 * X["color_red"] + X["age"] <= 70,
+    ),
+    "all": (OneHot("color_red", "color_green", "color_blue"), lambda X: X["age"] > 0),
+    "few": (
+        OneHot("color_red", "job_cook"),
+        lambda X: X["color_red"] + X["job_cook"].astype(int) == 1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_columns_of_one_hot_groups_may_be_named(name):
+    constraint, meaning = MEMBERS[name]
+    space = quiet_space(dummies(), ["s"], constraint)
+    assert len(space.layout.one_hot) == 2
+    rng = np.random.default_rng(0)
+    Z = space.draw(1000, rng)
+    np.testing.assert_array_equal(space.valid(Z), meaning(space.decode(Z)))
+    admitted = space.decode(space.admit(Z, rng))
+    assert meaning(admitted).all()
+    assert (admitted[["color_red", "color_green", "color_blue"]].sum(axis=1) == 1).all()
+
+
+def test_boxes_know_one_hot_groups():
+    rules = [Is("color_red", 0), Implies({"job_cook": True}, {"age": (200, None)})]
+    space = quiet_space(dummies(), ["s"], rules)
+    root = space._admits().root
+    left = {space.feature_names[j]: own[0].sum() for j, own in root.sets.items()}
+    assert left == {"color": 2, "job": 3}
+    rows = space.decode(space.sample(300, np.random.default_rng(0), uniform=True))
+    assert not rows["color_red"].any() and not rows["job_cook"].any()
+    assert rows["color_green"].any() and rows["color_blue"].any()

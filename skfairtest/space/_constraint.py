@@ -12,7 +12,8 @@ import pandas as pd
 
 from skfairtest._typing import Bools
 from skfairtest.space._bound_columns import BoundColumns, MemberOfGroup
-from skfairtest.space._rules import AllRule, Rule, SpreadRule, SumRule, Term
+from skfairtest.space._rules import AllRule, Rule, SumRule, Term
+from skfairtest.space._spread_rule import SpreadRule
 from skfairtest.space._table_rule import TableRule
 
 __all__ = ["AllOf", "Constraint", "Is"]
@@ -234,7 +235,7 @@ def _rule_of(constraint: Constraint, table: BoundColumns) -> Rule:
     try:
         return constraint._rule(table)
     except MemberOfGroup:  # a dummy column by itself
-        return SpreadRule(constraint._rule(table.apart()), table.layout.spread)
+        return SpreadRule(constraint._rule(table.apart()), table.layout)
 
 
 def learn(constraint: Constraint, table: BoundColumns) -> Constraint:

@@ -477,20 +477,3 @@ def opaque_parts(rule: Rule) -> list[Any]:
     if isinstance(rule, AllRule):
         return [part for part in rule.parts if part.is_opaque]
     return [rule] if rule.is_opaque else []
-
-
-class SpreadRule(Rule):
-    """A rule on the columns of a table one by one, where some of them are one attribute."""
-
-    is_opaque = True
-
-    def __init__(self, rule: Rule, spread: Callable[[Floats], Floats]) -> None:
-        self.rule, self.spread = rule, spread
-
-    def valid(self, Z: Floats) -> Bools:
-        """Which rows keep to it."""
-        return self.rule.valid(self.spread(Z))
-
-    def negated(self) -> Rule:
-        """What the rule refuses."""
-        return SpreadRule(self.rule.negated(), self.spread)

@@ -1,0 +1,127 @@
+"""A rule on the columns of a table one by one, where some of them are one attribute."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skfairtest._typing import Bools, Floats
+from skfairtest.space._layout import Layout
+from skfairtest.space._rules import Boxes, Domain, Rule
+
+
+class _Fields:
+    """The table's own columns as a domain to repair rows in."""
+
+    def __init__(self, layout: Layout, space: Domain) -> None:
+        self.layout, self.space = layout, space
+        self.low = np.array([field.low for field in layout.fields])
+        self.high = np.array([field.high for field in layout.fields])
+        self.discrete = np.array([field.discrete for field in layout.fields])
+        self.single = np.zeros(len(layout.fields), dtype=bool)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Floats:
+        """Uniform rows of the domain."""
+        return self.layout.spread(self.space.draw(n, rng))
+
+    def clip(self, Z: Floats) -> Floats:
+        """The nearest rows of the domain."""
+        Z = np.clip(Z, self.low, self.high)
+        return np.where(self.discrete, np.rint(Z), Z)
+
+
+class SpreadRule(Rule):
+    """A constraint on columns of one-hot groups, which share the code of their group.
+
+    Parameters
+    ----------
+    rule : Rule
+        On the columns of the table.
+    layout : Layout
+        How attributes stand in them.
+    """
+
+    def __init__(self, rule: Rule, layout: Layout) -> None:
+        self.rule, self.layout = rule, layout
+        self._of = np.zeros(len(layout.fields), dtype=np.intp)
+        for j, places in enumerate(layout.places):
+            self._of[places] = j
+        self.columns = frozenset(int(self._of[place]) for place in rule.columns)
+        self.is_opaque = rule.is_opaque
+
+    def valid(self, Z: Floats) -> Bools:
+        """Which rows keep to it."""
+        return self.rule.valid(self.layout.spread(Z))
+
+    def negated(self) -> Rule:
+        """What the rule refuses."""
+        return SpreadRule(self.rule.negated(), self.layout)
+
+    def _options(self, j: int) -> Floats:
+        """What the columns of a group hold by its code."""
+        group, levels = self.layout.groups[j], self.layout.columns[j].levels
+        assert group is not None and levels is not None
+        return group.spread(np.arange(len(levels), dtype=np.float64))
+
+    def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
+        """Repair the columns, then take the category of a group that agrees with what changed."""
+        before = self.layout.spread(Z)
+        after = self.rule.repair(before, movable[self._of], _Fields(self.layout, space), rng)
+        Z = Z.copy()
+        for j in sorted(self.columns):
+            places = self.layout.places[j]
+            changed = after[:, places] != before[:, places]
+            rows = np.flatnonzero(changed.any(axis=1))
+            if not len(rows):
+                continue
+            if self.layout.groups[j] is None:
+                scale, wanted = self.layout.columns[j].scale, after[rows, places[0]]
+                Z[rows, j] = wanted if scale is None else scale.codes(wanted)
+                continue
+            codes = np.arange(int(space.low[j]), int(space.high[j]) + 1)
+            own = self._options(j)[codes]
+            differs = after[rows][:, None, places] != own[None]
+            # A column that was moved has its way; which of several categories is left to chance.
+            cost = (differs & changed[rows, None]).sum(axis=2) + 0.5 * rng.random(differs.shape[:2])
+            Z[rows, j] = codes[cost.argmin(axis=1)]
+        return Z
+
+    def narrow(self, boxes: Boxes) -> Bools:
+        """Cut off the categories of groups with which no row keeps to the rule."""
+        alive = ~boxes.empty
+        for j in sorted(self.columns):
+            if self.layout.groups[j] is None or j not in boxes.sets:
+                continue
+            possible = np.zeros_like(boxes.sets[j])
+            options = self._options(j)
+            for code in np.flatnonzero(boxes.sets[j].any(axis=0)):
+                part = self._spread_boxes(boxes, {j: options[code]})
+                possible[:, code] = self.rule.narrow(part)
+            boxes.keep(j, possible)
+        return alive & ~boxes.empty
+
+    def _spread_boxes(self, boxes: Boxes, held: dict[int, Floats]) -> Boxes:
+        """Boxes of the table's own columns; `held` are what the columns of a group hold."""
+        layout, n = self.layout, len(boxes.low)
+        low, high = np.empty((n, len(layout.fields))), np.empty((n, len(layout.fields)))
+        sets: dict[int, Bools] = {}
+        for j, places in enumerate(layout.places):
+            scale = layout.columns[j].scale
+            if layout.groups[j] is None:
+                ends = boxes.low[:, j], boxes.high[:, j]
+                ends = ends if scale is None else (scale.values(ends[0]), scale.values(ends[1]))
+                low[:, places[0]], high[:, places[0]] = ends
+                if scale is None and j in boxes.sets:
+                    sets[places[0]] = boxes.sets[j].copy()
+            elif j in held:
+                low[:, places] = high[:, places] = held[j]
+            else:
+                options = self._options(j)
+                left = boxes.sets[j][:, :, None]
+                low[:, places] = np.where(left, options[None], np.inf).min(axis=1)
+                high[:, places] = np.where(left, options[None], -np.inf).max(axis=1)
+        for place, field in enumerate(layout.fields):
+            if field.levels is not None and place not in sets:
+                codes = np.arange(len(field.levels))
+                inside = (codes >= low[:, place, None]) & (codes <= high[:, place, None])
+                sets[place] = inside
+        return Boxes(low, high, sets)
