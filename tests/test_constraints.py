@@ -348,6 +348,15 @@ def test_contradictions_are_named_and_no_more_than_these(data, name):
         assert str(part) in str(error.value)
 
 
+def test_a_callable_that_contradicts_objects_is_named(data):
+    def old(X):
+        return X["age"] > 60
+
+    space = quiet_space(data, ["sex"], [Is("hours", (5, 70)), Is("age", (None, 40)), old])
+    with pytest.raises(ValueError, match="other constraints are refused by old"):
+        space.sample(10, np.random.default_rng(0))
+
+
 def test_rows_that_break_a_constraint_are_counted():
     X = people()
     X.loc[[3, 7], "experience"] = 99

@@ -58,6 +58,7 @@ class Admission:
     """
 
     def __init__(self, rules: list[Rule], space: Space) -> None:
+        self.rules = rules
         self.whole = rules[0] if len(rules) == 1 else AllRule(rules)
         known = [rule for rule in rules if not rule.is_opaque]
         self.rule = AllRule(known) if known else None

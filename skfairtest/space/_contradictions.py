@@ -54,6 +54,19 @@ def _check_possible(space: Any, pairs: list[tuple[Any, Rule]]) -> None:
         raise ValueError(_contradiction([c for c, _ in left], contradict is not _is_unreachable))
 
 
+def culprits(constraint: Any, rules: list[Rule], Z: Floats) -> str:
+    """A sentence about constraints that refuse all rows that keep to the others, or none."""
+    verdicts = np.array([rule.valid(Z) for rule in rules])
+    names = []
+    for i, part in enumerate(constraints_of(constraint)):
+        others = np.delete(verdicts, i, axis=0).all(axis=0)
+        if len(rules) > 1 and others.any() and not verdicts[i][others].any():
+            names.append(name_of(part))
+    if not names:
+        return ""
+    return f" Rows that satisfy all other constraints are refused by {' and by '.join(names)}."
+
+
 def _warn_of_data(constraints: list[Any], verdicts: Bools) -> None:
     lines = []
     for constraint, valid in zip(constraints, verdicts, strict=True):

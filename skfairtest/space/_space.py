@@ -21,7 +21,7 @@ from skfairtest.space._column_names import check_sensitive
 from skfairtest.space._columns import Column
 from skfairtest.space._constraint import Constraint, bind, learn, read_constraint
 from skfairtest.space._containers import make_container
-from skfairtest.space._contradictions import check_constraints
+from skfairtest.space._contradictions import check_constraints, culprits
 from skfairtest.space._describe import conditions, describe
 from skfairtest.space._given import (
     FORM,
@@ -425,6 +425,12 @@ class InputSpace(SensitiveValues):
             table = BoundColumns(self.layout, self.data)
             self._admission = Admission(bind(self.constraint, table), self)
         return self._admission
+
+    def culprits(self, Z: Floats) -> str:
+        """In words, which constraints refuse all of the rows that keep to the others."""
+        if self.constraint is None:
+            return ""
+        return culprits(self.constraint, self._admits().rules, Z)
 
     @property
     def repairs(self) -> bool:

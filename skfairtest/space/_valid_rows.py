@@ -55,6 +55,9 @@ class Space(Protocol):
     def admit(self, Z: Floats, rng: np.random.Generator) -> Floats:
         """Rows moved to where constraint objects hold."""
 
+    def culprits(self, Z: Floats) -> str:
+        """Which constraints refuse rows that keep to all others."""
+
     def valid(self, Z: Floats) -> Bools:
         """Which rows the constraint admits."""
 
@@ -154,7 +157,7 @@ class ValidRows:
                 raise ValueError(
                     f"constraint= admitted none of {n_drawn} rows drawn from the domains. Expected "
                     "a callable that returns True for valid rows; check it, or narrow bounds= and "
-                    "categories= to where it holds."
+                    f"categories= to where it holds.{self.space.culprits(batch.rows)}"
                 )
             if n_drawn >= max(self.most_draws, size) and n_kept < n and not uniform:
                 # Few valid rows exist, or none within reach: those that are known come again.
