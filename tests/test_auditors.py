@@ -249,7 +249,7 @@ def test_one_job_and_two_give_the_same_bits(models, auditor):
     model = models.Regressor(lambda X: np.tanh(X @ W))  # last bits depend on how rows are cut
     params = {"sensitive_features": [0], "max_queries": 40_000, "random_state": 3}
     if auditor is SBFTAuditor:
-        params["population_size"] = 1000  # 8 twins each: batches beyond one chunk of the model
+        params |= {"preset": "paper", "population_size": 3000}  # batches beyond one chunk
     sizes = []
     model.function = lambda X: sizes.append(len(X)) or np.tanh(X @ W)
     runs = [auditor(model, n_jobs=n_jobs, **params).fit(X) for n_jobs in (None, 1, 2)]

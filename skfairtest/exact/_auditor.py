@@ -249,10 +249,7 @@ class CertifiedAuditor(BaseAuditor):
         with oracle.budget(
             max_queries=queries - oracle.n_queries, max_time=TIME_SHARE * left
         ) as part:
-            TunedSearch(
-                oracle, rng, n_islands=1, population_size=100, crossover_proba=0.75,
-                mutation_proba=0.7, newcomer_rate=0.1, cache_proba=0.5, local_search=True,
-            ).run()  # fmt: skip
+            TunedSearch(oracle, rng).run()
         return part.stop
 
     def _glance(self, oracle: Oracle, rng: np.random.Generator) -> StopSearch | None:

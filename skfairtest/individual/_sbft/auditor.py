@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from skfairtest._docstrings import document
+from skfairtest._typing import Floats
 from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
+from skfairtest.individual._sbft.ledger import OPERATORS, estimated_range
 from skfairtest.individual._sbft.paper import PaperSearch
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stop import StopSearch
 
-PRESETS: dict[str, Any] = {"tuned": TunedSearch, "paper": PaperSearch}
-#: Queries an island should at least have to itself, and islands beyond which batches are large
-#: enough.
-QUERIES_AN_ISLAND = 20_000
-MOST_ISLANDS = 10
+PRESETS = ("tuned", "paper")
+#: Inputs in a population: the published number, and the elites of an island.
+POPULATIONS = {"paper": 100, "tuned": 30}
 
 
 @document
@@ -32,30 +34,48 @@ class SBFTAuditor(BaseAuditor):
     ----------
     {parameters}
     preset : {"tuned", "paper"}, default="tuned"
-        "paper" is the published algorithm to the letter. "tuned" starts from the data, compares all
-        twins of an input where they are at most eight, mutates few values by steps of several
-        lengths, and restarts stale populations.
-    population_size : int, default=100
-        Inputs in a population.
+        "paper" is the published algorithm to the letter. "tuned" improves single inputs along their
+        columns, several values of several columns in one batch, and crosses the ends of such
+        climbs; an island of inputs that has stalled is left for a new one of other rows. With the
+        same seed a larger budget goes on where a smaller one ends.
+    population_size : int, default=None
+        Inputs in a population; None: 100 for "paper", 30 ends of climbs for "tuned".
     crossover_proba : float, default=0.75
-        Probability that two parents exchange values.
+        Probability that two parents exchange values; "tuned": that a climb starts from a crossing
+        of two inputs, not from a row of the data.
     mutation_proba : float, default=0.7
-        "paper": probability for each value of a child to be drawn anew; "tuned": probability
-        for a child to have one to a few values changed.
+        "paper" only: probability for each value of a child to be drawn anew.
     newcomer_rate : float, default=0.1
-        Random inputs that join in each generation, as a share of the population.
+        "paper" only: random inputs that join in each generation, as a share of the population.
     cache_proba : float, default=0.5
-        Probability that an input is judged by the pair of sensitive values that showed the largest
-        disparity so far; "tuned" needs it only for more than eight combinations.
+        "paper" only: probability that an input is judged by the pair of sensitive values that
+        showed the largest disparity so far.
     local_search : bool, default=True
-        Try single steps around the best input in each generation.
-    n_islands : int, default=None
-        Populations that evolve beside each other and share each ``predict`` call. None: one for
-        "paper"; for "tuned" one for each 20,000 queries of the budget, at most ten.
+        "paper" only: try single steps around the best input in each generation.
+    n_islands : int, default=1
+        "paper" only: populations that evolve beside each other and share each ``predict`` call.
+    n_climbers : int, default=None
+        "tuned" only: inputs that are improved at the same time and share each ``predict`` call.
+        None: two at first, and up to eight in an island that goes on improving.
 
     Attributes
     ----------
     {attributes}
+    operators_ : DataFrame
+        "tuned" only: what each operator cost and brought: inputs judged (known ones as well),
+        queries, discriminatory inputs among those judged (known ones as well), and the gain in
+        degree. "rows" are rows of the data and uniform inputs, "lines" single changes of one
+        column, "combined" changes that were better, together, "drift" changes that made no
+        difference, together, "pairs" other sensitive values, "crossed" children of two inputs,
+        "relinked" single differences between a child's parents.
+    island_degrees_ : ndarray
+        "tuned" only: the largest disparity that each island which began from rows of the data has
+        reached by itself, in their order; the last one was still searching.
+    degree_estimate_ : tuple of two floats
+        "tuned" only: an estimate, and no bound, of where the largest disparity of the domain lies:
+        from `fairness_degree_` to a value beyond it by how far apart the two best islands are; see
+        Notes. The second is infinite where one island alone has searched. `CertifiedAuditor` gives
+        a bound that holds.
 
     See Also
     --------
@@ -67,11 +87,20 @@ class SBFTAuditor(BaseAuditor):
     may stand for a sensitive one.
     A degree of zero does not show that a model is fair.
 
+    With `preset="tuned"` islands search one after the other, each from rows of its own, until they
+    stall. If several end at the same disparity, more budget is unlikely to bring more. So
+    `degree_estimate_` takes what they reached as draws of one chance and gives the limits of
+    Robson and Whitlock [2]_ for its end: three times the difference of the two largest values
+    beyond the largest, which would hold in three of four cases if the islands were such draws. They
+    are not quite, and all of them may miss the same narrow place.
+
     References
     ----------
     .. [1] Perera, A., Aleti, A., Tantithamthavorn, C., Jiarpakdee, J., Turhan, B., Kuhn, L., &
        Walker, K. (2022). Search-based fairness testing for regression-based machine learning
        systems. Empirical Software Engineering, 27(3). https://doi.org/10.1007/s10664-022-10116-7
+    .. [2] Robson, D. S., & Whitlock, J. H. (1964). Estimation of a truncation point. Biometrika,
+       51(1-2), 33-39.
 
     Examples
     --------
@@ -109,13 +138,14 @@ class SBFTAuditor(BaseAuditor):
         random_state: Any = None,
         verbose: int = 0,
         preset: str = "tuned",
-        population_size: int = 100,
+        population_size: int | None = None,
         crossover_proba: float = 0.75,
         mutation_proba: float = 0.7,
         newcomer_rate: float = 0.1,
         cache_proba: float = 0.5,
         local_search: bool = True,
-        n_islands: int | None = None,
+        n_islands: int = 1,
+        n_climbers: int | None = None,
     ) -> None:
         super().__init__(
             estimator,
@@ -147,30 +177,73 @@ class SBFTAuditor(BaseAuditor):
         self.cache_proba = cache_proba
         self.local_search = local_search
         self.n_islands = n_islands
+        self.n_climbers = n_climbers
 
     def _check_own_params(self) -> None:
         if self.preset not in PRESETS:
             raise ValueError(f"preset must be one of {list(PRESETS)}; got {self.preset!r}.")
-        check_whole(self, {"population_size": 2, "n_islands": 1}, optional=("n_islands",))
+        check_whole(
+            self,
+            {"population_size": 2, "n_islands": 1, "n_climbers": 1},
+            optional=("population_size", "n_climbers"),
+        )
         shares = ("crossover_proba", "mutation_proba", "newcomer_rate", "cache_proba")
         check_real(self, dict.fromkeys(shares, "[0, 1]"))
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        PRESETS[self.preset](
+        size = self.population_size or POPULATIONS[self.preset]
+        if self.preset == "paper":
+            PaperSearch(
+                oracle,
+                rng,
+                n_islands=self.n_islands,
+                population_size=size,
+                crossover_proba=self.crossover_proba,
+                mutation_proba=self.mutation_proba,
+                newcomer_rate=self.newcomer_rate,
+                cache_proba=self.cache_proba,
+                local_search=self.local_search,
+            ).run()
+            return
+        # Kept while it runs, so that the results hold its tables however it ends.
+        self._running = TunedSearch(
             oracle,
             rng,
-            n_islands=self.n_islands or self._default_islands(),
-            population_size=self.population_size,
+            population_size=size,
             crossover_proba=self.crossover_proba,
-            mutation_proba=self.mutation_proba,
-            newcomer_rate=self.newcomer_rate,
-            cache_proba=self.cache_proba,
-            local_search=self.local_search,
-        ).run()
+            n_climbers=self.n_climbers,
+        )
+        self._running.run()
 
-    def _default_islands(self) -> int:
-        if self.preset == "paper":
-            return 1
-        if self.max_queries is None:
-            return MOST_ISLANDS
-        return max(1, min(MOST_ISLANDS, int(self.max_queries) // QUERIES_AN_ISLAND))
+    def _store(self, oracle: Oracle, stop: StopSearch) -> None:
+        super()._store(oracle, stop)
+        search = getattr(self, "_running", None)
+        if search is not None:
+            del self._running
+            self._state["operators"] = search.ledger.arrays()
+            self._state["island_bests"] = np.array(search.island_bests)
+
+    def _of_tuned(self, name: str, part: str) -> Any:
+        state = self._result(name)
+        if part not in state:
+            raise AttributeError(f"{name} is there with preset='tuned' only.")
+        return state[part]
+
+    @property
+    def operators_(self) -> pd.DataFrame:
+        """What each operator cost and brought."""
+        return pd.DataFrame(
+            self._of_tuned("operators_", "operators"), index=pd.Index(OPERATORS, name="operator")
+        )
+
+    @property
+    def island_degrees_(self) -> Floats:
+        """The largest disparity that each island has reached by itself."""
+        bests: Floats = self._of_tuned("island_degrees_", "island_bests")
+        return bests
+
+    @property
+    def degree_estimate_(self) -> tuple[float, float]:
+        """An estimate, no bound, of where the largest disparity lies."""
+        bests = self._of_tuned("degree_estimate_", "island_bests")
+        return estimated_range(bests.tolist(), self.fairness_degree_)

@@ -1,274 +1,388 @@
-"""Our own genetic search for the fairness degree: SBFT's idea with better operators.
+"""Our own search for the fairness degree: SBFT's idea of elites that are crossed, with climbs.
 
-What differs from the paper: seeds from the data; all twins of an input compared where they are few,
-and where they are many a pair that is inherited, with an occasional sweep over all values; few
-values mutated at a time, by draws of several lengths; islands that start anew when they are stale.
+Climbers improve one input each along its columns, several values of several columns in one batch,
+and then take the changes that were better together. Where nothing near is better, a crossing of two
+elites is the next start: first each difference between the parents is tried, then, if that was
+promising, all columns again. An island that has stalled is left for a new one of other rows; what
+two islands have reached is then crossed in a third. Nothing depends on the budget: a longer run
+begins as the shorter one does.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.individual._operators import (
-    data_seeds,
-    mask_free,
-    move_sensitive,
-    uniform_crossover,
+from skfairtest.individual._operators import data_seeds
+from skfairtest.individual._sbft.climber import TINY, Climber
+from skfairtest.individual._sbft.elites import Elite, Elites
+from skfairtest.individual._sbft.ledger import (
+    COMBINED,
+    CROSSED,
+    DRIFT,
+    LINES,
+    PAIRS,
+    RELINKED,
+    ROWS,
+    Ledger,
 )
-from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._row_hash import row_keys
+from skfairtest.individual._sbft.values import Lines, moved_sides, swept, weighted_order
+from skfairtest.oracle._oracle import Judgement, Oracle
 
-#: Generations without a better input after which an island is swept, then started anew.
-PATIENCE = 12
-#: Share of the budget that is spent on rows of the data before the search, and rows at most.
-SEED_SHARE = 0.2
-MOST_SEEDS = 20_000
-#: Twins compared in one sweep of a many-valued attribute, at most.
-SWEEP = 512
-#: Pairs with a moved twin that each island's best tries, where sensitive values cannot be listed.
-MOVED_TWINS = 8
+#: Rows of the data that are looked at, at most, and in one go; their share of the queries.
+MOST_ROWS = 20_000
+SLICE = 300
+ROW_SHARE = 0.1
+#: Rows that are kept to start from.
+BEST_ROWS = 200
+#: Columns in a batch of lines, and changes in one between two parents.
+COLUMNS = 8
+CHANGES = 48
+#: Moves of the pair in a batch.
+PAIR_MOVES = 4
+#: Children of two parents, of which the best goes on; share of those that take the other's pair.
+CHILDREN = 32
+OTHER_PAIR = 0.3
+#: Climbers at the start, at most, and queries after which an island has more of them.
+FIRST_CLIMBERS, MOST_CLIMBERS = 2, 8
+GROWTH = 4000
+#: An island has stalled after so many queries without a better input, and this many times those
+#: that its best input took. Islands in which others are crossed know much, and end sooner.
+PATIENCE = 3000
+PATIENCE_SHARE, CROSSING_SHARE = 1.0, 0.3
+#: Rounds through all columns without a better input after which a climb is over.
+QUIET = 1
+#: Weight of what a column brought before, in each update.
+MEMORY = 0.9
+
+
+class Way(NamedTuple):
+    """How a child comes about: a name, and how much of the other parent it takes."""
+
+    name: str
+    shares: tuple[float, ...]
+
+
+WAYS = (
+    Way("elites", (0.5,)),
+    Way("good rows", (0.1, 0.25, 0.5)),
+    Way("any rows", (0.1, 0.25, 0.5)),
+)
+
+
+class Island:
+    """Elites that come from rows of the data, or from the elites of other islands.
+
+    Attributes
+    ----------
+    elites : Elites
+        Where climbs ended.
+    climbers : list of Climber
+        Who is under way.
+    began, best_at : int
+        Queries at its start, and when its best input was found.
+    crosses : bool
+        Whether it began with elites of other islands.
+    """
+
+    def __init__(self, elites: Elites, n_queries: int, *, crosses: bool) -> None:
+        self.elites = elites
+        self.climbers: list[Climber] = []
+        self.began = self.best_at = n_queries
+        self.best = elites.best
+        self.crosses = crosses
+
+    def note(self, fitness: float, n_queries: int) -> None:
+        """Remember when the best input was found."""
+        if fitness > self.best * (1 + TINY):
+            self.best, self.best_at = fitness, n_queries
+
+    def has_stalled(self, n_queries: int) -> bool:
+        """Whether it is time to leave it."""
+        share = CROSSING_SHARE if self.crosses else PATIENCE_SHARE
+        spent = n_queries - self.began if self.crosses else self.best_at - self.began
+        return n_queries - self.best_at > PATIENCE + share * spent
 
 
 class TunedSearch:
-    """One population an island; all islands ask the model together."""
+    """The search; `run` goes on until the oracle ends it.
+
+    Parameters
+    ----------
+    oracle, rng
+        Who is asked, and the source of randomness.
+    population_size : int
+        Elites of an island, at most.
+    crossover_proba : float
+        Chance that a climb starts from a crossing, not from a row.
+    n_climbers : int or None
+        Climbers at a time; None: two at first, up to eight in an island that goes on.
+    """
 
     def __init__(
-        self, oracle: Oracle, rng: np.random.Generator, *, n_islands: int, population_size: int,
-        crossover_proba: float, mutation_proba: float, newcomer_rate: float, cache_proba: float,
-        local_search: bool,
+        self, oracle: Oracle, rng: np.random.Generator, *, population_size: int = 30,
+        crossover_proba: float = 0.75, n_climbers: int | None = None,
     ) -> None:  # fmt: skip
         self.oracle, self.space, self.rng = oracle, oracle.space, rng
-        self.shape = (n_islands, population_size)
-        self.crossover_proba, self.mutation_proba = crossover_proba, mutation_proba
-        self.n_newcomers = round(newcomer_rate * population_size)
-        self.cache_proba = cache_proba
-        self.local_search = local_search
-        self.few = oracle.compares_all
-        self.seeds = data_seeds(self._n_seeds(), self.space, rng)
-        self.n_judged = 0
+        self.population_size, self.crossover_proba = population_size, crossover_proba
+        self.n_climbers = n_climbers
+        # With two combinations there is one pair. Where there are more, an input is judged by one
+        # pair, which is inherited, for two queries instead of many.
+        self.one_pair = self.space.n_combinations == 2
+        self.data = data_seeds(MOST_ROWS, self.space, rng)
+        self.lines = Lines(self.space, self.data)
+        self.n_rows_seen = 0
+        self.row_queries = 0
+        self.rows = Elites(BEST_ROWS)
+        self.weight = np.ones(self.space.n_features)
+        self.way_gain = np.ones(len(WAYS))
         # The best pair seen so far, of all islands: the paper's cache.
         self.cached = self.space.draw_sensitive_pairs(1, rng)[0]
         self.degree = 0.0
+        self.ledger = Ledger()
+        #: Best disparities of the islands that began from rows, the running one last.
+        self.island_bests: list[float] = []
+        self.retired: list[Island] = []
 
     def run(self) -> None:
-        """Evolve until the oracle ends the run."""
-        n_islands, size = self.shape
-        self.judge_seeds()
-        Z = self.starters(n_islands)
-        pairs = self.new_pairs(n_islands * size).reshape(n_islands, size, 2, -1)
-        fitness, pairs = self.evaluate(Z, pairs)
-        best = fitness.max(axis=1)
-        age = np.zeros(n_islands, dtype=int)
-        swept = np.zeros(n_islands, dtype=bool)
+        """Search until the oracle ends the run."""
+        self.look_at_rows()
+        island = self.found_island()
         while True:
-            children, child_pairs = self.offspring(Z, pairs)
-            child_fitness, child_pairs = self.evaluate(children, child_pairs)
-            Z, fitness, pairs = self.survivors(
-                np.concatenate([Z, children], axis=1),
-                np.concatenate([fitness, child_fitness], axis=1),
-                np.concatenate([pairs, child_pairs], axis=1),
-            )
-            better = fitness[:, 0] > best * (1 + 1e-9)
-            age = np.where(better, 0, age + 1)
-            swept &= ~better
-            best = fitness[:, 0].copy()
-            if not self.few:
-                due = (age >= PATIENCE // 2) & ~swept
-                if due.any():
-                    self.sweep(Z, fitness, pairs, np.flatnonzero(due))
-                    swept |= due
-            for island in np.flatnonzero(age >= PATIENCE):
-                Z[island] = self.starters(1)[0]
-                fitness[island] = 0.0
-                best[island], age[island], swept[island] = 0.0, 0, False
+            if island.has_stalled(self.oracle.n_queries):
+                island = self.next_island(island)
+            if len(island.climbers) < self.crew(island):
+                island.climbers.append(self.start(island))
+            self.step(island)
 
-    def _n_seeds(self) -> int:
-        """Rows of data to look at: a share of the budget, and enough for every population."""
-        n_islands, size = self.shape
-        return max(self._n_affordable(), min(1000, n_islands * size))
+    # Islands -------------------------------------------------------------------------------
 
-    def _n_affordable(self) -> int:
-        """Rows of data that their share of the budget pays for."""
-        return self.oracle.affordable(batches=1 / SEED_SHARE, most=MOST_SEEDS)
+    def found_island(self) -> Island:
+        """An island of rows."""
+        self.look_at_rows()
+        self.island_bests.append(0.0)
+        return Island(Elites(self.population_size), self.oracle.n_queries, crosses=False)
 
-    def judge_seeds(self) -> None:
-        """Judge the rows of data and sort them, the most promising first."""
-        n = min(len(self.seeds), self._n_affordable())
-        if not n:
-            return
-        pairs = self.new_pairs(n)
-        if not self.space.is_enumerable:
-            # Each row of data counts with its own sensitive value.
-            pairs[:, 0] = self.seeds[:n, self.space.sensitive]
-        fitness, _ = self.evaluate(self.seeds[None, :n], pairs[None])
-        order = np.argsort(-fitness[0], kind="stable")
-        self.seeds[:n] = self.seeds[order]
-        self.n_judged = n
+    def next_island(self, island: Island) -> Island:
+        """After one of rows, an island in which it is crossed with those before, if there are."""
+        for climber in island.climbers:
+            island.elites.add(climber.here)
+        self.retired.append(island)
+        if island.crosses or len(self.retired) == 1:
+            return self.found_island()
+        kept = [one for old in self.retired[-2:] for one in old.elites.kept]
+        return Island(
+            Elites(self.population_size, kept), self.oracle.n_queries, crosses=True
+        )  # fmt: skip
 
-    def starters(self, n_islands: int) -> Floats:
-        """Populations of rows of the data and of uniform inputs, half and half.
-
-        Of the rows that are judged, the better half only.
-        """
-        size = self.shape[1]
-        n = n_islands * size
-        Z = self.oracle.sample(n, self.rng)
-        if len(self.seeds):
-            best = max(1, self.n_judged // 2 or len(self.seeds))
-            # The square prefers the front: a quarter of the draws come from the first sixteenth.
-            place = (self.rng.random(n) ** 2 * best).astype(int)
-            Z = np.where((np.arange(n) % 2 == 0)[:, None], self.seeds[place], Z)
-        return Z.reshape(n_islands, size, -1)
+    def crew(self, island: Island) -> int:
+        """How many climbers an island has by now."""
+        if self.n_climbers is not None:
+            return self.n_climbers
+        age = (self.oracle.n_queries - island.began) / GROWTH
+        return min(MOST_CLIMBERS, max(FIRST_CLIMBERS, int(age ** (2 / 3)) + 1))
 
     # Asking --------------------------------------------------------------------------------
 
-    def new_pairs(self, n: int) -> Floats:
-        """The cached pair with the cache's probability, else random pairs; (n, 2, n_sensitive)."""
-        pairs = self.space.draw_sensitive_pairs(n, self.rng)
-        return np.where((self.rng.random(n) < self.cache_proba)[:, None, None], self.cached, pairs)
+    def admit(self, Z: Floats) -> Floats:
+        """All proposals pass here, as inputs of the domain."""
+        return self.space.clip(Z)
 
-    def evaluate(self, Z: Floats, pairs: Floats) -> tuple[Floats, Floats]:
-        """Disparity of each input, and the pair that shows it."""
-        shape = Z.shape[:2]
-        judged = self.oracle.disparity(
-            Z.reshape(-1, Z.shape[2]), None if self.few else pairs.reshape(-1, *pairs.shape[2:])
-        )
+    def ask(self, Z: Floats, values: Floats, operators: Ints) -> list[Elite]:
+        """Judge inputs by pairs of sensitive values, or by more of them; what each shows."""
+        oracle = self.oracle
+        Z = self.admit(Z)
+        queries, degree = oracle.n_queries, oracle.degree
+        judged: Judgement | None = None
+        try:
+            judged = oracle.disparity(Z, None if self.one_pair else values)
+        finally:
+            # The last batch of a run counts as well, as far as it came.
+            verdict = np.zeros(len(Z), dtype=bool) if judged is None else judged.verdict
+            best = 0 if judged is None or not len(Z) else int(judged.disparity.argmax())
+            spent, gain = oracle.n_queries - queries, oracle.degree - degree
+            if len(Z):
+                self.ledger.note(operators, verdict, spent, best, gain)
         pairs = np.stack([judged.first, judged.second], axis=1)
-        best = int(judged.disparity.argmax())
-        if judged.disparity[best] > self.degree:
+        if len(Z) and judged.disparity[best] > self.degree:
             self.degree, self.cached = float(judged.disparity[best]), pairs[best]
-        return judged.disparity.reshape(shape), pairs.reshape(*shape, *pairs.shape[1:])
+        return list(map(Elite, judged.disparity.tolist(), Z, pairs))
 
-    def sweep(self, Z: Floats, fitness: Floats, pairs: Floats, islands: Ints) -> None:
-        """Compare many combinations of the islands' best inputs at once."""
-        if self.space.is_enumerable:
-            count = int(self.space.n_combinations)
-            chosen = self.space.combination_codes(self.rng.permutation(count)[:SWEEP])
-        else:
-            # Near to the best pair of all as well as anywhere.
-            near = np.tile(self.cached, (SWEEP // 4, 1))
-            chosen = np.concatenate(
-                [
-                    self.space.draw_sensitive(SWEEP - len(near), self.rng),
-                    move_sensitive(near, self.space, self.rng),
-                ]
-            )
-        # The pair known so far is among them, so that a sweep never loses.
-        everywhere = np.broadcast_to(chosen, (len(islands), *chosen.shape))
-        wide = np.concatenate([everywhere, pairs[islands, 0]], axis=1)
-        judged = self.oracle.disparity(Z[islands, 0], wide)
-        fitness[islands, 0] = judged.disparity
-        pairs[islands, 0] = np.stack([judged.first, judged.second], axis=1)
-        best = int(judged.disparity.argmax())
-        if judged.disparity[best] > self.degree:
-            self.degree, self.cached = float(judged.disparity[best]), pairs[islands[best], 0]
+    def ask_alike(self, Z: Floats, values: Floats, operator: int) -> list[Elite]:
+        """The same for a batch of one operator."""
+        return self.ask(Z, values, np.full(len(Z), operator))
 
-    # Breeding ------------------------------------------------------------------------------
+    def look_at_rows(self) -> None:
+        """Judge some more rows of the data, and some uniform inputs; keep the best."""
+        rows = self.data[self.n_rows_seen : self.n_rows_seen + SLICE]
+        uniform = self.oracle.sample(SLICE // 3 if len(rows) else SLICE, self.rng)
+        Z = np.concatenate([rows, uniform])
+        pairs = self.space.draw_sensitive_pairs(len(Z), self.rng)
+        if self.n_rows_seen:
+            pairs[self.rng.random(len(Z)) < 0.8] = self.cached
+        elif not self.space.is_enumerable:
+            # Each row of data counts with its own sensitive value.
+            pairs[:, 0] = self.space.clip_sensitive(Z[:, self.space.sensitive])
+        self.n_rows_seen += len(rows)
+        queries = self.oracle.n_queries
+        for one in self.ask_alike(Z, pairs, ROWS):
+            self.rows.add(one)
+        self.row_queries += self.oracle.n_queries - queries
 
-    def offspring(self, Z: Floats, pairs: Floats) -> tuple[Floats, Floats]:
-        """Children by tournament, crossover and mutation; newcomers; steps around the best."""
-        n_islands, size = self.shape
-        rng, width = self.rng, Z.shape[2]
-        # Populations are sorted, so the smaller of two random ranks wins the tournament.
-        ranks = (
-            rng.integers(0, size, size=(4, n_islands, size))
-            .reshape(2, 2, n_islands, size)
-            .min(axis=1)
-        )
-        mother, father = (np.take_along_axis(Z, r[:, :, None], axis=1) for r in ranks)
-        child, _ = uniform_crossover(
-            mother.reshape(-1, width),
-            father.reshape(-1, width),
-            self.crossover_proba,
-            self.space.free,
-            rng,
-        )
-        groups = [self.mutate(child).reshape(n_islands, size, width)]
-        bred = np.take_along_axis(pairs, ranks[0][:, :, None, None], axis=1)
-        pair_groups = [self.inherit(bred)]
-        if self.n_newcomers:
-            fresh = self.oracle.sample(n_islands * self.n_newcomers, rng)
-            groups.append(fresh.reshape(n_islands, self.n_newcomers, width))
-            new = self.new_pairs(n_islands * self.n_newcomers)
-            pair_groups.append(new.reshape(n_islands, self.n_newcomers, *new.shape[1:]))
-        if self.local_search:
-            around = self.steps_around(Z[:, 0])
-            groups.append(around)
-            pair_groups.append(np.repeat(pairs[:, :1], around.shape[1], axis=1))
-        if not self.space.is_enumerable:
-            groups.append(np.repeat(Z[:, :1], MOVED_TWINS, axis=1))
-            pair_groups.append(self.move_side(np.repeat(pairs[:, :1], MOVED_TWINS, axis=1)))
-        return np.concatenate(groups, axis=1), np.concatenate(pair_groups, axis=1)
+    def sweep(self, one: Elite) -> Elite:
+        """The input with the best of many pairs."""
+        if self.one_pair:
+            return one
+        values = swept(one.pair, self.space, self.rng)
+        return self.ask_alike(one.z[None], values[None], PAIRS)[0]
 
-    def inherit(self, pairs: Floats) -> Floats:
-        """The mother's pair, the cached pair, or the mother's with one side drawn anew or moved."""
-        if self.few:
-            return pairs
-        flat = pairs.reshape(-1, *pairs.shape[2:]).copy()
-        chance = self.rng.random(len(flat))
-        flat[chance < self.cache_proba / 2] = self.cached
-        moved = self.move_side(flat)
-        change = chance > (1 + self.cache_proba) / 2
-        return np.where(change[:, None, None], moved, flat).reshape(pairs.shape)
+    # A step --------------------------------------------------------------------------------
 
-    def move_side(self, pairs: Floats) -> Floats:
-        """Pairs with one side drawn anew or moved, where that leaves it different from the other.
+    def step(self, island: Island) -> None:
+        """All climbers try single changes in one batch, then changes together in another."""
+        crew = island.climbers
+        tried = self.try_changes(island)
+        together: list[tuple[Floats, Floats]] = []
+        operators: list[int] = []
+        parts: list[slice] = []
+        for climber, (columns, seen) in zip(crew, tried, strict=True):
+            for j, gain in climber.see(columns, seen).items():
+                if j >= 0:
+                    self.weight[j] = MEMORY * self.weight[j] + gain
+            found, drifts = climber.combined(self.rng)
+            parts.append(slice(len(together), len(together) + len(found)))
+            together += found
+            operators += [COMBINED] * (len(found) - drifts) + [DRIFT] * drifts
+        judged: list[Elite] = []
+        if together:
+            Z, pairs = (np.array(part) for part in zip(*together, strict=True))
+            judged = self.ask(Z, pairs, np.array(operators))
+        for place, (climber, part) in enumerate(zip(crew, parts, strict=True)):
+            climber.move(judged[part])
+            island.note(climber.here.fitness, self.oracle.n_queries)
+            if not climber.queue:
+                crew[place] = self.go_on(island, climber)
+        if not island.crosses:
+            self.island_bests[-1] = island.best
 
-        The shape is (..., 2, n_sensitive).
+    def try_changes(self, island: Island) -> list[tuple[list[int], list[Elite]]]:
+        """Single changes of all climbers, judged: their columns (-1: the pair) and what they show.
+
+        A batch without any change, where no column has another value, is made of new rows.
         """
-        flat = pairs.reshape(-1, *pairs.shape[-2:])
-        rows = np.arange(len(flat))
-        if self.space.is_enumerable:
-            drawn = self.space.draw_sensitive(len(flat), self.rng)
-            side = self.rng.integers(0, 2, size=len(flat))
+        rng, elites = self.rng, island.elites.rows
+        Z: list[Floats] = []
+        pairs: list[Floats] = []
+        columns: list[list[int]] = []
+        operators: list[int] = []
+        for climber in island.climbers:
+            here, relinks = climber.here, climber.donor is not None
+            n = CHANGES if relinks else COLUMNS
+            chosen, climber.queue = climber.queue[:n], climber.queue[n:]
+            own: list[int] = []
+            for j in chosen:
+                values = self.other_side(climber, j) if relinks else (
+                    self.lines.values(here.z, j, elites, rng)
+                )  # fmt: skip
+                changed = np.repeat(here.z[None], len(values), axis=0)
+                changed[:, j] = values
+                Z.append(changed)
+                own += [j] * len(values)
+            operators += [RELINKED if relinks else LINES] * len(own)
+            n_moves = 0 if self.one_pair else PAIR_MOVES
+            Z.append(np.repeat(here.z[None], n_moves, axis=0))
+            repeated = np.repeat(here.pair[None], len(own) + n_moves, axis=0)
+            repeated[len(own) :] = moved_sides(repeated[len(own) :], self.space, rng)
+            pairs.append(repeated)
+            operators += [PAIRS] * n_moves
+            columns.append(own + [-1] * n_moves)
+        if not operators:
+            self.look_at_rows()
+            return [([], []) for _ in columns]
+        judged = self.ask(np.concatenate(Z), np.concatenate(pairs), np.array(operators))
+        ends = np.cumsum([len(own) for own in columns])
+        return [(own, judged[end - len(own) : end]) for own, end in zip(columns, ends, strict=True)]
+
+    def other_side(self, climber: Climber, j: int) -> Floats:
+        """The value of column j that the other parent has."""
+        assert climber.donor is not None and climber.parent is not None
+        donor, parent = climber.donor[j], climber.parent.z[j]
+        return np.array([parent if climber.here.z[j] == donor else donor])
+
+    def go_on(self, island: Island, climber: Climber) -> Climber:
+        """What a climber does when its queue is empty: once more, or another start."""
+        here = climber.here
+        if climber.donor is not None:
+            assert climber.parent is not None
+            if climber.moved:
+                climber.queue = self.differing(climber.parent.z, climber.donor)
+            elif island.elites.knows(here.fitness) or (
+                here.fitness < climber.parent.fitness and here.fitness < island.elites.quantile(0.5)
+            ):
+                # Not worth all columns.
+                return self.start(island)
+            else:
+                climber.donor = None
+                climber.queue = weighted_order(self.space.free, self.weight, self.rng)
+            climber.moved = False
+            return climber
+        climber.quiet = 0 if climber.moved else climber.quiet + 1
+        if climber.quiet >= QUIET:
+            better = self.sweep(here)
+            if better.fitness <= here.fitness * (1 + TINY):
+                island.elites.add(here)
+                return self.start(island)
+            climber.here = better
+        climber.queue = weighted_order(self.space.free, self.weight, self.rng)
+        climber.moved = False
+        return climber
+
+    # Starts --------------------------------------------------------------------------------
+
+    def start(self, island: Island) -> Climber:
+        """A climber at a child of an elite and another input, or at a good row."""
+        rng = self.rng
+        if self.row_queries < ROW_SHARE * self.oracle.n_queries:
+            self.look_at_rows()
+        if len(island.elites) < 2 or rng.random() >= self.crossover_proba:
+            order = weighted_order(self.space.free, self.weight, rng)
+            return Climber(self.sweep(self.rows.draw(rng, 4.0)), order)
+        parent = island.elites.draw(rng)
+        way = WAYS[rng.integers(len(WAYS))]
+        if way.name == "elites":
+            other = island.elites.draw(rng)
+            if other is parent:
+                other = island.elites.draw(rng, 1.0)
+        elif way.name == "good rows" or not len(self.data):
+            other = self.rows.draw(rng)
         else:
-            side = self.rng.integers(0, 2, size=len(flat))
-            drawn = move_sensitive(flat[rows, side], self.space, self.rng)
-        change = (drawn != flat[rows, 1 - side]).any(axis=1)
-        moved = flat.copy()
-        moved[rows[change], side[change]] = drawn[change]
-        return moved.reshape(pairs.shape)
+            other = Elite(0.0, self.data[rng.integers(len(self.data))], parent.pair)
+        differing = self.differing(parent.z, other.z)
+        if not differing:
+            order = weighted_order(self.space.free, self.weight, rng)
+            return Climber(self.sweep(self.rows.draw(rng, 4.0)), order)
+        child = self.best_child(parent, other, differing, float(rng.choice(way.shares)))
+        return Climber(child, differing, donor=other.z, parent=parent)
 
-    def mutate(self, Z: Floats) -> Floats:
-        """Change one to a few values of some children: anew, from the data, or by a step."""
-        space, rng = self.space, self.rng
-        n, width = Z.shape
-        mask = mask_free(n, 1.0 / len(space.free), space, rng)
-        mask[np.arange(n), rng.choice(space.free, size=n)] = True
-        mask &= rng.random((n, 1)) < self.mutation_proba
-        anew = space.draw(n, rng)
-        donors = self.seeds[rng.integers(0, len(self.seeds), size=n)] if len(self.seeds) else anew
-        # Lengths from a third of the domain down to a thousandth: coarse moves and fine ones.
-        spread = space.high - space.low
-        length = spread * 10.0 ** rng.uniform(-3, -0.5, size=(n, width))
-        shift = rng.standard_normal((n, width)) * np.where(
-            space.discrete, np.maximum(length, 0.7), length
-        )
-        kind = rng.random((n, width))
-        moved = np.where(kind < 0.35, anew, np.where(kind < 0.5, donors, Z + shift))
-        return space.clip(np.where(mask, moved, Z))
+    def best_child(self, parent: Elite, other: Elite, differing: list[int], share: float) -> Elite:
+        """The best of some children that is not the parent in other columns."""
+        rng = self.rng
+        Z = np.repeat(parent.z[None], CHILDREN, axis=0)
+        taken = rng.random((CHILDREN, len(differing))) < share
+        Z[:, differing] = np.where(taken, other.z[differing], Z[:, differing])
+        pairs = np.repeat(parent.pair[None], CHILDREN, axis=0)
+        if not self.one_pair:
+            pairs[rng.random(CHILDREN) < OTHER_PAIR] = other.pair
+        children = self.ask_alike(Z, pairs, CROSSED)
+        new = [
+            one for one in children
+            if abs(one.fitness - parent.fitness) > TINY * parent.fitness
+        ]  # fmt: skip
+        return max(new or children, key=lambda one: one.fitness)
 
-    def steps_around(self, best: Floats) -> Floats:
-        """One step down and up in each free value of each island's best, of one to many units."""
-        space = self.space
-        around = space.neighbours(best)
-        units = 2.0 ** self.rng.integers(-3, 5, size=around.shape[:2])
-        scaled = best[:, None, :] + (around - best[:, None, :]) * units[:, :, None]
-        scaled = np.where(space.discrete & (np.abs(scaled - best[:, None, :]) < 1), around, scaled)
-        return space.clip(scaled.reshape(-1, space.n_features)).reshape(around.shape)
-
-    def survivors(self, Z: Floats, fitness: Floats, pairs: Floats) -> tuple[Floats, Floats, Floats]:
-        """The best different inputs of each island, best first."""
-        keys = row_keys(Z.reshape(-1, Z.shape[2])[:, self.space.free]).reshape(Z.shape[:2])
-        order = np.argsort(-fitness, axis=1, kind="stable")
-        kept = np.empty((Z.shape[0], self.shape[1]), dtype=np.intp)
-        for island, ranked in enumerate(order):
-            first = np.unique(keys[island, ranked], return_index=True)[1]
-            distinct = ranked[np.sort(first)][: self.shape[1]]
-            kept[island] = np.resize(distinct, self.shape[1])
-        return (
-            np.take_along_axis(Z, kept[:, :, None], axis=1),
-            np.take_along_axis(fitness, kept, axis=1),
-            np.take_along_axis(pairs, kept[:, :, None, None], axis=1),
-        )
+    def differing(self, first: Floats, second: Floats) -> list[int]:
+        """The free columns in which two inputs differ, in random order."""
+        free = self.space.free
+        return self.rng.permutation(free[first[free] != second[free]]).tolist()

@@ -1,0 +1,116 @@
+"""Values that a search tries: along one column, and of the sensitive attributes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skfairtest._typing import Floats, Ints
+from skfairtest.individual._operators import move_sensitive
+from skfairtest.space._space import InputSpace
+
+#: Values tried along one column.
+LINE = 6
+#: Of these, values of other elites; so large a share of the rest is near where the input is.
+FROM_ELITES = 2
+NEAR = 0.15
+#: Chance that a line tries an end of the domain: models often are largest there.
+TRY_END = 0.3
+#: Share of the far values that are drawn from the domain, not from the data: a model may change
+#: where the data have no value.
+FOREIGN = 0.2
+#: Sensitive combinations that one sweep compares, at most.
+SWEEP = 96
+
+
+class Lines:
+    """Values to try along each column.
+
+    Parameters
+    ----------
+    space : InputSpace
+        Which values there are.
+    rows : ndarray of shape (n_rows, n_features)
+        Rows of the data inside the domain: their values come first.
+    """
+
+    def __init__(self, space: InputSpace, rows: Floats) -> None:
+        self.space = space
+        self.known = {
+            j: np.unique(np.append(rows[:, j], [space.low[j], space.high[j]])) for j in space.free
+        }
+        self.is_level = {j: space.columns[j].levels is not None for j in space.free}
+
+    def values(self, z: Floats, j: int, elites: Floats, rng: np.random.Generator) -> Floats:
+        """Some values of column j that differ from that of the input z.
+
+        All of them where they are few. Of a categorical column random ones, as codes have no
+        order; of a numeric one values spread over those of the data, some of the domain, some near
+        that of z, and some that elites have.
+        """
+        space = self.space
+        low, high = space.low[j], space.high[j]
+        if space.discrete[j] and high - low <= LINE + 2:
+            values = np.arange(low, high + 1)
+        elif self.is_level[j]:
+            values = low + rng.permutation(int(high - low) + 1)[:LINE]
+        else:
+            borrowed = elites[rng.integers(0, len(elites), FROM_ELITES), j] if len(elites) else []
+            n = LINE - len(borrowed)
+            n_near = int(n * NEAR)
+            ends = np.array([low, high])[rng.random(2) < TRY_END]
+            values = np.concatenate(
+                [self._far(j, n - n_near, rng), self._near(z[j], j, n_near, rng), borrowed, ends]
+            )
+            if space.discrete[j]:
+                values = np.rint(values)
+            values = np.unique(np.clip(values, low, high))
+        return values[values != z[j]]
+
+    def _far(self, j: int, n: int, rng: np.random.Generator) -> Floats:
+        """One value from each of n equal parts of the values in the data, or of the domain."""
+        known = self.known[j]
+        place = (np.arange(n) + rng.random(n)) / n
+        of_data = known[(place * len(known)).astype(np.intp)]
+        of_domain = self.space.low[j] + place * (self.space.high[j] - self.space.low[j])
+        return np.where(rng.random(n) < FOREIGN, of_domain, of_data)
+
+    def _near(self, value: float, j: int, n: int, rng: np.random.Generator) -> Floats:
+        """Values a few places off among those of the data, or a step off in the domain."""
+        known = self.known[j]
+        sign = np.where(rng.random(n) < 0.5, -1, 1)
+        places = np.rint(2.0 ** (rng.random(n) * np.log2(max(2.0, len(known) / 8)))).astype(int)
+        place = np.clip(np.searchsorted(known, value) + sign * places, 0, len(known) - 1)
+        length = (self.space.high[j] - self.space.low[j]) * 10.0 ** rng.uniform(-3, -0.5, n)
+        stepped = value + sign * np.maximum(length, 1.0 if self.space.discrete[j] else 0.0)
+        return np.where(rng.random(n) < FOREIGN, stepped, known[place])
+
+
+def moved_sides(pairs: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """Pairs of sensitive codes (n, 2, n_sensitive) with one side drawn anew or moved.
+
+    As they were where that would leave two equal twins.
+    """
+    rows = np.arange(len(pairs))
+    side = rng.integers(0, 2, size=len(pairs))
+    drawn = move_sensitive(pairs[rows, side], space, rng)
+    change = (drawn != pairs[rows, 1 - side]).any(axis=1)
+    moved = pairs.copy()
+    moved[rows[change], side[change]] = drawn[change]
+    return moved
+
+
+def swept(pair: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """Many sensitive codes to compare at once, the pair's among them; (n, n_sensitive)."""
+    if space.is_enumerable:
+        chosen = rng.permutation(int(space.n_combinations))[:SWEEP]
+        return np.concatenate([space.combination_codes(chosen), pair])
+    # Near to the pair as well as anywhere.
+    near = move_sensitive(np.tile(pair, (SWEEP // 8, 1)), space, rng)
+    return np.concatenate([space.draw_sensitive(SWEEP - len(near), rng), near, pair])
+
+
+def weighted_order(columns: Ints, weight: Floats, rng: np.random.Generator) -> list[int]:
+    """The columns in random order, those of a large weight early."""
+    share = weight[columns] + 0.02 * weight[columns].mean() + 1e-12
+    # The earliest of exponential waiting times: a draw without replacement in proportion.
+    return columns[np.argsort(rng.exponential(size=len(columns)) / share)].tolist()
