@@ -93,6 +93,11 @@ class Climber:
             found.append((z, pair))
         return found, bool(drifting)
 
+    def has_looked_round(self, rounds: int) -> bool:
+        """Whether so many rounds through all columns have brought nothing."""
+        self.quiet = 0 if self.moved else self.quiet + 1
+        return self.quiet >= rounds
+
     def move(self, candidates: list[Elite]) -> None:
         """Go to the best of the single changes and the candidates; to an equal one as well."""
         best = self.better[0][1] if self.better else self.here

@@ -137,7 +137,6 @@ class TunedSearch:
         self.row_queries = 0
         self.rows = Elites(BEST_ROWS)
         self.weight = np.ones(self.space.n_features)
-        self.way_gain = np.ones(len(WAYS))
         # The best pair seen so far, of all islands: the paper's cache.
         self.cached = self.space.draw_sensitive_pairs(1, rng)[0]
         self.degree = 0.0
@@ -153,8 +152,7 @@ class TunedSearch:
         while True:
             if island.has_stalled(self.oracle.n_queries):
                 island = self.next_island(island)
-            if len(island.climbers) < self.crew(island):
-                island.climbers.append(self.start(island))
+            island.climbers += self.starts(island, self.crew(island) - len(island.climbers))
             self.step(island)
 
     # Islands -------------------------------------------------------------------------------
@@ -181,8 +179,10 @@ class TunedSearch:
         """How many climbers an island has by now."""
         if self.n_climbers is not None:
             return self.n_climbers
+        # Where columns are few, a batch of two climbers would be too small for its call.
+        least = FIRST_CLIMBERS * max(1, COLUMNS // len(self.space.free))
         age = (self.oracle.n_queries - island.began) / GROWTH
-        return min(MOST_CLIMBERS, max(FIRST_CLIMBERS, int(age ** (2 / 3)) + 1))
+        return min(MOST_CLIMBERS, max(least, int(age ** (2 / 3)) + 1))
 
     # Asking --------------------------------------------------------------------------------
 
@@ -231,12 +231,12 @@ class TunedSearch:
             self.rows.add(one)
         self.row_queries += self.oracle.n_queries - queries
 
-    def sweep(self, one: Elite) -> Elite:
-        """The input with the best of many pairs."""
-        if self.one_pair:
-            return one
-        values = swept(one.pair, self.space, self.rng)
-        return self.ask_alike(one.z[None], values[None], PAIRS)[0]
+    def sweep(self, some: list[Elite]) -> list[Elite]:
+        """The inputs, each with the best of many pairs."""
+        if self.one_pair or not some:
+            return some
+        values = np.stack([swept(one.pair, self.space, self.rng) for one in some])
+        return self.ask_alike(np.stack([one.z for one in some]), values, PAIRS)
 
     # A step --------------------------------------------------------------------------------
 
@@ -259,11 +259,10 @@ class TunedSearch:
         if together:
             Z, pairs = (np.array(part) for part in zip(*together, strict=True))
             judged = self.ask(Z, pairs, np.array(operators))
-        for place, (climber, part) in enumerate(zip(crew, parts, strict=True)):
+        for climber, part in zip(crew, parts, strict=True):
             climber.move(judged[part])
             island.note(climber.here.fitness, self.oracle.n_queries)
-            if not climber.queue:
-                crew[place] = self.go_on(island, climber)
+        self.go_on(island)
         if not island.crosses:
             self.island_bests[-1] = island.best
 
@@ -311,44 +310,67 @@ class TunedSearch:
         donor, parent = climber.donor[j], climber.parent.z[j]
         return np.array([parent if climber.here.z[j] == donor else donor])
 
-    def go_on(self, island: Island, climber: Climber) -> Climber:
-        """What a climber does when its queue is empty: once more, or another start."""
-        here = climber.here
-        if climber.donor is not None:
-            assert climber.parent is not None
-            if climber.moved:
-                climber.queue = self.differing(climber.parent.z, climber.donor)
-            elif island.elites.knows(here.fitness) or (
-                here.fitness < climber.parent.fitness and here.fitness < island.elites.quantile(0.5)
-            ):
-                # Not worth all columns.
-                return self.start(island)
+    def go_on(self, island: Island) -> None:
+        """Send the climbers whose queue is empty once more along it, or to another start."""
+        idle = [climber for climber in island.climbers if not climber.queue]
+        done = [one for one in idle if one.donor is None and one.has_looked_round(QUIET)]
+        over = [one for one in idle if one.donor is not None and self.ends_between(island, one)]
+        for climber, better in zip(done, self.sweep([one.here for one in done]), strict=True):
+            if better.fitness > climber.here.fitness * (1 + TINY):
+                climber.here = better
             else:
-                climber.donor = None
-                climber.queue = weighted_order(self.space.free, self.weight, self.rng)
+                island.elites.add(climber.here)
+                over.append(climber)
+        for climber in idle:
+            if climber.donor is None:
+                climber.queue = self.all_columns()
             climber.moved = False
-            return climber
-        climber.quiet = 0 if climber.moved else climber.quiet + 1
-        if climber.quiet >= QUIET:
-            better = self.sweep(here)
-            if better.fitness <= here.fitness * (1 + TINY):
-                island.elites.add(here)
-                return self.start(island)
-            climber.here = better
-        climber.queue = weighted_order(self.space.free, self.weight, self.rng)
-        climber.moved = False
-        return climber
+        going = [climber for climber in island.climbers if all(climber is not o for o in over)]
+        island.climbers = going + self.starts(island, len(over))
+
+    def ends_between(self, island: Island, climber: Climber) -> bool:
+        """Whether a child at its best between its parents is not worth all columns.
+
+        Else the climber's queue is filled, if it has moved with their differences again.
+        """
+        here, parent = climber.here, climber.parent
+        assert parent is not None and climber.donor is not None
+        if climber.moved:
+            climber.queue = self.differing(parent.z, climber.donor)
+            return False
+        climber.donor = None
+        poor = here.fitness < min(parent.fitness, island.elites.quantile(0.5))
+        return poor or island.elites.knows(here.fitness)
+
+    def all_columns(self) -> list[int]:
+        """The free columns in random order, those that brought much lately early."""
+        return weighted_order(self.space.free, self.weight, self.rng)
 
     # Starts --------------------------------------------------------------------------------
 
-    def start(self, island: Island) -> Climber:
-        """A climber at a child of an elite and another input, or at a good row."""
+    def starts(self, island: Island, n: int) -> list[Climber]:
+        """So many climbers at children of elites and other inputs, or at good rows."""
+        if n <= 0:
+            return []
         rng = self.rng
         if self.row_queries < ROW_SHARE * self.oracle.n_queries:
             self.look_at_rows()
-        if len(island.elites) < 2 or rng.random() >= self.crossover_proba:
-            order = weighted_order(self.space.free, self.weight, rng)
-            return Climber(self.sweep(self.rows.draw(rng, 4.0)), order)
+        couples = []
+        for crosses in rng.random(n) < self.crossover_proba:
+            couple = self.couple(island) if crosses and len(island.elites) > 1 else None
+            if couple is not None and self.differing(couple[0].z, couple[1].z):
+                couples.append(couple)
+        rows = [self.rows.draw(rng, 4.0) for _ in range(n - len(couples))]
+        climbers = [Climber(one, self.all_columns()) for one in self.sweep(rows)]
+        children = self.best_children(couples)
+        for (parent, other, _), child in zip(couples, children, strict=True):
+            queue = self.differing(parent.z, other.z)
+            climbers.append(Climber(child, queue, donor=other.z, parent=parent))
+        return climbers
+
+    def couple(self, island: Island) -> tuple[Elite, Elite, float]:
+        """An elite, an input to cross it with, and how much of that a child takes."""
+        rng = self.rng
         parent = island.elites.draw(rng)
         way = WAYS[rng.integers(len(WAYS))]
         if way.name == "elites":
@@ -359,28 +381,28 @@ class TunedSearch:
             other = self.rows.draw(rng)
         else:
             other = Elite(0.0, self.data[rng.integers(len(self.data))], parent.pair)
-        differing = self.differing(parent.z, other.z)
-        if not differing:
-            order = weighted_order(self.space.free, self.weight, rng)
-            return Climber(self.sweep(self.rows.draw(rng, 4.0)), order)
-        child = self.best_child(parent, other, differing, float(rng.choice(way.shares)))
-        return Climber(child, differing, donor=other.z, parent=parent)
+        return parent, other, float(rng.choice(way.shares))
 
-    def best_child(self, parent: Elite, other: Elite, differing: list[int], share: float) -> Elite:
-        """The best of some children that is not the parent in other columns."""
-        rng = self.rng
-        Z = np.repeat(parent.z[None], CHILDREN, axis=0)
-        taken = rng.random((CHILDREN, len(differing))) < share
-        Z[:, differing] = np.where(taken, other.z[differing], Z[:, differing])
-        pairs = np.repeat(parent.pair[None], CHILDREN, axis=0)
-        if not self.one_pair:
-            pairs[rng.random(CHILDREN) < OTHER_PAIR] = other.pair
-        children = self.ask_alike(Z, pairs, CROSSED)
-        new = [
-            one for one in children
-            if abs(one.fitness - parent.fitness) > TINY * parent.fitness
-        ]  # fmt: skip
-        return max(new or children, key=lambda one: one.fitness)
+    def best_children(self, couples: list[tuple[Elite, Elite, float]]) -> list[Elite]:
+        """Of some children of each couple the best one that is not the parent in other columns."""
+        if not couples:
+            return []
+        rng, free = self.rng, self.space.free
+        Z, pairs = [], []
+        for parent, other, share in couples:
+            taken = np.zeros((CHILDREN, self.space.n_features), dtype=bool)
+            taken[:, free] = rng.random((CHILDREN, len(free))) < share
+            Z.append(np.where(taken, other.z, parent.z))
+            changed = rng.random(CHILDREN) < OTHER_PAIR
+            pairs.append(np.where(changed[:, None, None], other.pair, parent.pair))
+        born = self.ask_alike(np.concatenate(Z), np.concatenate(pairs), CROSSED)
+        best = []
+        for place, (parent, _, _) in enumerate(couples):
+            children = born[place * CHILDREN : (place + 1) * CHILDREN]
+            apart = TINY * parent.fitness
+            new = [one for one in children if abs(one.fitness - parent.fitness) > apart]
+            best.append(max(new or children, key=lambda one: one.fitness))
+        return best
 
     def differing(self, first: Floats, second: Floats) -> list[int]:
         """The free columns in which two inputs differ, in random order."""
