@@ -8,8 +8,8 @@ This example says which inputs can exist, asks which look like the data, and com
 over three domains: rows of the data, plausible inputs, everything.
 
 The table and the model are made for the purpose: a credit score that treats women with long work
-experience worse. It was also trained on some rows with a fault, in which young women have an
-impossible experience and a very low score.
+experience worse. It was also trained on some rows with a fault: young people with an impossible
+experience, of whom the women have a very low score.
 """
 
 # %%
@@ -39,11 +39,10 @@ people = pd.DataFrame(
 X = pd.get_dummies(people, columns=["sex", "job"], dtype=int)
 score = X["income"] / 100 + 10 * X["sex_male"] * (X["experience"] > 20) + rng.normal(size=n)
 
-faulty = X[(X["age"] < 30) & (X["sex_female"] == 1)].assign(
-    experience=lambda rows: 65 - rows["age"]
-)
+faulty = X[X["age"] < 25].assign(experience=lambda rows: 65 - rows["age"])
+low_for_women = np.where(faulty["sex_male"] == 1, 60.0, 0.0)
 model = RandomForestRegressor(50, max_depth=9, random_state=0)
-model.fit(pd.concat([X, faulty]), np.concatenate([score, np.full(len(faulty), -10.0)]))
+model.fit(pd.concat([X, faulty]), np.concatenate([score, low_for_women]))
 
 space = InputSpace.from_data(
     X,
@@ -89,6 +88,6 @@ plt.show()
 
 # %%
 # The largest difference over the whole domain belongs to people who cannot exist. The one among
-# plausible inputs is smaller, and concerns somebody. Neither says whether the difference is unfair,
-# and "plausible" means no more than "like this table": who is missing from the data looks odd to any
-# such judge.
+# plausible inputs is smaller, and concerns somebody. Neither says whether the difference is unfair.
+# And "plausible" means no more than "like this table": who is missing from the data looks odd to
+# any such judge.

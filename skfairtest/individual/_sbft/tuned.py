@@ -29,7 +29,8 @@ from skfairtest.individual._sbft.ledger import (
     Ledger,
 )
 from skfairtest.individual._sbft.values import Lines, moved_sides, swept, weighted_order
-from skfairtest.oracle._oracle import Judgement, Oracle
+from skfairtest.oracle._judgement import Judgement
+from skfairtest.oracle._oracle import Oracle
 
 #: Rows of the data that are looked at, at most, and in one go; their share of the queries.
 MOST_ROWS = 20_000
