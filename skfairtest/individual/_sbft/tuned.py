@@ -187,14 +187,15 @@ class TunedSearch:
 
     # Asking --------------------------------------------------------------------------------
 
-    def admit(self, Z: Floats) -> Floats:
-        """All proposals pass here, as inputs of the domain."""
-        return self.space.clip(Z)
+    def admit(self, Z: Floats, values: Floats) -> Floats:
+        """All proposals pass here, as inputs of the domain that the constraint objects admit."""
+        compared = None if self.one_pair else values
+        return self.space.admit(self.space.clip(Z), self.rng, compared)
 
     def ask(self, Z: Floats, values: Floats, operators: Ints) -> list[Elite]:
         """Judge inputs by pairs of sensitive values, or by more of them; what each shows."""
         oracle = self.oracle
-        Z = self.admit(Z)
+        Z = self.admit(Z, values)
         queries, degree = oracle.n_queries, oracle.degree
         judged: Judgement | None = None
         try:
