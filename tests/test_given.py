@@ -163,3 +163,14 @@ def test_rows_of_data_in_which_it_does_not_hold_are_counted():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         InputSpace.from_data(table(), ["sex"], given=GIVEN)
+
+
+@pytest.mark.filterwarnings("ignore:given=")
+def test_groups_follow_and_are_followed():
+    X = pd.get_dummies(table().assign(job=["cook", "driver", "nurse"] * 100), columns=["job"])
+    space = InputSpace.from_data(X, ["sex"], given={"sex": {"male": {"job": "cook"}}})
+    Z = space.with_sensitive(space.sample(50, np.random.default_rng(0)), space.sensitive_values[1])
+    assert space.decode(Z)["job_cook"].all()
+    assert not space.decode(Z)[["job_driver", "job_nurse"]].any(axis=None)
+    with pytest.raises(ValueError, match="a column of the one-hot group 'job'. Name the group"):
+        InputSpace.from_data(X, ["sex"], given={"sex": {"male": {"job_cook": 1}}})

@@ -27,9 +27,14 @@ class Rule(NamedTuple):
 
 
 def read_rules(
-    given: Mapping[Any, Any], names: list[Any], columns: list[Column], sensitive: list[int]
+    given: Mapping[Any, Any],
+    columns: list[Column],
+    sensitive: list[int],
+    one_hot: Mapping[Any, list[Any]],
 ) -> list[Rule]:
     """The rules of a mapping, in codes.
+
+    A one-hot group is named by itself, and its values by the names of its categories.
 
     Raises
     ------
@@ -38,8 +43,9 @@ def read_rules(
         and values outside the domain.
     """
     rules = []
+    names = [column.name for column in columns]
     for name, values in given.items():
-        j = _position(name, names)
+        j = _position(name, names, one_hot)
         if j not in sensitive:
             raise ValueError(
                 f"given= says what follows from {name!r}, which is not sensitive; got sensitive "
@@ -56,7 +62,7 @@ def read_rules(
                 )
             of = _code(columns[j], value)
             for other, wanted in followers.items():
-                k = _position(other, names)
+                k = _position(other, names, one_hot)
                 if k in sensitive:
                     raise ValueError(
                         f"given= changes {other!r}, which is sensitive itself. Twins have every "
@@ -66,9 +72,15 @@ def read_rules(
     return rules
 
 
-def _position(name: Any, names: list[Any]) -> int:
+def _position(name: Any, names: list[Any], one_hot: Mapping[Any, list[Any]]) -> int:
     if name in names:
         return names.index(name)
+    for group, members in one_hot.items():
+        if name in members:
+            raise ValueError(
+                f"given= names {name!r}, a column of the one-hot group {group!r}. Name the group, "
+                "and one of its categories as the value: InputSpace.describe() shows them."
+            )
     if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
         return int(name)
     raise ValueError(f"given= names {name!r}, which is not a column of X: {names!r}.")

@@ -126,7 +126,7 @@ class InputSpace(SensitiveValues):
         self._observed = [self._values_in_data(j) for j in sensitive]
         self._rules: list[Rule] = []
         if isinstance(given, Mapping):
-            self._rules = read_rules(given, self.feature_names, columns, sensitive)
+            self._rules = read_rules(given, columns, sensitive, layout.one_hot)
         self._admission: Admission | None = None
 
     def __getstate__(self) -> dict[str, Any]:
