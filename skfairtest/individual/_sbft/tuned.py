@@ -46,9 +46,11 @@ PAIR_MOVES = 4
 #: Children of two parents, of which the best goes on; share of those that take the other's pair.
 CHILDREN = 32
 OTHER_PAIR = 0.3
-#: Climbers at the start, at most, and queries after which an island has more of them.
+#: Climbers at the start and at most, and queries after which there are more of them.
 FIRST_CLIMBERS, MOST_CLIMBERS = 2, 8
 GROWTH = 4000
+#: Columns up to which there are more climbers, so that a batch is worth its call.
+WIDE = 24
 #: An island has stalled after so many queries without a better input, and this many times those
 #: that its best input took. Islands in which others are crossed know much, and end sooner.
 PATIENCE = 3000
@@ -119,7 +121,7 @@ class TunedSearch:
     crossover_proba : float
         Chance that a climb starts from a crossing, not from a row.
     n_climbers : int or None
-        Climbers at a time; None: two at first, up to eight in an island that goes on.
+        Climbers at a time; None: two at first, up to eight as the run goes on, and more where columns are few.
     """
 
     def __init__(
@@ -153,7 +155,7 @@ class TunedSearch:
         while True:
             if island.has_stalled(self.oracle.n_queries):
                 island = self.next_island(island)
-            island.climbers += self.starts(island, self.crew(island) - len(island.climbers))
+            island.climbers += self.starts(island, self.crew() - len(island.climbers))
             self.step(island)
 
     # Islands -------------------------------------------------------------------------------
@@ -176,14 +178,14 @@ class TunedSearch:
             Elites(self.population_size, kept), self.oracle.n_queries, crosses=True
         )  # fmt: skip
 
-    def crew(self, island: Island) -> int:
+    def crew(self) -> int:
         """How many climbers an island has by now."""
         if self.n_climbers is not None:
             return self.n_climbers
-        # Where columns are few, a batch of two climbers would be too small for its call.
-        least = FIRST_CLIMBERS * max(1, COLUMNS // len(self.space.free))
-        age = (self.oracle.n_queries - island.began) / GROWTH
-        return min(MOST_CLIMBERS, max(least, int(age ** (2 / 3)) + 1))
+        age = self.oracle.n_queries / GROWTH
+        crew = min(MOST_CLIMBERS, max(FIRST_CLIMBERS, int(age ** (2 / 3)) + 1))
+        # Where columns are few, a batch would be too small for its call.
+        return crew * max(1, WIDE // len(self.space.free))
 
     # Asking --------------------------------------------------------------------------------
 

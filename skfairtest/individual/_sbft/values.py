@@ -19,7 +19,7 @@ TRY_END = 0.3
 #: where the data have no value.
 FOREIGN = 0.2
 #: Sensitive combinations that one sweep compares, at most.
-SWEEP = 96
+SWEEP = 32
 
 
 class Lines:
@@ -105,7 +105,7 @@ def swept(pair: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
         chosen = rng.permutation(int(space.n_combinations))[:SWEEP]
         return np.concatenate([space.combination_codes(chosen), pair])
     # Near to the pair as well as anywhere.
-    near = move_sensitive(np.tile(pair, (SWEEP // 8, 1)), space, rng)
+    near = move_sensitive(np.tile(pair, (SWEEP // 4, 1)), space, rng)
     return np.concatenate([space.draw_sensitive(SWEEP - len(near), rng), near, pair])
 
 
