@@ -132,6 +132,7 @@ def test_parameters_of_a_wrong_type_are_refused(auditor, models, frame, name):
         ({"population_size": 1}, "population_size.*at least 2.*1"),
         ({"population_size": 2.5}, "population_size.*whole number.*2.5"),
         ({"n_islands": 0}, "n_islands.*at least 1.*0"),
+        ({"n_climbers": 0}, "n_climbers.*None or a whole number of at least 1.*0"),
         ({"crossover_proba": 1.5}, r"crossover_proba.*\[0, 1\].*1.5"),
         ({"mutation_proba": -0.1}, r"mutation_proba.*\[0, 1\].*-0.1"),
         ({"newcomer_rate": "many"}, r"newcomer_rate.*\[0, 1\].*'many'"),

@@ -59,5 +59,7 @@ class Elites:
         return self.kept[int(len(self.kept) * rng.random() ** front)]
 
     def quantile(self, share: float) -> float:
-        """The fitness at so large a share of the way down."""
+        """The fitness at so large a share of the way down; 0 without any."""
+        if not self.kept:
+            return 0.0
         return self.kept[int(share * (len(self.kept) - 1))].fitness

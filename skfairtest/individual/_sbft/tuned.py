@@ -121,7 +121,8 @@ class TunedSearch:
     crossover_proba : float
         Chance that a climb starts from a crossing, not from a row.
     n_climbers : int or None
-        Climbers at a time; None: two at first, up to eight as the run goes on, and more where columns are few.
+        Climbers at a time; None: two at first, up to eight as the run goes on, and
+        more where columns are few.
     """
 
     def __init__(
@@ -319,12 +320,16 @@ class TunedSearch:
         idle = [climber for climber in island.climbers if not climber.queue]
         done = [one for one in idle if one.donor is None and one.has_looked_round(QUIET)]
         over = [one for one in idle if one.donor is not None and self.ends_between(island, one)]
-        for climber, better in zip(done, self.sweep([one.here for one in done]), strict=True):
+        # The pairs of all would cost too much: those of the better half are looked at.
+        good = [one for one in done if one.here.fitness >= island.elites.quantile(0.5)]
+        over += [one for one in done if one.here.fitness < island.elites.quantile(0.5)]
+        for climber, better in zip(good, self.sweep([one.here for one in good]), strict=True):
             if better.fitness > climber.here.fitness * (1 + TINY):
                 climber.here = better
             else:
-                island.elites.add(climber.here)
                 over.append(climber)
+        for climber in done:
+            island.elites.add(climber.here)
         for climber in idle:
             if climber.donor is None:
                 climber.queue = self.all_columns()

@@ -1,0 +1,141 @@
+"""The tuned search of SBFT: what it promises beside large disparities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+
+from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
+from skfairtest.individual._sbft.elites import Elite, Elites
+from skfairtest.individual._sbft.ledger import OPERATORS, estimated_range
+
+
+@pytest.fixture(scope="module")
+def forest():
+    """A forest on a wide table, and the table."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 20))
+    X[:, 0] = rng.integers(0, 2, 600)
+    X[:, 1] = rng.integers(0, 5, 600)
+    y = 3 * X[:, 0] * np.where(X[:, 2] > 0, X[:, 3], X[:, 4]) + X[:, 1] * X[:, 5]
+    return RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y), X
+
+
+def audit(model, X, **params):
+    params = {"sensitive_features": [0], "random_state": 1, **params}
+    return SBFTAuditor(model, **params).fit(X)
+
+
+def test_a_larger_budget_goes_on_where_a_smaller_one_ends(forest):
+    budgets = (2500, 4000, 9000)
+    small, middle, large = (audit(*forest, max_queries=n).history_ for n in budgets)
+    columns = ["queries", "inputs", "found", "degree"]
+    for first, second in ((small, middle), (middle, large)):
+        # The last batch was cut by the budget.
+        n = len(first) - 2
+        assert n >= 2
+        pd.testing.assert_frame_equal(first[columns][:n], second[columns][:n])
+        assert first["degree"].iloc[-1] <= second["degree"].iloc[-1]
+
+
+def test_it_finds_the_certified_degree_of_a_wide_forest(forest):
+    certified = CertifiedAuditor(forest[0], sensitive_features=[0], random_state=0).fit(forest[1])
+    assert certified.certified_
+    found = audit(*forest, max_queries=20_000)
+    assert found.fairness_degree_ >= 0.97 * certified.fairness_degree_upper_bound_
+
+
+def test_operators_account_for_all_queries_and_the_degree(forest):
+    found = audit(*forest, max_queries=5000)
+    table = found.operators_
+    assert table.index.tolist() == list(OPERATORS)
+    # Shares of a batch are rounded.
+    assert table["queries"].sum() == pytest.approx(found.n_queries_, abs=len(OPERATORS))
+    assert table["gain"].sum() == pytest.approx(found.fairness_degree_)
+    assert table["inputs"].sum() >= found.n_inputs_
+    # What the batch that the budget cut has found is not told apart.
+    assert table["found"].sum() >= 0.95 * found.n_found_
+    assert table.loc[["rows", "lines", "crossed"], "queries"].min() > 0
+    assert table.loc["pairs", "queries"] == 0  # two sensitive values make one pair
+
+
+def test_islands_that_stall_are_left_and_their_agreement_is_told(models):
+    X = np.random.default_rng(0).integers(0, 40, size=(300, 5)) * 1.0
+    X[:, 0] %= 2
+    model = models.Regressor(lambda X: X[:, 0] * (X[:, 1] - X[:, 2]) / (1 + X[:, 3]))
+    found = audit(model, X, max_queries=30_000)
+    assert len(found.island_degrees_) >= 2
+    assert found.island_degrees_.max() <= found.fairness_degree_ == 39.0
+    low, high = found.degree_estimate_
+    assert low == found.fairness_degree_ <= high < np.inf
+    alone = audit(model, X, max_queries=600)
+    assert alone.degree_estimate_[1] == np.inf
+
+
+def test_estimate_lies_beyond_the_best_by_how_far_the_second_is_behind():
+    assert estimated_range([4.0], 4.0) == (4.0, np.inf)
+    assert estimated_range([4.0, 3.0, 1.0], 4.5) == (4.5, 7.0)
+    assert estimated_range([4.0, 4.0], 4.0) == (4.0, 4.0)
+    # Where islands were crossed, more may be known than any of them found.
+    assert estimated_range([4.0, 4.0], 5.0) == (5.0, 5.0)
+
+
+def test_many_values_are_judged_by_pairs_that_are_inherited(models):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.arange(600) % 300, rng.normal(size=(600, 4))])
+
+    def peak(X):
+        return np.exp(-((X[:, 0] - 217) ** 2) / 50) * (X[:, 1] > 1) - (X[:, 0] == 33) * X[:, 2]
+
+    found = audit(models.Regressor(peak), X, max_queries=20_000)
+    best = 1 + X[:, 2].max()
+    assert found.fairness_degree_ >= 0.99 * best
+    assert sorted(found.worst_case_[:, 0]) == [33, 217]
+
+
+def test_categories_without_order_and_constant_columns_are_searched(models):
+    frame = pd.DataFrame({"s": ["a", "b"] * 50, "c": [f"v{k}" for k in range(50)] * 2, "one": 1})
+    model = models.Regressor(lambda X: (X["s"] == "a") * (X["c"] == "v37") * 3.0)
+    found = audit(model, frame, sensitive_features=["s"], max_queries=4000)
+    assert found.fairness_degree_ == 3.0
+    assert found.stop_kind_ == "exhausted"
+
+
+def test_a_table_without_any_other_value_ends(models):
+    X = np.array([[0.0, 1.0], [1.0, 1.0]])
+    found = audit(models.Regressor(lambda X: X[:, 0] * 2.0), X, max_queries=100)
+    assert found.fairness_degree_ == 2.0
+    assert found.stop_kind_ in ("exhausted", "stalled")
+
+
+def test_the_paper_preset_has_no_table_of_operators(forest):
+    found = audit(*forest, preset="paper", max_queries=500, population_size=20)
+    assert not hasattr(found, "operators_")
+    with pytest.raises(AttributeError, match="preset='tuned'"):
+        _ = found.degree_estimate_
+
+
+def test_elites_keep_the_best_different_ones():
+    elites = Elites(3)
+    for fitness in (1.0, 3.0, 3.0, 2.0, 0.5):
+        elites.add(Elite(fitness, np.zeros(2), np.zeros((2, 1))))
+    assert [one.fitness for one in elites.kept] == [3.0, 2.0, 1.0]
+    assert (elites.best, elites.quantile(0.5), elites.knows(2.0)) == (3.0, 2.0, True)
+
+
+def test_every_proposal_is_an_input_of_the_domain(forest, models):
+    model, X = forest
+    frame = pd.DataFrame(X).rename(columns=str)
+    frame["1"] = frame["1"].astype(int)
+    seen = []
+    watched = models.Regressor(
+        lambda rows: seen.append(rows) or model.predict(rows.to_numpy(dtype=float))
+    )
+    space = InputSpace.from_data(frame, ["0"], bounds={"2": (-1.0, 1.5)})
+    SBFTAuditor(watched, space=space, max_queries=4000, random_state=0).fit(frame)
+    rows = pd.concat(seen)
+    codes = space.encode(rows)
+    assert ((space.low <= codes) & (codes <= space.high)).all()
+    assert rows["1"].dtype.kind == "i"
