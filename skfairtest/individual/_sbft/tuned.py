@@ -53,8 +53,8 @@ GROWTH = 4000
 WIDE = 24
 #: An island has stalled after so many queries without a better input, and this many times those
 #: that its best input took. Islands in which others are crossed know much, and end sooner.
-PATIENCE = 3000
-PATIENCE_SHARE, CROSSING_SHARE = 1.0, 0.3
+PATIENCE = 2500
+PATIENCE_SHARE, CROSSING_SHARE = 0.4, 0.3
 #: Rounds through all columns without a better input after which a climb is over.
 QUIET = 1
 #: Weight of what a column brought before, in each update.
