@@ -202,6 +202,28 @@ def test_any_single_limit_ends_the_run_even_when_the_domain_is_exhausted(
         assert auditor.stop_reason_
 
 
+def test_walks_that_go_round_do_not_end_the_run(grid, models):
+    class Unlucky(AequitasAuditor):
+        """Its first global searches draw the same inputs again and again."""
+
+        def _global_search(self, oracle, rng):
+            self.n_rounds_ = getattr(self, "n_rounds_", 0) + 1
+            same = np.random.default_rng(0)
+            return super()._global_search(oracle, same if self.n_rounds_ <= 30 else rng)
+
+    def is_pocket(X):
+        return (X[:, 1] < 2) & (X[:, 2] == 4)
+
+    # One pocket of 66 inputs, soon known, which no walk can leave.
+    model = models.Proba(lambda X: 0.2 + 0.6 * ((X[:, 0] == 1) & is_pocket(X)))
+    auditor = Unlucky(
+        model, sensitive_features=[0], max_queries=None, max_inputs=2000, n_global=600,
+        n_local=700, random_state=0, constraint=lambda X: is_pocket(X) | (X[:, 1] > 5),
+    ).fit(grid)  # fmt: skip
+    assert auditor.n_rounds_ > 30
+    assert auditor.stop_kind_ == "max_inputs"
+
+
 def test_rounds_follow_until_the_budget_is_spent(grid, models):
     auditor = AequitasAuditor(
         models.Proba(answer), sensitive_features=[0], n_global=5, n_local=3, max_queries=4000,

@@ -73,6 +73,9 @@ class AequitasAuditor(BaseAuditor):
     set it out. The probabilities start anew in each round, as in the paper's local search. Inputs
     are counted once, however often a walk comes by.
 
+    Walks that go round in what is known are given up, and none set out as long as neither they nor
+    the global search bring anything new; the run goes on with global searches.
+
     A discriminatory input shows that the model treats two twins differently. Whether such a person
     exists, and whether the difference is unfair, it does not show. Walks stay near what the global
     search found: their `discrimination_rate_` does not estimate the domain's share, and a region
@@ -167,8 +170,13 @@ class AequitasAuditor(BaseAuditor):
         )
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
+        walks_bring_news = True
         while True:
+            n_inputs = oracle.n_inputs
             starts, pairs = self._global_search(oracle, rng)
+            if oracle.n_inputs == n_inputs and not walks_bring_news:
+                continue  # walks from what is known would go round once more
+            n_inputs = oracle.n_inputs
             sigma = Probabilities(
                 len(oracle.space.free), self.strategy, self.delta_v, self.delta_pr
             )
@@ -176,15 +184,17 @@ class AequitasAuditor(BaseAuditor):
             for first in range(0, len(starts), self.batch_size):
                 batch = slice(first, first + self.batch_size)
                 walks = Walks(oracle, starts[batch], None if pairs is None else pairs[batch])
-                with oracle.budget() as part:
+                # Walks that go round in what is known end here, and the run goes on: the next
+                # global search may still find other regions, and alone decides that nothing new
+                # comes any more.
+                with oracle.budget(counts_as_idle=False) as part:
                     for _ in range(n_steps):
                         p, delta = sigma.draw(len(walks.Z), rng)
                         found = walks.step(p, delta)
                         sigma.update(p, delta, found)
-                # Walks that go round in what is known end here; the next global search may still
-                # find other regions.
                 if part.stop is not None and part.stop.kind is not StopReason.STALLED:
                     raise part.stop
+            walks_bring_news = oracle.n_inputs > n_inputs
 
     def _global_search(
         self, oracle: Oracle, rng: np.random.Generator

@@ -15,6 +15,8 @@ FIRST_QUERIES = 512
 #: Share of the time left that one batch may take, and seconds below which none is cut.
 TIME_SHARE = 0.5
 LEAST_SECONDS = 0.01
+#: A call of fewer queries than the largest call divided by this says little about a query's time.
+FEW_OF_MOST = 8
 
 
 class Budget:
@@ -47,6 +49,7 @@ class Budget:
         self._start = time.perf_counter() - seconds_spent
         #: Seconds that a query took when the model was asked last; 0 before.
         self.seconds_a_query = 0.0
+        self._most_queries = 0
 
     @property
     def seconds(self) -> float:
@@ -65,9 +68,16 @@ class Budget:
         return float(end) if np.isfinite(end) else None
 
     def took(self, n_queries: int, seconds: float) -> None:
-        """Learn from the latest queries how long one takes."""
-        if n_queries:
-            self.seconds_a_query = seconds / n_queries
+        """Learn from the latest queries how long one takes.
+
+        In a call of few, where most of the time is that of the call, it takes no longer than that.
+        """
+        if not n_queries:
+            return
+        pace = seconds / n_queries
+        if self._most_queries <= FEW_OF_MOST * n_queries or pace < self.seconds_a_query:
+            self.seconds_a_query = pace
+        self._most_queries = max(self._most_queries, n_queries)
 
     def queries_in_time(self, share: float = TIME_SHARE, unknown: float = FIRST_QUERIES) -> float:
         """Queries that a share of the time left is enough for, by the measured time of a query.

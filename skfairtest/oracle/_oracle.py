@@ -249,12 +249,15 @@ class Oracle:
         return np.isinf(counted) and np.isfinite(limits["max_time"])
 
     @contextmanager
-    def budget(self, *, max_queries: float = np.inf, max_time: float = np.inf) -> Iterator[Slice]:
+    def budget(
+        self, *, max_queries: float = np.inf, max_time: float = np.inf, counts_as_idle: bool = True
+    ) -> Iterator[Slice]:
         """A part of the run with so many queries and seconds at most, and not beyond the run's own.
 
         Whatever stops the part, the run goes on behind it: `Slice.stop` says what it was, for a
         caller to raise it again where that ends the run as well. A part that stalls counts as a
-        tenth of a run that does.
+        tenth of a run that does; without `counts_as_idle`, what brought nothing new in a part does
+        not count for the run at all.
         """
         part = Slice()
         idle = self.n_idle, self.n_idle_inputs
@@ -265,7 +268,9 @@ class Oracle:
                 yield part
             except StopSearch as stop:
                 part.stop = stop
-        if part.stop is not None and part.stop.kind is StopReason.STALLED:
+        if not counts_as_idle:
+            self.n_idle, self.n_idle_inputs = idle
+        elif part.stop is not None and part.stop.kind is StopReason.STALLED:
             self.n_idle, self.n_idle_inputs = idle[0] + STALL // STALLED_PARTS, idle[1]
 
     # Drawing -------------------------------------------------------------------------------
