@@ -7,6 +7,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import AequitasAuditor, InputSpace, RandomAuditor, SurrogateAuditor
+from skfairtest.comparison import find_diversity
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 from skfairtest.individual._surrogate.regions import Regions, leaf_boxes
 from skfairtest.individual._surrogate.sources import Bandit
@@ -157,6 +158,23 @@ def test_a_domain_of_few_inputs_and_many_twins_ends(models):
     auditor.fit(X)
     assert auditor.stop_kind_ == "exhausted"
     assert auditor.n_found_ == 2  # one pair in fifty shows it: each input is tried again
+
+
+def test_diverse_finds_are_spread_like_uniform_ones_and_more_numerous(network):
+    model, X = network
+    settings = {"sensitive_features": [0], "max_queries": 60_000, "random_state": 0}
+    spread = {}
+    for name, auditor in (
+        ("uniform", RandomAuditor(model, **settings)),
+        ("count", SurrogateAuditor(model, **settings)),
+        ("diverse", SurrogateAuditor(model, objective="diverse", **settings)),
+    ):
+        auditor.fit(X)
+        shares = find_diversity(auditor, n_finds=500, random_state=0)
+        spread[name] = shares["paths"], shares["distance"], auditor.n_found_
+    assert spread["diverse"][2] > 2 * spread["uniform"][2]
+    assert spread["diverse"][0] > 0.85 * spread["uniform"][0] > 1.1 * spread["count"][0]
+    assert spread["diverse"][1] > 0.95 * spread["uniform"][1]
 
 
 def test_bandit_favours_what_brings_most_for_its_cost():

@@ -11,6 +11,7 @@ from skfairtest._docstrings import document
 from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._operators import data_seeds
+from skfairtest.individual._surrogate.diverse import search_diverse
 from skfairtest.individual._surrogate.memory import Memory
 from skfairtest.individual._surrogate.natural import NaturalSearch
 from skfairtest.individual._surrogate.regions import Regions
@@ -18,7 +19,7 @@ from skfairtest.individual._surrogate.sources import Sources
 from skfairtest.oracle._oracle import FEW_COMBINATIONS, Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
 
-OBJECTIVES = ("count", "degree")
+OBJECTIVES = ("count", "degree", "diverse")
 #: Discriminatory inputs from which on the surrogate learns verdicts instead of disparities.
 ENOUGH_FINDS = 50
 #: Rounds that the budget holds at least: a surrogate that never sees its own draws learns nothing
@@ -52,9 +53,11 @@ class SurrogateAuditor(BaseAuditor):
     Parameters
     ----------
     {parameters}
-    objective : {"count", "degree"}, default="count"
+    objective : {"count", "degree", "diverse"}, default="count"
         Learn from verdicts to find many discriminatory inputs, or from disparities to find a
-        large one.
+        large one. "diverse" finds fewer than "count", spread over all that discriminates: from
+        fifty finds on, walkers draw single values anew, wherever they still discriminate, and those
+        among many finds stand back.
     batch_size : int, default=4000
         Inputs in a batch, twice as many under a constraint, and at most a tenth of what the budget
         allows.
@@ -186,9 +189,11 @@ class SurrogateAuditor(BaseAuditor):
             high = found if memory is finds else memory.add(batch.Z, judged, rng)
             sources.learn(batch, high)
             enough = len(finds.high.Z) >= ENOUGH_FINDS
-            if memory is not finds and self.objective == "count" and enough:
+            if memory is not finds and self.objective != "degree" and enough:
                 memory = finds
                 sources.reset()
+            if enough and self.objective == "diverse":
+                search_diverse(oracle, sources, finds.parents(), most, rng)
             if sources.is_exhausted:
                 raise StopSearch(StopReason.EXHAUSTED)
             sources.study(memory, self._surrogate, rng)

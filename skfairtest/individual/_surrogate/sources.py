@@ -189,7 +189,7 @@ class Sources:
 
     def first(self, n: int, seeds: Floats, rng: np.random.Generator) -> Proposals:
         """The first batch: rows of the data, and uniform inputs that make up the numbers."""
-        Z = np.concatenate([seeds, self._uniform(n - len(seeds), rng)])
+        Z = np.concatenate([seeds, self.uniform(n - len(seeds), rng)])
         batch = Proposals(Z, self.oracle.draw_twins(Z, rng), *np.zeros((2, len(Z)), dtype=int))
         self._proposed, self._seconds, self._filtering = batch, np.zeros(len(NAMES)), 0.0
         self._keys = None
@@ -259,7 +259,7 @@ class Sources:
         column = np.full(n, -1)
         pairs: Floats | None
         if source == UNIFORM:
-            Z = self._uniform(n, rng)
+            Z = self.uniform(n, rng)
             pairs = self.oracle.draw_twins(Z, rng)
             return Proposals(Z, pairs, np.full(len(Z), source), column[: len(Z)])
         chosen = parents.draw(PROPOSALS * n if source == BELIEVED else n, rng)
@@ -281,14 +281,15 @@ class Sources:
             column = rng.choice(self.space.free, size=n, p=weight / weight.sum())
             change = step_along if source == STEPS else anew
             Z = change(chosen.Z, column, self.space, rng)
-        pairs = self._inherited(chosen.pairs, rng)
+        pairs = self.inherited(chosen.pairs, rng)
         compared = None if self.oracle.compares_all else pairs
         Z = self.space.admit(self.space.clip(Z), rng, compared)
         if not self.space.is_enumerable:
             Z = self.space.with_sensitive(Z, pairs[:, 0])
         return Proposals(Z, compared, np.full(n, source), column)
 
-    def _uniform(self, n: int, rng: np.random.Generator) -> Floats:
+    def uniform(self, n: int, rng: np.random.Generator) -> Floats:
+        """Uniform inputs, of a finite domain each once."""
         if self.sweep is None and self.space.constraint is None:
             return self.oracle.sample(n, rng)
         if self.sweep is None:
@@ -313,7 +314,7 @@ class Sources:
         mask[np.arange(n), rng.choice(self.space.free, size=n)] = True
         return np.where(mask, drawn, Z)
 
-    def _inherited(self, pairs: Floats, rng: np.random.Generator) -> Floats:
+    def inherited(self, pairs: Floats, rng: np.random.Generator) -> Floats:
         """The twins to compare: most are those that a parent showed, in either order."""
         if self.oracle.compares_all:
             return pairs
