@@ -88,6 +88,7 @@ class CertifiedAuditor(BaseAuditor):
     looked at. The reported pair satisfies every `constraint`. Constraint objects such as `Order`
     narrow the domain and cut off parts in which no valid row lies. A callable cannot be looked
     into: the bound is then that of the whole box, which holds for the part that it admits.
+    Of `plausible` no bound knows either.
 
     Rounding counts: a bracket is closed where its ends, moved apart by what the model's own sums
     may be off, agree to `rtol`. `SVC` and `SVR` with a linear kernel add up a term a support

@@ -117,6 +117,8 @@ def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
         return "constraint= may exclude the pairs that reach the bound of what was not cut off"
     if oracle.space.constraint is not None:
         return "the bound holds for the whole box; constraint= may exclude the pairs that reach it"
+    if oracle.space.plausibility is not None:
+        return "the bound holds for the whole box, where pairs need not be plausible"
     if ended == "closed":
         return "the search is complete, but the pair it found does not attain the bound to rtol"
     return f"the bracket could not be closed: {ended}"

@@ -237,8 +237,8 @@ class Walks:
         Z = self.Z.copy()
         Z[rows, column] += delta * space.steps[column]
         Z = space.clip(Z)
-        if space.constraint is not None:
-            Z = np.where(space.valid(Z)[:, None], Z, self.Z)
+        if space.constraint is not None or space.plausibility is not None:
+            Z = np.where(space.admits(Z)[:, None], Z, self.Z)
         moved = np.flatnonzero(Z[rows, column] != self.Z[rows, column])
         self.Z = Z
         pairs = None if self.pairs is None else self.pairs[moved]

@@ -283,6 +283,17 @@ class Oracle:
         """
         return self.draw_sample(n, rng, uniform=uniform).rows
 
+    def crossings(self, n: int, rng: np.random.Generator) -> Floats:
+        """Rows of the data crossed with neighbours, valid ones; shape (n or fewer, n_features).
+
+        They need not be plausible: for searches that choose among many and ask the detector about
+        few.
+        """
+        Z = self._valid_rows.crossings(n, rng, self._budget.deadline)
+        if self._budget.seconds_left <= 0:
+            self.stop(StopReason.MAX_TIME)
+        return Z
+
     def draw_sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> Sample:
         """The same, and which of the rows are fresh draws, not steps from known ones."""
         sample = self._valid_rows.sample(n, rng, uniform=uniform, deadline=self._budget.deadline)

@@ -473,6 +473,16 @@ class InputSpace(SensitiveValues):
             return Z
         return self._admits().admit(Z, self, rng, values)
 
+    def admits(self, Z: Floats) -> NDArray[np.bool_]:
+        """Which rows the constraint admits, and, where it is asked for, are plausible as they are.
+
+        For searches that move on from input to input; of two twins only one has to be plausible.
+        """
+        admitted = self.valid(Z)
+        if self.plausibility is not None and admitted.any():
+            admitted[admitted] = self.plausibility.accepts(np.asarray(Z)[admitted])
+        return admitted
+
     def clip(self, Z: Floats) -> Floats:
         """The nearest codes inside the domains: clipped, rounded to whole codes where discrete."""
         Z = np.clip(Z, self.low, self.high)

@@ -169,16 +169,19 @@ class ValidRows:
                 )
         return Sample(np.concatenate(kept)[:n], np.concatenate(marks)[:n])
 
+    def crossings(self, n: int, rng: np.random.Generator, deadline: float | None = None) -> Floats:
+        """At most n rows crossed with neighbours that are valid, plausible or not."""
+        crossed = self.neighbours(rng).crossings(n, rng)
+        valid = self._valid(crossed, deadline)
+        return crossed[: len(valid)][valid]
+
     def _sample_near(self, n: int, rng: np.random.Generator, deadline: float | None) -> Sample:
         """Rows crossed with neighbours, those that are valid and, if that is asked, plausible."""
-        neighbours = self.neighbours(rng)
         kept = [np.empty((0, self.space.n_features))]
         n_kept = n_drawn = 0
         while n_kept < n and not is_late(deadline):
             size = max(256, int(1.2 * (n - n_kept)))
-            batch = neighbours.crossings(size, rng)
-            valid = self._valid(batch, deadline)
-            batch = batch[: len(valid)][valid]
+            batch = self.crossings(size, rng, deadline)
             if self.space.plausibility is not None:
                 batch = batch[self.space.plausibility.accepts(batch)]
             kept.append(batch)

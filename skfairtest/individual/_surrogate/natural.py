@@ -26,7 +26,7 @@ GREED = 1.0
 EXPLORE = 0.05
 #: Batches that the budget holds at least, and growth of what is known before learning anew.
 N_ROUNDS = 10
-GROWTH = 1.5
+GROWTH = 2.0
 #: Inputs that the surrogate learns from, at most, and finds that it needs.
 LESSON = 30_000
 ENOUGH_FINDS = 5
@@ -74,24 +74,30 @@ class NaturalSearch:
     def propose(self, n: int) -> Floats:
         """New crossings: most of them chosen by the surrogate, some as they come."""
         if self._surrogate is None:
-            return self.new_crossings(n)
+            return self.plausible(self.new_crossings(n))
         n_explore = int(np.ceil(self.explore * n))
         Z = self.new_crossings(self.choice * (n - n_explore) + n_explore)
-        if len(Z) <= n:
-            return Z
-        chance = self._surrogate.predict_proba(Z[n_explore:])[:, 1]
-        taken = choose(chance, n - n_explore, self.greed, self.rng)
-        return np.concatenate([Z[:n_explore], Z[n_explore:][taken]])
+        if len(Z) > n:
+            # The surrogate chooses before the detector is asked, which takes longer.
+            chance = self._surrogate.predict_proba(Z[n_explore:])[:, 1]
+            taken = choose(chance, n - n_explore, self.greed, self.rng)
+            Z = np.concatenate([Z[:n_explore], Z[n_explore:][taken]])
+        return self.plausible(Z)
+
+    def plausible(self, Z: Floats) -> Floats:
+        """Those that are plausible as they stand."""
+        judge = self.space.plausibility
+        return Z if judge is None else Z[judge.accepts(Z)]
 
     def new_crossings(self, n: int) -> Floats:
-        """Different crossings that were not proposed before; any, where too few are left."""
-        Z = self.oracle.sample(n, self.rng)
+        """Different crossings that were not proposed before; maybe none."""
+        Z = self.oracle.crossings(n, self.rng)
         keys = row_keys(Z[:, self.space.free])
         first = np.zeros(len(Z), dtype=bool)
         first[np.unique(keys, return_index=True)[1]] = True
         new = first & ~self._proposed.contains(keys)
         self._n_vain = 0 if new.any() else self._n_vain + 1
-        return Z[new] if new.any() else Z[:n]
+        return Z[new]
 
     def remember(self, Z: Floats, found: Bools) -> None:
         """Keep the verdicts, and learn from them now and then."""
@@ -104,7 +110,7 @@ class NaturalSearch:
             return
         self._learned = n_seen
         model = HistGradientBoostingClassifier(
-            max_iter=60, max_bins=63, min_samples_leaf=10, early_stopping=False,
+            max_iter=30, learning_rate=0.2, max_bins=63, min_samples_leaf=10, early_stopping=False,
             random_state=int(self.rng.integers(2**31)),
         )  # fmt: skip
         self._surrogate = model.fit(self._Z, self._found)
