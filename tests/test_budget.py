@@ -19,7 +19,8 @@ from skfairtest import (
     ThemisAuditor,
 )
 from skfairtest.oracle import _budget, _cache, _oracle
-from skfairtest.oracle._oracle import STALL, STALL_INPUTS, Oracle
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stall import STALL, STALL_INPUTS
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 

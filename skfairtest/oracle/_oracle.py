@@ -17,17 +17,11 @@ from skfairtest.oracle._judgement import Judgement, Worst
 from skfairtest.oracle._model import PROBE_ROWS, Labels, Model
 from skfairtest.oracle._plausible_twins import PlausibleTwins
 from skfairtest.oracle._row_hash import Keys, KeySet, distinct
+from skfairtest.oracle._stall import Stall
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import Sample, ValidRows
 
-#: Batches in a row, and inputs in them, that brought nothing new before a run counts as stalled.
-STALL = 200
-STALL_INPUTS = 10_000
-#: The same where every input of a finite domain has been seen.
-FEW_IDLE = 20
-#: Parts of a run in a row that may stall before the run does.
-STALLED_PARTS = 10
 #: One of so many queries at most goes into getting to know the model.
 PROBE_SHARE = 20
 #: Rows for that where no row of the data is valid.
@@ -115,8 +109,7 @@ class Oracle:
         self.degree = 0.0
         self.worst: Worst | None = None
         self.n_inputs = 0
-        self.n_idle = 0
-        self.n_idle_inputs = 0
+        self._stall = Stall()
         self._seen = KeySet()
 
     def fork(self, space: InputSpace, n_inputs: int) -> Oracle:
@@ -260,7 +253,7 @@ class Oracle:
         not count for the run at all.
         """
         part = Slice()
-        idle = self.n_idle, self.n_idle_inputs
+        before = self._stall.n_batches, self._stall.n_inputs
         with self._budget.narrowed(
             max_queries=self.n_queries + max_queries, max_time=self.seconds + max_time
         ):
@@ -269,9 +262,9 @@ class Oracle:
             except StopSearch as stop:
                 part.stop = stop
         if not counts_as_idle:
-            self.n_idle, self.n_idle_inputs = idle
+            self._stall.go_back(before)
         elif part.stop is not None and part.stop.kind is StopReason.STALLED:
-            self.n_idle, self.n_idle_inputs = idle[0] + STALL // STALLED_PARTS, idle[1]
+            self._stall.go_back(before, stalled_parts=1)
 
     # Drawing -------------------------------------------------------------------------------
 
@@ -522,8 +515,7 @@ class Oracle:
         verdict = self._confirm(Z, inputs, values, shown)
         self._record(Z, inputs, values, shown, verdict, counted)
         news = (self.n_inputs, self.n_found, self.degree) != before
-        self.n_idle = 0 if news else self.n_idle + 1
-        self.n_idle_inputs = 0 if news else self.n_idle_inputs + n
+        self._stall.count(n, news=news)
         self._end_of_batch(complete=bool(fits.all()))
         pair = np.take_along_axis(values, shown.pair[:, :, None], axis=1)
         return Judgement(shown.disparity, pair[:, 0], pair[:, 1], verdict)
@@ -604,10 +596,5 @@ class Oracle:
             raise self._budget.reached(StopReason.MAX_QUERIES)
         # Where twins cannot be listed, a known input may still differ from one not yet drawn.
         seen = self.n_inputs >= self.space.n_inputs and self.space.is_enumerable
-        if self.n_idle >= FEW_IDLE and self.clip and seen:
-            raise StopSearch(StopReason.EXHAUSTED)
-        if self.n_idle >= STALL and self.n_idle_inputs >= STALL_INPUTS and self.clip:
-            raise StopSearch(
-                StopReason.STALLED,
-                f"stalled: {self.n_idle} batches, {self.n_idle_inputs} inputs, none of them new",
-            )
+        if self.clip:
+            self._stall.check(all_seen=seen)

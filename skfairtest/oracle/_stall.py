@@ -1,0 +1,57 @@
+"""Whether a run still brings anything new."""
+
+from __future__ import annotations
+
+from skfairtest.oracle._stop import StopReason, StopSearch
+
+#: Batches in a row, and inputs in them, that brought nothing new before a run counts as stalled.
+STALL = 200
+STALL_INPUTS = 10_000
+#: The same where every input of a finite domain has been seen.
+FEW_IDLE = 20
+#: Parts of a run in a row that may stall before the run does.
+STALLED_PARTS = 10
+
+
+class Stall:
+    """Counts batches that brought no new input, no new find and no larger degree.
+
+    Attributes
+    ----------
+    n_batches, n_inputs : int
+        Such batches in a row, and the inputs in them.
+    """
+
+    def __init__(self) -> None:
+        self.n_batches = self.n_inputs = 0
+
+    def count(self, n: int, *, news: bool) -> None:
+        """A batch of n inputs, and whether it brought anything."""
+        self.n_batches = 0 if news else self.n_batches + 1
+        self.n_inputs = 0 if news else self.n_inputs + n
+
+    def go_back(self, before: tuple[int, int], *, stalled_parts: int = 0) -> None:
+        """Forget a part of the run, but that it stalled."""
+        self.n_batches = before[0] + stalled_parts * STALL // STALLED_PARTS
+        self.n_inputs = before[1]
+
+    def check(self, *, all_seen: bool) -> None:
+        """End a run that brings nothing any more.
+
+        Parameters
+        ----------
+        all_seen : bool
+            Whether every input of the domain was judged.
+
+        Raises
+        ------
+        StopSearch
+            "exhausted" or "stalled".
+        """
+        if self.n_batches >= FEW_IDLE and all_seen:
+            raise StopSearch(StopReason.EXHAUSTED)
+        if self.n_batches >= STALL and self.n_inputs >= STALL_INPUTS:
+            raise StopSearch(
+                StopReason.STALLED,
+                f"stalled: {self.n_batches} batches, {self.n_inputs} inputs, none of them new",
+            )
