@@ -18,6 +18,7 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.individual._operators import data_seeds
 from skfairtest.individual._sbft.climber import TINY, Climber
 from skfairtest.individual._sbft.elites import Elite, Elites
+from skfairtest.individual._sbft.island import Island
 from skfairtest.individual._sbft.ledger import (
     COMBINED,
     CROSSED,
@@ -51,10 +52,6 @@ FIRST_CLIMBERS, MOST_CLIMBERS = 2, 8
 GROWTH = 4000
 #: Columns up to which there are more climbers, so that a batch is worth its call.
 WIDE = 24
-#: An island has stalled after so many queries without a better input, and this many times those
-#: that its best input took. Islands in which others are crossed know much, and end sooner.
-PATIENCE = 2500
-PATIENCE_SHARE, CROSSING_SHARE = 0.4, 0.3
 #: Rounds through all columns without a better input after which a climb is over.
 QUIET = 1
 #: Weight of what a column brought before, in each update.
@@ -73,40 +70,6 @@ WAYS = (
     Way("good rows", (0.1, 0.25, 0.5)),
     Way("any rows", (0.1, 0.25, 0.5)),
 )
-
-
-class Island:
-    """Elites that come from rows of the data, or from the elites of other islands.
-
-    Attributes
-    ----------
-    elites : Elites
-        Where climbs ended.
-    climbers : list of Climber
-        Who is under way.
-    began, best_at : int
-        Queries at its start, and when its best input was found.
-    crosses : bool
-        Whether it began with elites of other islands.
-    """
-
-    def __init__(self, elites: Elites, n_queries: int, *, crosses: bool) -> None:
-        self.elites = elites
-        self.climbers: list[Climber] = []
-        self.began = self.best_at = n_queries
-        self.best = elites.best
-        self.crosses = crosses
-
-    def note(self, fitness: float, n_queries: int) -> None:
-        """Remember when the best input was found."""
-        if fitness > self.best * (1 + TINY):
-            self.best, self.best_at = fitness, n_queries
-
-    def has_stalled(self, n_queries: int) -> bool:
-        """Whether it is time to leave it."""
-        share = CROSSING_SHARE if self.crosses else PATIENCE_SHARE
-        spent = n_queries - self.began if self.crosses else self.best_at - self.began
-        return n_queries - self.best_at > PATIENCE + share * spent
 
 
 class TunedSearch:
