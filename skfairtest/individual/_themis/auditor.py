@@ -108,8 +108,10 @@ class ThemisAuditor(BaseAuditor):
     and subsets may be missing. Every decision has the confidence; that all are right at once has
     less. All results but those of the subsets concern `sensitive_features`.
 
-    A share concerns uniform inputs, not the people of any data set: many of them may not exist. A
-    share of 0 does not show that a model treats all twins alike, see the upper end of its interval.
+    A share concerns uniform inputs, not the people of any data set: many of them may not exist.
+    With ``proposals="data"`` or `plausible` it concerns inputs near the data, rows of X crossed
+    with one of their neighbours, and is no share of the domain. A share of 0 does not show that a
+    model treats all twins alike, see the upper end of its interval.
 
     References
     ----------
