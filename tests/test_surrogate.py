@@ -160,7 +160,7 @@ def test_a_domain_of_few_inputs_and_many_twins_ends(models):
     assert auditor.n_found_ == 2  # one pair in fifty shows it: each input is tried again
 
 
-def test_diverse_finds_are_spread_like_uniform_ones_and_more_numerous(network):
+def test_diverse_finds_are_more_than_uniform_ones_and_spread_wider_than_by_count(network):
     model, X = network
     settings = {"sensitive_features": [0], "max_queries": 60_000, "random_state": 0}
     spread = {}
@@ -173,7 +173,8 @@ def test_diverse_finds_are_spread_like_uniform_ones_and_more_numerous(network):
         shares = find_diversity(auditor, n_finds=500, random_state=0)
         spread[name] = shares["paths"], shares["distance"], auditor.n_found_
     assert spread["diverse"][2] > 2 * spread["uniform"][2]
-    assert spread["diverse"][0] > 0.85 * spread["uniform"][0] > 1.1 * spread["count"][0]
+    assert spread["diverse"][0] > 1.4 * spread["count"][0]
+    assert spread["diverse"][0] > 0.6 * spread["uniform"][0]
     assert spread["diverse"][1] > 0.95 * spread["uniform"][1]
 
 
