@@ -164,7 +164,8 @@ def test_missing_and_foreign_values_are_those_of_other_rows():
     table.loc[:5, "score"] = np.nan
     space = InputSpace.from_data(table, ["sex"], categories={"role": ["single", "wife"]})
     rows = Neighbours(space, np.random.default_rng(0)).rows
-    assert set(rows[:, 4]) <= set(X["score"]) and rows[:, 3].max() <= 1
+    scores = space.decode(rows)["score"]
+    assert set(scores) <= set(X["score"]) and rows[:, 3].max() <= 1
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

@@ -45,10 +45,10 @@ class SurrogateAuditor(BaseAuditor):
     of the sources, the search does not fall behind them where a tree is of no help. For finding
     many discriminatory inputs this is the tester that we recommend.
 
-    With `plausible`, finds are to look like people, and steps away from finds would lead astray:
-    all inputs are then rows of X crossed with one of their neighbours. The surrogate learns which
-    of these discriminate, and of twenty crossings one is asked about, by chances in proportion to
-    its belief. (`explore_share` and `min_samples_leaf` are not used then.)
+    With `plausible` or ``proposals="data"``, finds are to look like people, and steps away from
+    finds would lead astray: all inputs are then rows of X crossed with one of their neighbours. The
+    surrogate learns which of these discriminate, and of twenty crossings one is asked about, by
+    chances in proportion to its belief. (`explore_share` and `min_samples_leaf` are not used then.)
 
     Parameters
     ----------
@@ -168,7 +168,8 @@ class SurrogateAuditor(BaseAuditor):
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         space = oracle.space
-        if space.plausibility is not None and self.objective == "count":
+        near = space.plausibility is not None or self.proposals == "data"
+        if near and self.objective == "count":
             NaturalSearch(oracle, rng, batch_size=self.batch_size).run()
             return
         # Verdicts give no direction before there are any: until then the disparity leads.
