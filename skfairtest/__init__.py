@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from skfairtest import datasets
     from skfairtest._audit_results import RowsAudit
     from skfairtest.base import BaseAuditor
-    from skfairtest.comparison import AuditorComparison, compare_auditors
+    from skfairtest.comparison import AuditorComparison, compare_auditors, find_diversity
     from skfairtest.exact import Certificate, CertifiedAuditor, certify
     from skfairtest.exceptions import (
         ConstraintWarning,
@@ -97,6 +97,7 @@ __all__ = [
     "constrained_refit",
     "datasets",
     "estimate_discrimination",
+    "find_diversity",
     "make_audit_scorer",
     "pareto_front",
     "pareto_refit",
