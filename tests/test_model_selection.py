@@ -401,4 +401,5 @@ def test_bad_refit_arguments():
 def test_regression_degree_has_the_units_of_the_target():
     data = make_biased_regression(random_state=0)
     scorer = make_audit_scorer(SBFTAuditor(), random_state=0)
-    assert scorer(data.estimator, data.data) == pytest.approx(-data.fairness_degree)
+    # The units are the point; a search comes near to a peak of a smooth model, not onto it.
+    assert scorer(data.estimator, data.data) == pytest.approx(-data.fairness_degree, rel=1e-4)

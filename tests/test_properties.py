@@ -177,7 +177,7 @@ def test_a_failing_model_never_loses_the_results(models, X, seed, after):
         return first_column(rows)
 
     params = {"sensitive_features": ["s"], "max_queries": None, "random_state": seed}
-    auditor = SBFTAuditor(models.Regressor(failing), max_inputs=400, population_size=6, **params)
+    auditor = SBFTAuditor(models.Regressor(failing), max_inputs=4000, population_size=6, **params)
     try:
         auditor.fit(X)
     except EstimatorFailedError as error:
