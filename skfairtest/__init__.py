@@ -45,8 +45,7 @@ if TYPE_CHECKING:
         pareto_front,
         pareto_refit,
     )
-    from skfairtest.space._constraint import AllOf, Is
-    from skfairtest.space._constraints import Allowed, Implies, Linear, OneHot, Order
+    from skfairtest.space._constraints import AllOf, Allowed, Implies, Is, Linear, OneHot, Order
     from skfairtest.space._space import InputSpace
 
 try:
@@ -106,7 +105,7 @@ __all__ = [
 #: Where the public names are. Each is imported at its first use: numba, imbalanced-learn and much
 #: of scikit-learn would otherwise be imported for those who need none of it.
 _PLACES = (
-    "exceptions", "space._space", "space._constraint", "space._constraints", "_audit_results",
+    "exceptions", "space._space", "space._constraints", "_audit_results",
     "base", "individual", "group", "comparison", "model_selection", "mitigation", "exact",
 )  # fmt: skip
 _MODULES = (

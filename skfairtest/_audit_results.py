@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest._typing import Floats
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch
-from skfairtest.space._plausible import Plausibility
+from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._space import InputSpace
 
 #: Inputs judged in one go when rows of data are audited.

@@ -19,7 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.space._naturalness import Naturalness, naturalness, told_apart
+from skfairtest.space._plausible.naturalness import Naturalness, naturalness, told_apart
 
 __all__ = [
     "AuditorComparison",

@@ -50,7 +50,7 @@ def _trusted_types() -> list[str]:
     """
     from skfairtest import datasets, exact, group, individual, mitigation, model_selection, testing
     from skfairtest.mitigation._labelers import LABELERS
-    from skfairtest.space import _constraint, _constraints
+    from skfairtest.space import _constraints
     from skfairtest.space._space import InputSpace
 
     packages = [datasets, exact, group, individual, mitigation, model_selection, testing]
@@ -58,7 +58,6 @@ def _trusted_types() -> list[str]:
     found: dict[type, None] = {}
     waiting: list[type] = [
         InputSpace,
-        *(getattr(_constraint, name) for name in _constraint.__all__),
         *(getattr(_constraints, name) for name in _constraints.__all__),
         *(value for value in public if inspect.isclass(value)),
     ]

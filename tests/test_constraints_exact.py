@@ -28,8 +28,8 @@ from skfairtest import (
     certify,
 )
 from skfairtest.exact._trees.compiled import AVAILABLE
-from skfairtest.space._admission import Admission
-from skfairtest.space._rules import AllRule, Boxes
+from skfairtest.space._constraints.admission import Admission
+from skfairtest.space._constraints.rules import AllRule, Boxes
 
 
 def random_rules(rng, X):

@@ -31,8 +31,8 @@ from skfairtest.individual._surrogate.natural import choose
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.oracle._compare import compare
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.space._neighbours import Neighbours
-from skfairtest.space._plausible import Plausibility
+from skfairtest.space._plausible.judge import Plausibility
+from skfairtest.space._plausible.neighbours import Neighbours
 from skfairtest.space._valid_rows import ValidRows
 
 
@@ -151,7 +151,7 @@ def test_distance_is_the_mean_of_ranges_and_categories(space):
 
 
 def test_parts_of_a_large_table_give_neighbours_as_well(monkeypatch, space):
-    monkeypatch.setattr("skfairtest.space._neighbours.PART", 100)
+    monkeypatch.setattr("skfairtest.space._plausible.neighbours.PART", 100)
     near = Neighbours(space, np.random.default_rng(0))
     found = near.neighbours(np.arange(len(X)))
     assert len(near._parts) >= 4 and (found != np.arange(len(X))[:, None]).all()

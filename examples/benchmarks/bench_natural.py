@@ -52,8 +52,8 @@ from skfairtest import (
 from skfairtest.comparison import told_apart
 from skfairtest.datasets import fetch_adult, fetch_communities, fetch_german_credit
 from skfairtest.individual._surrogate.natural import NaturalSearch
-from skfairtest.space._likeness import cross_rows, with_foreign_values
-from skfairtest.space._plausible import Plausibility
+from skfairtest.space._plausible.judge import Plausibility
+from skfairtest.space._plausible.likeness import cross_rows, with_foreign_values
 
 MODELS = {
     "forest": RandomForestClassifier(50, min_samples_leaf=3, random_state=0),

@@ -20,8 +20,8 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
-from skfairtest.space._admission import Admission
-from skfairtest.space._rules import AllRule, Boxes
+from skfairtest.space._constraints.admission import Admission
+from skfairtest.space._constraints.rules import AllRule, Boxes
 from skfairtest.space._space import InputSpace
 
 #: Share of the time that is left, and seconds at least, that a part is first bounded for.

@@ -6,7 +6,7 @@ import numpy as np
 
 from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._row_hash import AnswerMemory, Keys, distinct
-from skfairtest.space._plausible import Plausibility
+from skfairtest.space._plausible.judge import Plausibility
 
 
 class PlausibleTwins:

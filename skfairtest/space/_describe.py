@@ -10,7 +10,7 @@ import pandas as pd
 
 from skfairtest._typing import Ints
 from skfairtest.space._columns import Column
-from skfairtest.space._constraint import constraints_of, name_of
+from skfairtest.space._constraints.base import constraints_of, name_of
 from skfairtest.space._layout import Layout
 from skfairtest.space._resolution import Listed, Strides
 

@@ -15,13 +15,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
-from skfairtest.space._admission import Admission
-from skfairtest.space._bound_columns import BoundColumns
 from skfairtest.space._column_names import check_sensitive
 from skfairtest.space._columns import Column
-from skfairtest.space._constraint import Constraint, bind, learn, read_constraint
+from skfairtest.space._constraints.admission import Admission
+from skfairtest.space._constraints.base import Constraint, bind, learn, read_constraint
+from skfairtest.space._constraints.bound_columns import BoundColumns
+from skfairtest.space._constraints.contradictions import check_constraints, culprits
 from skfairtest.space._containers import make_container
-from skfairtest.space._contradictions import check_constraints, culprits
 from skfairtest.space._describe import conditions, describe
 from skfairtest.space._given import (
     FORM,
@@ -31,7 +31,7 @@ from skfairtest.space._given import (
 )
 from skfairtest.space._layout import Layout
 from skfairtest.space._learn_layout import learn_layout
-from skfairtest.space._plausible import Plausibility
+from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._protected_names import auto_sensitive
 from skfairtest.space._sensitive import SensitiveValues
 from skfairtest.space._valid_rows import ValidRows

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from skfairtest._typing import Bools, Floats
-from skfairtest.space._neighbours import Neighbours
+from skfairtest.space._plausible.neighbours import Neighbours
 
 #: Share of uniform draws that must be valid for a sample to be uniform, and draws that tell it.
 FAIR = 0.05

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest._typing import Bools, Floats
+from skfairtest.space._constraints.rules import Boxes, Domain, Rule
 from skfairtest.space._layout import Layout
-from skfairtest.space._rules import Boxes, Domain, Rule
 
 
 class _Fields:

@@ -8,9 +8,9 @@ import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._columns import Column
+from skfairtest.space._constraints.rules import AllRule, Boxes, Rule
+from skfairtest.space._constraints.table_rule import TableRule
 from skfairtest.space._resolution import Listed
-from skfairtest.space._rules import AllRule, Boxes, Rule
-from skfairtest.space._table_rule import TableRule
 
 #: Rounds of repairs for all twins of a row in turn, and twins of a row that are looked at.
 ROUNDS = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.space._rules import Boxes, Domain, Rule
+from skfairtest.space._constraints.rules import Boxes, Domain, Rule
 
 #: Combinations of whole codes, listed or not, up to which each has a place in one array.
 MOST_DENSE = 2_000_000

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skfairtest.space._bound_columns import BoundColumns
-from skfairtest.space._constraint import (
+from skfairtest.space._constraints.base import (
     Constraint,
     as_constraint,
     check_relation,
@@ -21,10 +20,9 @@ from skfairtest.space._constraint import (
     number,
     sum_rule,
 )
-from skfairtest.space._rules import AnyRule, Rule, Term
-from skfairtest.space._table_rule import TableRule
-
-__all__ = ["Allowed", "Implies", "Linear", "OneHot", "Order"]
+from skfairtest.space._constraints.bound_columns import BoundColumns
+from skfairtest.space._constraints.rules import AnyRule, Rule, Term
+from skfairtest.space._constraints.table_rule import TableRule
 
 
 class Order(Constraint):

@@ -17,8 +17,8 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import DetectorFailedError
 from skfairtest.space._columns import Column
 from skfairtest.space._containers import Container
-from skfairtest.space._likeness import LEAST_ROWS, Likeness
-from skfairtest.space._neighbours import Neighbours
+from skfairtest.space._plausible.likeness import LEAST_ROWS, Likeness
+from skfairtest.space._plausible.neighbours import Neighbours
 
 #: Share of real rows that "auto" accepts.
 SHARE = 0.98

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats
 from skfairtest.exceptions import ConstraintWarning
+from skfairtest.space._constraints.rules import OpaqueRule, Rule
 from skfairtest.space._containers import make_container
 from skfairtest.space._layout import Layout
 from skfairtest.space._learn_layout import learn_layout
 from skfairtest.space._resolution import Listed, Scale
-from skfairtest.space._rules import OpaqueRule, Rule
 
 
 class MemberOfGroup(LookupError):

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from skfairtest._typing import Floats
-from skfairtest.space._plausible import Plausibility
+from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._space import InputSpace
 
 __all__ = ["Naturalness", "naturalness", "told_apart"]

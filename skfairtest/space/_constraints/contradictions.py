@@ -9,10 +9,10 @@ import numpy as np
 
 from skfairtest._typing import Bools, Floats
 from skfairtest.exceptions import ConstraintWarning
-from skfairtest.space._admission import Admission, Space, _flat
-from skfairtest.space._bound_columns import BoundColumns
-from skfairtest.space._constraint import bind, constraints_of, name_of
-from skfairtest.space._rules import AllRule, Rule, SumRule
+from skfairtest.space._constraints.admission import Admission, Space, _flat
+from skfairtest.space._constraints.base import bind, constraints_of, name_of
+from skfairtest.space._constraints.bound_columns import BoundColumns
+from skfairtest.space._constraints.rules import AllRule, Rule, SumRule
 
 #: Row numbers that a warning names.
 MOST_NAMED = 5

@@ -11,12 +11,10 @@ import numpy as np
 import pandas as pd
 
 from skfairtest._typing import Bools
-from skfairtest.space._bound_columns import BoundColumns, MemberOfGroup
-from skfairtest.space._rules import AllRule, Rule, SumRule, Term
-from skfairtest.space._spread_rule import SpreadRule
-from skfairtest.space._table_rule import TableRule
-
-__all__ = ["AllOf", "Constraint", "Is"]
+from skfairtest.space._constraints.bound_columns import BoundColumns, MemberOfGroup
+from skfairtest.space._constraints.rules import AllRule, Rule, SumRule, Term
+from skfairtest.space._constraints.spread_rule import SpreadRule
+from skfairtest.space._constraints.table_rule import TableRule
 
 RELATIONS = ("<=", "<", ">=", ">", "==")
 

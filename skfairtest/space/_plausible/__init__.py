@@ -1,0 +1,1 @@
+"""Inputs that look like the data: their judge, and proposals near rows."""
