@@ -56,7 +56,7 @@ class SBFTAuditor(BaseAuditor):
         "paper" only: populations that evolve beside each other and share each ``predict`` call.
     n_climbers : int, default=None
         "tuned" only: inputs that are improved at the same time and share each ``predict`` call.
-        None: two at first, and up to eight as the run goes on; more where columns are few.
+        None: four at first, and up to 24 as the run goes on; more where columns are few.
 
     Attributes
     ----------

@@ -8,6 +8,8 @@ from skfairtest.individual._sbft.elites import Elites
 #: An island has stalled after so many queries without a better input, and this many times those
 #: that its best input took. Islands in which others are crossed know much, and end sooner.
 PATIENCE = 2500
+#: At least so many queries for each climber: a few rounds of the whole crew.
+PATIENCE_OF_CLIMBER = 430
 PATIENCE_SHARE, CROSSING_SHARE = 0.4, 0.3
 
 
@@ -38,8 +40,9 @@ class Island:
         if fitness > self.best * (1 + TINY):
             self.best, self.best_at = fitness, n_queries
 
-    def has_stalled(self, n_queries: int) -> bool:
-        """Whether it is time to leave it."""
+    def has_stalled(self, n_queries: int, crew: int) -> bool:
+        """Whether it is time to leave it, with so many climbers."""
         share = CROSSING_SHARE if self.crosses else PATIENCE_SHARE
         spent = n_queries - self.began if self.crosses else self.best_at - self.began
-        return n_queries - self.best_at > PATIENCE + share * spent
+        patience = max(PATIENCE, PATIENCE_OF_CLIMBER * crew)
+        return n_queries - self.best_at > patience + share * spent

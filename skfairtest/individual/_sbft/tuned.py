@@ -40,16 +40,17 @@ ROW_SHARE = 0.1
 #: Rows that are kept to start from.
 BEST_ROWS = 200
 #: Columns in a batch of lines, and changes in one between two parents.
-COLUMNS = 8
+COLUMNS = 24
 CHANGES = 48
 #: Moves of the pair in a batch.
 PAIR_MOVES = 4
 #: Children of two parents, of which the best goes on; share of those that take the other's pair.
 CHILDREN = 32
 OTHER_PAIR = 0.3
-#: Climbers at the start and at most, and queries after which there are more of them.
-FIRST_CLIMBERS, MOST_CLIMBERS = 2, 8
-GROWTH = 4000
+#: Climbers at the start and at most, and queries after which there is one more: calls grow with the
+#: run, so that what they cost apart from their rows counts less and less.
+FIRST_CLIMBERS, MOST_CLIMBERS = 4, 24
+GROWTH = 3000
 #: Columns up to which there are more climbers, so that a batch is worth its call.
 WIDE = 24
 #: Rounds through all columns without a better input after which a climb is over.
@@ -84,7 +85,7 @@ class TunedSearch:
     crossover_proba : float
         Chance that a climb starts from a crossing, not from a row.
     n_climbers : int or None
-        Climbers at a time; None: two at first, up to eight as the run goes on, and
+        Climbers at a time; None: four at first, up to 24 as the run goes on, and
         more where columns are few.
     """
 
@@ -117,7 +118,7 @@ class TunedSearch:
         self.look_at_rows()
         island = self.found_island()
         while True:
-            if island.has_stalled(self.oracle.n_queries):
+            if island.has_stalled(self.oracle.n_queries, self.grown):
                 island = self.next_island(island)
             island.climbers += self.starts(island, self.crew() - len(island.climbers))
             self.step(island)
@@ -142,14 +143,18 @@ class TunedSearch:
             Elites(self.population_size, kept), self.oracle.n_queries, crosses=True
         )  # fmt: skip
 
+    @property
+    def grown(self) -> int:
+        """Climbers that the run has come to by now, where columns are many."""
+        grown = FIRST_CLIMBERS - 1 + int(self.oracle.n_queries / GROWTH)
+        return min(MOST_CLIMBERS, max(FIRST_CLIMBERS, grown))
+
     def crew(self) -> int:
         """How many climbers an island has by now."""
         if self.n_climbers is not None:
             return self.n_climbers
-        age = self.oracle.n_queries / GROWTH
-        crew = min(MOST_CLIMBERS, max(FIRST_CLIMBERS, int(age ** (2 / 3)) + 1))
         # Where columns are few, a batch would be too small for its call.
-        return crew * max(1, WIDE // len(self.space.free))
+        return self.grown * max(1, WIDE // len(self.space.free))
 
     # Asking --------------------------------------------------------------------------------
 
