@@ -52,7 +52,7 @@ OTHER_PAIR = 0.3
 FIRST_CLIMBERS, MOST_CLIMBERS = 4, 24
 GROWTH = 3000
 #: Columns up to which there are more climbers, so that a batch is worth its call.
-WIDE = 24
+WIDE = 12
 #: Rounds through all columns without a better input after which a climb is over.
 QUIET = 1
 #: Weight of what a column brought before, in each update.
