@@ -57,8 +57,9 @@ class TestSGDAuditor(GroupAuditor):
     {rule_parameters}
     bounds, categories, steps, constraint : default=None
         Domains of the columns of X, as for `InputSpace`. A numeric column named in `categories`
-        becomes categorical; `steps` says how far an attribute is moved (1 for integers, a
-        hundredth of the domain for reals, the neighbouring category).
+        becomes categorical; `steps` is the resolution of a column, and how far it is moved. By
+        default an attribute is moved by 1 for integers, by a hundredth of the domain for reals, and
+        to the neighbouring category.
     one_hot : "auto", dict of name to list of columns, or None, default="auto"
         Groups of 0/1 columns that are one attribute each, as for `InputSpace`: rules name the
         categories, and a perturbed row has another category of the group.

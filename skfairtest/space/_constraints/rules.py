@@ -8,7 +8,7 @@ Missing numbers (NaN) break no comparison: a rule that cannot be looked at exclu
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -470,10 +470,3 @@ def _shaken(
         chosen = np.array(own)[rng.integers(len(own), size=len(rows))]
         Z[rows, chosen] = space.draw(len(rows), rng)[np.arange(len(rows)), chosen]
     return Z
-
-
-def opaque_parts(rule: Rule) -> list[Any]:
-    """The callables among the rules that hold at once."""
-    if isinstance(rule, AllRule):
-        return [part for part in rule.parts if part.is_opaque]
-    return [rule] if rule.is_opaque else []
