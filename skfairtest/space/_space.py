@@ -243,6 +243,14 @@ class InputSpace(SensitiveValues):
         """
         return self._like(data=self.encode(X), given=self.given)
 
+    def with_codes(self, Z: Floats) -> InputSpace:
+        """The same domain with other data, given as codes of shape (n_rows, n_features)."""
+        return self._like(data=np.asarray(Z, dtype=np.float64), given=self.given)
+
+    def whole(self) -> InputSpace:
+        """The same domain and data, plausible or not."""
+        return self if self.plausibility is None else self._like(given=self.given, whole=True)
+
     def with_sensitive_features(self, positions: Sequence[int]) -> InputSpace:
         """The same domain and data with other sensitive columns, given by their positions."""
         return self._like(sensitive=positions, given=self._given_of(positions))
@@ -260,13 +268,14 @@ class InputSpace(SensitiveValues):
         sensitive: Sequence[int] | None = None,
         data: Floats | None = None,
         given: Any = None,
+        whole: bool = False,
     ) -> InputSpace:
         return InputSpace(
             self.layout,
             self.sensitive.tolist() if sensitive is None else list(sensitive),
             self.data if data is None else data,
             self.constraint,
-            self.plausibility,
+            None if whole else self.plausibility,
             given,
         )
 

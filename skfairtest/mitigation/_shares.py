@@ -1,0 +1,81 @@
+"""Where a model treats twins differently: on rows of the data, near them, in the whole domain."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from skfairtest._audit_results import audit_table
+from skfairtest._statistics import wilson_interval
+from skfairtest._typing import Bools, Floats
+from skfairtest.space._space import InputSpace
+from skfairtest.space._valid_rows import ValidRows
+
+#: The places where shares are taken, from people to everything.
+PLACES = ("rows", "near", "uniform")
+
+
+class Measure(NamedTuple):
+    """What is to be lowered, as one number that is better when smaller, and its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Judged(NamedTuple):
+    """How a model treats the twins of some inputs; arrays of shape (n,)."""
+
+    differs: Bools
+    disparity: Floats
+
+    def measure(self, *, mean: bool, confidence: float = 0.95) -> Measure:
+        """Share of the inputs whose twins are treated differently, or mean of their difference.
+
+        The mean is for regressors without a threshold: there twins whose predictions differ at all
+        are nearly all inputs, and the share tells nothing.
+        """
+        n = len(self.differs)
+        if not n:
+            return Measure(np.nan, np.nan, np.nan)
+        if not mean:
+            found = int(self.differs.sum())
+            return Measure(found / n, *wilson_interval(found, n, confidence))
+        value = float(self.disparity.mean())
+        error = stats.norm.isf((1 - confidence) / 2) * self.disparity.std() / np.sqrt(n)
+        return Measure(value, max(0.0, value - error), value + error)
+
+
+def judge(model: Any, space: InputSpace, Z: Floats, settings: dict[str, Any]) -> Judged:
+    """Compare inputs, given as codes, with all their twins."""
+    audit = audit_table(model, space, Z, settings)
+    return Judged(audit.is_discriminatory, audit.disparities)
+
+
+def together(parts: list[Judged]) -> Judged:
+    """Inputs judged in parts as one."""
+    return Judged(
+        np.concatenate([part.differs for part in parts]),
+        np.concatenate([part.disparity for part in parts]),
+    )
+
+
+def draw_uniform(space: InputSpace, n: int, rng: np.random.Generator) -> Floats:
+    """Uniform inputs of the whole domain, plausible or not, that the constraint admits."""
+    return space.whole().sample(n, rng, uniform=True)
+
+
+def draw_crossings(space: InputSpace, n: int, rng: np.random.Generator) -> Floats:
+    """Inputs near the data: rows of the space's data, crossed with one of their neighbours each.
+
+    Valid ones, and plausible ones where the space says what that is; n or fewer.
+    """
+    if space.plausibility is not None:
+        return space.sample(n, rng)
+    source = ValidRows(space)
+    kept = [source.crossings(n, rng)]
+    if 0 < len(kept[0]) < n:
+        kept.append(source.crossings(int(1.2 * n * n / len(kept[0])), rng))
+    return np.concatenate(kept)[:n]
