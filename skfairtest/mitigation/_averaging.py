@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import (
-    BaseEstimator,
-    MetaEstimatorMixin,
-    clone,
-)
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, get_tags
@@ -189,6 +185,10 @@ class AveragingEstimator(MetaEstimatorMixin, BaseEstimator):
                 f"{name}(estimator) with an estimator such as a pipeline, or one that is trained "
                 "already, as FrozenEstimator(model)."
             )
+        if self.sensitive_features is None:
+            raise ValueError(
+                "sensitive_features must be 'auto', a column or a list of columns; got None."
+            )
         self._check_kind()
         check_real(
             self,
@@ -319,6 +319,14 @@ def _for_fit(estimator: Any, weights: Floats) -> dict[str, Floats]:
             "trained already can go in as FrozenEstimator(model), where they weigh the values."
         )
     return {name: weights}
+
+
+def last_step(estimator: Any) -> Any:
+    """What a pipeline, or a frozen one, predicts with."""
+    while isinstance(estimator, (Pipeline, FrozenEstimator)):
+        is_frozen = isinstance(estimator, FrozenEstimator)
+        estimator = estimator.estimator if is_frozen else estimator.steps[-1][1]
+    return estimator
 
 
 def _cloned(estimator: Any) -> Any:
