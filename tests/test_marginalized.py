@@ -677,7 +677,9 @@ def certified(model, X, columns):
 
 #: All kinds at one strength, and a linear model, trees and a network at all three.
 CASES = [(model, 0.3) for model in CLASSIFIERS + REGRESSORS]
-CASES += [(model, end) for model in (*CLASSIFIERS[0:5:2], REGRESSORS[2]) for end in (0.0, 1.0)]
+CASES += [
+    (model, end) for model in (CLASSIFIERS[2], CLASSIFIERS[4], REGRESSORS[0]) for end in (0.0, 1.0)
+]
 
 
 @pytest.mark.parametrize(("inner", "strength"), CASES, ids=lambda value: type(value).__name__)
@@ -708,12 +710,9 @@ def test_certificates_are_what_enumeration_gives(grid, inner, strength):
     ("inner", "strength"),
     [
         (DecisionTreeClassifier(max_depth=5, random_state=0), 0.3),
-        (DecisionTreeClassifier(max_depth=5, random_state=0), 1.0),
         (LogisticRegression(), 0.6),
         (MLPClassifier((4,), max_iter=60, random_state=0), 0.3),
         (RandomForestClassifier(5, max_depth=4, random_state=0), 1.0),
-        (REGRESSORS[0], 0.3),
-        (REGRESSORS[2], 0.0),
         (REGRESSORS[2], 0.8),
     ],
     ids=lambda value: type(value).__name__,
@@ -788,7 +787,12 @@ def test_labels_are_bounded_by_one(grid):
     # A threshold moves verdicts, not the bound of the degree.
     by_threshold = certified(model, X, [0])
     strict = CertifiedAuditor(
-        model, sensitive_features=[0], threshold=0.9, max_queries=500, random_state=0
+        model,
+        sensitive_features=[0],
+        threshold=0.9,
+        engine="numpy",
+        max_queries=500,
+        random_state=0,
     ).fit(X)
     assert strict.fairness_degree_upper_bound_ == by_threshold.fairness_degree_upper_bound_
 
