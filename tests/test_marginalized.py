@@ -33,6 +33,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skfairtest import (
     CertifiedAuditor,
+    Implies,
+    Is,
     MarginalizedClassifier,
     MarginalizedRegressor,
     NoDisparityWarning,
@@ -810,6 +812,56 @@ def test_values_outside_of_the_audited_domain(grid):
     assert auditor.fairness_degree_ == pytest.approx(degree_of(model, small, [1], "predict"))
     with pytest.raises(ValueError, match="of 1 it averages over values that are outside"):
         CertifiedAuditor(model, sensitive_features=[0, 1], **narrow).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::skfairtest.ConstraintWarning", "ignore:given= does not hold")
+def test_constraints_and_what_follows(grid):
+    X, score, _ = grid
+    X = pd.DataFrame(X, columns=["sex", "race", "a", "b"])
+    every = pd.DataFrame(every_input(X.to_numpy()), columns=X.columns)
+    model = MarginalizedRegressor(
+        DecisionTreeRegressor(max_depth=6, random_state=0), sensitive_features="sex", strength=0.6
+    ).fit(X, score)
+    settings = {"engine": "numpy", "max_queries": 300, "random_state": 0}
+    rule = Implies(Is("sex", 1), Is("a", [0, 1, 2]))
+    valid = every[~((every["a"] == 3) & (every["sex"] == 1))]
+    for sensitive, free in ((["sex"], ["race", "a", "b"]), (["sex", "race"], ["a", "b"])):
+        auditor = CertifiedAuditor(
+            model, sensitive_features=sensitive, constraint=rule, **settings
+        ).fit(X)
+        outputs = valid.assign(out=model.predict(valid)).groupby(free)["out"]
+        truth = (outputs.max() - outputs.min()).max()
+        assert auditor.fairness_degree_ <= truth + 1e-12
+        assert auditor.fairness_degree_upper_bound_ >= truth - 1e-12
+        assert auditor.certified_ == (sensitive == ["sex"])
+    given = {"sex": {1.0: {"a": 0}}}
+    auditor = CertifiedAuditor(model, sensitive_features="sex", given=given, **settings).fit(X)
+    followed = every.assign(a=np.where(every["sex"] == 1, 0, every["a"]))
+    outputs = every.assign(out=model.predict(followed)).groupby(["race", "a", "b"])["out"]
+    truth = (outputs.max() - outputs.min()).max()
+    assert auditor.fairness_degree_ == pytest.approx(truth)
+    assert auditor.fairness_degree_upper_bound_ >= truth - 1e-12
+
+
+def test_one_hot_groups_are_certified(grid):
+    X, score, _ = grid
+    table = pd.DataFrame(X[:, [0, 2]], columns=["sex", "a"])
+    table[["race_x", "race_y", "race_z"]] = np.eye(3)[X[:, 1].astype(int)]
+    tree = DecisionTreeRegressor(max_depth=6, random_state=0)
+    model = MarginalizedRegressor(tree, sensitive_features="race", strength=0.5).fit(table, score)
+    settings = {"engine": "numpy", "max_queries": 300, "random_state": 0}
+    auditor = CertifiedAuditor(model, sensitive_features="race", **settings).fit(table)
+    inner = CertifiedAuditor(model.estimator_, sensitive_features="race", **settings).fit(table)
+    assert auditor.certified_ and inner.fairness_degree_ > 0.1
+    assert auditor.fairness_degree_ == pytest.approx(inner.fairness_degree_ / 2)
+    both = CertifiedAuditor(model, sensitive_features=["race", "sex"], **settings).fit(table)
+    assert both.fairness_degree_ <= both.fairness_degree_upper_bound_ < np.inf
+    # Averaged over one column of the group alone, the rows that it asks about are in no domain.
+    part = MarginalizedRegressor(tree, sensitive_features="race_x", strength=0.5, one_hot=None).fit(
+        table, score
+    )
+    with pytest.raises(ValueError, match="'race' it averages over some columns only"):
+        CertifiedAuditor(part, sensitive_features="race", **settings).fit(table)
 
 
 class Louder(MarginalizedRegressor):

@@ -274,5 +274,8 @@ def _telling(values: NDArray[Any]) -> list[Floats]:
     if values.dtype.kind in "bf":
         return [values.astype(np.float64)]
     codes = pd.factorize(values, use_na_sentinel=False)[0]
+    if pd.api.types.infer_dtype(values, skipna=False) == "string":
+        return [codes.astype(np.float64)]
+    # None is not NaN and True is not 1 for every encoder.
     kinds = pd.factorize(np.array([id(type(value)) for value in values.tolist()]))[0]
     return [codes.astype(np.float64), kinds.astype(np.float64)]
