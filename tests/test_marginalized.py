@@ -26,7 +26,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -144,6 +144,9 @@ def test_mixed_frames(mixed, pipeline_of, container, strength):
             for table in (X, flipped)
         )
     inner = pipeline_of(RandomForestClassifier(10, random_state=0))
+    if container == "polars":  # older column transformers take pandas frames alone
+        to_pandas = FunctionTransformer(lambda X: pd.DataFrame(X.to_dict(as_series=False)))
+        inner = make_pipeline(to_pandas, inner)
     model = MarginalizedClassifier(inner, sensitive_features=sensitive, strength=strength)
     model.fit(X, y)
     difference = model.predict_proba(X) - model.predict_proba(flipped)
@@ -153,6 +156,12 @@ def test_mixed_frames(mixed, pipeline_of, container, strength):
     assert model.sensitive_features_ == sensitive
     assert model.values_["weight"].sum() == pytest.approx(1)
     assert list(model.values_.columns) == [*sensitive, "weight"]
+    with pytest.raises(ValueError, match="columns of fit|feature names"):
+        model.predict(X[list(X.columns)[::-1]])
+    other = X.to_numpy() if container == "pandas" else mixed[0]
+    with pytest.raises(TypeError, match="same kind of table"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # an array has no names
+        model.predict(other)
 
 
 def test_rows_that_differ_in_kind_alone_are_told_apart():

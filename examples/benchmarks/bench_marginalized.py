@@ -5,7 +5,9 @@ the sensitive ones ("dropped"); and `MarginalizedClassifier` with strength 0.5 a
 weights of the training data and with uniform ones. Accuracy and AUC are those on a quarter of the
 rows that had no part in the training, means over splits; behind them, in points, the mean paired
 difference from the original and its standard error over the splits. "apart" is the share of test
-rows with a twin that gets another label, among all that are averaged over. "time" is that of
+rows with a twin that gets another label, among all that are averaged over. "groups" is the
+difference between the mean probabilities of the two groups of the first sensitive column (an age
+below the median or not), in points: treating twins alike does not make it 0. "time" is that of
 `predict_proba` on the test rows, divided by the original model's (the fastest of three calls,
 median over the splits); next to it, the number of values that are averaged over.
 
@@ -78,6 +80,13 @@ def share_apart(model, X, sensitive, values):
     return (labels != labels[0]).any(axis=0).mean()
 
 
+def between_groups(p, column):
+    """Difference between the mean probabilities of two groups."""
+    is_number = pd.api.types.is_numeric_dtype(column)
+    group = (column < column.median() if is_number else column == column.iloc[0]).to_numpy()
+    return abs(p[group].mean() - p[~group].mean())
+
+
 def measure(name, fetch, sensitive, seed):
     """Figures of each model and each way, on one split."""
     data = fetch()
@@ -104,6 +113,7 @@ def measure(name, fetch, sensitive, seed):
                 100 * np.mean(model.predict(table) == y_test),
                 100 * roc_auc_score(y_test, p),
                 100 * share_apart(model, table, sensitive, values) if way != "dropped" else 0.0,
+                100 * between_groups(p, X_test[sensitive[0]]),
                 seconds(model, table) / alone,
                 n_values,
             ]
@@ -114,16 +124,16 @@ def measure(name, fetch, sensitive, seed):
 def show(name, runs):
     print(f"\n{name}, {len(runs)} splits")
     print(f"{'model':<20} {'way':<13} {'accuracy':>8} {'change':>12} {'AUC':>6} {'change':>12} "
-          f"{'apart':>7} {'time':>6} {'values':>6}")  # fmt: skip
+          f"{'apart':>7} {'groups':>6} {'time':>6} {'values':>6}")  # fmt: skip
     for model, way in runs[0]:
         figures = np.array([run[model, way] for run in runs])
         change = figures[:, :2] - np.array([run[model, "original"] for run in runs])[:, :2]
         error = change.std(axis=0, ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else [0.0, 0.0]
         mean = figures.mean(axis=0)
         changes = [f"{c:+.2f} ± {e:.2f}" for c, e in zip(change.mean(axis=0), error, strict=True)]
-        n_values = np.median(figures[:, 4])
+        n_values = np.median(figures[:, 5])
         print(f"{model:<20} {way:<13} {mean[0]:>8.1f} {changes[0]:>12} {mean[1]:>6.1f} "
-              f"{changes[1]:>12} {mean[2]:>6.1f}% {np.median(figures[:, 3]):>6.1f} "
+              f"{changes[1]:>12} {mean[2]:>6.1f}% {mean[3]:>6.1f} {np.median(figures[:, 4]):>6.1f} "
               f"{n_values:>6.0f}")  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._bracketing import close, look_at_data
 from skfairtest.exact._dispatch import check_supported, read_family
+from skfairtest.exact._mixture import MixtureFamily
 from skfairtest.exact._trees.compiled import AVAILABLE
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.individual._sbft.tuned import TunedSearch
@@ -225,7 +226,8 @@ class CertifiedAuditor(BaseAuditor):
             self.n_jobs, limits.deadline,
         )  # fmt: skip
         self._note(oracle.degree, family.trivial(), False, 0)
-        most = TREE_QUERIES if isinstance(family, TreeFamily) else np.inf
+        inner = family.inner if isinstance(family, MixtureFamily) else family
+        most = TREE_QUERIES if isinstance(inner, TreeFamily) else np.inf
         most = FEW_QUERIES if family.quick else most
         stop = self._first_search(oracle, rng, most, seconds)
         callback = stop is not None and stop.kind is StopReason.CALLBACK

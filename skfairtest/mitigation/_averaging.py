@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -146,16 +147,31 @@ class AveragingEstimator(MetaEstimatorMixin, BaseEstimator):
         """X as a table with the columns of fit, and the place of each row's own values."""
         check_is_fitted(self)
         self._check_params()
-        if not hasattr(X, "columns") or isinstance(X, np.ndarray):
-            if sparse.issparse(X):
-                make_container(X)  # says why it cannot be
-            X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        X = self._as_in_fit(X)
         if not len(X):
             raise ValueError(
                 f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
             )
         return X, self._reference.find(X, unseen_is_error=self.unseen == "error")
+
+    def _as_in_fit(self, X: Any) -> Any:
+        """X as a table; an error where its columns are not those of fit."""
+        is_frame = hasattr(X, "columns") and not isinstance(X, np.ndarray)
+        if not is_frame:
+            if sparse.issparse(X):
+                make_container(X)  # says why it cannot be
+            X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
+        elif not isinstance(X, pd.DataFrame) and hasattr(self, "feature_names_in_"):
+            # Older releases of scikit-learn do not see the names of every kind of frame.
+            names = make_container(X).names
+            if names != self.feature_names_in_.tolist():
+                raise ValueError(
+                    f"X must have the columns of fit in their order, "
+                    f"{self.feature_names_in_.tolist()!r}; got {names!r}."
+                )
+            return X
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return X
 
     def _ask(self, method: str, X: Any) -> Floats:
         """An output of the trained model as numbers; a hook."""
