@@ -181,10 +181,11 @@ def test_rows_that_differ_in_kind_alone_are_told_apart():
             kinds = {type(None): 1.0, float: 2.0, int: 3.0, bool: 4.0, str: 5.0}
             return np.array([kinds[type(value)] for value in X["c"]])
 
-    kinds = pd.Series([None, np.nan, 1, True, "a"] * 4, dtype=object)
-    X = pd.DataFrame({"sex": ["f", "m"] * 10, "c": kinds})
-    model = MarginalizedRegressor(Kinds(), **SEX).fit(X, np.arange(20.0))
-    assert_array_equal(model.predict(X), Kinds().predict(X))
+    for listed in ([None, np.nan, 1, True, "a"] * 4, [None, np.nan, 1, 2] * 5):
+        kinds = pd.Series(listed, dtype=object)
+        X = pd.DataFrame({"sex": ["f", "m"] * 10, "c": kinds})
+        model = MarginalizedRegressor(Kinds(), **SEX).fit(X, np.arange(20.0))
+        assert_array_equal(model.predict(X), Kinds().predict(X))
 
 
 def test_a_model_that_ignores_the_columns_keeps_its_predictions(grid):
@@ -397,6 +398,18 @@ def test_several_outputs(grid):
         MarginalizedRegressor(
             HistGradientBoostingRegressor(max_iter=2), sensitive_features=[0]
         ).fit(X, Y)
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.5, 1.0])
+def test_single_precision_stays(grid, strength):
+    X, score, _ = grid
+    X = X.astype(np.float32)
+    model = MarginalizedRegressor(Ridge(), sensitive_features=[0, 1], strength=strength)
+    assert model.fit(X, score.astype(np.float32)).predict(X).dtype == np.float32
+    auditor = certified(model, X, [0, 1])
+    truth = degree_of(model, X, [0, 1], "predict")
+    assert auditor.fairness_degree_ <= truth * (1 + 1e-5)
+    assert truth <= auditor.fairness_degree_upper_bound_ <= truth * (1 + 1e-4)
 
 
 def test_a_model_that_is_trained_already(grid):

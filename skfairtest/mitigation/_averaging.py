@@ -124,14 +124,16 @@ class AveragingEstimator(MetaEstimatorMixin, BaseEstimator):
             rows = np.tile(chunk, len(reference))
             values = np.repeat(np.arange(len(reference)), len(chunk))
             asked = self._ask(method, reference.filled(X, rows, values))
-            outputs = asked.reshape(len(reference), len(chunk), *asked.shape[1:])
+            dtype = asked.dtype
+            outputs = asked.astype(np.float64, copy=False)
+            outputs = outputs.reshape(len(reference), len(chunk), *asked.shape[1:])
             means.append(_weighted_mean(outputs, reference.weights))
             here = (rank >= start) & (rank < start + len(chunk)) & (own >= 0)
             if strength < 1:
                 mine.append((np.flatnonzero(here), outputs[own[here], rank[here] - start]))
         mean = np.concatenate(means)[rank]
-        if strength == 1:
-            return mean  # not even 0 times something else: twins are equal to the last bit
+        if strength == 1:  # not even 0 times something else: twins are equal to the last bit
+            return mean.astype(dtype, copy=False)
         out = np.empty_like(mean)
         for places, answers in mine:
             out[places] = answers
@@ -141,7 +143,8 @@ class AveragingEstimator(MetaEstimatorMixin, BaseEstimator):
             part = others[start : start + MOST_ROWS]
             out[part] = self._ask(method, take_rows(X, part))
         mixed = mean + (1 - strength) * (out - mean)
-        return np.clip(mixed, np.minimum(out, mean), np.maximum(out, mean))
+        mixed = np.clip(mixed, np.minimum(out, mean), np.maximum(out, mean))
+        return mixed.astype(dtype, copy=False)
 
     def _prepared(self, X: Any) -> tuple[Any, Ints]:
         """X as a table with the columns of fit, and the place of each row's own values."""
@@ -174,8 +177,10 @@ class AveragingEstimator(MetaEstimatorMixin, BaseEstimator):
         return X
 
     def _ask(self, method: str, X: Any) -> Floats:
-        """An output of the trained model as numbers; a hook."""
-        return np.asarray(getattr(self.estimator_, method)(X), dtype=np.float64)
+        """An output of the trained model as floats; a hook."""
+        outputs = np.asarray(getattr(self.estimator_, method)(X))
+        # Single precision stays: whoever compares outputs can then tell how far rounding goes.
+        return outputs if outputs.dtype == np.float32 else outputs.astype(np.float64, copy=False)
 
     @property
     def values_(self) -> Any:

@@ -207,7 +207,7 @@ class ReferenceValues:
         container = make_container(X)
         columns: list[Floats] = []
         for place in sorted({*range(len(container.names))} - {*self.places}):
-            columns += _telling(container.column_values(X, place))
+            columns += _telling(_values_of(X, container, place))
         return distinct(_keys(np.column_stack(columns)))
 
     def table(self) -> Any:
@@ -267,6 +267,15 @@ def _shown(values: list[Any]) -> str:
     """Different values in words, the first of them."""
     unique = list(dict.fromkeys("NaN" if pd.isna(value) else repr(value) for value in values))
     return ", ".join(unique[:MOST_SHOWN]) + ", ..." * (len(unique) > MOST_SHOWN)
+
+
+def _values_of(X: Any, container: Container, place: int) -> NDArray[Any]:
+    """A column; objects as they are, of which the container would take None for NaN."""
+    if isinstance(X, np.ndarray) and X.dtype.kind == "O":
+        return X[:, place]
+    if isinstance(X, pd.DataFrame) and pd.api.types.is_object_dtype(X.dtypes.iloc[place]):
+        return np.asarray(X.iloc[:, place], dtype=object)
+    return container.column_values(X, place)
 
 
 def _telling(values: NDArray[Any]) -> list[Floats]:
