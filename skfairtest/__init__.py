@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         FairnessAugmenter,
         FairnessRetrainer,
         FoundPairs,
+        MarginalizedClassifier,
+        MarginalizedRegressor,
         estimate_discrimination,
     )
     from skfairtest.model_selection import (
@@ -78,6 +80,8 @@ __all__ = [
     "Is",
     "Linear",
     "MAFTAuditor",
+    "MarginalizedClassifier",
+    "MarginalizedRegressor",
     "MitigationWarning",
     "NoDisparityWarning",
     "OneHot",
