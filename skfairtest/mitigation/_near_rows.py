@@ -19,7 +19,7 @@ Values = NDArray[Any]
 #: Twins of an input that are added at most, drawn anew for each where there are more.
 MOST_TWINS = 5
 #: Rows near the data that a round adds: so many times the rows of the data, and at most so many.
-NEAR_A_ROUND = 2.0
+NEAR_A_ROUND = 1.0
 MOST_NEAR = 20_000
 
 #: Labels for pairs of a model's twins.

@@ -391,9 +391,9 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
     def _as_dict(self, found: Findings, model: Any, strategy: Any) -> dict[str, Any]:
         """What was measured of a model, with a certificate where there can be one."""
         result: dict[str, Any] = {name: _numbers(getattr(found.shares, name)) for name in PLACES}
-        upper, certified = self._certify(model, strategy)
+        known, upper, certified = self._certify(model, strategy)
         result["degree"] = {
-            "value": found.shares.degree,
+            "value": max(found.shares.degree, known),
             "upper_bound": upper,
             "certified": certified,
         }
@@ -401,10 +401,10 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
             result["group"] = _numbers(found.group)
         return result
 
-    def _certify(self, model: Any, strategy: Any) -> tuple[float, bool]:
-        """Upper bound of the degree and whether it is reached; NaN for a model without bounds."""
+    def _certify(self, model: Any, strategy: Any) -> tuple[float, float, bool]:
+        """Bounds of the degree and whether they meet; no upper one for a model without bounds."""
         if not self.certify_time:
-            return np.nan, False
+            return 0.0, np.nan, False
         settings = {name: strategy.settings[name] for name in ("threshold", "response_method")}
         auditor = CertifiedAuditor(
             FrozenEstimator(model),
@@ -419,8 +419,9 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
             try:
                 auditor.fit(strategy.task.X)
             except ValueError:  # a model that cannot be read, of which the message tells
-                return np.nan, False
-        return float(auditor.fairness_degree_upper_bound_), bool(auditor.certified_)
+                return 0.0, np.nan, False
+        upper = float(auditor.fairness_degree_upper_bound_)
+        return float(auditor.fairness_degree_), upper, bool(auditor.certified_)
 
     # Checks ----------------------------------------------------------------------------------
 

@@ -27,7 +27,8 @@ LEAST_ESTIMATES = 500
 class Shares(NamedTuple):
     """How a model treats twins: on rows held out, near them, in the whole domain.
 
-    `degree` is the largest difference among all of these.
+    `degree` is the largest difference among the uniform inputs, which alone are about the model of
+    all rows.
     """
 
     rows: Measure
@@ -125,12 +126,11 @@ class Yardstick:
             rows.append(judged.part(0, len(parts[0])))
             near.append(judged.part(len(parts[0]), None))
         uniform = self._judge(models[0], inputs.uniform)
-        everything = together([*rows, *near, uniform])
         return Shares(
             self._of_rows(together(rows)),
             together(near).measure(mean=self.mean),
             uniform.measure(mean=self.mean),
-            float(everything.disparity.max(initial=0.0)),
+            float(uniform.disparity.max(initial=0.0)),
         )
 
     def _judge(self, model: Any, Z: Floats) -> Judged:
