@@ -14,7 +14,7 @@ from skfairtest._statistics import score_interval, sides_of, simultaneous
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
-from skfairtest.mitigation._rounds import Findings
+from skfairtest.mitigation._rounds import Findings, Outcome
 from skfairtest.mitigation._shares import Measure
 from skfairtest.mitigation._training import Addition, Lane, Task
 from skfairtest.oracle._favourable import as_shares, is_favourable
@@ -160,7 +160,7 @@ class TestSGDRetraining(Groups):
         self._added = Addition(*self._chosen.take(places))
         return None
 
-    def goes_on(self, number: int, *, kept: bool, good: bool) -> bool:
+    def goes_on(self, outcome: Outcome) -> bool:
         """Always: the lowest score of all sizes is wanted."""
         return True
 
@@ -263,9 +263,9 @@ class GroupRetraining(Groups):
         lower, raised = (places[side][counts[side].argmax()] for side in (~good, good))
         return self.task.classes[np.where(high, lower, raised)]
 
-    def goes_on(self, number: int, *, kept: bool, good: bool) -> bool:
+    def goes_on(self, outcome: Outcome) -> bool:
         """Always: what one round leaves, or does too much of, the next one makes up for."""
-        self._good = good
+        self._good = outcome.good
         return True
 
 

@@ -61,7 +61,12 @@ class Recorded:
         if name not in self._answers:
             self._answers[name] = np.asarray(value(self._X))
         answers = self._answers[name]
-        return lambda rows: answers[np.asarray(rows)]
+
+        def look_up(rows: Any) -> Any:
+            return answers[np.asarray(rows)]
+
+        look_up.__name__ = name  # by which scorers tell probabilities from labels
+        return look_up
 
     def __sklearn_tags__(self) -> Any:
         """Tags of the model."""

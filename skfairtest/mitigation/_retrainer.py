@@ -19,7 +19,6 @@ from sklearn.utils.validation import column_or_1d
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._validation import check_real, check_table, check_whole, is_real, make_generator
-from skfairtest.exact import CertifiedAuditor
 from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
@@ -89,7 +88,7 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
         drop's interval is no larger. Where the rows are too few to tell a drop of that size, a
         model is kept only if its score was not seen to fall at all, with a `MitigationWarning` that
         says how large a drop the rows leave possible.
-    confidence : float, default=0.95
+    confidence : float, default=0.9
         Confidence of each end of the drop's interval, round by round.
     scoring : str or callable, default=None
         Score to be kept, greater is better; None for the estimator's own.
@@ -203,7 +202,7 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
         near: str = "both",
         labeler: Any = "auto",
         max_score_drop: float = 0.01,
-        confidence: float = 0.95,
+        confidence: float = 0.9,
         scoring: Any = None,
         cv: Any = 5,
         n_estimates: int = 10_000,
@@ -405,6 +404,9 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
         """Bounds of the degree and whether they meet; no upper one for a model without bounds."""
         if not self.certify_time:
             return 0.0, np.nan, False
+        # Here and not above: it loads a compiler, which training does not need.
+        from skfairtest.exact import CertifiedAuditor
+
         settings = {name: strategy.settings[name] for name in ("threshold", "response_method")}
         auditor = CertifiedAuditor(
             FrozenEstimator(model),

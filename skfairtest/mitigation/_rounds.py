@@ -31,8 +31,16 @@ class Strategy(Protocol):
     def add(self, number: int, lane: Lane) -> Addition:
         """Rows for one lane in a round that was prepared."""
 
-    def goes_on(self, number: int, *, kept: bool, good: bool) -> bool:
-        """Whether another round may follow one that was kept or not, good enough or not."""
+    def goes_on(self, outcome: Outcome) -> bool:
+        """Whether another round may follow one with this outcome."""
+
+
+class Outcome(NamedTuple):
+    """How a round ended: `kept`, `good` enough to be, or seen to cost `too_much` of the score."""
+
+    kept: bool
+    good: bool
+    too_much: bool
 
 
 class Findings(NamedTuple):
@@ -144,7 +152,7 @@ class Course:
                 break
             added = [self.strategy.add(number, lane) for lane in self.lanes]
             try:
-                kept, good = self._round(number, added, varied)
+                outcome = self._round(number, added, varied)
             except Exception as error:
                 # The model before this round is as good as it was: it stays.
                 self.reason = f"round {number} failed: {type(error).__name__}: {error}"
@@ -160,14 +168,14 @@ class Course:
             if self.least == 0:
                 self.reason = f"nothing is left to mitigate after round {number}"
                 break
-            if not self.strategy.goes_on(number, kept=kept, good=good):
-                self.reason = f"round {number} was {'kept' if kept else 'not better'}"
+            if not self.strategy.goes_on(outcome):
+                self.reason = f"round {number} was {'kept' if outcome.kept else 'not better'}"
                 break
         else:
             self.reason = f"max_rounds={max_rounds} reached"
 
-    def _round(self, number: int, added: list[Addition], varied: bool) -> tuple[bool, bool]:
-        """Train and measure; keep the model if it is better and good enough. Says which."""
+    def _round(self, number: int, added: list[Addition], varied: bool) -> Outcome:
+        """Train and measure; keep the model if it is better and good enough."""
         models = self.task.train_all(self.lanes, added)
         for lane, model in zip(self.lanes, models, strict=True):
             lane.model = model
@@ -188,7 +196,7 @@ class Course:
             self.bests, self.n_added = models, len(added[0].labels)
             self.least, self.verdict = left, verdict
         self._note(number, found, left, verdict, kept, reason, len(added[0].labels))
-        return kept, good
+        return Outcome(kept, good, verdict.drop.estimate > self.max_score_drop)
 
     def _look_at_score(self, models: list[Any]) -> Verdict:
         """Whether the score is kept, as far as the rows can tell.

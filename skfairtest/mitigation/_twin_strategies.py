@@ -22,7 +22,7 @@ from skfairtest.mitigation._near_rows import (
     other_twins,
     with_twins,
 )
-from skfairtest.mitigation._rounds import Findings
+from skfairtest.mitigation._rounds import Findings, Outcome
 from skfairtest.mitigation._shares import Measure, judge
 from skfairtest.mitigation._training import Addition, Lane
 from skfairtest.mitigation._yardstick import relative
@@ -160,9 +160,9 @@ class AequitasRetraining(Twins):
             lane.kept["labels"] = self.label(lane, *self._test, labeler)
         return Addition(take_rows(self._test[0], self._rows), lane.kept["labels"][self._rows])
 
-    def goes_on(self, number: int, *, kept: bool, good: bool) -> bool:
+    def goes_on(self, outcome: Outcome) -> bool:
         """Whether the share fell."""
-        return kept
+        return outcome.kept
 
 
 class TwinRetraining(Twins):
@@ -172,7 +172,7 @@ class TwinRetraining(Twins):
     nothing. Later rounds add inputs near the data on top, and, where uniform inputs are to fall as
     well, both twins of what an audit of the latest model finds in the domain.
 
-    Where the first round costs too much of the score, the sensitive columns tell something that the
+    Where that costs too much of the score, the sensitive columns tell something that the
     others do not. The course then begins anew and goes little by little: what is found in the
     latest model, near the data and in the domain, in shares of the rows from doubling intervals.
     Among uniform inputs alone it goes like that from the first.
@@ -186,7 +186,8 @@ class TwinRetraining(Twins):
         self._before = 0
         self._n_added = 0
         self._n_pairs = 0
-        self._idle = 0
+        self._idle = self._n_rounds = 0
+        self._any_kept = False
 
     def prepare(self, number: int, lanes: list[Lane]) -> str | None:
         """Audit the latest model in the domain, where that is asked."""
@@ -289,18 +290,21 @@ class TwinRetraining(Twins):
         labels = self.label(lane, first, second, labeler)
         return Addition(stack([first, second]), np.concatenate([labels, labels]))
 
-    def goes_on(self, number: int, *, kept: bool, good: bool) -> bool:
+    def goes_on(self, outcome: Outcome) -> bool:
         """What one round leaves, the next one finds; inputs near the data until they help no more.
 
-        A first round that costs too much is the reason to go little by little.
+        A first round that costs too much, and rounds of which none can be kept, are the reason to
+        go little by little.
         """
+        self._n_rounds += 1
+        self._any_kept |= outcome.kept
         if self._gradual:
             return True
-        if number == 1 and not good:
-            self._gradual, self._before = True, number
-            return True
-        self._idle = 0 if kept else self._idle + 1
-        return self._idle < PATIENCE
+        self._idle = 0 if outcome.kept else self._idle + 1
+        first_costs = self._n_rounds == 1 and outcome.too_much
+        if first_costs or (self._idle >= PATIENCE and not self._any_kept):
+            self._gradual, self._before = True, self._n_rounds
+        return self._gradual or self._idle < PATIENCE
 
 
 def share_of_round(number: int, rng: np.random.Generator) -> float:

@@ -149,9 +149,10 @@ class Yardstick:
 
 
 def relative(shares: Shares, original: Shares, near: str) -> float:
-    """What is left of the original's shares, where they are to fall: the mean of both or one.
+    """What is left of the original's shares where they are to fall: of one, or the mean of both.
 
-    A share that was nothing at first has no part in it, unless it has become more than that.
+    Of both, the share near the data must not rise, whatever the other does: that one is about
+    people. A share that was nothing at first has no part in it, unless it has become more.
     """
     names = {"data": ["near"], "uniform": ["uniform"], "both": ["near", "uniform"]}[near]
     left = []
@@ -161,4 +162,7 @@ def relative(shares: Shares, original: Shares, near: str) -> float:
             left.append(now / before)
         elif now > 0:
             left.append(np.inf)
-    return float(np.mean(left)) if left else 0.0
+    if not left:
+        return 0.0
+    mean = float(np.mean(left))
+    return max(mean, left[0]) if left[0] > 1 else mean
