@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         FairnessAugmenter,
         FairnessRetrainer,
         FoundPairs,
+        compare_mitigations,
         estimate_discrimination,
     )
     from skfairtest.model_selection import (
@@ -93,6 +94,7 @@ __all__ = [
     "ThemisAuditor",
     "certify",
     "compare_auditors",
+    "compare_mitigations",
     "constrained_refit",
     "datasets",
     "estimate_discrimination",

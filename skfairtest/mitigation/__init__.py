@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from skfairtest.mitigation._compare_mitigations import compare_mitigations
 from skfairtest.mitigation._estimate import DiscriminationEstimate, estimate_discrimination
 from skfairtest.mitigation._labelers import (
     FoundPairs,
@@ -21,6 +22,7 @@ __all__ = [
     "FairnessRetrainer",
     "FoundPairs",
     "average_label",
+    "compare_mitigations",
     "estimate_discrimination",
     "majority_label",
     "opposite_label",
