@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         FairnessAugmenter,
         FairnessRetrainer,
         FoundPairs,
+        MarginalizedClassifier,
+        MarginalizedRegressor,
         compare_mitigations,
         estimate_discrimination,
     )
@@ -79,6 +81,8 @@ __all__ = [
     "Is",
     "Linear",
     "MAFTAuditor",
+    "MarginalizedClassifier",
+    "MarginalizedRegressor",
     "MitigationWarning",
     "NoDisparityWarning",
     "OneHot",

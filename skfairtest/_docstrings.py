@@ -191,6 +191,58 @@ TEXTS["gradient"] = """gradient : "auto" or callable, default="auto"
 TEXTS["n_iter"] = """n_iter_ : int
     Most steps that a seed took in the global phase."""
 
+# Texts of models whose sensitive columns are averaged out ----------------------------------------
+
+TEXTS[
+    "marginalized_parameters"
+] = """sensitive_features : "auto", str, int or list of these, default="auto"
+    Columns that are averaged out, by name or position; a column of a one-hot group means the group.
+    "auto" takes the columns whose names are common protected attributes.
+strength : float, default=1.0
+    Share of the average in the predictions, in [0, 1]; the rest is the model's own output for the
+    row as it is. Averaged scores of two twins differ by (1 - strength) times what the model's do.
+    Read at prediction: another one may be set after `fit`, and nothing is trained anew.
+weights : {"data", "uniform"}, default="data"
+    What the values weigh. "data": their share of the rows, each by its ``sample_weight``.
+    "uniform": all combinations of values that occur weigh the same.
+max_values : int or None, default=100
+    Combinations of values that are averaged over at most: a prediction costs as many of the model.
+    Where there are more, they are put in order (by the first sensitive column, then by the next)
+    and cut into so many parts of equal weight, and the value in the middle of each part stands for
+    it: of a column of numbers, its quantiles. None keeps all.
+unseen : {"error", "ignore"}, default="error"
+    What a category is at prediction that a sensitive column did not have in `fit` (or a missing
+    value, where there was none): an error, or ignored. With ``strength=1`` predictions do not
+    depend on it; with less the model is asked about the row as it is. Numbers are never unseen.
+one_hot : "auto", dict of name to list of columns, or None, default="auto"
+    Groups of 0/1 columns that are one attribute each and change together; as for every auditor."""
+
+TEXTS["marginalized_attributes"] = """sensitive_features_ : list
+    What is averaged over.
+one_hot_ : dict of name to list
+    The columns of each one-hot group.
+values_ : DataFrame
+    The combinations of values, a one-hot group as one column, and their `weight`.
+n_features_in_, feature_names_in_
+    As of every estimator."""
+
+TEXTS["marginalized_notes"] = """\
+All values are put to the model in one call, of 200,000 rows at most; rows that are equal but for
+the sensitive columns are put to it once. So twins in one table get the same prediction to the last
+bit with ``strength=1``.
+
+Twins are treated alike by construction, which is no finding about people: other columns that go
+together with the sensitive ones keep their influence, so that groups may still get different
+predictions on average. What follows from a sensitive value (``given`` of the auditors) is not
+changed along with it."""
+
+TEXTS[
+    "marginalized_references"
+] = """.. [1] Pope, D. G., & Sydnor, J. R. (2011). Implementing anti-discrimination policies in
+   statistical profiling models. American Economic Journal: Economic Policy, 3(3), 206-231.
+.. [2] Lindholm, M., Richman, R., Tsanakas, A., & Wuthrich, M. V. (2022). Discrimination-free
+   insurance pricing. ASTIN Bulletin, 52(1), 55-89."""
+
 # Texts of the auditors of groups ----------------------------------------------------------------
 
 TEXTS["rule_parameters"] = """min_support : float, default=0.05

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._bracketing import Family
 from skfairtest.exact._constrained import ConstrainedFamily
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
+from skfairtest.exact._mixture import MixtureFamily, audited_parts, without_constraint
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.read_network import NETWORKS
 from skfairtest.exact._trees.family import TreeFamily
@@ -22,6 +24,7 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
 from skfairtest.whitebox._features import ENCODERS, HINT, IMPUTERS, SCALERS, Chain
 from skfairtest.whitebox._library_code import check_library_code
+from skfairtest.whitebox._mixture import Mixture, read_mixture
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, unwrap
 
 #: Rows on which what was read is compared with the model itself.
@@ -104,6 +107,12 @@ def read_family(
         return LabelFamily(), 0
     check_supported(estimator)
     _, model = Chain(space).open(estimator)
+    mixture = read_mixture(model, OWN_CODE)
+    if mixture is not None:
+        return _read_mixture(
+            estimator, mixture, space, response, rng,
+            lambda inner, part: read_family(inner, part, response, compiled, rng, n_jobs, deadline),
+        )  # fmt: skip
 
     def make(part: InputSpace, until: float) -> Family:
         if is_linear(model, response):
@@ -114,6 +123,48 @@ def read_family(
 
     family = ConstrainedFamily(space, make, deadline) if space.repairs else make(space, deadline)
     return family, _compare(family, estimator, space, response, rng)
+
+
+def _read_mixture(
+    estimator: Any,
+    mixture: Mixture,
+    space: InputSpace,
+    response: str,
+    rng: Any,
+    read: Callable[[Any, InputSpace], tuple[Family, int]],
+) -> tuple[Family, int]:
+    """A model that averages another one, and the queries that it took to read it."""
+    steps = unwrap(estimator, HINT)[0]
+    parts = audited_parts(space, steps, mixture)
+    # A name a step, as a pipeline wants it.
+    named = [(str(k), step) for k, step in enumerate([*steps, mixture.model])]
+    model = Pipeline(named) if steps else mixture.model
+    inner, n_rows = read(model, space)
+    rest = None
+    if parts.rest and mixture.strength > 0:
+        # The average asks about rows that a constraint may exclude.
+        rest, more = read(model, without_constraint(space, parts.rest))
+        n_rows += more
+    family = MixtureFamily(mixture.strength, parts, inner, rest, response)
+    asked = _asking(estimator, space, response)
+    if parts.averaged:
+        Z = _valid_rows(family.rows(N_COMPARED, rng), space, rng)
+        off = family.check(lambda rows: asked.ask(rows)[0], Z, space, rng)
+        if off > (TOLERANCE_SINGLE if asked.single else TOLERANCE):
+            raise ValueError(
+                f"{type(estimator).__name__} was read as an average over columns, but in "
+                f"{len(Z)} pairs of twins its outputs differ otherwise (by {off:.3g} of the "
+                "largest output). No bound can be trusted, so none is given. A step or a model "
+                "that is not a function of single rows may be the reason; SBFTAuditor searches "
+                "with any estimator."
+            )
+    return family, n_rows + asked.n_rows
+
+
+def _asking(estimator: Any, space: InputSpace, response: str) -> Model:
+    model = Model(estimator, space, response_method="auto", n_jobs=None)
+    model.response = response
+    return model
 
 
 def _valid_rows(Z: Any, space: InputSpace, rng: Any) -> Any:
@@ -128,8 +179,7 @@ def _valid_rows(Z: Any, space: InputSpace, rng: Any) -> Any:
 
 def _compare(family: Family, estimator: Any, space: InputSpace, response: str, rng: Any) -> int:
     method = "predict" if response == "regression" else response
-    model = Model(estimator, space, response_method="auto", n_jobs=None)
-    model.response = response
+    model = _asking(estimator, space, response)
     Z = _valid_rows(family.rows(N_COMPARED, rng), space, rng)
     said, _ = model.ask(Z)
     read = family.evaluate(Z)
@@ -160,11 +210,16 @@ def check_supported(estimator: Any) -> None:
     steps, model = unwrap(estimator, HINT)
     for step in steps:
         _check_step(step)
+    mixture = read_mixture(model, OWN_CODE)
+    if mixture is not None:
+        check_supported(mixture.model)
+        return
     if not isinstance(model, (*ENSEMBLES, *LINEAR, *NETWORKS)):
         raise ValueError(
             f"{type(model).__name__} cannot be certified. Expected a linear model, a decision "
-            "tree, a forest, gradient boosting, Bagging or Voting of these, or MLPRegressor or "
-            "MLPClassifier; SBFTAuditor searches with any estimator."
+            "tree, a forest, gradient boosting, Bagging or Voting of these, MLPRegressor or "
+            "MLPClassifier, or one of these in MarginalizedClassifier or MarginalizedRegressor; "
+            "SBFTAuditor searches with any estimator."
         )
     check_library_code(model, OWN_CODE)
     if isinstance(model, (*BAGGED, *VOTING)):

@@ -11,6 +11,7 @@ from skfairtest.mitigation._labelers import (
     majority_label,
     opposite_label,
 )
+from skfairtest.mitigation._marginalized import MarginalizedClassifier, MarginalizedRegressor
 from skfairtest.mitigation._retrainer import FairnessRetrainer
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ __all__ = [
     "FairnessAugmenter",
     "FairnessRetrainer",
     "FoundPairs",
+    "MarginalizedClassifier",
+    "MarginalizedRegressor",
     "average_label",
     "compare_mitigations",
     "estimate_discrimination",

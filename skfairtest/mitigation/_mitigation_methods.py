@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from skfairtest.mitigation._fairlearn import (
 )
 from skfairtest.mitigation._group_rates import Groups
 from skfairtest.mitigation._held_columns import HeldColumns
+from skfairtest.mitigation._marginalized import MarginalizedClassifier, MarginalizedRegressor
 from skfairtest.mitigation._retrainer import OF_GROUPS, FairnessRetrainer
 from skfairtest.mitigation._weighted_pipeline import takes_weights
 from skfairtest.space._space import InputSpace
@@ -82,10 +82,14 @@ def _drop(case: Case, seed: int) -> Any:
 
 
 def _marginalize(case: Case, seed: int) -> Any:
-    module = import_module("skfairtest.mitigation._marginalized")
-    kind = module.MarginalizedRegressor if case.classes is None else module.MarginalizedClassifier
-    names = case.space.sensitive_features
-    return kind(case.estimator, sensitive_features=names, random_state=seed)
+    kind: Any = MarginalizedRegressor if case.classes is None else MarginalizedClassifier
+    # A rare value may be missing from the training part of a fold: it changes no prediction.
+    return kind(
+        case.estimator,
+        sensitive_features=case.space.sensitive_features,
+        unseen="ignore",
+        one_hot=case.space.one_hot or None,
+    )
 
 
 def _retrain(strategy: str) -> Callable[[Case, int], Any]:

@@ -18,13 +18,15 @@ LIBRARIES = ("sklearn", "imblearn")
 METHODS = ("predict", "predict_proba", "decision_function", "transform")
 
 
-def foreign_code(fitted: Any) -> str | None:
+def foreign_code(fitted: Any, libraries: tuple[str, ...] = LIBRARIES) -> str | None:
     """What of an object's outputs is not the library's own code; None where all of it is.
 
     Parameters
     ----------
     fitted : object
         A model, a pipeline or a transformer. What it is made of is not looked into.
+    libraries : tuple of str, default=LIBRARIES
+        Packages whose code counts as the library's own.
 
     Returns
     -------
@@ -32,8 +34,10 @@ def foreign_code(fitted: Any) -> str | None:
         The end of a sentence that begins with the name of the object's class.
     """
     cls = type(fitted)
-    if not _is_of_library(cls.__module__):
-        known = [base.__name__ for base in cls.__mro__ if _is_of_library(base.__module__)]
+    if not _is_of_library(cls.__module__, libraries):
+        known = [
+            base.__name__ for base in cls.__mro__ if _is_of_library(base.__module__, libraries)
+        ]
         than = f" than {known[0]}, from which it inherits" if known else ""
         return (
             f"is a class of {cls.__module__}, not of scikit-learn, and may predict otherwise{than}"
@@ -42,12 +46,12 @@ def foreign_code(fitted: Any) -> str | None:
         if inspect.isroutine(getattr(cls, name, None)):
             return f"has a method {name} that was replaced on the instance"
     for name in METHODS:
-        if not _is_library_method(inspect.getattr_static(cls, name, None)):
+        if not _is_library_method(inspect.getattr_static(cls, name, None), libraries):
             return f"has a method {name} that was replaced on the class"
     return None
 
 
-def check_library_code(fitted: Any, hint: str) -> None:
+def check_library_code(fitted: Any, hint: str, libraries: tuple[str, ...] = LIBRARIES) -> None:
     """See that an object predicts with the library's own code.
 
     Parameters
@@ -56,13 +60,15 @@ def check_library_code(fitted: Any, hint: str) -> None:
         A model, a pipeline or a transformer.
     hint : str
         What the user can do instead, as a sentence.
+    libraries : tuple of str, default=LIBRARIES
+        Packages whose code counts as the library's own.
 
     Raises
     ------
     ValueError
         That says what is not the library's own.
     """
-    foreign = foreign_code(fitted)
+    foreign = foreign_code(fitted, libraries)
     if foreign is not None:
         raise ValueError(
             f"{type(fitted).__name__} {foreign}. Reading its fitted attributes would not see what "
@@ -70,19 +76,19 @@ def check_library_code(fitted: Any, hint: str) -> None:
         )
 
 
-def _is_of_library(module: str) -> bool:
-    return module.partition(".")[0] in LIBRARIES
+def _is_of_library(module: str, libraries: tuple[str, ...]) -> bool:
+    return module.partition(".")[0] in libraries
 
 
-def _is_library_method(attribute: Any) -> bool:
+def _is_library_method(attribute: Any, libraries: tuple[str, ...]) -> bool:
     """Whether a class's attribute is a function of the library, whatever it is wrapped in."""
     while attribute is not None:
         if isinstance(attribute, FunctionType):
             # Not __module__, which functools.wraps copies from the function that it replaces.
-            if not _is_of_library(attribute.__globals__["__name__"]):
+            if not _is_of_library(attribute.__globals__["__name__"], libraries):
                 return False
             attribute = getattr(attribute, "__wrapped__", None)
-        elif _is_of_library(type(attribute).__module__) and hasattr(attribute, "fn"):
+        elif _is_of_library(type(attribute).__module__, libraries) and hasattr(attribute, "fn"):
             attribute = attribute.fn  # a method that exists under a condition
         else:
             return False

@@ -1,0 +1,264 @@
+"""Models that average another one over values of some columns: bounds from those of that model.
+
+With s the strength, S the columns that are averaged over and f the model inside, the output is
+(1 - s) * f(x) + s * mean over v of f(x with S set to v). For twins in columns of S alone the mean
+is one and the same number, so that their outputs differ by exactly (1 - s) times what those of f
+do. For twins that differ in other columns R as well, the means differ, too: by no more than f
+itself does between twins in R, since every term of the mean is f of such twins. The sum of the two
+bounds holds, but different inputs may reach them, so that it need not be attained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracketing import Family
+from skfairtest.space._containers import make_container
+from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._mixture import Mixture
+from skfairtest.whitebox._tree_model import EPS, EXPONENTIAL
+
+OPEN = "the average over other columns is bounded apart from the share of the model itself"
+
+
+class Parts(NamedTuple):
+    """The audited attributes of a model that averages.
+
+    Attributes
+    ----------
+    averaged : list of int
+        Those that are averaged over: the average does not depend on them.
+    rest : list of int
+        The others.
+    fixed : dict of int to float
+        Codes of the attributes that are averaged over in one of the terms; known where there is a
+        `rest`.
+    """
+
+    averaged: list[int]
+    rest: list[int]
+    fixed: dict[int, float]
+
+
+def audited_parts(space: InputSpace, steps: list[Any], mixture: Mixture) -> Parts:
+    """Which audited attributes a model averages over.
+
+    Parameters
+    ----------
+    space : InputSpace
+        The inputs that exist.
+    steps : list of transformers
+        What stands before the model, first step first.
+    mixture : Mixture
+        The model; its columns are those of the table that the last step makes.
+
+    Raises
+    ------
+    ValueError
+        Where the average asks about rows outside of the domain, so that no bound over the domain
+        holds for it. That matters only where other columns are audited as well.
+    """
+    columns = _columns_by_attribute(space, steps)
+    own = set(mixture.places)
+    averaged = [int(j) for j in space.sensitive if columns[j] <= own]
+    rest = [int(j) for j in space.sensitive if not columns[j] <= own]
+    if not rest:
+        return Parts(averaged, rest, {})
+    names = [space.feature_names[j] for j in rest]
+    what = f"The model averages over columns, and {names!r} are audited, which are not among these"
+    whole = "Audit only what is averaged over, or search with SBFTAuditor, which needs no bound."
+    if steps:
+        raise ValueError(
+            f"{what}; with steps before the model no bound is known for that. {whole} (The steps "
+            "may as well stand inside of it.)"
+        )
+    table = make_container(mixture.values)
+    fixed = {}
+    for j, places in columns.items():
+        if not places & own:
+            continue
+        name = space.feature_names[j]
+        if not places <= own:
+            raise ValueError(
+                f"{what}. Of the one-hot group {name!r} it averages over some columns only, which "
+                f"makes rows that are in no domain. {whole}"
+            )
+        taken = [mixture.places.index(place) for place in space.layout.places[j]]
+        values = [table.column_values(mixture.values, place) for place in taken]
+        try:
+            codes = space.layout.codes(j, values)
+        except ValueError:
+            codes = np.array([np.nan])
+        inside = (codes >= space.low[j]) & (codes <= space.high[j])
+        if space.discrete[j]:
+            inside &= codes == np.rint(codes)
+        if not inside.all():
+            raise ValueError(
+                f"{what}; of {name!r} it averages over values that are outside the audited domain, "
+                f"so that no bound of the domain holds for the average. Widen bounds= or "
+                f"categories= to the values of values_. {whole}"
+            )
+        fixed[j] = float(codes[len(codes) // 2])
+    return Parts(averaged, rest, fixed)
+
+
+def _columns_by_attribute(space: InputSpace, steps: list[Any]) -> dict[int, set[int]]:
+    """The columns of the table behind the steps that depend on each attribute."""
+    if not steps:
+        return {j: set(places) for j, places in enumerate(space.layout.places)}
+    features = Chain(space, steps).features
+    return {j: set(features.of(j).tolist()) for j in range(space.n_features)}
+
+
+def without_constraint(space: InputSpace, sensitive: list[int]) -> InputSpace:
+    """The whole box with other sensitive columns."""
+    return InputSpace(space.layout, sensitive, space.data)
+
+
+class MixtureFamily:
+    """A model that averages another one, as bounds of that one.
+
+    Parameters
+    ----------
+    strength : float
+        Share of the average.
+    parts : Parts
+        The audited attributes.
+    inner : Family
+        The model inside, with all audited attributes.
+    rest : Family or None
+        The model inside, with those alone that are not averaged over; None where there are none.
+    response : str
+        What is asked of it.
+
+    Attributes
+    ----------
+    rounding : float
+        How far rounding may carry the outputs of the model itself.
+    """
+
+    def __init__(
+        self, strength: float, parts: Parts, inner: Family, rest: Family | None, response: str
+    ) -> None:
+        self.strength, self.share, self.parts = strength, 1 - strength, parts
+        self.inner, self.rest = inner, rest
+        self.quick = inner.quick and (rest is None or rest.quick)
+        # Twins that are asked about in different calls may have averages of different last bits.
+        # Mixing adds a few roundings of the size of the outputs, which is below 1 for
+        # probabilities; for sums of terms, the inner rounding is a multiple of that itself.
+        mixing = 8 * EPS if response == "predict_proba" else inner.rounding
+        self.rounding = inner.rounding + mixing + 8 * EPS * _largest_exponential(inner)
+
+    def evaluate(self, Z: Floats) -> Floats:
+        """Outputs of the model as it was read, less what all twins of an input have in common.
+
+        Where other columns are audited as well, one term of the average stands for all: what
+        compares rows by this has the model confirm what it finds.
+        """
+        outputs = self.share * self.inner.evaluate(Z)
+        if self.rest is not None:
+            Z = np.array(Z)
+            for j, code in self.parts.fixed.items():
+                Z[:, j] = code
+            outputs = outputs + self.strength * self.rest.evaluate(Z)
+        return np.asarray(outputs)
+
+    def rows(self, n: int, rng: np.random.Generator) -> Floats:
+        """Rows of codes on which a model that was read wrongly would show."""
+        return self.inner.rows(n, rng)
+
+    def trivial(self) -> float:
+        """A bound that takes little time."""
+        own = self.share * self.inner.trivial() if self.share else 0.0
+        return own if self.rest is None else own + self.strength * self.rest.trivial()
+
+    def solve(self, known: float, limits: Limits) -> Bracket:
+        """The bracket of the largest difference.
+
+        Parameters
+        ----------
+        known : float
+            A difference that is attained.
+        limits : Limits
+            When to stop, and the relative width of the bracket that is narrow enough.
+
+        Returns
+        -------
+        Bracket
+            Of the model as it was read.
+        """
+        if not self.share and self.rest is None:
+            return Bracket(known, known, None, 0, "closed")
+        if self.rest is None:
+            found = self.inner.solve(known / self.share, limits)
+            upper = max(known, self.share * found.upper)
+            return found._replace(lower=max(known, self.share * found.lower), upper=upper)
+        # A difference of the mixture is none of the model inside: both begin from nothing.
+        found = self.rest.solve(0.0, limits._replace(deadline=limits.by(0.5 if self.share else 1)))
+        upper, n_boxes, reason = self.strength * found.upper, found.n_boxes, found.reason
+        if self.share:
+            own = self.inner.solve(0.0, limits)
+            upper, n_boxes = upper + self.share * own.upper, n_boxes + own.n_boxes
+            reason = own.reason if own.reason != "closed" else reason
+            found = own if self.share > self.strength else found
+        reason = OPEN if reason == "closed" else reason
+        return Bracket(known, max(known, upper), found.twins, n_boxes, reason)
+
+    def check(
+        self,
+        ask: Callable[[Floats], Floats],
+        Z: Floats,
+        space: InputSpace,
+        rng: np.random.Generator,
+    ) -> float:
+        """How far twins in what is averaged over differ otherwise than they should, in the model.
+
+        Parameters
+        ----------
+        ask : callable
+            Outputs of the model for rows of codes, shape (n, n_outputs).
+        Z : ndarray of shape (n, n_features)
+            Valid rows; they get a random twin each.
+        space : InputSpace
+            The inputs that exist.
+        rng : Generator
+            Draws the twins.
+
+        Returns
+        -------
+        float
+            The largest deviation in excess of rounding, relative to the largest output or to 1.
+        """
+        twins = np.array(Z)
+        twins[:, space.sensitive] = space.draw_sensitive(len(Z), rng)
+        for j in self.parts.rest:
+            twins[:, j] = Z[:, j]
+        valid = space.valid(twins)
+        Z, twins = Z[valid], twins[valid]
+        if not len(Z):
+            return 0.0
+        said = ask(np.concatenate([Z, twins]))
+        expected = self.share * (self.inner.evaluate(Z) - self.inner.evaluate(twins))
+        off = np.abs(said[: len(Z)] - said[len(Z) :] - expected) - 2 * self.rounding
+        return float(off.max(initial=0.0)) / max(1.0, float(np.abs(said).max(initial=0.0)))
+
+
+def _largest_exponential(family: Any) -> float:
+    """The largest output of trees behind an exponential, whose rounding is not in `rounding`."""
+    size = 0.0
+    for output in getattr(getattr(family, "base", family), "outputs", []):
+        for group in output:
+            if group.link != EXPONENTIAL:
+                continue
+            top = group.parts[0].base
+            for nodes, column, factor in group.parts[0].trees:
+                leaf = np.where(nodes.left < 0, factor * nodes.value[:, column], -np.inf)
+                top += float(np.maximum.reduceat(leaf, nodes.roots).sum())
+            size += abs(group.weight) * float(np.exp(min(top, 700.0)))
+    return size

@@ -1,0 +1,332 @@
+"""What the two models that average sensitive columns out share: fit, the average, checks."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+from sklearn.base import (
+    BaseEstimator,
+    MetaEstimatorMixin,
+    clone,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import assert_all_finite, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from skfairtest._typing import Floats, Ints
+from skfairtest._validation import check_real, check_table, check_whole
+from skfairtest.mitigation._reference_values import ReferenceValues
+from skfairtest.space._containers import make_container
+from skfairtest.space._rows import take_rows
+from skfairtest.whitebox._mixture import Mixture
+
+#: Rows that the model is shown in one call at most: memory stays bounded, whatever the table and
+#: the number of values.
+MOST_ROWS = 200_000
+WEIGHTS = ("data", "uniform")
+UNSEEN = ("error", "ignore")
+
+
+class AveragingEstimator(MetaEstimatorMixin, BaseEstimator):
+    """What the classifier and the regressor share."""
+
+    _reference: ReferenceValues
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        sensitive_features: Any = "auto",
+        strength: float = 1.0,
+        weights: str = "data",
+        max_values: int | None = 100,
+        unseen: str = "error",
+        one_hot: Any = "auto",
+    ) -> None:
+        self.estimator = estimator
+        self.sensitive_features = sensitive_features
+        self.strength = strength
+        self.weights = weights
+        self.max_values = max_values
+        self.unseen = unseen
+        self.one_hot = one_hot
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> Any:
+        """Train the estimator with the sensitive columns, and note their values.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets. A `FrozenEstimator` needs none.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, in the training and in the weights of the sensitive values. The
+            last step of a pipeline gets them.
+        **fit_params : dict
+            Passed to the estimator's ``fit``, or routed when metadata routing is on.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For parameters, estimators and input that cannot be used: no sensitive column, one with
+            a single value, weights that are all zero, a class that a frozen estimator does not
+            know.
+        """
+        self._check_params()
+        X = check_table(self, X)
+        y = self._check_targets(y, len(X))
+        row_weights = _checked_weights(sample_weight, len(X))
+        reference = ReferenceValues(
+            X,
+            self.sensitive_features,
+            self.one_hot,
+            sample_weight=row_weights,
+            uniform=self.weights == "uniform",
+            max_values=self.max_values,
+        )
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **fit_params)
+            fit_params = routed.estimator.fit
+        elif sample_weight is not None:
+            fit_params = {**fit_params, **_for_fit(self.estimator, row_weights)}
+        model = _cloned(self.estimator).fit(X, y, **fit_params)
+        self._note(model, y)
+        self.estimator_, self._reference = model, reference
+        self.sensitive_features_, self.one_hot_ = reference.names, reference.one_hot
+        return self
+
+    def _note(self, model: Any, y: Any) -> None:
+        """Look at the trained model, and keep what the kind of model needs; a hook."""
+
+    # Predictions -----------------------------------------------------------------------------
+
+    def _outputs(self, method: str, X: Any) -> Floats:
+        """An output of the model, averaged as `strength` says; shape (n, ...)."""
+        X, own = self._prepared(X)
+        strength, reference = float(self.strength), self._reference
+        if strength == 0:
+            return self._ask(method, X)
+        first, rank = reference.groups(X)
+        size = max(1, MOST_ROWS // len(reference))
+        means, mine = [], []
+        for start in range(0, len(first), size):
+            chunk = first[start : start + size]
+            # All rows with the first value, then all with the second, ...
+            rows = np.tile(chunk, len(reference))
+            values = np.repeat(np.arange(len(reference)), len(chunk))
+            asked = self._ask(method, reference.filled(X, rows, values))
+            outputs = asked.reshape(len(reference), len(chunk), *asked.shape[1:])
+            means.append(_weighted_mean(outputs, reference.weights))
+            here = (rank >= start) & (rank < start + len(chunk)) & (own >= 0)
+            if strength < 1:
+                mine.append((np.flatnonzero(here), outputs[own[here], rank[here] - start]))
+        mean = np.concatenate(means)[rank]
+        if strength == 1:
+            return mean  # not even 0 times something else: twins are equal to the last bit
+        out = np.empty_like(mean)
+        for places, answers in mine:
+            out[places] = answers
+        # What is not among the values: numbers between them, and values that were thinned out.
+        others = np.flatnonzero(own < 0)
+        for start in range(0, len(others), MOST_ROWS):
+            part = others[start : start + MOST_ROWS]
+            out[part] = self._ask(method, take_rows(X, part))
+        mixed = mean + (1 - strength) * (out - mean)
+        return np.clip(mixed, np.minimum(out, mean), np.maximum(out, mean))
+
+    def _prepared(self, X: Any) -> tuple[Any, Ints]:
+        """X as a table with the columns of fit, and the place of each row's own values."""
+        check_is_fitted(self)
+        self._check_params()
+        if not hasattr(X, "columns") or isinstance(X, np.ndarray):
+            if sparse.issparse(X):
+                make_container(X)  # says why it cannot be
+            X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        if not len(X):
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
+            )
+        return X, self._reference.find(X, unseen_is_error=self.unseen == "error")
+
+    def _ask(self, method: str, X: Any) -> Floats:
+        """An output of the trained model as numbers; a hook."""
+        return np.asarray(getattr(self.estimator_, method)(X), dtype=np.float64)
+
+    @property
+    def values_(self) -> Any:
+        """The combinations of sensitive values that are averaged over, and their weights."""
+        check_is_fitted(self)
+        return self._reference.frame()
+
+    def _as_mixture(self) -> Mixture:
+        """What certificates read; see `skfairtest.whitebox._mixture`."""
+        self._check_params()
+        if not hasattr(self, "estimator_"):
+            return Mixture(self.estimator, self.strength, [], None)
+        reference = self._reference
+        return Mixture(self.estimator_, self.strength, reference.places, reference.table())
+
+    # Checks ----------------------------------------------------------------------------------
+
+    def _check_params(self) -> None:
+        name = type(self).__name__
+        if self.estimator is None or isinstance(self.estimator, type):
+            raise ValueError(
+                f"estimator must be an instance of an estimator; got {self.estimator!r}. Write "
+                f"{name}(estimator) with an estimator such as a pipeline, or one that is trained "
+                "already, as FrozenEstimator(model)."
+            )
+        self._check_kind()
+        check_real(
+            self,
+            {"strength": "[0, 1]"},
+            hint="It is the share of the average in the predictions: 0 is the model as trained, 1 "
+            "the average alone.",
+        )
+        for param, known in (("weights", WEIGHTS), ("unseen", UNSEEN)):
+            value = getattr(self, param)
+            if not isinstance(value, str) or value not in known:
+                raise ValueError(f"{param} must be one of {list(known)}; got {value!r}.")
+        check_whole(self, {"max_values": 1}, optional=("max_values",))
+
+    def _check_kind(self) -> None:
+        raise NotImplementedError
+
+    def _check_targets(self, y: Any, n_rows: int) -> Any:
+        if y is None:
+            if isinstance(self.estimator, FrozenEstimator):
+                return None
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. Only a "
+                "FrozenEstimator, which is trained already, needs no targets."
+            )
+        y = self._checked_targets(y)
+        if len(y) != n_rows:
+            raise ValueError(
+                "Found input variables with inconsistent numbers of samples: X has "
+                f"{n_rows} rows, y has {len(y)}."
+            )
+        return y
+
+    def _checked_targets(self, y: Any) -> Any:
+        raise NotImplementedError
+
+    # scikit-learn ----------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a model."""
+        return hasattr(self, "estimator_")
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Routing of fit parameters to the estimator.
+
+        Returns
+        -------
+        MetadataRouter
+            The routing. ``sample_weight`` is asked for by this estimator itself, too.
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tags of the estimator, less sparse input, which has no values to average over."""
+        tags = super().__sklearn_tags__()
+        if (inner := self._inner_tags) is not None:
+            tags.input_tags.allow_nan = inner.input_tags.allow_nan
+            tags.input_tags.categorical = inner.input_tags.categorical
+            tags.input_tags.string = inner.input_tags.string
+            tags.input_tags.positive_only = inner.input_tags.positive_only
+            tags.target_tags.positive_only = inner.target_tags.positive_only
+            tags.non_deterministic = inner.non_deterministic
+        tags.input_tags.sparse = False
+        tags.target_tags.required = True
+        return tags
+
+    @property
+    def _inner_tags(self) -> Any:
+        """Tags of the estimator; None of an object without."""
+        return get_tags(self.estimator) if hasattr(self.estimator, "__sklearn_tags__") else None
+
+
+# Parts -------------------------------------------------------------------------------------
+
+
+def _weighted_mean(outputs: Floats, weights: Floats) -> Floats:
+    """Mean over the first axis.
+
+    A row's mean is added up in one order, wherever it stands in the table, and lies among its
+    values: where these are equal, it is the same number.
+    """
+    total = weights[0] * outputs[0]
+    for weight, part in zip(weights[1:], outputs[1:], strict=True):
+        total += weight * part
+    return np.clip(total, outputs.min(axis=0), outputs.max(axis=0))
+
+
+def _checked_weights(sample_weight: Any, n_rows: int) -> Floats:
+    """Weights of the rows as floats."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.ndim != 1:
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar; got shape {weights.shape}. Give one "
+            "weight a row."
+        )
+    if len(weights) != n_rows:
+        raise ValueError(
+            f"sample_weight must have one entry for each of {n_rows} rows; got {len(weights)}."
+        )
+    assert_all_finite(weights, input_name="sample_weight")
+    if (weights < 0).any() or not weights.any():
+        which = "negative entries" if (weights < 0).any() else "zeros only"
+        raise ValueError(
+            f"sample_weight must be at least 0, and above 0 in some row; got {which}. Leave it out "
+            "for equal weights."
+        )
+    return weights
+
+
+def _for_fit(estimator: Any, weights: Floats) -> dict[str, Floats]:
+    """Under which name the estimator's fit takes weights of rows."""
+    name, last = "sample_weight", estimator
+    if isinstance(last, FrozenEstimator):
+        return {}
+    while isinstance(last, Pipeline):
+        name, last = f"{last.steps[-1][0]}__{name}", last.steps[-1][1]
+    parameters = inspect.signature(last.fit).parameters.values()
+    takes = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
+    if not takes:
+        raise ValueError(
+            f"{type(last).__name__}.fit takes no sample_weight, so the rows cannot be weighted in "
+            "the training. Leave it out, or take an estimator that has weights; a model that is "
+            "trained already can go in as FrozenEstimator(model), where they weigh the values."
+        )
+    return {name: weights}
+
+
+def _cloned(estimator: Any) -> Any:
+    """A clone; an error that says what to do where there can be none."""
+    try:
+        return clone(estimator)
+    except (TypeError, RuntimeError) as error:
+        raise TypeError(
+            f"{type(estimator).__name__} cannot be cloned: {error} Train it yourself, and give "
+            "FrozenEstimator(model)."
+        ) from error

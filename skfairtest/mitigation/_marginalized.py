@@ -1,0 +1,329 @@
+"""Average the sensitive columns out: train with them, predict the mean over their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.utils import assert_all_finite, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from skfairtest._docstrings import document
+from skfairtest._typing import Floats
+from skfairtest.mitigation._averaging import AveragingEstimator
+
+
+def _estimator_has(name: str, without: str = "") -> Callable[[Any], bool]:
+    def check(self: Any) -> bool:
+        estimator = getattr(self, "estimator_", self.estimator)
+        if without and hasattr(estimator, without):
+            raise AttributeError(
+                f"{type(self).__name__} has no {name} where its estimator has {without}: one score "
+                f"of a row is enough, and predict goes by {without}."
+            )
+        getattr(estimator, name)
+        return True
+
+    return check
+
+
+@document
+class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
+    """Average the sensitive columns out of a classifier.
+
+    The classifier is trained with the sensitive columns, so that no other column takes over what
+    they explain, and predicts with the mean of its outputs over their values: a person's own value
+    has no part in the prediction.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Classifier or pipeline; a clone of it is trained. One that is trained already goes in as
+        ``FrozenEstimator(model)``.
+    {marginalized_parameters}
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The trained classifier, which sees the sensitive columns.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    {marginalized_attributes}
+
+    See Also
+    --------
+    MarginalizedRegressor : The same for a regressor.
+    FairnessRetrainer : Retrains a model on what an audit found instead.
+    CertifiedAuditor : Bounds what is left between twins.
+
+    Notes
+    -----
+    Averaged are the probabilities; of a classifier without them the decision scores, and of one
+    that gives labels only its votes. `predict` gives the class with the largest average (of two
+    classes: where the average of the decision scores is above zero). A threshold of the estimator's
+    own is not kept: put `FixedThresholdClassifier` or `TunedThresholdClassifierCV` around this
+    class, not inside. With ``strength=0`` the estimator predicts as it stands.
+
+    {marginalized_notes}
+
+    References
+    ----------
+    {marginalized_references}
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skfairtest import MarginalizedClassifier
+    >>> from skfairtest.datasets import make_biased_classification
+    >>> data = make_biased_classification(n_samples=600, random_state=0)
+    >>> X, y = data.data.select_dtypes("number"), data.target
+    >>> X = X.assign(sex=data.data["sex"] == "male")
+    >>> model = MarginalizedClassifier(LogisticRegression(max_iter=1000), sensitive_features="sex")
+    >>> model = model.fit(X, y)
+    >>> model.values_.round(2)
+         sex  weight
+    0  False    0.46
+    1   True    0.54
+    >>> twins = X.assign(sex=~X["sex"])
+    >>> bool((model.predict_proba(X) == model.predict_proba(twins)).all())
+    True
+    """
+
+    def _check_kind(self) -> None:
+        if not (hasattr(self.estimator, "__sklearn_tags__") and is_classifier(self.estimator)):
+            raise ValueError(
+                f"{type(self).__name__} needs a classifier; got {type(self.estimator).__name__}. "
+                "Use MarginalizedRegressor for a regressor."
+            )
+
+    def _checked_targets(self, y: Any) -> Any:
+        shape = np.asarray(y).shape
+        if len(shape) > 1 and shape[1] > 1:
+            raise ValueError(
+                f"{type(self).__name__} takes one target a row; got y of shape {shape}. Make one "
+                "model an output, with MultiOutputClassifier around this class."
+            )
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        return y
+
+    def _note(self, model: Any, y: Any) -> None:
+        classes = getattr(model, "classes_", None)
+        if classes is None and y is None:
+            raise ValueError(
+                f"{type(model).__name__} has no classes_, and y is None, which could tell them. "
+                "Pass y."
+            )
+        classes = np.unique(y) if classes is None else np.asarray(classes)
+        if classes.ndim != 1:
+            raise ValueError(
+                f"{type(model).__name__} predicts several outputs; expected one. Make one model an "
+                "output."
+            )
+        unknown = [] if y is None else sorted(set(np.unique(y).tolist()) - set(classes.tolist()))
+        if unknown:
+            raise ValueError(
+                f"y has the classes {unknown!r}, which {type(model).__name__} does not know after "
+                f"fit; it knows {classes.tolist()!r}. Leave out their rows, or train the estimator "
+                "with them."
+            )
+        self.classes_ = classes
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class with the largest averaged output.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Class labels.
+        """
+        check_is_fitted(self)
+        if self.strength == 0:
+            return np.asarray(self.estimator_.predict(self._prepared(X)[0]))
+        for method in ("predict_proba", "decision_function", "predict"):
+            if hasattr(self.estimator_, method):
+                scores = self._outputs(method, X)
+                break
+        if scores.ndim == 1:
+            return np.asarray(self.classes_[(scores > 0).astype(np.intp)])
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Floats:
+        """Averaged class probabilities.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities.
+        """
+        return self._outputs("predict_proba", X)
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithms of the averaged class probabilities.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Logarithms.
+        """
+        return np.asarray(np.log(self.predict_proba(X)))
+
+    @available_if(_estimator_has("decision_function", without="predict_proba"))
+    def decision_function(self, X: Any) -> Floats:
+        """Averaged decision scores, of a classifier that has no probabilities.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores.
+        """
+        return self._outputs("decision_function", X)
+
+    def _ask(self, method: str, X: Any) -> Floats:
+        n = len(self.classes_)
+        if method == "predict":  # a vote for one class
+            labels = np.asarray(self.estimator_.predict(X))
+            return np.asarray(labels[:, None] == self.classes_, dtype=np.float64)
+        outputs = super()._ask(method, X)
+        scores_of_two = method == "decision_function" and n == 2 and outputs.ndim == 1
+        if not scores_of_two and outputs.shape[1:] != (n,):
+            raise ValueError(
+                f"{type(self.estimator_).__name__}.{method} must give one column for each of {n} "
+                f"classes; got shape {outputs.shape}. (Of an SVC, set "
+                "decision_function_shape='ovr'.)"
+            )
+        return outputs
+
+    def __sklearn_tags__(self) -> Any:
+        """Tags of the estimator, for one output."""
+        tags = super().__sklearn_tags__()
+        if (inner := self._inner_tags) is not None and inner.classifier_tags is not None:
+            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+            # What the sensitive columns alone could tell is left out on purpose.
+            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score or self.strength != 0
+        return tags
+
+
+@document
+class MarginalizedRegressor(RegressorMixin, AveragingEstimator):
+    """Average the sensitive columns out of a regressor.
+
+    The regressor is trained with the sensitive columns, so that no other column takes over what
+    they explain, and predicts the mean of its predictions over their values: a person's own value
+    has no part in the prediction. In insurance these are discrimination-free prices.
+
+    Parameters
+    ----------
+    estimator : regressor
+        Regressor, of one output or of several, or pipeline; a clone of it is trained. One that is
+        trained already goes in as ``FrozenEstimator(model)``.
+    {marginalized_parameters}
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The trained regressor, which sees the sensitive columns.
+    {marginalized_attributes}
+
+    See Also
+    --------
+    MarginalizedClassifier : The same for a classifier.
+    FairnessRetrainer : Retrains a model on what an audit found instead.
+    CertifiedAuditor : Bounds what is left between twins.
+
+    Notes
+    -----
+    The mean of the predictions over all rows may differ from that of the regressor, where the
+    sensitive columns go together with others: prices then need a correction, for which the paper of
+    Lindholm et al. has several.
+
+    {marginalized_notes}
+
+    References
+    ----------
+    {marginalized_references}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from skfairtest import CertifiedAuditor, MarginalizedRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.integers(0, 2, 300), rng.normal(size=300)])
+    >>> y = 4 * X[:, 0] * (X[:, 1] > 1)
+    >>> for strength in (0.0, 0.25, 0.75):
+    ...     model = MarginalizedRegressor(
+    ...         DecisionTreeRegressor(max_depth=4), sensitive_features=[0], strength=strength
+    ...     )
+    ...     auditor = CertifiedAuditor(model.fit(X, y), sensitive_features=[0]).fit(X)
+    ...     print(strength, auditor.fairness_degree_, auditor.certified_)
+    0.0 4.0 True
+    0.25 3.0 True
+    0.75 1.0 True
+    """
+
+    def _check_kind(self) -> None:
+        if not (hasattr(self.estimator, "__sklearn_tags__") and is_regressor(self.estimator)):
+            raise ValueError(
+                f"{type(self).__name__} needs a regressor; got {type(self.estimator).__name__}. "
+                "Use MarginalizedClassifier for a classifier."
+            )
+
+    def _checked_targets(self, y: Any) -> Any:
+        y = np.asarray(y)
+        if y.ndim < 2 or not get_tags(self.estimator).target_tags.multi_output:
+            y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        return y
+
+    def predict(self, X: Any) -> Floats:
+        """Averaged predictions.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions.
+        """
+        return self._outputs("predict", X)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tags of the estimator."""
+        tags = super().__sklearn_tags__()
+        if (inner := self._inner_tags) is not None and inner.regressor_tags is not None:
+            tags.target_tags.multi_output = inner.target_tags.multi_output
+            tags.target_tags.single_output = inner.target_tags.single_output
+            tags.regressor_tags.poor_score = inner.regressor_tags.poor_score or self.strength != 0
+        return tags

@@ -1,0 +1,62 @@
+"""Models that average another model over values of some columns: how they say so, and who may.
+
+An estimator of this package that predicts ::
+
+    strength * sum_v weight_v * model(x with the columns set to v) + (1 - strength) * model(x)
+
+has a method ``_as_mixture()`` that returns a `Mixture`. Certificates read it instead of the code:
+the sum is the same for two inputs that differ in those columns alone, so that their outputs differ
+by (1 - strength) times what those of the model do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skfairtest.whitebox._library_code import LIBRARIES, check_library_code
+
+
+class Mixture(NamedTuple):
+    """What such an estimator predicts with.
+
+    Attributes
+    ----------
+    model : estimator
+        What is averaged, fitted; unfitted before `fit`.
+    strength : float
+        Share of the average in the outputs, in [0, 1].
+    places : list of int
+        Positions of the columns that are averaged over, in the table that the estimator is shown;
+        empty before `fit`.
+    values : table of shape (n_values, n_places) or None
+        What these columns are set to, in the container of `fit`; None before.
+    """
+
+    model: Any
+    strength: float
+    places: list[int]
+    values: Any
+
+
+def read_mixture(estimator: Any, hint: str) -> Mixture | None:
+    """What an estimator says of itself; None for one that is no such mixture.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted or not, neither a pipeline nor a wrapper.
+    hint : str
+        What the user can do where it cannot be read, as a sentence.
+
+    Raises
+    ------
+    ValueError
+        If the estimator says so, and does not predict with the code of this package.
+    """
+    if not hasattr(type(estimator), "_as_mixture"):
+        return None
+    check_library_code(estimator, hint, (*LIBRARIES, "skfairtest"))
+    mixture: Mixture = estimator._as_mixture()
+    return mixture._replace(strength=float(np.float64(mixture.strength)))
