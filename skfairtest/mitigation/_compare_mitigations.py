@@ -129,8 +129,9 @@ def compare_mitigations(
           original's), ``queries`` of audits in one fold, where they are known
         - ``note``: why there are no figures, or in how many folds a retrainer kept the original
 
-        ``.attrs`` has ``groups`` (by way, one row a group: rows, rates, score), ``certificates``
-        (how each ended), ``warnings``, ``measure`` and ``settings``.
+        ``.attrs`` has ``groups`` (by way and group: rows, rates, score, as dictionaries, of which
+        ``pd.DataFrame.from_dict(..., orient="index")`` makes a frame), ``certificates`` (how each
+        ended), ``warnings``, ``measure`` and ``settings``.
 
     Raises
     ------

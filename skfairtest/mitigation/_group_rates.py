@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class Groups:
         for code in np.unique(codes):
             names[code] = f"{column.name} missing"
             if j not in self.cuts and not np.isnan(code):
-                names[code] = f"{column.name} = {column.take(np.array([code]))[0]}"
+                names[code] = f"{column.name} = {_short(column.take(np.array([code]))[0])}"
         if j in self.cuts:
             ends = column.take(self.cuts[j])
             words = [f"{column.name} <= {_short(ends[0])}"]
@@ -64,7 +65,9 @@ class Groups:
 
 
 def _short(value: Any) -> str:
-    return f"{float(value):.4g}"
+    """The value in words: numbers without the noise of their codes."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    return f"{float(value):.6g}" if is_number else str(value)
 
 
 def rates_by_group(

@@ -14,7 +14,7 @@ from skfairtest._typing import Floats
 from skfairtest.mitigation._group_rates import FEWEST_ROWS, between_groups, rates_by_group
 from skfairtest.mitigation._mitigation_methods import Case
 from skfairtest.mitigation._one_fold import Fold, FoldResult
-from skfairtest.mitigation._paired import deal, paired_difference
+from skfairtest.mitigation._paired import Jackknife, deal, leave_out, paired_difference
 from skfairtest.mitigation._replayed import row_score
 from skfairtest.mitigation._shares import PLACES, together
 from skfairtest.oracle._favourable import as_shares
@@ -69,12 +69,15 @@ def make_table(measured: Measured, *, mean: bool) -> pd.DataFrame:
     if case.classes is not None:
         scorers["auc"] = get_scorer("roc_auc" if len(case.classes) == 2 else "roc_auc_ovr")
     functions = {way: _score_functions(measured, way, scorers) for way in measured.results}
+    knives: dict[str, Knives] = {way: {} for way in measured.results}
     rows, by_group = {}, {}
     for way in measured.results:
         row: dict[str, Any] = {}
         if not measured.reason(way):
             for column in scorers:
-                row |= _changes(column, functions[way], functions["original"], number, measured)
+                score = functions[way][column]
+                knives[way][column] = None if score is None else leave_out(score, number)
+                row |= _changes(column, knives[way], knives["original"], measured)
             row |= _shares(measured, way, mean)
             by_group[way] = _by_group(measured, way, groups, functions[way][name])
             row |= between_groups(by_group[way])
@@ -85,7 +88,8 @@ def make_table(measured: Measured, *, mean: bool) -> pd.DataFrame:
     table = pd.DataFrame.from_dict(rows, orient="index", columns=list(rows["original"]))
     table = table.rename_axis("method")
     table.attrs = {
-        "groups": by_group,
+        # Not as frames: pandas compares attrs when tables are joined, and frames have no truth.
+        "groups": {way: part.to_dict("index") for way, part in by_group.items()},
         "certificates": {
             way: list(dict.fromkeys(part.certificate for part in results if part.certificate))
             for way, results in measured.results.items()
@@ -110,6 +114,7 @@ def _strata(measured: Measured) -> Any:
 
 
 Functions = dict[str, Callable[[Any], float] | None]
+Knives = dict[str, Jackknife | None]
 
 
 def _score_functions(measured: Measured, way: str, scorers: dict[str, Any]) -> Functions:
@@ -128,20 +133,15 @@ def _score_functions(measured: Measured, way: str, scorers: dict[str, Any]) -> F
     }
 
 
-def _changes(
-    column: str, own: Functions, original: Functions, number: Any, measured: Measured
-) -> dict[str, float]:
+def _changes(column: str, own: Knives, original: Knives, measured: Measured) -> dict[str, float]:
     names = [column, f"{column}_change", f"{column}_change_low", f"{column}_change_high"]
     score, first = own[column], original[column]
     if score is None:
         return dict.fromkeys(names, np.nan)
-    value = score(np.arange(len(number)))
-    if own is original:
-        return dict(zip(names, [value, 0.0, 0.0, 0.0], strict=True))
     if first is None:
-        return dict(zip(names, [value, np.nan, np.nan, np.nan], strict=True))
-    change = paired_difference(score, first, number, measured.scores.confidence)
-    return dict(zip(names, [value, *change], strict=True))
+        return dict(zip(names, [score.value, np.nan, np.nan, np.nan], strict=True))
+    change = paired_difference(score, first, measured.scores.confidence)
+    return dict(zip(names, [score.value, *change], strict=True))
 
 
 def _shares(measured: Measured, way: str, mean: bool) -> dict[str, Any]:

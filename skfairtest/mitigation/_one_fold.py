@@ -119,9 +119,14 @@ def _run(
         model = model.estimator_
     model = unweighted(model)
     result.answers, result.predict_seconds = _answers(model, X_held, case.classes)
+    whole = judge(
+        model, case.space, np.concatenate([fold.inputs[place] for place in PLACES]), case.settings
+    )
+    start = 0
     for place in PLACES:
-        result.judged[place] = judge(model, case.space, fold.inputs[place], case.settings)
-    known = max(float(part.disparity.max(initial=0.0)) for part in result.judged.values())
+        part = slice(start, start := start + len(fold.inputs[place]))
+        result.judged[place] = Judged(whole.differs[part], whole.disparity[part])
+    known = float(whole.disparity.max(initial=0.0))
     search = SBFTAuditor(
         FrozenEstimator(model),
         space=case.space,

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from skfairtest._typing import Ints
+from skfairtest._typing import Floats, Ints
 from skfairtest.mitigation._shares import Measure
 
 #: Parts that are left out in turn.
 N_PARTS = 30
-
-Score = Callable[[Any], float]
 
 
 def deal(strata: Any, rng: np.random.Generator) -> Ints:
@@ -26,8 +24,30 @@ def deal(strata: Any, rng: np.random.Generator) -> Ints:
     return number
 
 
-def paired_difference(score: Score, original: Score, number: Ints, confidence: float) -> Measure:
-    """Score less the original's, by a jackknife that leaves out one part of the rows after another.
+class Jackknife(NamedTuple):
+    """A score of all rows, and of all but each part in turn."""
+
+    value: float
+    without: Floats
+
+
+def leave_out(score: Callable[[Ints], float], number: Ints) -> Jackknife:
+    """The score of all rows, and of all but one part after another.
+
+    Parameters
+    ----------
+    score : callable
+        Called with row numbers.
+    number : ndarray of shape (n_rows,)
+        The part of each row, as `deal` gives it.
+    """
+    rows = np.arange(len(number))
+    parts = [score(rows[number != part]) for part in range(int(number.max()) + 1)]
+    return Jackknife(score(rows), np.array(parts))
+
+
+def paired_difference(own: Jackknife, original: Jackknife, confidence: float) -> Measure:
+    """One score less another, by a jackknife that leaves out one part of the rows after another.
 
     Any score will do, also one that is no mean over rows, such as AUC. The interval is about which
     rows there are; the models of the folds are taken as they are.
@@ -37,13 +57,10 @@ def paired_difference(score: Score, original: Score, number: Ints, confidence: f
     .. [1] Kott, P. S. (2001). The delete-a-group jackknife. Journal of Official Statistics, 17(4),
        521-526.
     """
-    rows = np.arange(len(number))
-    value = score(rows) - original(rows)
-    n_parts = int(number.max()) + 1
+    value, apart = own.value - original.value, own.without - original.without
+    n_parts = len(apart)
     if n_parts < 3:
         return Measure(value, np.nan, np.nan)
-    left = [rows[number != part] for part in range(n_parts)]
-    apart = np.array([score(rest) - original(rest) for rest in left])
     error = np.sqrt((n_parts - 1) / n_parts * ((apart - value) ** 2).sum())
     error *= stats.t.isf((1 - confidence) / 2, n_parts - 1)
-    return Measure(value, value - error, value + error)
+    return Measure(value, float(value - error), float(value + error))
