@@ -58,7 +58,7 @@ def compare(estimator=None, X=None, y=None, **settings):
     estimator = TREE if estimator is None else estimator
     settings = {
         "methods": ["drop"], "sensitive_features": "sex", "cv": 2, "n_inputs": 200,
-        "max_certify_time": 0, "random_state": 0,
+        "certify_time": 0, "random_state": 0,
     } | settings  # fmt: skip
     return compare_mitigations(estimator, X, y, **settings)
 
@@ -68,7 +68,7 @@ def table():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_one_fold, "DEGREE_QUERIES", 100)
         patch.setattr(_paired, "N_PARTS", 10)
-        return compare(methods=["drop", "marginalize"], max_certify_time=2)
+        return compare(methods=["drop", "marginalize"], certify_time=2)
 
 
 # Figures -----------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_regressor_has_differences_and_r2_or_shares_above_a_threshold():
     X, _ = coded()
     y = X["a"] + 3.0 * X["sex"]
     model = LinearRegression()
-    table = compare(model, X, y, max_certify_time=2)
+    table = compare(model, X, y, certify_time=2)
     assert table.loc["original", "difference_near"] == pytest.approx(3)
     assert table.loc["drop", "difference_near"] == pytest.approx(0, abs=1e-9)
     assert table.loc["original", "r2"] == pytest.approx(1)
@@ -267,7 +267,7 @@ def test_retrainer_of_twins_lowers_the_share_or_says_that_it_kept_the_original()
         ({"sensitive_features": "income"}, "income"),
         ({"n_inputs": 0}, "n_inputs must be a whole number"),
         ({"max_queries": 0.5}, "max_queries must be a whole number"),
-        ({"max_certify_time": -1}, "max_certify_time"),
+        ({"certify_time": -1}, "certify_time"),
         ({"confidence": 1}, "confidence must be"),
         ({"sample_weight": np.zeros(400)}, "not all 0"),
         ({"sample_weight": np.ones(3)}, "one finite number for each of 400 rows"),

@@ -103,7 +103,7 @@ def run(data, model, options, done):
         cv=options.folds,
         n_inputs=options.inputs,
         max_queries=options.queries,
-        max_certify_time=options.certify_time,
+        certify_time=options.certify_time,
         n_jobs=options.jobs,
         random_state=options.seed,
     )

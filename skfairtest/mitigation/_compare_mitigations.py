@@ -49,7 +49,7 @@ def compare_mitigations(
     sample_weight: Any = None,
     n_inputs: int = 10_000,
     max_queries: int = 20_000,
-    max_certify_time: float = 2.0,
+    certify_time: float = 2.0,
     confidence: float = 0.95,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -94,7 +94,7 @@ def compare_mitigations(
         have more than eight combinations.
     max_queries : int, default=20_000
         Budget of one audit of the retrainers.
-    max_certify_time : float, default=2.0
+    certify_time : float, default=2.0
         Seconds for the certificate of one model; 0 for none.
     confidence : float, default=0.95
         Confidence of the intervals.
@@ -201,7 +201,7 @@ def compare_mitigations(
     named = _named(methods)
     for name, value in (("n_inputs", n_inputs), ("max_queries", max_queries)):
         check_one_whole(name, value, 2)
-    _check_numbers(max_certify_time, confidence)
+    _check_numbers(certify_time, confidence)
     _check_estimator(estimator)
     template = BaseAuditor(sensitive_features=sensitive_features, space=space, threshold=threshold,
                            estimator=estimator)  # fmt: skip
@@ -223,7 +223,7 @@ def compare_mitigations(
         weights is not None,
     )
     folds = _folds(case, y, cv, n_inputs, rng)
-    results = _run_all(named, case, folds, y, weights, max_certify_time, n_jobs, verbose)
+    results = _run_all(named, case, folds, y, weights, certify_time, n_jobs, verbose)
     scores = Scores(
         check_scoring(clone(estimator), scoring=scoring),
         _score_name(scoring, classes),
@@ -237,7 +237,7 @@ def compare_mitigations(
         "n_inputs": {place: sum(len(fold.inputs[place]) for fold in folds)
                      for place in folds[0].inputs},
         "max_queries": max_queries,
-        "max_certify_time": max_certify_time,
+        "certify_time": certify_time,
         "confidence": confidence,
         "sensitive_features": domain.sensitive_features,
     }  # fmt: skip
@@ -275,11 +275,11 @@ def _named(methods: Any) -> dict[str, Any]:
     return dict.fromkeys(["original", *names])
 
 
-def _check_numbers(max_certify_time: Any, confidence: Any) -> None:
-    if not is_real(max_certify_time) or max_certify_time < 0:
+def _check_numbers(certify_time: Any, confidence: Any) -> None:
+    if not is_real(certify_time) or certify_time < 0:
         raise ValueError(
-            f"max_certify_time must be a number of at least 0, in seconds; got "
-            f"{max_certify_time!r}. 0 leaves certificates out."
+            f"certify_time must be a number of at least 0, in seconds; got "
+            f"{certify_time!r}. 0 leaves certificates out."
         )
     if not is_real(confidence) or not 0 < confidence < 1:
         raise ValueError(f"confidence must be a number in (0, 1); got {confidence!r}.")
@@ -387,13 +387,13 @@ def _run_all(
     folds: list[Fold],
     y: Any,
     weights: Any,
-    max_certify_time: float,
+    certify_time: float,
     n_jobs: int | None,
     verbose: int,
 ) -> dict[str, list[FoldResult]]:
     tasks = [(name, fold) for name in named for fold in folds]
     done = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(run_fold)(name, named[name], case, fold, y, weights, max_certify_time)
+        delayed(run_fold)(name, named[name], case, fold, y, weights, certify_time)
         for name, fold in tasks
     )
     results: dict[str, list[FoldResult]] = {name: [] for name in named}
