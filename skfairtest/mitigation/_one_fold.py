@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.exact import CertifiedAuditor, certify
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.individual import SBFTAuditor
 from skfairtest.mitigation._mitigation_methods import Case, NotApplicableError, make_method
@@ -143,6 +142,9 @@ def _run(
 
 
 def _certify(result: FoldResult, model: Any, search: SBFTAuditor, max_time: float) -> None:
+    # Its engines import numba, which takes longer than all of ours.
+    from skfairtest.exact import CertifiedAuditor, certify
+
     try:
         certificate = certify(search, max_time=max_time)
     except ValueError as error:
