@@ -11,7 +11,7 @@ import skops.io
 from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 from sklearn.base import BaseEstimator
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skops.io.exceptions import UntrustedTypesFoundException
@@ -23,6 +23,8 @@ from skfairtest import (
     ConstrainedRefit,
     FairnessAugmenter,
     FairnessRetrainer,
+    MarginalizedClassifier,
+    MarginalizedRegressor,
     ParetoRefit,
     RandomAuditor,
     TestSGDAuditor,
@@ -47,8 +49,9 @@ PUBLIC = {
 TWINS = [name for name, value in PUBLIC.items() if issubclass(value, BaseAuditor)]
 #: Estimators that are tested one by one below.
 OTHERS = {
-    "AuditScorer", "ConstrainedRefit", "FairnessAugmenter", "FairnessRetrainer", "ParetoRefit",
-    "TestSGDAuditor", "TextSGDAuditor",
+    "AuditScorer", "ConstrainedRefit", "FairnessAugmenter", "FairnessRetrainer",
+    "MarginalizedClassifier", "MarginalizedRegressor", "ParetoRefit", "TestSGDAuditor",
+    "TextSGDAuditor",
 }  # fmt: skip
 
 
@@ -182,6 +185,35 @@ def test_augmenter(people):
     assert again.n_added_ == augmenter.n_added_ > 0
     assert_frame_equal(again.fit_resample(X, y)[0], X_more)
     assert Counter(again.fit_resample(X, y)[1]) == Counter(y_more)
+
+
+@pytest.mark.parametrize("container", ["array", "frame", "polars"])
+@pytest.mark.parametrize("strength", [0.5, 1.0])
+def test_marginalized(people, container, strength):
+    X, y = people
+    settings = {"sensitive_features": [1, 2], "strength": strength, "max_values": 9}
+    if container == "array":
+        X = X.to_numpy(dtype=float)
+    elif container == "polars":
+        X = pytest.importorskip("polars").DataFrame(X.to_dict("list"))
+    model = MarginalizedClassifier(LogisticRegression(), **settings).fit(X, y)
+    again = round_trip(model)
+    assert_array_equal(again.predict(X), model.predict(X))
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert_frame_equal(again.values_, model.values_)
+    model = MarginalizedRegressor(Ridge(), **settings).fit(X, y == "yes")
+    assert_array_equal(round_trip(model).predict(X), model.predict(X))
+
+
+def test_marginalized_categories(mixed, pipeline_of):
+    X, y = mixed
+    X = X.assign(team_a=X["age"] % 3 == 0, team_b=X["age"] % 3 == 1, team_c=X["age"] % 3 == 2)
+    sensitive = ["sex", "member", "region", "team"]
+    model = MarginalizedRegressor(pipeline_of(Ridge()), sensitive_features=sensitive).fit(X, y)
+    again = round_trip(model, model.estimator_)
+    assert_array_equal(again.predict(X), model.predict(X))
+    assert_frame_equal(again.values_, model.values_)
+    assert again.one_hot_ == {"team": ["team_a", "team_b", "team_c"]}
 
 
 class Foreign(LogisticRegression):

@@ -13,7 +13,12 @@ Table 2: groups. The score of the rule set that was worst at first, which is wha
 (the pool is another one), and near the test rows, or on those as they are. "testsgd" is the paper's
 way, "groups" ours. "chance" is the worst score of the same model where the sensitive values were
 dealt out among the people anew: of thousands of rule sets the worst one is far from zero where
-groups are small, however a model was made. Figures are means over the splits.
+groups are small, however a model was made. Figures are means over the splits. "play" is fictitious
+play of Kearns et al. 2018 (``_fictitious_play.py``), one row a gamma, of logistic regression: the
+mixture by the shares and the accuracy that its draws have on average, with the worst linear group
+that its own auditor finds in a line of its own: the violation that gamma bounds, in percent, on
+training and on test rows, and by how many points that group's rate differs; and "majority", what
+most models of the mixture say, without a draw.
 
 Table 3: one round on the adult data with a forest of 100 trees, in seconds.
 
@@ -25,6 +30,7 @@ import time
 import warnings
 
 import numpy as np
+from _fictitious_play import FictitiousPlayClassifier, LinearGroupAuditor
 from _machine import describe_machine
 from bench_equal_time import BOUNDS
 from sklearn.base import clone
@@ -59,6 +65,9 @@ AEQUITAS = {
 }
 #: TestSGD, Table 7: accuracy and score in percent, before and after.
 TESTSGD = {"adult": (86.1, 20.2, 86.2, 10.1), "german": (100.0, 21.9, 100.0, 7.3)}
+#: Violations that fictitious play is asked for, and its rounds; chosen on other splits.
+GAMMAS = {"adult": [0.025, 0.035, 0.045], "german": [0.005, 0.01, 0.02]}
+PLAY_ROUNDS = 100
 #: An SVM's time grows with the square of its rows: it learns from so many.
 SVM_ROWS = 8000
 
@@ -171,24 +180,32 @@ def group_data(name, seed):
     return (*parts, {"sensitive_features": sensitive, "favourable": favourable})
 
 
-def group_scores(model, first, data, settings):
+def group_scores(model, first, data, settings, mixture=False):
     """Scores of the first worst rule set and of the worst one of all; accuracy on test rows.
 
     Near the training rows, on a pool that no choice was made by, and near the test rows. Of the
     first rule set also the difference among the test rows themselves, with no attribute moved.
+    Of a mixture of models, what its draws give on average.
     """
     X, X_test, _, y_test = data
+    if mixture:
+        settings = {**settings, "response_method": "predict_proba"}
     near = TestSGDAuditor(FrozenEstimator(model), random_state=99, **settings).fit(X)
     near_test = TestSGDAuditor(FrozenEstimator(model), random_state=99, **settings).fit(X_test)
     rules = near.rules_.set_index("rule")["score"]
     inside = first.matches(X_test, 0)
-    said = np.isin(model.predict(X_test), settings["favourable"])
+    if mixture:
+        said = model.predict_proba(X_test)[:, 1]
+        accuracy = np.where(np.isin(y_test, settings["favourable"]), said, 1 - said).mean()
+    else:
+        said = np.isin(model.predict(X_test), settings["favourable"])
+        accuracy = model.score(X_test, y_test)
     return [
         rules[first.worst_rule_["rule"]],
         abs(said[inside].mean() - said[~inside].mean()),
         near.group_fairness_score_,
         near_test.group_fairness_score_,
-        model.score(X_test, y_test),
+        accuracy,
     ]
 
 
@@ -206,6 +223,30 @@ def mitigate_groups(name, model, strategy, seed, drop):
     first = TestSGDAuditor(FrozenEstimator(original), random_state=0, **settings).fit(data[0])
     scores = [group_scores(m, first, data, settings) for m in (original, mitigated.estimator_)]
     return [*scores[0], *scores[1], mitigated.n_added_ / len(data[2])]
+
+
+def play_groups(name, gamma, seed):
+    """Scores before fictitious play, of the mixture and of its majority; worst linear groups."""
+    *data, settings = group_data(name, seed)
+    X, X_test, y, _ = data
+    sensitive = settings["sensitive_features"]
+    learner = LogisticRegression(max_iter=1000, solver="newton-cholesky")
+    original = pipeline(learner).fit(X, y)
+    played = FictitiousPlayClassifier(
+        learner, sensitive_features=sensitive, gamma=gamma, n_iterations=PLAY_ROUNDS, charge=1.0
+    ).fit(X, y)
+    first = TestSGDAuditor(FrozenEstimator(original), random_state=0, **settings).fit(X)
+    before, mixture, majority = (
+        group_scores(model, first, data, settings, mixture=mixed)
+        for model, mixed in ((original, False), (played, True), (played, False))
+    )
+    groups = []
+    for table in (X, X_test):
+        said = [np.isin(m.predict(table), settings["favourable"]) for m in (original, played)]
+        for decisions in (said[0], played.predict_proba(table)[:, 1], said[1]):
+            auditor = LinearGroupAuditor().fit(table[sensitive], decisions)
+            groups += [auditor.violation_, abs(auditor.difference_)]
+    return [*before, *mixture, *majority, *groups]
 
 
 def chance_scores(name, model, seed):
@@ -258,6 +299,28 @@ def table_groups(options):
                     flush=True,
                 )
             print(f"{data:8}{kind:10}{'chance':10}{'':32}{chance[0]:16.1%}{chance[1]:16.1%}")
+            if kind == "logistic":
+                print_play(data, seeds, options.gammas or GAMMAS[data])
+
+
+def print_play(data, seeds, gammas):
+    for gamma in gammas:
+        mean = 100 * np.nanmean([play_groups(data, gamma, seed) for seed in seeds], axis=0)
+        before, mixture, majority, groups = np.split(mean, [5, 10, 15])
+        for way, after in ((f"play {gamma:g}", mixture), ("majority", majority)):
+            pairs = [f"{a:6.1f} ->{b:6.1f}" for a, b in zip(before, after, strict=True)]
+            print(
+                f"{data:8}{'logistic':10}{way:10}{pairs[0]:>16}{pairs[1]:>16}{pairs[2]:>16}"
+                f"{pairs[3]:>16}{pairs[4]:>18}"
+            )
+        for part, figures in zip(("training", "test"), np.split(groups, 2), strict=True):
+            violations, points = figures[::2], figures[1::2]
+            print(
+                f"{'':18}worst linear group, {part:8} rows: violation {violations[0]:.2f} -> "
+                f"{violations[1]:.2f} (majority {violations[2]:.2f}), rates differ by "
+                f"{points[0]:.1f} -> {points[1]:.1f} ({points[2]:.1f}) points",
+                flush=True,
+            )
 
 
 def table_time():
@@ -312,6 +375,7 @@ def main():
     parser.add_argument("--models", nargs="*", help="MLP, logistic, forest of table 2")
     parser.add_argument("--data", nargs="*", default=list(TESTSGD), help="data of table 2")
     parser.add_argument("--strategies", nargs="*", default=["testsgd", "groups"])
+    parser.add_argument("--gammas", nargs="*", type=float, help="violations fictitious play allows")
     parser.add_argument("--only", nargs="*", help="first words of classifiers of table 1")
     parser.add_argument("--labelers", action="store_true", help="each labeler by itself as well")
     options = parser.parse_args()

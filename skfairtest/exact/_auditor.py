@@ -13,6 +13,7 @@ from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._bracketing import close, look_at_data
 from skfairtest.exact._dispatch import check_supported, read_family
+from skfairtest.exact._mixture import MixtureFamily
 from skfairtest.exact._trees.compiled import AVAILABLE
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.individual._sbft.tuned import TunedSearch
@@ -78,7 +79,10 @@ class CertifiedAuditor(BaseAuditor):
     Certified are linear models, decision trees, forests, extra-trees, gradient boosting with and
     without histograms, Bagging and Voting of these, and networks with ReLU (`MLPRegressor`,
     `MLPClassifier`), alone or behind pipelines and column transformers of scalers, encoders and
-    imputers. For anything else `fit` raises an error that names what is not understood.
+    imputers. For anything else `fit` raises an error that names what is not understood. Of one of
+    them in `MarginalizedClassifier` or `MarginalizedRegressor` the bracket is (1 - strength) times
+    that of the model inside; where columns are audited that it does not average over, it may stay
+    open.
 
     The certificate is about the domain, `bounds` and `categories`; of a real column, sensitive or
     not, it covers the closed interval. The rows of X inside the domain are compared with their
@@ -222,7 +226,8 @@ class CertifiedAuditor(BaseAuditor):
             self.n_jobs, limits.deadline,
         )  # fmt: skip
         self._note(oracle.degree, family.trivial(), False, 0)
-        most = TREE_QUERIES if isinstance(family, TreeFamily) else np.inf
+        inner = family.inner if isinstance(family, MixtureFamily) else family
+        most = TREE_QUERIES if isinstance(inner, TreeFamily) else np.inf
         most = FEW_QUERIES if family.quick else most
         stop = self._first_search(oracle, rng, most, seconds)
         callback = stop is not None and stop.kind is StopReason.CALLBACK

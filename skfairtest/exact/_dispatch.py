@@ -213,6 +213,11 @@ def check_supported(estimator: Any) -> None:
     mixture = read_mixture(model, OWN_CODE)
     if mixture is not None:
         check_supported(mixture.model)
+        if read_mixture(unwrap(mixture.model, HINT)[1], OWN_CODE) is not None:
+            raise ValueError(
+                f"{type(model).__name__} of {type(model).__name__}, an average of averages, cannot "
+                "be certified. Name all columns in the sensitive_features of one of them."
+            )
         return
     if not isinstance(model, (*ENSEMBLES, *LINEAR, *NETWORKS)):
         raise ValueError(

@@ -16,20 +16,22 @@ from sklearn.utils import assert_all_finite, get_tags
 from skfairtest._validation import check_real, check_table, make_generator
 from skfairtest.exceptions import MitigationWarning
 from skfairtest.individual import AequitasAuditor
-from skfairtest.mitigation._labelers import check_labeler
+from skfairtest.mitigation._labelers import Panel, check_labeler
 from skfairtest.mitigation._training import seeded
-from skfairtest.mitigation._twin_strategies import TwinRetraining
+from skfairtest.mitigation._twin_strategies import Twins
 from skfairtest.space._rows import stack, take_rows
 
 Values = NDArray[Any]
 
 
 class Lesson(NamedTuple):
-    """What an augmentation learns from."""
+    """What an augmentation learns from, and what labels it."""
 
     X: Any
     y: Values
     classes: Values
+    model: Any = None
+    panel: Any = None
 
 
 class FairnessAugmenter(BaseSampler):
@@ -155,7 +157,8 @@ class FairnessAugmenter(BaseSampler):
             )
         rng = make_generator(self.random_state)
         auditor = AequitasAuditor() if self.auditor is None else clone(self.auditor)
-        twins = TwinRetraining(Lesson(X, y, classes), auditor, self.labeler, 1, rng)
+        lesson = Lesson(X, y, classes)
+        twins = Twins(lesson, auditor, self.labeler, "uniform", rng)
         model = seeded(self.estimator, int(rng.integers(2**31 - 1))).fit(X, y, **params)
         self.estimator_ = model
         first, second = twins.find(model)
@@ -171,7 +174,9 @@ class FairnessAugmenter(BaseSampler):
             return X, y
         chosen = np.arange(min(len(first), max(1, int(self.share * len(y) / 2))))
         first, second = take_rows(first, chosen), take_rows(second, chosen)
-        labels = twins.label(model, first, second, self.labeler).astype(y.dtype)
+        panel = Panel(twins.space, X, y, regression=False, seed=int(rng.integers(2**31 - 1)))
+        lesson = lesson._replace(model=model, panel=panel)
+        labels = twins.label(lesson, first, second, self.labeler).astype(y.dtype)
         self.n_added_ = 2 * len(chosen)
         return stack([X, first, second]), np.concatenate([y, labels, labels])
 

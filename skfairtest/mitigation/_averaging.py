@@ -6,13 +6,10 @@ import inspect
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import (
-    BaseEstimator,
-    MetaEstimatorMixin,
-    clone,
-)
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, get_tags
@@ -127,14 +124,16 @@ class AveragingEstimator(MetaEstimatorMixin, BaseEstimator):
             rows = np.tile(chunk, len(reference))
             values = np.repeat(np.arange(len(reference)), len(chunk))
             asked = self._ask(method, reference.filled(X, rows, values))
-            outputs = asked.reshape(len(reference), len(chunk), *asked.shape[1:])
+            dtype = asked.dtype
+            outputs = asked.astype(np.float64, copy=False)
+            outputs = outputs.reshape(len(reference), len(chunk), *asked.shape[1:])
             means.append(_weighted_mean(outputs, reference.weights))
             here = (rank >= start) & (rank < start + len(chunk)) & (own >= 0)
             if strength < 1:
                 mine.append((np.flatnonzero(here), outputs[own[here], rank[here] - start]))
         mean = np.concatenate(means)[rank]
-        if strength == 1:
-            return mean  # not even 0 times something else: twins are equal to the last bit
+        if strength == 1:  # not even 0 times something else: twins are equal to the last bit
+            return mean.astype(dtype, copy=False)
         out = np.empty_like(mean)
         for places, answers in mine:
             out[places] = answers
@@ -144,26 +143,44 @@ class AveragingEstimator(MetaEstimatorMixin, BaseEstimator):
             part = others[start : start + MOST_ROWS]
             out[part] = self._ask(method, take_rows(X, part))
         mixed = mean + (1 - strength) * (out - mean)
-        return np.clip(mixed, np.minimum(out, mean), np.maximum(out, mean))
+        mixed = np.clip(mixed, np.minimum(out, mean), np.maximum(out, mean))
+        return mixed.astype(dtype, copy=False)
 
     def _prepared(self, X: Any) -> tuple[Any, Ints]:
         """X as a table with the columns of fit, and the place of each row's own values."""
         check_is_fitted(self)
         self._check_params()
-        if not hasattr(X, "columns") or isinstance(X, np.ndarray):
-            if sparse.issparse(X):
-                make_container(X)  # says why it cannot be
-            X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        X = self._as_in_fit(X)
         if not len(X):
             raise ValueError(
                 f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
             )
         return X, self._reference.find(X, unseen_is_error=self.unseen == "error")
 
+    def _as_in_fit(self, X: Any) -> Any:
+        """X as a table; an error where its columns are not those of fit."""
+        is_frame = hasattr(X, "columns") and not isinstance(X, np.ndarray)
+        if not is_frame:
+            if sparse.issparse(X):
+                make_container(X)  # says why it cannot be
+            X = check_array(X, dtype=None, ensure_all_finite=False, estimator=self)
+        elif not isinstance(X, pd.DataFrame) and hasattr(self, "feature_names_in_"):
+            # Older releases of scikit-learn do not see the names of every kind of frame.
+            names = make_container(X).names
+            if names != self.feature_names_in_.tolist():
+                raise ValueError(
+                    f"X must have the columns of fit in their order, "
+                    f"{self.feature_names_in_.tolist()!r}; got {names!r}."
+                )
+            return X
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return X
+
     def _ask(self, method: str, X: Any) -> Floats:
-        """An output of the trained model as numbers; a hook."""
-        return np.asarray(getattr(self.estimator_, method)(X), dtype=np.float64)
+        """An output of the trained model as floats; a hook."""
+        outputs = np.asarray(getattr(self.estimator_, method)(X))
+        # Single precision stays: whoever compares outputs can then tell how far rounding goes.
+        return outputs if outputs.dtype == np.float32 else outputs.astype(np.float64, copy=False)
 
     @property
     def values_(self) -> Any:
@@ -188,6 +205,10 @@ class AveragingEstimator(MetaEstimatorMixin, BaseEstimator):
                 f"estimator must be an instance of an estimator; got {self.estimator!r}. Write "
                 f"{name}(estimator) with an estimator such as a pipeline, or one that is trained "
                 "already, as FrozenEstimator(model)."
+            )
+        if self.sensitive_features is None:
+            raise ValueError(
+                "sensitive_features must be 'auto', a column or a list of columns; got None."
             )
         self._check_kind()
         check_real(
@@ -319,6 +340,14 @@ def _for_fit(estimator: Any, weights: Floats) -> dict[str, Floats]:
             "trained already can go in as FrozenEstimator(model), where they weigh the values."
         )
     return {name: weights}
+
+
+def last_step(estimator: Any) -> Any:
+    """What a pipeline, or a frozen one, predicts with."""
+    while isinstance(estimator, (Pipeline, FrozenEstimator)):
+        is_frozen = isinstance(estimator, FrozenEstimator)
+        estimator = estimator.estimator if is_frozen else estimator.steps[-1][1]
+    return estimator
 
 
 def _cloned(estimator: Any) -> Any:

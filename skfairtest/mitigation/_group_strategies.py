@@ -14,8 +14,9 @@ from skfairtest._statistics import score_interval, sides_of, simultaneous
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
-from skfairtest.mitigation._rounds import Addition, Measure
-from skfairtest.mitigation._training import Folds, Task, make_folds
+from skfairtest.mitigation._rounds import Findings
+from skfairtest.mitigation._shares import Measure
+from skfairtest.mitigation._training import Addition, Lane, Task
 from skfairtest.oracle._favourable import as_shares, is_favourable
 from skfairtest.space._perturb import draw_near
 from skfairtest.space._rows import stack, take_rows
@@ -56,7 +57,8 @@ class Groups:
         Source of randomness.
     """
 
-    folds: Folds | None = None
+    #: How models are asked when twins are compared beside the groups.
+    settings: dict[str, Any] = {"threshold": None, "response_method": "auto", "n_jobs": None}
 
     def __init__(self, task: Task, auditor: Any, rng: np.random.Generator) -> None:
         check_feeds_groups(auditor)
@@ -64,9 +66,25 @@ class Groups:
         self.auditor = auditor
         self.rng = rng
         self._latest: tuple[Any, TestSGDAuditor] | None = None
+        self._added: Addition | None = None
         self.seeds = [int(seed) for seed in rng.integers(2**31 - 1, size=2)]
         # Before any training: bad columns are told at once.
         self.space: InputSpace = clone(auditor)._tables_of(task.X, None).space
+
+    @property
+    def measures_mean(self) -> bool:
+        """Whether differences are measured: of a regressor, whose twins nearly all differ."""
+        return self.task.classes is None
+
+    def left(self, found: Findings, original: Findings) -> float:
+        """What is left of the original's score."""
+        assert found.group is not None and original.group is not None, "groups are measured"
+        return found.group.value / original.group.value if original.group.value > 0 else 0.0
+
+    def add(self, number: int, lane: Lane) -> Addition:
+        """The rows of the round that the lane may learn from."""
+        assert self._added is not None, "a round is prepared first"
+        return lane.without_held(self._added)
 
     def audit(self, model: Any, *, fresh: bool = False) -> TestSGDAuditor:
         """All rule sets of a model, on the pool that rounds are judged by, or on another."""
@@ -83,9 +101,10 @@ class Groups:
             self._latest = model, auditor
         return auditor
 
-    def near(self, rng: np.random.Generator) -> Any:
-        """Rows near the training rows."""
-        return self.space.decode(draw_near(self.space, POOL, rng)[1])
+    def near(self, rng: np.random.Generator) -> tuple[Ints, Any]:
+        """Rows near the data, and which rows of the data they were made from."""
+        seeds, Z = draw_near(self.space, POOL, rng)
+        return seeds, self.space.decode(Z)
 
 
 class TestSGDRetraining(Groups):
@@ -97,15 +116,15 @@ class TestSGDRetraining(Groups):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._audited: TestSGDAuditor | None = None
-        self._chosen: tuple[Any, Values] | None = None
+        self._chosen: Block | None = None
         self._done = False
 
-    def measure(self, model: Any, *, fresh: bool = False) -> Measure:
+    def group(self, model: Any, *, fresh: bool = False) -> Measure:
         """Score of the rule set that was the worst one of the original, as in the paper."""
         if self._audited is None:
             self._audited = self.audit(model)
         audited = self._audited
-        rows = self.near(np.random.default_rng(self.seeds[int(fresh)]))
+        _, rows = self.near(np.random.default_rng(self.seeds[int(fresh)]))
         inside = audited.matches(rows, 0).astype(float)
         values = as_shares(model.predict(rows), audited.favourable_)
         sums = (inside.sum(keepdims=True), (inside @ values)[None], (inside @ values**2)[None])
@@ -118,28 +137,30 @@ class TestSGDRetraining(Groups):
         least, most = score_interval(low, high)
         return Measure(float(abs(sides.difference[0])), float(least[0]), float(most[0]))
 
-    def propose(self, number: int, model: Any) -> Addition | str:
+    def prepare(self, number: int, lanes: list[Lane]) -> str | None:
         """Rows of the original's predictions: more than in the round before, not on top of them."""
         largest = max(1, int(LARGEST * len(self.task.y)))
         if self._done:
             return "a tenth of the training rows was added"
         if self._chosen is None:
             assert self._audited is not None, "the original is measured first"
-            rows = self.near(self.rng)
+            seeds, rows = self.near(self.rng)
             over = over_favoured(self._audited, 0)
+            model = lanes[0].model
             values = as_shares(model.predict(rows), self._audited.favourable_)
             rarer = values < values.mean() if over else values > values.mean()
             places = np.flatnonzero(self._audited.matches(rows, 0) & rarer)
             if not len(places):
                 return "no row near the worst rule set gets the rarer prediction"
             rows = take_rows(rows, places)
-            self._chosen = rows, np.asarray(model.predict(rows))
+            self._chosen = Block(rows, np.asarray(model.predict(rows)), seeds[places])
         n = min(FIRST * 2 ** (number - 1), largest)
         self._done = n == largest
-        places = self.rng.permutation(len(self._chosen[1]))[:n]
-        return Addition(take_rows(self._chosen[0], places), self._chosen[1][places])
+        places = self.rng.permutation(len(self._chosen.labels))[:n]
+        self._added = Addition(*self._chosen.take(places))
+        return None
 
-    def goes_on(self, *, kept: bool, good: bool) -> bool:
+    def goes_on(self, number: int, *, kept: bool, good: bool) -> bool:
         """Always: the lowest score of all sizes is wanted."""
         return True
 
@@ -151,9 +172,9 @@ class Block(NamedTuple):
     labels: Values
     seeds: Ints
 
-    def first(self, n: int) -> Block:
-        """The n most useful rows."""
-        return Block(take_rows(self.rows, np.arange(n)), self.labels[:n], self.seeds[:n])
+    def take(self, places: Ints) -> Block:
+        """Some of the rows."""
+        return Block(take_rows(self.rows, places), self.labels[places], self.seeds[places])
 
 
 class GroupRetraining(Groups):
@@ -170,7 +191,6 @@ class GroupRetraining(Groups):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.folds = make_folds(self.task, self.rng)
         self._blocks: list[Block] = []
         self._size: float = FIRST_SHARE * len(self.task.y)
         self._factor = GROWTH
@@ -178,13 +198,14 @@ class GroupRetraining(Groups):
         self._good = True
         self._base: Any = None
 
-    def measure(self, model: Any, *, fresh: bool = False) -> Measure:
+    def group(self, model: Any, *, fresh: bool = False) -> Measure:
         """Score of the worst rule set, whichever that is, with its simultaneous interval."""
         worst = self.audit(model, fresh=fresh).worst_rule_
         return Measure(float(worst["score"]), float(worst["low"]), float(worst["high"]))
 
-    def propose(self, number: int, model: Any) -> Addition | str:
+    def prepare(self, number: int, lanes: list[Lane]) -> str | None:
         """Rows for the latest good model on top of earlier ones, or half of those that failed."""
+        model = lanes[0].model
         if self._good:
             self._base, self._halvings = model, 0
             block = self._choose(model, max(1, round(self._size)))
@@ -194,11 +215,12 @@ class GroupRetraining(Groups):
             return "no row near the worst rule sets has a prediction to change"
         self._size *= self._factor
         self._blocks.append(block)
-        return Addition(
+        self._added = Addition(
             stack([block.rows for block in self._blocks]),
             np.concatenate([block.labels for block in self._blocks]),
             np.concatenate([block.seeds for block in self._blocks]),
         )
+        return None
 
     def _step_back(self) -> Block | None:
         """Half of the last rows instead of them, or twice those that were halved in vain."""
@@ -207,7 +229,7 @@ class GroupRetraining(Groups):
         if self._halvings < MOST_HALVINGS and n > 1:
             self._halvings += 1
             self._size, self._factor = n // 2, 0.5
-            return block.first(n // 2)
+            return block.take(np.arange(n // 2))
         self._size, self._factor = 2.0 ** (self._halvings + 1) * n, GROWTH
         self._halvings = 0
         return self._choose(self._base, round(self._size))
@@ -215,8 +237,7 @@ class GroupRetraining(Groups):
     def _choose(self, model: Any, n: int) -> Block | None:
         """The n rows that lower the worst scores most at the least cost, with the other label."""
         audited = self.audit(model)
-        seeds, Z = draw_near(self.space, POOL, self.rng)
-        rows = self.space.decode(Z)
+        seeds, rows = self.near(self.rng)
         values = as_shares(model.predict(rows), audited.favourable_)
         gain = pull(audited, rows)
         high = values > values.mean()
@@ -242,7 +263,7 @@ class GroupRetraining(Groups):
         lower, raised = (places[side][counts[side].argmax()] for side in (~good, good))
         return self.task.classes[np.where(high, lower, raised)]
 
-    def goes_on(self, *, kept: bool, good: bool) -> bool:
+    def goes_on(self, number: int, *, kept: bool, good: bool) -> bool:
         """Always: what one round leaves, or does too much of, the next one makes up for."""
         self._good = good
         return True

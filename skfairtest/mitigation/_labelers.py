@@ -42,6 +42,8 @@ class FoundPairs:
         predictions of each.
     classes : ndarray of shape (n_classes,) or None
         Class labels; None for a regression.
+    others : tuple of table of shape (n_pairs, n_features)
+        Further twins of each pair that get its label, where sensitive columns have more values.
     """
 
     first: Any
@@ -50,9 +52,15 @@ class FoundPairs:
     estimator: Any
     panel: Panel
     classes: Values | None
+    others: tuple[Any, ...] = ()
 
     def __len__(self) -> int:
         return len(self.first)
+
+    @property
+    def twins(self) -> list[Any]:
+        """All tables of twins, the first of each pair first."""
+        return [self.first, self.second, *self.others]
 
 
 def majority_label(pairs: FoundPairs) -> Values:
@@ -83,9 +91,8 @@ def majority_label(pairs: FoundPairs) -> Values:
     >>> FairnessRetrainer(None, labeler=majority_label).labeler.__name__
     'majority_label'
     """
-    votes = pairs.panel.votes(pairs.first)
-    if pairs.both:
-        votes = votes + pairs.panel.votes(pairs.second)
+    tables = pairs.twins if pairs.both else [pairs.first]
+    votes = [vote for table in tables for vote in pairs.panel.votes(table)]
     if pairs.classes is None:
         return np.mean(votes, axis=0)
     counts = np.stack([(np.stack(votes) == label).sum(axis=0) for label in pairs.classes], axis=1)
@@ -117,11 +124,11 @@ def average_label(pairs: FoundPairs) -> Values:
     """
     model = pairs.estimator
     if pairs.classes is None:
-        return np.mean([model.predict(pairs.first), model.predict(pairs.second)], axis=0)
+        return np.mean([model.predict(table) for table in pairs.twins], axis=0)
     for method in ("predict_proba", "decision_function"):
         if hasattr(model, method):
             ask = getattr(model, method)
-            score = (np.asarray(ask(pairs.first)) + np.asarray(ask(pairs.second))) / 2
+            score = np.mean([np.asarray(ask(table)) for table in pairs.twins], axis=0)
             if score.ndim == 1:
                 return pairs.classes[(score > 0).astype(int)]
             return pairs.classes[score.argmax(axis=1)]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from skfairtest._docstrings import document
 from skfairtest._typing import Floats
-from skfairtest.mitigation._averaging import AveragingEstimator
+from skfairtest.mitigation._averaging import AveragingEstimator, last_step
 
 
 def _estimator_has(name: str, without: str = "") -> Callable[[Any], bool]:
@@ -66,7 +67,7 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
     Averaged are the probabilities; of a classifier without them the decision scores, and of one
     that gives labels only its votes. `predict` gives the class with the largest average (of two
     classes: where the average of the decision scores is above zero). A threshold of the estimator's
-    own is not kept: put `FixedThresholdClassifier` or `TunedThresholdClassifierCV` around this
+    own is not kept: `FixedThresholdClassifier` and `TunedThresholdClassifierCV` stand around this
     class, not inside. With ``strength=0`` the estimator predicts as it stands.
 
     {marginalized_notes}
@@ -99,6 +100,13 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
             raise ValueError(
                 f"{type(self).__name__} needs a classifier; got {type(self.estimator).__name__}. "
                 "Use MarginalizedRegressor for a regressor."
+            )
+        last = last_step(self.estimator)
+        if isinstance(last, (FixedThresholdClassifier, TunedThresholdClassifierCV)):
+            raise ValueError(
+                f"The threshold of {type(last).__name__} would be lost: the average is one of "
+                f"probabilities. Put {type(last).__name__} around {type(self).__name__}, not "
+                "inside of it."
             )
 
     def _checked_targets(self, y: Any) -> Any:
@@ -133,6 +141,13 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
                 f"fit; it knows {classes.tolist()!r}. Leave out their rows, or train the estimator "
                 "with them."
             )
+        if len(classes) > 2 and not hasattr(model, "predict_proba"):
+            scores = getattr(last_step(model), "decision_function_shape", "ovr")
+            if scores == "ovo":
+                raise ValueError(
+                    f"{type(last_step(model)).__name__} gives scores of pairs of classes, of which "
+                    "no class is the largest. Set decision_function_shape='ovr'."
+                )
         self.classes_ = classes
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -217,8 +232,7 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
         if not scores_of_two and outputs.shape[1:] != (n,):
             raise ValueError(
                 f"{type(self.estimator_).__name__}.{method} must give one column for each of {n} "
-                f"classes; got shape {outputs.shape}. (Of an SVC, set "
-                "decision_function_shape='ovr'.)"
+                f"classes; got shape {outputs.shape}. Take another estimator."
             )
         return outputs
 

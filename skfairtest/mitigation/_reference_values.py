@@ -207,7 +207,7 @@ class ReferenceValues:
         container = make_container(X)
         columns: list[Floats] = []
         for place in sorted({*range(len(container.names))} - {*self.places}):
-            columns += _telling(container.column_values(X, place))
+            columns += _telling(_values_of(X, container, place))
         return distinct(_keys(np.column_stack(columns)))
 
     def table(self) -> Any:
@@ -269,10 +269,22 @@ def _shown(values: list[Any]) -> str:
     return ", ".join(unique[:MOST_SHOWN]) + ", ..." * (len(unique) > MOST_SHOWN)
 
 
+def _values_of(X: Any, container: Container, place: int) -> NDArray[Any]:
+    """A column; objects as they are, of which the container would take None for NaN."""
+    if isinstance(X, np.ndarray) and X.dtype.kind == "O":
+        return X[:, place]
+    if isinstance(X, pd.DataFrame) and pd.api.types.is_object_dtype(X.dtypes.iloc[place]):
+        return np.asarray(X.iloc[:, place], dtype=object)
+    return container.column_values(X, place)
+
+
 def _telling(values: NDArray[Any]) -> list[Floats]:
     """A column as columns of numbers that differ where its values do, in their types as well."""
     if values.dtype.kind in "bf":
         return [values.astype(np.float64)]
     codes = pd.factorize(values, use_na_sentinel=False)[0]
+    if pd.api.types.infer_dtype(values, skipna=False) == "string":
+        return [codes.astype(np.float64)]
+    # None is not NaN and True is not 1 for every encoder.
     kinds = pd.factorize(np.array([id(type(value)) for value in values.tolist()]))[0]
     return [codes.astype(np.float64), kinds.astype(np.float64)]

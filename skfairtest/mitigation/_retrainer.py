@@ -17,15 +17,21 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest._delegation import DelegatingEstimator
-from skfairtest._validation import check_real, check_table, check_whole, make_generator
-from skfairtest.exceptions import EstimatorFailedError, MitigationWarning
+from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
+from skfairtest._validation import check_real, check_table, check_whole, is_real, make_generator
+from skfairtest.exact import CertifiedAuditor
+from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._group_strategies import GroupRetraining, TestSGDRetraining
+from skfairtest.mitigation._guard import Guard, HeldOut, check_takes_weights
 from skfairtest.mitigation._labelers import check_labeler
-from skfairtest.mitigation._rounds import Course, Measure, history_frame
-from skfairtest.mitigation._training import Task
+from skfairtest.mitigation._rounds import Course, Findings, history_frame
+from skfairtest.mitigation._shares import PLACES, Measure
+from skfairtest.mitigation._training import Task, held_out, make_lanes
 from skfairtest.mitigation._twin_strategies import AequitasRetraining, TwinRetraining
+from skfairtest.mitigation._yardstick import Yardstick
+from skfairtest.space._rows import take_rows
 
 STRATEGIES: dict[str, Any] = {
     "twins": TwinRetraining,
@@ -34,78 +40,99 @@ STRATEGIES: dict[str, Any] = {
     "testsgd": TestSGDRetraining,
 }
 OF_GROUPS = ("groups", "testsgd")
+NEAR = ("data", "uniform", "both")
 #: Queries of the default auditor: one round needs no more discriminatory inputs than that brings.
 MAX_QUERIES = 40_000
 
 
-class FairnessRetrainer(DelegatingEstimator):
+class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
     """Mitigate discrimination: train, audit, add what was found under better labels, train again.
 
-    After ``fit`` it *is* the mitigated model: it predicts and scores with it. The rounds are judged
-    on a validation part that nothing is learned from; the model with the least discrimination among
-    those whose score did not fall by more than `max_score_drop` is kept, and the original when no
-    round is better.
+    After ``fit`` it *is* the mitigated model: it predicts and scores with it. Every round is judged
+    out of fold: beside the model of all rows, models without a fold of the rows go through the same
+    course, and are scored and audited on the rows that they have not seen. The model with the least
+    discrimination among those whose score was kept is taken, and the original when no round is
+    better.
 
     Parameters
     ----------
     estimator : estimator
         Classifier, regressor or pipeline; clones of it are trained. It needs no ``sample_weight``.
     auditor : auditor, default=None
-        Template that finds what is added; its estimator and seed are set. It names the sensitive
-        columns. None takes `AequitasAuditor` or `TestSGDAuditor`, as the strategy needs, which look
+        Template that names the sensitive columns and finds what is added; its estimator and seed
+        are set. None takes `AequitasAuditor` or `TestSGDAuditor`, as the strategy needs, which look
         for columns with the names of common protected attributes.
     strategy : {"twins", "aequitas", "groups", "testsgd"}, default="twins"
-        "aequitas" is the paper's Algorithm 5: inputs found in the original model, in random shares
-        of the training rows from doubling intervals, until the share of discriminatory inputs no
-        longer falls. "twins" is ours: both twins of each discriminatory input, under one label, and
-        in every round what is found in the latest model. "testsgd" adds rows of the worst rule set
-        to which the original model gives the label that it gives to this group too rarely, from 50
-        rows to 10% of the data. "groups" is ours: in every round rows inside and outside of the
-        latest model's worst rule sets, with the label that it does not predict, those that lower
-        the worst scores most at the least cost; half of them, where they lowered the score too
-        much.
+        "twins" is ours. It first adds twins of all rows of the data, so that the sensitive columns
+        tell nothing there; then, in every round, inputs near the data and inputs that an audit of
+        the latest model finds in the domain, with their twins and under one label. "aequitas" is
+        the paper's Algorithm 5: inputs found in the original model, in random shares of the rows
+        from doubling intervals, until the share of discriminatory inputs no longer falls. "testsgd"
+        adds rows of the worst rule set to which the original model gives the label that it gives to
+        this group too rarely, from 50 rows to 10% of the data. "groups" is ours: in every round
+        rows inside and outside of the latest model's worst rule sets, with the label that it does
+        not predict, those that lower the worst scores most at the least cost; half of them, where
+        they lowered the score too much.
+    near : {"both", "data", "uniform"}, default="both"
+        Where "twins" lowers the share of discriminatory inputs: near the data, that is, on rows
+        crossed with their neighbours (plausible ones, where the auditor has `plausible`), among
+        uniform inputs of the domain, or both. "aequitas" knows uniform inputs alone.
     labeler : {"auto", "majority", "average", "opposite"} or callable, default="auto"
         Labels of added twins. "majority": vote of diverse models (mean, for a regression).
-        "average": average of the model's predictions for the two twins. "opposite": the label that
-        the model does not give. "auto" takes the first two in turn, round by round ("aequitas": the
-        first). A callable gets `FoundPairs` and returns one label a pair. The strategies of groups
-        have labels of their own.
+        "average": average of the model's predictions for the twins. "opposite": the label that the
+        model does not give. "auto" gives the twins of a row its own target and inputs near the data
+        the average; with ``near="uniform"`` it takes the majority and the average in turn
+        ("aequitas": the first). A callable gets `FoundPairs` and returns one label a pair. The
+        strategies of groups have labels of their own.
     max_score_drop : float, default=0.01
-        How far the score on the validation part may fall below the original's. Below 1,000
-        validation rows, "groups" takes the mean of this score and of scores on five folds of the
-        training part, each of a model trained without the fold: five more trainings a round.
+        How far the score may fall below the original's. A model is kept if the upper end of the
+        drop's interval is no larger. Where the rows are too few to tell a drop of that size, a
+        model is kept only if its score was not seen to fall at all, with a `MitigationWarning` that
+        says how large a drop the rows leave possible.
+    confidence : float, default=0.95
+        Confidence of each end of the drop's interval, round by round.
     scoring : str or callable, default=None
         Score to be kept, greater is better; None for the estimator's own.
-    validation_fraction : float, default=0.2
-        Share of the rows that scores are taken on, of each class alike. No model is trained on it,
-        neither the original nor the mitigated one.
+    cv : int or cross-validation splitter, default=5
+        Folds, each held out from a course of its own: every round trains as many more models.
     n_estimates : int, default=10_000
-        Uniform inputs by which a round is judged; fewer where the sensitive attributes have more
-        than eight combinations. Used by the strategies of twins.
+        Inputs near the data, and uniform ones, by which a round is judged; fewer where the
+        sensitive attributes have more than eight combinations. Of the rows as many are judged, at
+        most.
     max_rounds : int, default=8
         Rounds of adding and training at most.
+    certify_time : float, default=2.0
+        Seconds for the certificate of the degree of each of the two models, where they can be
+        certified; 0 leaves it out.
     random_state : int, RandomState or Generator, default=None
         Seed. The same seed gives the same result; models without a seed of their own get one.
     n_jobs : int, default=None
-        Set on an auditor that has none of its own.
+        Models that are trained at the same time; set on an auditor that has none of its own.
     verbose : int, default=0
         1 prints a line a round.
 
     Attributes
     ----------
     estimator_ : estimator
-        The mitigated model, or the original.
+        The mitigated model, or the original; trained on all rows.
     original_estimator_ : estimator
-        The model before mitigation, trained on the same part of the rows.
+        The model before mitigation, trained on all rows.
     history_ : DataFrame
-        One row a round, the original first: round, n_added (rows added), before and after (share of
-        discriminatory inputs, degree of a regressor without a threshold, or worst group fairness
-        score) with their intervals, score, kept, reason.
+        One row a round, the original first: round, n_added (rows added), the shares on `rows` held
+        out, `near` them and among `uniform` inputs, each with its interval, the largest difference
+        seen (degree), the score of the worst group (strategies of groups), what is `left` of what
+        was to fall, score, score_drop with its interval, confirmed, kept, reason.
     n_added_ : int
-        Rows that `estimator_` was given beside the training part.
+        Rows that `estimator_` was given beside the data.
     before_, after_ : dict
-        The measure of the original and of `estimator_` with its interval, on fresh inputs that no
-        choice was made by: value, low, high.
+        The original and `estimator_`, on fresh inputs near the data and uniform ones that no choice
+        was made by: "rows", "near" and "uniform" with value, low and high; "degree" with value
+        (the largest difference seen), upper_bound and certified; with strategies of groups "group",
+        the score of the worst group. Of a regressor without a threshold values are mean differences
+        of twins, not shares.
+    score_drop_ : dict
+        How far the score fell out of fold: value, low, high, confidence, and confirmed, whether the
+        rows show that it is no more than `max_score_drop`.
     stop_reason_ : str
         What ended the rounds.
     n_features_in_, feature_names_in_, classes_
@@ -113,6 +140,8 @@ class FairnessRetrainer(DelegatingEstimator):
 
     See Also
     --------
+    MarginalizedClassifier : Averages the sensitive columns out instead.
+    compare_mitigations : All ways side by side.
     FairnessAugmenter : One augmentation as a step of an imbalanced-learn pipeline.
     estimate_discrimination : The share of discriminatory inputs of any model.
     make_audit_scorer : To choose among models instead.
@@ -125,14 +154,20 @@ class FairnessRetrainer(DelegatingEstimator):
     group may get worse predictions on the way. Look at error rates by group before and after, and
     say which measure was lowered.
 
-    A mitigated model was chosen as the best of some; `before_` and `after_` are measured on fresh
-    inputs for that reason. The intervals are about the sampled inputs, not about how the
-    training data were drawn.
+    Shares on rows and near them are those of the folds' models, which have not seen these rows or
+    anything made from them; uniform inputs and certificates are about `estimator_` itself. A
+    mitigated model was chosen as the best of some; `before_` and `after_` are measured on fresh
+    inputs for that reason, and rows are never chosen by. The intervals are about the sampled
+    inputs, not about how the data were drawn, and that of the score is one for each round, not for
+    all of them at once.
+
+    Where sensitive columns have more than five combinations of values, each input gets five twins,
+    drawn anew for each.
 
     A round that fails (a model that cannot be trained on the added rows, say) ends the course with
     a `MitigationWarning`, and the best model so far is kept. If the audit of the original fails,
-    the original is kept, with the same warning. A model that predicts the same for all validation
-    rows is never kept, if the original does not.
+    the original is kept, with the same warning. A model that predicts the same for all rows is
+    never kept, if the original does not.
 
     References
     ----------
@@ -140,6 +175,9 @@ class FairnessRetrainer(DelegatingEstimator):
        ASE, 98-108. https://doi.org/10.1145/3238147.3238165
     .. [2] Zhang, M., Sun, J., Wang, J., & Sun, B. (2022). TestSGD: Interpretable testing of neural
        networks against subtle group discrimination. ACM TOSEM.
+    .. [3] Lu, K., Mardziel, P., Wu, F., Amancharla, P., & Datta, A. (2020). Gender bias in neural
+       natural language processing. Logic, Language, and Security, LNCS 12300, 189-202. (Twins of
+       all rows: counterfactual data augmentation.)
 
     Examples
     --------
@@ -152,7 +190,7 @@ class FairnessRetrainer(DelegatingEstimator):
     >>> auditor = AequitasAuditor(sensitive_features="sex", max_queries=4000)
     >>> tree = DecisionTreeClassifier(random_state=0)
     >>> mitigated = FairnessRetrainer(tree, auditor, max_score_drop=0.05, random_state=0).fit(X, y)
-    >>> mitigated.after_["value"] < mitigated.before_["value"]
+    >>> mitigated.after_["near"]["value"] < mitigated.before_["near"]["value"]
     True
     """
 
@@ -162,12 +200,15 @@ class FairnessRetrainer(DelegatingEstimator):
         auditor: Any = None,
         *,
         strategy: str = "twins",
+        near: str = "both",
         labeler: Any = "auto",
         max_score_drop: float = 0.01,
+        confidence: float = 0.95,
         scoring: Any = None,
-        validation_fraction: float = 0.2,
+        cv: Any = 5,
         n_estimates: int = 10_000,
         max_rounds: int = 8,
+        certify_time: float = 2.0,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -175,16 +216,20 @@ class FairnessRetrainer(DelegatingEstimator):
         self.estimator = estimator
         self.auditor = auditor
         self.strategy = strategy
+        self.near = near
         self.labeler = labeler
         self.max_score_drop = max_score_drop
+        self.confidence = confidence
         self.scoring = scoring
-        self.validation_fraction = validation_fraction
+        self.cv = cv
         self.n_estimates = n_estimates
         self.max_rounds = max_rounds
+        self.certify_time = certify_time
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Train, audit, augment and train again.
 
@@ -196,7 +241,9 @@ class FairnessRetrainer(DelegatingEstimator):
             Targets.
         **fit_params : dict
             Passed to each ``fit`` of the estimator, or routed when metadata routing is on. Of those
-            with one entry a row only ``sample_weight`` can be extended to added rows, by its mean.
+            with one entry a row only ``sample_weight`` can be extended to added rows: a twin of a
+            row weighs as much as the row, other inputs as much as the mean. Weights count in the
+            score and in the share on rows, too, and rows of weight 0 are left out.
 
         Returns
         -------
@@ -221,53 +268,159 @@ class FairnessRetrainer(DelegatingEstimator):
             y,
             scorer=check_scoring(self.estimator, scoring=self.scoring),
             fit_params=fit_params,
-            validation_fraction=self.validation_fraction,
             rng=rng,
+            n_jobs=self.n_jobs,
         )
+        if task.weights is not None:
+            check_takes_weights(self.scoring)
+        folds = held_out(task.y, task.classes, self.cv, rng)
         strategy = self._strategy(task, rng)
-        for name in ("before_", "after_"):  # of an earlier fit
+        for name in ("before_", "after_", "score_drop_"):  # of an earlier fit
             if hasattr(self, name):
                 delattr(self, name)
-        model = task.train()
+        lanes = make_lanes(task, strategy.space, folds, rng)
+        model = task.train(lanes[0].rows)
         self.original_estimator_ = self.estimator_ = model
         self.n_added_, self._table, self.stop_reason_ = 0, {}, "interrupted"
-        course = Course(task, model, max_score_drop=self.max_score_drop, verbose=self.verbose)
+        progress = Progress(self, X, 0)
+        course = None
         try:
+            course = self._course(task, strategy, lanes, model, rng, progress)
             self._mitigate(course, strategy)
         except BaseException as error:
             # Ctrl-C and failures go on to the caller; here it is noted what they were.
             interrupted = isinstance(error, KeyboardInterrupt)
-            course.reason = "interrupted" if interrupted else f"failed: {error}"
+            self.stop_reason_ = "interrupted" if interrupted else f"failed: {error}"
+            if course is not None:
+                course.reason = self.stop_reason_
             raise
         finally:
-            # Whatever ended it: the best model so far, which is the original at first.
-            self.estimator_, self.n_added_ = course.best, course.n_added
-            self._table, self.stop_reason_ = course.table(), course.reason
+            progress.finish()
+            if course is not None:
+                # Whatever ended it: the best model so far, which is the original at first.
+                self.estimator_, self.n_added_ = course.best, course.n_added
+                self._table, self.stop_reason_ = course.table(), course.reason
+                self.score_drop_ = {
+                    "value": course.verdict.drop.estimate,
+                    "low": course.verdict.drop.low,
+                    "high": course.verdict.drop.high,
+                    "confidence": float(self.confidence),
+                    "confirmed": course.verdict.confirmed,
+                }
         return self
+
+    def _course(
+        self, task: Task, strategy: Any, lanes: Any, model: Any, rng: Any, progress: Progress
+    ) -> Course:
+        """The folds' original models, and all that a course needs."""
+        lanes[0].model = model
+        for lane, fitted in zip(lanes[1:], task.train_all(lanes[1:]), strict=True):
+            lane.model = fitted
+        held = [
+            HeldOut(
+                task.scorer,
+                take_rows(task.X, lane.held),
+                task.y[lane.held],
+                None if task.weights is None else task.weights[lane.held],
+            )
+            for lane in lanes[1:]
+        ]
+        guard = Guard(
+            held,
+            [lane.model for lane in lanes[1:]],
+            classification=task.classes is not None,
+            confidence=float(self.confidence),
+            rng=rng,
+        )
+        yardstick = Yardstick(
+            strategy.space, lanes, strategy.settings, mean=strategy.measures_mean,
+            n_estimates=self.n_estimates, rng=rng,
+        )  # fmt: skip
+
+        def tell(share: float, line: str) -> bool:
+            if self.verbose:
+                print(f"[{type(self).__name__}] {line}")
+            return progress.update(share, line)
+
+        return Course(
+            task, lanes, strategy, guard, yardstick, max_score_drop=self.max_score_drop, tell=tell
+        )
 
     def _mitigate(self, course: Course, strategy: Any) -> None:
         try:
-            course.run(strategy, self.max_rounds)
-            before, after = course.confirm(strategy)
+            course.run(self.max_rounds)
+            before, after = course.confirm()
         except EstimatorFailedError as error:
             course.reason = f"the audit failed: {error}"
             warnings.warn(
                 f"Not mitigated, the best model so far is kept: {course.reason}",
                 MitigationWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             return
-        self.before_, self.after_ = _as_dict(before), _as_dict(after)
-        # Nothing to mitigate is no reason to warn; something that stays is.
-        if course.best is course.original and before.value > 0:
+        self.before_ = self._as_dict(before, course.original, strategy)
+        self.after_ = self.before_
+        if course.best is not course.original:
+            self.after_ = self._as_dict(after, course.best, strategy)
+            if not course.verdict.confirmed:
+                self._warn_unconfirmed(course)
+        elif strategy.left(before, before) > 0:
+            # Nothing to mitigate is no reason to warn; something that stays is.
+            near, uniform = before.shares.near.value, before.shares.uniform.value
             warnings.warn(
-                f"The original model is kept, with {before.value:.4g}: no round of "
-                f"{len(course.rows) - 1} was better within max_score_drop="
-                f"{self.max_score_drop:g} ({course.reason}). See history_; another labeler=, "
-                "strategy=, or an auditor with a larger budget may help.",
+                f"The original model is kept, with {near:.4g} near the data and {uniform:.4g} "
+                f"among uniform inputs: no round of {len(course.rows) - 1} was better within "
+                f"max_score_drop={self.max_score_drop:g} ({course.reason}). See history_; another "
+                "labeler=, strategy=, or an auditor with a larger budget may help.",
                 MitigationWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
+
+    def _warn_unconfirmed(self, course: Course) -> None:
+        drop = course.verdict.drop
+        warnings.warn(
+            f"The data cannot tell a drop of max_score_drop={self.max_score_drop:g}: the score of "
+            f"the mitigated model was not seen to fall ({-drop.estimate:+.4g}), but with "
+            f"{len(course.task.y)} rows a drop of {drop.high:.4g} is possible at "
+            f"{self.confidence:.0%} confidence. Compare the two models on more rows, or use "
+            "original_estimator_.",
+            MitigationWarning,
+            stacklevel=5,
+        )
+
+    def _as_dict(self, found: Findings, model: Any, strategy: Any) -> dict[str, Any]:
+        """What was measured of a model, with a certificate where there can be one."""
+        result: dict[str, Any] = {name: _numbers(getattr(found.shares, name)) for name in PLACES}
+        upper, certified = self._certify(model, strategy)
+        result["degree"] = {
+            "value": found.shares.degree,
+            "upper_bound": upper,
+            "certified": certified,
+        }
+        if found.group is not None:
+            result["group"] = _numbers(found.group)
+        return result
+
+    def _certify(self, model: Any, strategy: Any) -> tuple[float, bool]:
+        """Upper bound of the degree and whether it is reached; NaN for a model without bounds."""
+        if not self.certify_time:
+            return np.nan, False
+        settings = {name: strategy.settings[name] for name in ("threshold", "response_method")}
+        auditor = CertifiedAuditor(
+            FrozenEstimator(model),
+            space=strategy.space.whole(),
+            max_time=self.certify_time,
+            n_jobs=1,
+            random_state=0,
+            **settings,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoDisparityWarning)
+            try:
+                auditor.fit(strategy.task.X)
+            except ValueError:  # a model that cannot be read, of which the message tells
+                return np.nan, False
+        return float(auditor.fairness_degree_upper_bound_), bool(auditor.certified_)
 
     # Checks ----------------------------------------------------------------------------------
 
@@ -284,9 +437,17 @@ class FairnessRetrainer(DelegatingEstimator):
             )
         if self.strategy not in STRATEGIES:
             raise ValueError(f"strategy must be one of {list(STRATEGIES)}; got {self.strategy!r}.")
+        if self.near not in NEAR:
+            raise ValueError(f"near must be one of {list(NEAR)}; got {self.near!r}.")
         check_labeler(self.labeler)
-        check_real(self, {"max_score_drop": "[0, inf)", "validation_fraction": "(0, 1)"})
+        check_real(
+            self, {"max_score_drop": "[0, inf)", "confidence": "(0, 1)", "certify_time": "[0, inf)"}
+        )
         check_whole(self, {"n_estimates": 1, "max_rounds": 1})
+        if is_real(self.cv) and (self.cv != int(self.cv) or self.cv < 2):
+            raise ValueError(
+                f"cv must be a whole number of at least 2, or a splitter; got {self.cv!r}."
+            )
 
     def _check_targets(self, y: Any, n_rows: int) -> Any:
         if y is None:
@@ -318,7 +479,7 @@ class FairnessRetrainer(DelegatingEstimator):
             auditor.set_params(n_jobs=auditor.n_jobs or self.n_jobs)
         if self.strategy in OF_GROUPS:
             return kind(task, auditor, rng)
-        return kind(task, auditor, self.labeler, self.n_estimates, rng)
+        return kind(task, auditor, self.labeler, self.near, rng)
 
     # Results ---------------------------------------------------------------------------------
 
@@ -346,5 +507,5 @@ class FairnessRetrainer(DelegatingEstimator):
         return tags
 
 
-def _as_dict(measure: Measure) -> dict[str, float]:
+def _numbers(measure: Measure) -> dict[str, float]:
     return {name: float(value) for name, value in measure._asdict().items()}

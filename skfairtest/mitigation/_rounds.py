@@ -3,64 +3,80 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from skfairtest._typing import Ints
 from skfairtest.exceptions import MitigationWarning
-from skfairtest.mitigation._training import Folds, Task
-
-Values = NDArray[Any]
-
-
-class Measure(NamedTuple):
-    """What is to be lowered, as one number that is better when smaller, and its interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-class Addition(NamedTuple):
-    """Rows that are added to the training part in one round, all of them, and their labels.
-
-    `seeds` says which training rows they were made from, where scores are cross-validated.
-    """
-
-    rows: Any
-    labels: Values
-    seeds: Ints | None = None
+from skfairtest.mitigation._guard import Drop, Guard
+from skfairtest.mitigation._shares import PLACES, Measure
+from skfairtest.mitigation._training import Addition, Lane, Task
+from skfairtest.mitigation._yardstick import Shares, Yardstick
 
 
 class Strategy(Protocol):
-    """What a mitigation strategy has to say; see `_twins` and `_groups`.
+    """What a mitigation strategy has to say; see `_twin_strategies` and `_group_strategies`."""
 
-    `folds` takes the scores of its rounds, where the validation part alone cannot.
-    """
+    def group(self, model: Any, *, fresh: bool = False) -> Measure | None:
+        """The score of groups that is to fall; `fresh` on inputs that no choice has seen."""
 
-    folds: Folds | None
+    def left(self, found: Findings, original: Findings) -> float:
+        """What is to fall, as one number: the share of it that is left of the original's."""
 
-    def measure(self, model: Any, *, fresh: bool = False) -> Measure:
-        """How much the model discriminates; `fresh` on inputs that no choice has seen."""
+    def prepare(self, number: int, lanes: list[Lane]) -> str | None:
+        """Audit the latest model for a round; the reason, where there is nothing to add."""
 
-    def propose(self, number: int, model: Any) -> Addition | str:
-        """Rows for a round, given the latest model, or the reason why there are none."""
+    def add(self, number: int, lane: Lane) -> Addition:
+        """Rows for one lane in a round that was prepared."""
 
-    def goes_on(self, *, kept: bool, good: bool) -> bool:
+    def goes_on(self, number: int, *, kept: bool, good: bool) -> bool:
         """Whether another round may follow one that was kept or not, good enough or not."""
 
 
+class Findings(NamedTuple):
+    """All that was measured of a model."""
+
+    shares: Shares
+    group: Measure | None
+
+
+class Verdict(NamedTuple):
+    """Whether a score was kept: `confirmed` where the data can tell, else not seen to fall."""
+
+    good: bool
+    confirmed: bool
+    drop: Drop
+
+
+SPREAD = [name + end for name in PLACES for end in ("", "_low", "_high")]
 COLUMNS = (
-    "round", "n_added", "before", "before_low", "before_high", "after", "after_low", "after_high",
-    "score", "kept", "reason",
+    "round", "n_added", *SPREAD, "degree", "group", "group_low", "group_high", "left", "score",
+    "score_drop", "drop_low", "drop_high", "confirmed", "kept", "reason",
 )  # fmt: skip
+NO_GROUP = Measure(np.nan, np.nan, np.nan)
 
 
 class Course:
     """Rounds of adding, training and measuring; the best model so far is always at hand.
+
+    Parameters
+    ----------
+    task : Task
+        What is trained.
+    lanes : list of Lane
+        That of all rows, with the original model, and those of the folds.
+    strategy : Strategy
+        What is added.
+    guard : Guard
+        Compares scores; it knows those of the originals.
+    yardstick : Yardstick
+        Measures shares.
+    max_score_drop : float
+        How far the score may fall.
+    tell : callable
+        Called with the share of the course that is done and a line about it; True ends it.
 
     Attributes
     ----------
@@ -68,41 +84,67 @@ class Course:
         The first model, and the one with the lowest measure among those that keep the score.
     n_added : int
         Rows that the best was given.
+    verdict : Verdict
+        What was found of the score of the best.
     rows : list of dict
         One a round; the first is the original.
     reason : str
         What ended the course.
     """
 
-    def __init__(self, task: Task, original: Any, *, max_score_drop: float, verbose: int) -> None:
+    def __init__(
+        self,
+        task: Task,
+        lanes: list[Lane],
+        strategy: Strategy,
+        guard: Guard,
+        yardstick: Yardstick,
+        *,
+        max_score_drop: float,
+        tell: Callable[[float, str], bool],
+    ) -> None:
         self.task = task
-        self.original = self.best = original
-        self.floor = -np.inf
+        self.lanes = lanes
+        self.strategy = strategy
+        self.guard = guard
+        self.yardstick = yardstick
         self.max_score_drop = max_score_drop
-        self.verbose = verbose
+        self.tell = tell
+        self.originals = self.bests = [lane.model for lane in lanes]
         self.n_added = 0
+        self.verdict = Verdict(True, True, Drop(0.0, 0.0, 0.0))
         self.rows: list[dict[str, Any]] = []
         self.reason = ""
 
-    def run(self, strategy: Strategy, max_rounds: int) -> None:
+    @property
+    def original(self) -> Any:
+        """The model before mitigation, of all rows."""
+        return self.originals[0]
+
+    @property
+    def best(self) -> Any:
+        """The best model so far, of all rows."""
+        return self.bests[0]
+
+    def run(self, max_rounds: int) -> None:
         """Rounds until the strategy has enough; a round that fails ends the course."""
-        score = self._score(strategy, self.original)
-        self.floor = score - self.max_score_drop
         varied = not self.task.answers_alike(self.original)
-        first = self.measured = strategy.measure(self.original)
-        self._note(0, first, first, score, True, "the original")
-        if first.value == 0:
+        self.first = self._find(self.originals)
+        self.least = 1.0
+        # Of the original the strategy asks whether there is anything to lower.
+        self._note(0, self.first, 1.0, self.verdict, True, "the original", 0)
+        self.tell(0.0, self._line())
+        if self.strategy.left(self.first, self.first) == 0:
             self.reason = "nothing to mitigate was seen in the original"
             return
-        latest = self.original
         for number in range(1, max_rounds + 1):
-            addition = strategy.propose(number, latest)
-            if isinstance(addition, str):
-                self.reason = addition
+            ended = self.strategy.prepare(number, self.lanes)
+            if ended is not None:
+                self.reason = ended
                 break
+            added = [self.strategy.add(number, lane) for lane in self.lanes]
             try:
-                latest = self.task.train(addition.rows, addition.labels)
-                kept, good = self._judge(number, strategy, latest, addition, varied)
+                kept, good = self._round(number, added, varied)
             except Exception as error:
                 # The model before this round is as good as it was: it stays.
                 self.reason = f"round {number} failed: {type(error).__name__}: {error}"
@@ -112,49 +154,78 @@ class Course:
                     stacklevel=4,
                 )
                 break
-            if not strategy.goes_on(kept=kept, good=good):
+            if self.tell(number / max_rounds, self._line()):
+                self.reason = f"a callback asked to stop after round {number}"
+                break
+            if self.least == 0:
+                self.reason = f"nothing is left to mitigate after round {number}"
+                break
+            if not self.strategy.goes_on(number, kept=kept, good=good):
                 self.reason = f"round {number} was {'kept' if kept else 'not better'}"
                 break
         else:
             self.reason = f"max_rounds={max_rounds} reached"
 
-    def _judge(
-        self, number: int, strategy: Strategy, model: Any, addition: Addition, varied: bool
-    ) -> tuple[bool, bool]:
-        """Note a round; keep its model if it is better and still good enough. Says which."""
-        score, n_added = self._score(strategy, model, addition), len(addition.labels)
-        measured, before = strategy.measure(model), self.measured
-        good, kept = True, False
-        if varied and self.task.answers_alike(model):
+    def _round(self, number: int, added: list[Addition], varied: bool) -> tuple[bool, bool]:
+        """Train and measure; keep the model if it is better and good enough. Says which."""
+        models = self.task.train_all(self.lanes, added)
+        for lane, model in zip(self.lanes, models, strict=True):
+            lane.model = model
+        verdict = self._look_at_score(models)
+        found = self._find(models)
+        left = self.strategy.left(found, self.first)
+        good, kept = verdict.good, False
+        if varied and self.task.answers_alike(models[0]):
             # A model that says the same to everybody treats all alike, and is of no use.
-            good, reason = False, "predicts the same for all validation rows"
-        elif score < self.floor:
-            good, reason = False, f"score below {self.floor:.6g}"
-        elif measured.value >= before.value:
+            good, reason = False, "predicts the same for all rows"
+        elif not good:
+            reason = self._too_low(verdict)
+        elif left >= self.least:
             reason = "not lower"
         else:
-            kept, reason = True, "lower"
-            self.best, self.n_added, self.measured = model, n_added, measured
-        self._note(number, before, measured, score, kept, reason, n_added)
+            kept = True
+            reason = "lower" if verdict.confirmed else "lower; no drop of the score was seen"
+            self.bests, self.n_added = models, len(added[0].labels)
+            self.least, self.verdict = left, verdict
+        self._note(number, found, left, verdict, kept, reason, len(added[0].labels))
         return kept, good
 
-    def _score(self, strategy: Strategy, model: Any, addition: Addition | None = None) -> float:
-        """Score of a model, by folds as well where the strategy has some."""
-        if strategy.folds is None:
-            return self.task.score(model)
-        return strategy.folds.score(model, *(addition or ()))
+    def _look_at_score(self, models: list[Any]) -> Verdict:
+        """Whether the score is kept, as far as the rows can tell.
 
-    def confirm(self, strategy: Strategy) -> tuple[Measure, Measure]:
+        Where they can tell a drop of the limit's size, the drop is shown to be no larger. Where
+        they cannot, a model is kept only if its score was not seen to fall at all: the limit is
+        then what the rows can tell.
+        """
+        drop = self.guard.drop(models[1:])
+        confirmed = drop.high <= self.max_score_drop
+        can_tell = drop.high - drop.estimate <= self.max_score_drop
+        return Verdict(confirmed or (not can_tell and drop.estimate <= 0), confirmed, drop)
+
+    def _too_low(self, verdict: Verdict) -> str:
+        drop = verdict.drop
+        if drop.estimate > self.max_score_drop:
+            return f"score fell by {drop.estimate:.4g}"
+        return f"score may have fallen by {drop.high:.4g}"
+
+    def _find(self, models: list[Any], *, fresh: bool = False) -> Findings:
+        return Findings(
+            self.yardstick.measure(models, fresh=fresh),
+            self.strategy.group(models[0], fresh=fresh),
+        )
+
+    def confirm(self) -> tuple[Findings, Findings]:
         """Measure original and best on fresh inputs; the original comes back if it is as good.
 
         The best of many rounds looks better than it is on the inputs that it was chosen by.
         """
-        before = strategy.measure(self.original, fresh=True)
+        before = self._find(self.originals, fresh=True)
         if self.best is self.original:
             return before, before
-        after = strategy.measure(self.best, fresh=True)
-        if after.value >= before.value:
-            self.best, self.n_added = self.original, 0
+        after = self._find(self.bests, fresh=True)
+        if self.strategy.left(after, before) >= 1:
+            self.bests, self.n_added = self.originals, 0
+            self.verdict = Verdict(True, True, Drop(0.0, 0.0, 0.0))
             self.reason += "; not confirmed on fresh inputs, so the original is kept"
             for row in self.rows[1:]:
                 row["kept"] = False
@@ -164,20 +235,30 @@ class Course:
     def _note(
         self,
         number: int,
-        before: Measure,
-        after: Measure,
-        score: float,
+        found: Findings,
+        left: float,
+        verdict: Verdict,
         kept: bool,
         reason: str,
-        n_added: int = 0,
+        n_added: int,
     ) -> None:
-        values = (number, n_added, *before, *after, score, kept, reason)
+        places = [value for name in PLACES for value in getattr(found.shares, name)]
+        values = (
+            number, n_added, *places, found.shares.degree, *(found.group or NO_GROUP), left,
+            self.guard.score - verdict.drop.estimate, *verdict.drop, verdict.confirmed, kept,
+            reason,
+        )  # fmt: skip
         self.rows.append(dict(zip(COLUMNS, values, strict=True)))
-        if self.verbose:
-            print(
-                f"[FairnessRetrainer] round {number}: {n_added} rows added, "
-                f"{before.value:.4%} -> {after.value:.4%}, score {score:.4f}, {reason}"
-            )
+
+    def _line(self) -> str:
+        """The latest round in a line."""
+        row = self.rows[-1]
+        shares = ", ".join(f"{name} {row[name]:.4g}" for name in PLACES)
+        group = "" if np.isnan(row["group"]) else f", group {row['group']:.4g}"
+        return (
+            f"round {row['round']}: {row['n_added']} rows added, {shares}{group}, "
+            f"score {row['score']:.4f}, {row['reason']}"
+        )
 
     def table(self) -> dict[str, list[Any]]:
         """The rounds, one list a column."""

@@ -31,6 +31,10 @@ class Judged(NamedTuple):
     differs: Bools
     disparity: Floats
 
+    def part(self, start: int, end: int | None) -> Judged:
+        """Some of the inputs."""
+        return Judged(self.differs[start:end], self.disparity[start:end])
+
     def measure(self, *, mean: bool, confidence: float = 0.95) -> Measure:
         """Share of the inputs whose twins are treated differently, or mean of their difference.
 
@@ -72,10 +76,21 @@ def draw_crossings(space: InputSpace, n: int, rng: np.random.Generator) -> Float
 
     Valid ones, and plausible ones where the space says what that is; n or fewer.
     """
-    if space.plausibility is not None:
-        return space.sample(n, rng)
-    source = ValidRows(space)
-    kept = [source.crossings(n, rng)]
-    if 0 < len(kept[0]) < n:
-        kept.append(source.crossings(int(1.2 * n * n / len(kept[0])), rng))
-    return np.concatenate(kept)[:n]
+    return Crossings(space).draw(n, rng)
+
+
+class Crossings:
+    """Draws inputs near the data of a space again and again; neighbours are looked up once."""
+
+    def __init__(self, space: InputSpace) -> None:
+        self.space = space
+        self._source = ValidRows(space)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Floats:
+        """See `draw_crossings`."""
+        if self.space.plausibility is not None:
+            return self._source.sample(n, rng).rows
+        kept = [self._source.crossings(n, rng)]
+        if 0 < len(kept[0]) < n:
+            kept.append(self._source.crossings(int(1.2 * n * n / len(kept[0])), rng))
+        return np.concatenate(kept)[:n]

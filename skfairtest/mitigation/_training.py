@@ -1,23 +1,40 @@
-"""What a mitigation works on: training part, validation part, and how a model is trained."""
+"""What a mitigation works on: the rows, the folds of them, and how a model is trained."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest._typing import Floats, Ints
-from skfairtest._validation import is_real
+from skfairtest.mitigation._labelers import Panel
 from skfairtest.space._rows import stack, take_rows
+from skfairtest.space._space import InputSpace
 
 Values = NDArray[Any]
 
 
+class Addition(NamedTuple):
+    """Rows that are added to the training rows in one round, all of them, and their labels.
+
+    `seeds` says which rows of the data they were made from; folds leave out what was made from
+    theirs. `weights` are those of the added rows, where the data have some.
+    """
+
+    rows: Any
+    labels: Values
+    seeds: Ints | None = None
+    weights: Floats | None = None
+
+
 class Task:
-    """Training and validation rows, and the one way in which all models are trained.
+    """The rows, and the one way in which all models are trained.
 
     Parameters
     ----------
@@ -30,18 +47,16 @@ class Task:
     scorer : callable
         Called as ``scorer(model, X, y)``, greater is better.
     fit_params : dict
-        For the estimator's fit; what has one entry a row is cut like the rows.
-    validation_fraction : float
-        Share of the rows that is kept for validation.
+        For the estimator's fit. Rows of weight 0 are left out of everything.
     rng : Generator
-        Draws the parts, and seeds models that have no seed.
+        Seeds models that have no seed.
+    n_jobs : int or None, default=None
+        Models that are trained at the same time.
 
     Attributes
     ----------
-    X, y : table, ndarray
-        The training part. Nothing but this part and the rows added to it is ever learned from.
-    X_validation, y_validation : table, ndarray
-        The part that scores are taken on.
+    X, y, weights : table, ndarray, ndarray or None
+        The rows that count.
     classes : ndarray or None
         Class labels; None for a regression.
     """
@@ -54,95 +69,155 @@ class Task:
         *,
         scorer: Any,
         fit_params: dict[str, Any],
-        validation_fraction: float,
         rng: np.random.Generator,
+        n_jobs: int | None = None,
     ) -> None:
-        self.classes = np.unique(y) if is_classifier(estimator) else None
-        training, validation = split_rows(y, self.classes, validation_fraction, rng)
+        self.fit_params, self.weights = _split_params(fit_params, len(y))
+        self.X, self.y = X, y
+        if self.weights is not None and (self.weights == 0).any():
+            counts = np.flatnonzero(self.weights)
+            self.X, self.y, self.weights = take_rows(X, counts), y[counts], self.weights[counts]
+        self.classes = np.unique(self.y) if is_classifier(estimator) else None
+        if self.classes is not None and len(self.classes) < 2 <= len(np.unique(y)):
+            raise ValueError(
+                "sample_weight is zero for all rows but those of one class, "
+                f"{self.classes[0]!r}: no classifier can be trained. Give rows of another class a "
+                "positive weight."
+            )
         self.estimator = seeded(estimator, int(rng.integers(2**31 - 1)))
         self.scorer = scorer
-        self.X, self.y = take_rows(X, training), y[training]
-        self.X_validation, self.y_validation = take_rows(X, validation), y[validation]
-        self.fit_params, self.weights = _cut(fit_params, training, len(y))
+        self.n_jobs = n_jobs
 
-    def train(self, added: Any = None, labels: Values | None = None) -> Any:
-        """A clone of the estimator, fitted on the training part and the added rows."""
-        return self._train(self.X, self.y, self.weights, added, labels)
-
-    def _train(
-        self, X: Any, y: Values, weights: Floats | None, added: Any, labels: Values | None
-    ) -> Any:
-        params = dict(self.fit_params)
-        if labels is not None and len(labels):
-            X, y = stack([X, added]), np.concatenate([y, labels.astype(y.dtype)])
+    def train(self, rows: Ints, added: Addition | None = None) -> Any:
+        """A clone of the estimator, fitted on these rows of the data and the added ones."""
+        X, y, params = take_rows(self.X, rows), self.y[rows], dict(self.fit_params)
+        weights = None if self.weights is None else self.weights[rows]
+        if added is not None and len(added.labels):
+            X, y = stack([X, added.rows]), np.concatenate([y, added.labels.astype(y.dtype)])
         if weights is not None:
-            # An added row weighs as much as the average row does.
             more = np.full(len(y) - len(weights), weights.mean())
+            if added is not None and added.weights is not None:
+                more = added.weights
             params["sample_weight"] = np.concatenate([weights, more])
         return clone(self.estimator).fit(X, y, **params)
 
-    def score(self, model: Any) -> float:
-        """Score on the validation part."""
-        return self._score(model, self.X_validation, self.y_validation)
-
-    def score_without(
-        self, held: Ints, added: Any = None, labels: Values | None = None, seeds: Any = None
-    ) -> float:
-        """Score on some rows of the training part, of a model trained without them.
-
-        Added rows that were made from those (`seeds` says from which) are left out as well.
-        """
-        rest = np.setdiff1d(np.arange(len(self.y)), held)
-        if labels is not None:
-            apart = np.flatnonzero(~np.isin(seeds, held))
-            added, labels = take_rows(added, apart), labels[apart]
-        weights = None if self.weights is None else self.weights[rest]
-        model = self._train(take_rows(self.X, rest), self.y[rest], weights, added, labels)
-        return self._score(model, take_rows(self.X, held), self.y[held])
-
-    def _score(self, model: Any, X: Any, y: Values) -> float:
-        score: Any = self.scorer(model, X, y)
-        if not is_real(score) or not np.isfinite(score):
-            raise ValueError(
-                f"scoring must give one finite number for the validation part; got {score!r}. "
-                "Choose another scoring=."
-            )
-        return float(score)
+    def train_all(self, lanes: list[Lane], added: list[Addition] | None = None) -> list[Any]:
+        """A model for each lane."""
+        jobs = [
+            delayed(self.train)(lane.rows, None if added is None else added[place])
+            for place, lane in enumerate(lanes)
+        ]
+        models: list[Any] = Parallel(n_jobs=self.n_jobs)(jobs)
+        return models
 
     def answers_alike(self, model: Any) -> bool:
-        """Whether the model predicts one and the same for all validation rows."""
-        answers = np.asarray(model.predict(self.X_validation))
+        """Whether the model predicts one and the same for all rows."""
+        answers = np.asarray(model.predict(self.X))
         return bool((answers == answers[0]).all())
 
 
-def split_rows(
-    y: Values, classes: Values | None, fraction: float, rng: np.random.Generator
-) -> tuple[Ints, Ints]:
-    """Rows of the training and of the validation part; of each class the same share.
+class Lane:
+    """One of the courses that run side by side: on all rows, or on all but those of a fold.
 
-    A class of a single row stays in training: what cannot be learned cannot be validated.
+    What is added in a fold's lane is made from the rows of that lane and labelled by its models
+    alone, so that the rows held out are new to them in every respect.
+
+    Parameters
+    ----------
+    task : Task
+        What is trained on what.
+    space : InputSpace
+        The domain.
+    codes : ndarray of shape (n_rows, n_features)
+        All rows of the task as codes.
+    held : ndarray of int
+        Rows that are held out; none in the lane of all rows.
+    rng : Generator
+        Source of randomness of this lane.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Rows that are learned from.
+    model : estimator
+        The latest model.
     """
-    groups = [np.arange(len(y))] if classes is None else [np.flatnonzero(y == c) for c in classes]
-    validation: list[Ints] = []
-    for group in groups:
-        n = min(max(1, round(fraction * len(group))), len(group) - 1)
-        validation.append(rng.permutation(group)[:n])
-    held = np.sort(np.concatenate(validation)).astype(np.intp)
-    if not len(held):
-        raise ValueError(
-            f"{len(y)} sample(s) of {len(groups)} class(es) leave no validation part beside the "
-            "training part; a minimum of 2 samples of one class is required. Give more rows."
+
+    def __init__(
+        self, task: Task, space: InputSpace, codes: Floats, held: Ints, rng: np.random.Generator
+    ) -> None:
+        self.task = task
+        self.held = held
+        self.rows = np.setdiff1d(np.arange(len(task.y)), held)
+        self.codes = codes[self.rows]
+        self.space = space.with_codes(self.codes)
+        self.rng = rng
+        self.model: Any = None
+        #: What a strategy keeps from round to round.
+        self.kept: dict[str, Any] = {}
+
+    @cached_property
+    def panel(self) -> Panel:
+        """Diverse models of the rows of this lane, whose votes label inputs."""
+        return Panel(
+            self.space,
+            take_rows(self.task.X, self.rows),
+            self.task.y[self.rows],
+            regression=self.task.classes is None,
+            seed=int(self.rng.integers(2**31 - 1)),
         )
-    return np.setdiff1d(np.arange(len(y)), held), held
+
+    def without_held(self, added: Addition) -> Addition:
+        """What of an addition was not made from rows that are held out."""
+        if added.seeds is None or not len(self.held):
+            return added
+        apart = np.flatnonzero(~np.isin(added.seeds, self.held))
+        return Addition(
+            take_rows(added.rows, apart),
+            added.labels[apart],
+            added.seeds[apart],
+            None if added.weights is None else added.weights[apart],
+        )
 
 
-def split_folds(y: Values, classes: Values | None, n_folds: int, rng: np.random.Generator) -> Ints:
-    """Number of each row's fold; of each class the same share in all of them."""
+def held_out(y: Values, classes: Values | None, cv: Any, rng: np.random.Generator) -> list[Ints]:
+    """Rows that each fold holds out; for a number of folds of each class the same share.
+
+    The row of a class that has no other stays in training: what cannot be learned cannot be judged.
+    """
+    if not isinstance(cv, (int, np.integer)):
+        splitter = check_cv(cv, y, classifier=classes is not None)
+        folds = [np.sort(held) for _, held in splitter.split(np.zeros((len(y), 1)), y)]
+        return [fold.astype(np.intp) for fold in folds if len(fold)]
     groups = [np.arange(len(y))] if classes is None else [np.flatnonzero(y == c) for c in classes]
-    number = np.zeros(len(y), dtype=np.intp)
+    number = np.full(len(y), -1, dtype=np.intp)
+    start = 0
     for group in groups:
-        number[rng.permutation(group)] = np.arange(len(group)) % n_folds
-    return number
+        if len(group) > 1:
+            # Small classes do not all begin in the first fold.
+            number[rng.permutation(group)] = (start + np.arange(len(group))) % cv
+            start += len(group)
+    folds = [np.flatnonzero(number == fold) for fold in range(cv)]
+    folds = [fold for fold in folds if len(fold)]
+    if len(folds) < 2:
+        raise ValueError(
+            f"{len(y)} sample(s) of {len(groups)} class(es) leave no rows to hold out; a minimum "
+            "of 2 samples of one class is required. Give more rows."
+        )
+    return folds
+
+
+def make_lanes(
+    task: Task, space: InputSpace, folds: list[Ints], rng: np.random.Generator
+) -> list[Lane]:
+    """The lane of all rows, and one for each fold."""
+    codes = space.encode(task.X)
+    nothing = np.empty(0, dtype=np.intp)
+    streams = rng.spawn(len(folds) + 1)
+    return [
+        Lane(task, space, codes, held, stream)
+        for held, stream in zip([nothing, *folds], streams, strict=True)
+    ]
 
 
 def seeded(estimator: Any, seed: int) -> Any:
@@ -158,17 +233,17 @@ def seeded(estimator: Any, seed: int) -> Any:
     return copy.set_params(**unset) if unset else copy
 
 
-def _cut(
-    fit_params: dict[str, Any], rows: Ints, n_rows: int
+def _split_params(
+    fit_params: dict[str, Any], n_rows: int
 ) -> tuple[dict[str, Any], NDArray[np.float64] | None]:
-    """Fit parameters for the training part, and its weights."""
+    """Fit parameters for every training, and the weights of the rows."""
     params = dict(fit_params)
     weights = params.pop("sample_weight", None)
     for name, value in params.items():
         if np.ndim(value) > 0 and len(value) == n_rows and not isinstance(value, (str, dict)):
             raise ValueError(
                 f"fit got {name} with one entry a row; the rows that are added have none. Only "
-                "sample_weight can be extended (by its mean). Leave it out."
+                "sample_weight can be extended to them. Leave it out."
             )
     if weights is None:
         return params, None
@@ -177,47 +252,11 @@ def _cut(
         raise ValueError(
             f"sample_weight must have one entry for each of {n_rows} rows; got {len(weights)}."
         )
-    return params, weights[rows]
-
-
-#: Validation rows from which on they are enough: with 5% of the predictions changed, the difference
-#: of two accuracies has a standard error of 0.7 points among 1,000 rows, and of 1.8 among 150.
-ENOUGH = 1000
-N_FOLDS = 5
-
-
-class Folds:
-    """Score of a round on all rows: on the validation part, and on the training part by folds.
-
-    A model for each fold is trained without it, and without the added rows that were made from it.
-    The models are as many more trainings a round, which a small training part does not feel.
-
-    Parameters
-    ----------
-    task : Task
-        What is trained on what.
-    rng : Generator
-        Draws the folds.
-    """
-
-    def __init__(self, task: Task, rng: np.random.Generator) -> None:
-        self.task = task
-        self.number = split_folds(task.y, task.classes, N_FOLDS, rng)
-
-    def score(self, model: Any, added: Any = None, labels: Any = None, seeds: Any = None) -> float:
-        """Mean of the scores on all parts, by their numbers of rows."""
-        total = self.task.score(model) * len(self.task.y_validation)
-        for fold in range(N_FOLDS):
-            held = np.flatnonzero(self.number == fold)
-            total += self.task.score_without(held, added, labels, seeds) * len(held)
-        return float(total / (len(self.task.y_validation) + len(self.task.y)))
-
-
-def make_folds(task: Task, rng: np.random.Generator) -> Folds | None:
-    """Folds, if the validation part is too small to do without and the training part can be cut."""
-    fewest = len(task.y)
-    if task.classes is not None:
-        fewest = min(int((task.y == label).sum()) for label in task.classes)
-    if len(task.y_validation) >= ENOUGH or fewest < 2 * N_FOLDS:
-        return None
-    return Folds(task, rng)
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight must be finite and not negative; got other weights.")
+    if not weights.any():
+        raise ValueError(
+            "sample_weight is zero for all rows: nothing is left to train on. Give some row a "
+            "positive weight."
+        )
+    return params, weights

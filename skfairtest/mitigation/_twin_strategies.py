@@ -1,37 +1,64 @@
-"""Mitigation by the pairs of twins that an audit found: Aequitas's Algorithm 5, and our own way."""
+"""Mitigation by twins: of the data, near them, and of what an audit of the domain found."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from skfairtest._typing import Floats
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
-from skfairtest.mitigation._estimate import DiscriminationEstimate, estimate_on
 from skfairtest.mitigation._labelers import FoundPairs, Panel, label_pairs
-from skfairtest.mitigation._rounds import Addition, Measure
-from skfairtest.mitigation._training import Task
+from skfairtest.mitigation._near_rows import (
+    MOST_NEAR,
+    NEAR_A_ROUND,
+    draw_near_rows,
+    joined,
+    near_rows,
+    other_twins,
+    with_twins,
+)
+from skfairtest.mitigation._rounds import Findings
+from skfairtest.mitigation._shares import Measure, judge
+from skfairtest.mitigation._training import Addition, Lane
+from skfairtest.mitigation._yardstick import relative
 from skfairtest.space._rows import stack, take_rows
 
 Values = NDArray[Any]
 
-#: Combinations of sensitive values up to which an estimate takes all the inputs it is allowed.
-FEW_COMBINATIONS = 8
-LEAST_ESTIMATES = 500
-#: The labelers of "auto". For trees and networks, the majority is ahead; linear models
-#: cannot follow it, and the average of their own predictions is (see
+#: The labelers of "auto" for uniform inputs, in turn. For trees and networks, the majority is
+#: ahead; linear models cannot follow it, and the average of their own predictions is (see
 #: examples/benchmarks/bench_mitigate.py).
 IN_TURN = ("majority", "average")
+#: Rows that are added at most, as a multiple of the rows of the data.
+MOST_ADDED = 4.0
+#: Rounds in a row that bring nothing, after which a course near the data ends.
+PATIENCE = 2
+#: Inputs near the data that are looked at for each that is to be found, and in all.
+LOOKED_AT = 20
+MOST_LOOKED_AT = 20_000
+#: Uniform inputs that are added in a round beside those near the data, as a share of the rows.
+UNIFORM_SHARE = 0.25
+
+
+class Learned(Protocol):
+    """What labels come from."""
+
+    @property
+    def model(self) -> Any:
+        """The latest model."""
+
+    @property
+    def panel(self) -> Panel:
+        """Diverse models of the same rows."""
 
 
 class Twins:
-    """What the two ways have in common: the audits, the labels and the estimates.
+    """What the two ways have in common: audits of the domain, and labels.
 
     Parameters
     ----------
@@ -41,54 +68,38 @@ class Twins:
         Template of a tester of twins.
     labeler : str or callable
         See `FairnessRetrainer`.
-    n_estimates : int
-        Uniform inputs of one estimate.
+    near : {"data", "uniform", "both"}
+        Where shares are to fall.
     rng : Generator
         Source of randomness.
     """
 
     both = True
-    #: Thousands of uniform inputs make the difference here, and not the last point of a score.
-    folds = None
 
     def __init__(
-        self, task: Task, auditor: Any, labeler: Any, n_estimates: int, rng: np.random.Generator
+        self, task: Any, auditor: Any, labeler: Any, near: str, rng: np.random.Generator
     ) -> None:
         check_feeds_twins(auditor)
         self.task = task
         self.auditor = auditor
         self.labeler = labeler
+        self.near = near
         self.rng = rng
         self.space = clone(auditor)._make_space(task.X)
-        self.panel = Panel(
-            self.space,
-            task.X,
-            task.y,
-            regression=task.classes is None,
-            seed=int(rng.integers(2**31 - 1)),
-        )
         self.settings = auditor._oracle_settings()
-        few = FEW_COMBINATIONS / self.space.n_twins
-        self.n_estimates = max(min(LEAST_ESTIMATES, n_estimates), int(n_estimates * min(1.0, few)))
-        # The same inputs for every model: what differs is the model.
-        self._chosen_by = self.space.sample(self.n_estimates, rng, uniform=True)
-        self._fresh: Floats | None = None
 
-    def estimate(self, model: Any, *, fresh: bool = False) -> DiscriminationEstimate:
-        """Share of discriminatory inputs on the sample that rounds are judged by, or another."""
-        if fresh and self._fresh is None:
-            self._fresh = self.space.sample(self.n_estimates, self.rng, uniform=True)
-        Z = self._fresh if fresh and self._fresh is not None else self._chosen_by
-        return estimate_on(model, self.space, Z, settings=self.settings)
+    @property
+    def measures_mean(self) -> bool:
+        """Whether differences are measured, of a regressor without a threshold."""
+        return self.task.classes is None and self.auditor.threshold is None
 
-    def measure(self, model: Any, *, fresh: bool = False) -> Measure:
-        """The share with its interval; of a regressor without a threshold the degree."""
-        result = self.estimate(model, fresh=fresh)
-        if self.task.classes is None and self.auditor.threshold is None:
-            # Twins with predictions that differ at all are nearly all inputs: the share tells
-            # nothing.
-            return Measure(result.degree, np.nan, np.nan)
-        return Measure(result.rate, result.low, result.high)
+    def group(self, model: Any, *, fresh: bool = False) -> Measure | None:
+        """Nothing: groups are not looked at."""
+        return None
+
+    def left(self, found: Findings, original: Findings) -> float:
+        """What is left of the original's shares."""
+        return relative(found.shares, original.shares, self.near)
 
     def find(self, model: Any) -> tuple[Any, Any]:
         """Discriminatory inputs and their counterfactuals, in random order."""
@@ -105,15 +116,10 @@ class Twins:
         order = self.rng.permutation(len(first))
         return take_rows(first, order), take_rows(second, order)
 
-    def label(self, model: Any, first: Any, second: Any, labeler: Any) -> Values:
+    def label(self, lane: Learned, first: Any, second: Any, labeler: Any) -> Values:
         """One label a pair."""
-        pairs = FoundPairs(first, second, self.both, model, self.panel, self.task.classes)
+        pairs = FoundPairs(first, second, self.both, lane.model, lane.panel, self.task.classes)
         return label_pairs(labeler, pairs)
-
-    def share_of_round(self, number: int) -> float:
-        """A percentage from the round's interval; the intervals double: (1, 2), (2, 4), ..."""
-        low = 2.0 ** (number - 1)
-        return float(self.rng.uniform(low, 2 * low))
 
 
 class AequitasRetraining(Twins):
@@ -124,66 +130,183 @@ class AequitasRetraining(Twins):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._test: tuple[Any, Any] | None = None
+        self._rows = np.empty(0, dtype=np.intp)
 
-    def propose(self, number: int, model: Any) -> Addition | str:
+    def left(self, found: Findings, original: Findings) -> float:
+        """What is left of the share of uniform inputs, which the paper looks at."""
+        return relative(found.shares, original.shares, "uniform")
+
+    def prepare(self, number: int, lanes: list[Lane]) -> str | None:
         """A random part of what was found in the original, not on top of earlier rounds."""
-        percent = self.share_of_round(number)
+        percent = share_of_round(number, self.rng)
         if percent > 100:
             return "the next share is above 100%"
         if self._test is None:
-            first, second = self.find(model)
+            first, second = self.find(lanes[0].model)
             if not len(first):
                 return "the audit found nothing to add"
             # Which of two twins a search has met is chance.
             swap = self.rng.random(len(first)) < 0.5
             self._test = _swap(first, second, swap)
-            labeler = IN_TURN[0] if self.labeler == "auto" else self.labeler
-            self._labels = self.label(model, *self._test, labeler)
         n = max(1, int(percent * len(self.task.y) / 100))
-        rows = self.rng.permutation(len(self._labels))[:n]
-        return Addition(take_rows(self._test[0], rows), self._labels[rows])
+        self._rows = self.rng.permutation(len(self._test[0]))[:n]
+        return None
 
-    def goes_on(self, *, kept: bool, good: bool) -> bool:
+    def add(self, number: int, lane: Lane) -> Addition:
+        """Those rows, labelled by what the lane's original says."""
+        assert self._test is not None, "a round is prepared first"
+        if "labels" not in lane.kept:
+            labeler = IN_TURN[0] if self.labeler == "auto" else self.labeler
+            lane.kept["labels"] = self.label(lane, *self._test, labeler)
+        return Addition(take_rows(self._test[0], self._rows), lane.kept["labels"][self._rows])
+
+    def goes_on(self, number: int, *, kept: bool, good: bool) -> bool:
         """Whether the share fell."""
         return kept
 
 
 class TwinRetraining(Twins):
-    """Both twins of what is found, under one label; every round audits the latest model."""
+    """Twins under one label: of the rows, of inputs near them, of what audits of the domain find.
+
+    Near the data the first round adds twins of all rows, which makes the sensitive columns tell
+    nothing. Later rounds add inputs near the data on top, and, where uniform inputs are to fall as
+    well, both twins of what an audit of the latest model finds in the domain.
+
+    Where the first round costs too much of the score, the sensitive columns tell something that the
+    others do not. The course then begins anew and goes little by little: what is found in the
+    latest model, near the data and in the domain, in shares of the rows from doubling intervals.
+    Among uniform inputs alone it goes like that from the first.
+    """
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._labelers = IN_TURN if self.labeler == "auto" else (self.labeler,)
-        self._rows: list[Any] = []
-        self._labels: list[list[Values]] = [[] for _ in self._labelers]
+        self._found: tuple[Any, Any] | None = None
+        self._gradual = self.near == "uniform"
+        #: Rounds before the course went little by little, and rows added since.
+        self._before = 0
+        self._n_added = 0
+        self._n_pairs = 0
+        self._idle = 0
 
-    def propose(self, number: int, model: Any) -> Addition | str:
-        """Discriminatory inputs of the latest model, on top of those of earlier rounds."""
-        n_so_far = sum(map(len, self._rows))
-        percent = min(self.share_of_round(number), 100)
-        if n_so_far >= len(self.task.y):
-            return "as many rows were added as there are in the training part"
-        try:
-            first, second = self.find(model)
-        except EstimatorFailedError as error:
-            if not self._rows:
-                raise
-            return f"the audit failed: {error}"
-        if not len(first):
-            return "the audit found nothing to add"
-        chosen = np.arange(min(len(first), max(1, int(percent * len(self.task.y) / 200))))
-        first, second = take_rows(first, chosen), take_rows(second, chosen)
-        self._rows += [first, second]
-        # Every labeler says what it thinks now, of the model that the pairs were found in; whose
-        # turn it is decides about all pairs.
-        for labeler, labels in zip(self._labelers, self._labels, strict=True):
-            labels += [self.label(model, first, second, labeler)] * 2
-        turn = (number - 1) % len(self._labelers)
-        return Addition(stack(self._rows), np.concatenate(self._labels[turn]))
+    def prepare(self, number: int, lanes: list[Lane]) -> str | None:
+        """Audit the latest model in the domain, where that is asked."""
+        if self._gradual:
+            return self._prepare_a_little(number, lanes)
+        self._found = None
+        if number == 1:
+            for lane in lanes:
+                lane.kept["original"] = lane.model
+            return None
+        n_near = (number - 1) * min(NEAR_A_ROUND * len(self.task.y), MOST_NEAR)
+        if n_near > MOST_ADDED * len(self.task.y):
+            return f"{MOST_ADDED:g} times as many inputs near the data were added as there are rows"
+        if self.near == "both":
+            try:
+                self._look_for(max(1, int(UNIFORM_SHARE * len(self.task.y) / 2)), lanes[0].model)
+            except EstimatorFailedError as error:
+                return f"the audit failed: {error}"
+        return None
 
-    def goes_on(self, *, kept: bool, good: bool) -> bool:
-        """Always: what one round leaves, the next one finds."""
-        return True
+    def _prepare_a_little(self, number: int, lanes: list[Lane]) -> str | None:
+        step = number - self._before
+        if step == 1:
+            for lane in lanes:
+                lane.model = lane.kept.get("original", lane.model)
+                lane.kept["parts"] = []
+        if self._n_added >= len(self.task.y):
+            return "as many rows were added as there are in the data"
+        self._found = None
+        share = min(share_of_round(step, self.rng), 100) / 100
+        self._n_pairs = max(1, int(share * len(self.task.y) / 2))
+        n_near = 0
+        if self.near == "both":
+            self._n_pairs = max(1, self._n_pairs // 2)
+        if self.near != "uniform":
+            n_near = self._find_near(lanes[0])
+        if self.near != "data":
+            try:
+                self._look_for(self._n_pairs, lanes[0].model)
+            except EstimatorFailedError as error:
+                if step == 1:
+                    raise
+                return f"the audit failed: {error}"
+        n_pairs = n_near + (0 if self._found is None else len(self._found[0]))
+        self._n_added += 2 * n_pairs
+        return None if n_pairs else "the audit found nothing to add"
+
+    def _look_for(self, n_pairs: int, model: Any) -> None:
+        """Audit the domain, and keep some of the pairs that were found."""
+        first, second = self.find(model)
+        if len(first):
+            chosen = np.arange(min(len(first), n_pairs))
+            self._found = take_rows(first, chosen), take_rows(second, chosen)
+
+    def _find_near(self, lane: Lane) -> int:
+        """Inputs near the data that the lane's model treats differently; how many were found."""
+        Z = draw_near_rows(lane, min(LOOKED_AT * self._n_pairs, MOST_LOOKED_AT))
+        differs = judge(lane.model, lane.space.whole(), Z, self.settings).differs
+        lane.kept["near"] = Z[differs][: self._n_pairs]
+        return len(lane.kept["near"])
+
+    def add(self, number: int, lane: Lane) -> Addition:
+        """All rows of the course so far, with those of this round."""
+        parts = lane.kept.setdefault("parts", [])
+        if self._gradual:
+            # Every labeler says what it thinks now, of the model that the pairs were found in;
+            # whose turn it is decides about all pairs.
+            labelers = IN_TURN if self.labeler == "auto" else (self.labeler,)
+            if self.near != "uniform" and lane.held.size:
+                self._find_near(lane)
+            parts.append([self._little(lane, labeler) for labeler in labelers])
+            turn = (number - self._before - 1) % len(labelers)
+            return joined([part[turn] for part in parts])
+        if number == 1:
+            own = None if self.labeler == "auto" else self._labels_of(self.labeler)
+            parts.append(other_twins(lane, own))
+            return joined(parts)
+        labeler = IN_TURN[1] if self.labeler == "auto" else self.labeler
+        parts.append(near_rows(lane, self._labels_of(labeler)))
+        if self._found is not None:
+            parts.append(self._pairs(lane, *self._found, labeler))
+        return joined(parts)
+
+    def _little(self, lane: Lane, labeler: Any) -> Addition:
+        """What was found in the latest model, under the labels of one labeler."""
+        found = []
+        if self.near != "uniform" and len(lane.kept["near"]):
+            found.append(with_twins(lane, lane.kept["near"], self._labels_of(labeler)))
+        if self._found is not None:
+            found.append(self._pairs(lane, *self._found, labeler))
+        if found:
+            return joined(found)
+        nothing = np.empty(0, dtype=np.intp)
+        return Addition(take_rows(self.task.X, nothing), self.task.y[nothing])
+
+    def _labels_of(self, labeler: Any) -> Any:
+        return lambda pairs: label_pairs(labeler, pairs)
+
+    def _pairs(self, lane: Lane, first: Any, second: Any, labeler: Any) -> Addition:
+        labels = self.label(lane, first, second, labeler)
+        return Addition(stack([first, second]), np.concatenate([labels, labels]))
+
+    def goes_on(self, number: int, *, kept: bool, good: bool) -> bool:
+        """What one round leaves, the next one finds; inputs near the data until they help no more.
+
+        A first round that costs too much is the reason to go little by little.
+        """
+        if self._gradual:
+            return True
+        if number == 1 and not good:
+            self._gradual, self._before = True, number
+            return True
+        self._idle = 0 if kept else self._idle + 1
+        return self._idle < PATIENCE
+
+
+def share_of_round(number: int, rng: np.random.Generator) -> float:
+    """A percentage from the round's interval; the intervals double: (1, 2), (2, 4), ..."""
+    low = 2.0 ** (number - 1)
+    return float(rng.uniform(low, 2 * low))
 
 
 def check_feeds_twins(auditor: Any) -> None:

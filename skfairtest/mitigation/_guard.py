@@ -1,0 +1,264 @@
+"""The guard of a mitigation: whether the score fell, by how much, and what the rows can tell.
+
+Both models are scored on rows that neither has seen, out of fold, and the difference of the scores
+has an interval: a jackknife that leaves out groups of rows, which holds for any score of the rows'
+predictions and knows that the two models are wrong about mostly the same rows.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.base import is_classifier
+from sklearn.metrics import r2_score
+
+from skfairtest._typing import Floats, Ints
+from skfairtest._validation import is_real
+from skfairtest.space._rows import take_rows
+
+Values = NDArray[Any]
+
+#: Groups that are left out in turn; of a score that has to ask the model again, fewer.
+N_GROUPS = 20
+N_GROUPS_ASKED = 8
+
+
+class Drop(NamedTuple):
+    """How far a score fell: the estimate, and ends that each hold at the guard's confidence."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+class Recorded:
+    """A fitted model's predictions for some rows, which are asked for by their numbers.
+
+    It takes the place of the model in a scorer, so that the score of any part of the rows costs no
+    further prediction.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : table of shape (n_rows, n_features)
+        The rows.
+    """
+
+    def __init__(self, model: Any, X: Any) -> None:
+        self._model = model
+        self._X = X
+        self._answers: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._model, name)
+        if name not in ("predict", "predict_proba", "decision_function", "predict_log_proba"):
+            return value
+        if name not in self._answers:
+            self._answers[name] = np.asarray(value(self._X))
+        answers = self._answers[name]
+        return lambda rows: answers[np.asarray(rows)]
+
+    def __sklearn_tags__(self) -> Any:
+        """Tags of the model."""
+        return self._model.__sklearn_tags__()
+
+    def score(self, rows: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy or R2, the scores that estimators have unless they say otherwise."""
+        predicted = self.predict(rows)
+        if is_classifier(self._model):
+            return float(np.average(predicted == y, weights=sample_weight))
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
+
+
+class HeldOut:
+    """Rows of one fold that are held out, and how a model is scored on some of them.
+
+    Parameters
+    ----------
+    scorer : callable
+        Called as ``scorer(model, X, y)``, with ``sample_weight`` where there are weights.
+    X, y, weights : table, ndarray, ndarray or None
+        The rows.
+    """
+
+    def __init__(self, scorer: Any, X: Any, y: Values, weights: Floats | None) -> None:
+        self.scorer = scorer
+        self.X, self.y, self.weights = X, y, weights
+        #: Whether the score follows from predictions alone; not known before the first model.
+        self.by_predictions: bool | None = None
+
+    @property
+    def size(self) -> float:
+        """What the fold counts in the mean: its rows, or their weight."""
+        return float(len(self.y)) if self.weights is None else float(self.weights.sum())
+
+    def scores(self, model: Any, parts: list[Ints]) -> Floats:
+        """Score on all rows, and on each part of them; NaN where a part has no score."""
+        rows = np.arange(len(self.y))
+        recorded = Recorded(model, self.X)
+        if self.by_predictions:
+            whole = self._check(self._score(recorded, rows, rows))
+        else:
+            whole = self._check(self._score(model, self.X, rows))
+            if self.by_predictions is None:
+                self.by_predictions = self._agrees(recorded, whole)
+        scores = [whole]
+        for part in parts:
+            try:
+                if self.by_predictions:
+                    score = self._score(recorded, part, part)
+                else:
+                    score = self._score(model, take_rows(self.X, part), part)
+                scores.append(float(score))
+            except ValueError:  # a part without one of the classes, say
+                scores.append(np.nan)
+        return np.array(scores)
+
+    def _agrees(self, recorded: Recorded, whole: float) -> bool:
+        """Whether the scorer gives the same for predictions that are looked up by number."""
+        rows = np.arange(len(self.y))
+        try:
+            return bool(np.isclose(self._score(recorded, rows, rows), whole, rtol=1e-9))
+        except Exception:  # a scorer that looks at the columns fails in its own way
+            return False
+
+    def _score(self, model: Any, X: Any, rows: Ints) -> Any:
+        if self.weights is None:
+            return self.scorer(model, X, self.y[rows])
+        return self.scorer(model, X, self.y[rows], sample_weight=self.weights[rows])
+
+    @staticmethod
+    def _check(score: Any) -> float:
+        if not is_real(score) or not np.isfinite(score):
+            raise ValueError(
+                f"scoring must give one finite number for the rows held out; got {score!r}. "
+                "Choose another scoring=."
+            )
+        return float(score)
+
+
+class Guard:
+    """Compares the score of models with the original's, out of fold.
+
+    Parameters
+    ----------
+    folds : list of HeldOut
+        The rows of all folds.
+    originals : list of estimator
+        The original model of each fold, trained without its rows.
+    classification : bool
+        Whether rows are right or wrong: the score of few rows is then as coarse as they are.
+    confidence : float
+        Of each end of an interval.
+    rng : Generator
+        Deals the rows out to groups.
+
+    Attributes
+    ----------
+    score : float
+        The original's score out of fold, the mean over the folds by their sizes.
+    """
+
+    def __init__(
+        self,
+        folds: list[HeldOut],
+        originals: list[Any],
+        *,
+        classification: bool,
+        confidence: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self.folds = folds
+        self.classification = classification
+        self.confidence = confidence
+        n_rows = sum(len(fold.y) for fold in folds)
+        # The first model tells how its scores can be had.
+        folds[0].scores(originals[0], [])
+        for fold in folds:
+            fold.by_predictions = folds[0].by_predictions
+        most = N_GROUPS if folds[0].by_predictions else N_GROUPS_ASKED
+        self.n_groups = max(2, min(most, n_rows // 2))
+        self.n_rows = n_rows
+        groups = np.array_split(rng.permutation(n_rows), self.n_groups)
+        number = np.empty(n_rows, dtype=np.intp)
+        for place, group in enumerate(groups):
+            number[group] = place
+        ends = np.cumsum([0] + [len(fold.y) for fold in folds])
+        # The rows of each fold that are left without each group.
+        self._parts = [
+            [np.flatnonzero(number[start:end] != group) for group in range(self.n_groups)]
+            for start, end in zip(ends[:-1], ends[1:], strict=True)
+        ]
+        sizes = np.array([fold.size for fold in folds])
+        self._shares = sizes / sizes.sum()
+        self._original = self._scores(originals)
+        self.score = float(self._original[0])
+
+    def _scores(self, models: list[Any]) -> Floats:
+        """Mean scores over the folds: of all rows, and without each group."""
+        table = np.stack(
+            [
+                fold.scores(model, parts)
+                for fold, model, parts in zip(self.folds, models, self._parts, strict=True)
+            ]
+        )
+        # A fold that has no score without some group has no say there.
+        share = self._shares[:, None] * np.isfinite(table)
+        total = share.sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((np.nan_to_num(table) * share).sum(axis=0) / total)
+
+    def drop(self, models: list[Any]) -> Drop:
+        """How far the score of the folds' models lies below the originals'."""
+        fell = self._original - self._scores(models)
+        return interval_of(
+            fell[0],
+            fell[1:],
+            confidence=self.confidence,
+            n_rows=self.n_rows if self.classification else None,
+        )
+
+
+def interval_of(
+    estimate: float, without: Floats, *, confidence: float, n_rows: int | None = None
+) -> Drop:
+    """Jackknife interval of a difference from its values without each group of rows.
+
+    With `n_rows` two more rows about which the models disagree are reckoned with, one for either
+    side: where none of n rows changed, a change of a few in n is still possible.
+
+    References
+    ----------
+    .. [1] Efron, B., & Stein, C. (1981). The jackknife estimate of variance. Annals of Statistics
+       9(3), 586-596.
+    .. [2] Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference
+       of binomial proportions based on paired data. Journal of Educational and Behavioral
+       Statistics 37(4), 479-488.
+    """
+    n = len(without)
+    if not np.isfinite(without).all():
+        return Drop(float(estimate), -np.inf, np.inf)
+    variance = (n - 1) / n * float(((without - without.mean()) ** 2).sum())
+    if n_rows is not None:
+        variance += 2 / (n_rows + 2) ** 2
+    error = float(stats.t.isf(1 - confidence, n - 1)) * np.sqrt(variance)
+    return Drop(float(estimate), float(estimate - error), float(estimate + error))
+
+
+def check_takes_weights(scorer: Any) -> None:
+    """See that a scorer that was written by hand takes weights."""
+    if not inspect.isfunction(scorer):
+        return
+    taken = inspect.signature(scorer).parameters
+    if "sample_weight" in taken or any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+        return
+    raise ValueError(
+        "fit got sample_weight, so scoring= has to take it as well: expected a function of "
+        f"(estimator, X, y, sample_weight); got {getattr(scorer, '__name__', scorer)} with "
+        f"{list(taken)}."
+    )

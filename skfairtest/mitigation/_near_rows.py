@@ -1,0 +1,137 @@
+"""Rows that say "the sensitive columns do not matter", on the data and near them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._typing import Bools, Floats
+from skfairtest.mitigation._labelers import FoundPairs
+from skfairtest.mitigation._shares import Crossings
+from skfairtest.mitigation._training import Addition, Lane
+from skfairtest.space._rows import stack
+
+Values = NDArray[Any]
+
+#: Twins of an input that are added at most, drawn anew for each where there are more.
+MOST_TWINS = 5
+#: Rows near the data that a round adds: so many times the rows of the data, and at most so many.
+NEAR_A_ROUND = 2.0
+MOST_NEAR = 20_000
+
+#: Labels for pairs of a model's twins.
+Label = Callable[[FoundPairs], Values]
+
+
+def other_twins(lane: Lane, label: Label | None) -> Addition:
+    """Twins of each row of a lane with other sensitive values.
+
+    Twins of all rows and not only of those that flip: a linear model has one coefficient for all
+    inputs, and a tree splits where a column tells anything, so that a sensitive column has to tell
+    nothing anywhere. Where rows have all their twins, it is independent of all other columns and of
+    the target.
+
+    Parameters
+    ----------
+    lane : Lane
+        The rows.
+    label : callable or None
+        Labels of the pairs of row and twin; None: twins get the row's own target.
+    """
+    own, twins, exists = twins_of(lane, lane.codes)
+    exists &= ~(np.isclose(twins, own[:, None, :], equal_nan=True)).all(axis=2)
+    places, _ = np.nonzero(exists)
+    Z = twins[exists]
+    rows = lane.space.decode(Z)
+    seeds = lane.rows[places]
+    if label is None:
+        labels = lane.task.y[seeds]
+    else:
+        first = lane.space.decode(own[places])
+        labels = label(
+            FoundPairs(first, rows, True, lane.model, lane.panel, lane.task.classes)
+        )  # fmt: skip
+    weights = lane.task.weights
+    return Addition(rows, labels, None, None if weights is None else weights[seeds])
+
+
+def near_rows(lane: Lane, label: Label) -> Addition:
+    """Inputs near the rows of a lane, each with its twins, under one label.
+
+    Not only those that the model treats differently, which lie where it is not sure: their labels
+    are no better than guesses, and taught alone they bend the boundary without moving it away. What
+    holds for them has to hold around them, too.
+    """
+    n_twins = min(MOST_TWINS, lane.space.n_twins)
+    n_rows = min(NEAR_A_ROUND * len(lane.rows), MOST_NEAR)
+    return with_twins(lane, draw_near_rows(lane, max(1, int(n_rows / n_twins))), label)
+
+
+def draw_near_rows(lane: Lane, n: int) -> Floats:
+    """Inputs near the rows of a lane, as codes."""
+    if "crossings" not in lane.kept:
+        lane.kept["crossings"] = Crossings(lane.space)
+    crossings: Crossings = lane.kept["crossings"]
+    return crossings.draw(n, lane.rng)
+
+
+def with_twins(lane: Lane, Z: Floats, label: Label) -> Addition:
+    """Inputs as codes with their twins under one label, those that the constraint admits."""
+    _, twins, exists = twins_of(lane, Z)
+    # A twin that must not be is labelled as the first, and left out.
+    tables = [lane.space.decode(twins[:, place]) for place in range(twins.shape[1])]
+    labels = label(
+        FoundPairs(
+            tables[0], tables[min(1, len(tables) - 1)], True, lane.model, lane.panel,
+            lane.task.classes, tuple(tables[2:]),
+        )
+    )  # fmt: skip
+    kept = exists.ravel()
+    return Addition(
+        lane.space.decode(twins.reshape(-1, twins.shape[2])[kept]),
+        np.repeat(labels, twins.shape[1])[kept],
+        None,
+        None if lane.task.weights is None else np.full(kept.sum(), lane.task.weights.mean()),
+    )
+
+
+def twins_of(lane: Lane, Z: Floats) -> tuple[Floats, Floats, Bools]:
+    """Twins of inputs, all of them or a few drawn for each, and which of these may exist.
+
+    Returns
+    -------
+    own : ndarray of shape (n, n_features)
+        The inputs.
+    twins : ndarray of shape (n, n_twins, n_features)
+        Their twins, maybe with the input itself among them.
+    exists : ndarray of bool of shape (n, n_twins)
+        Those that the constraint admits.
+    """
+    space = lane.space
+    n, codes = len(Z), space.twin_codes
+    k = min(MOST_TWINS, len(codes))
+    if k == len(codes):
+        which = np.tile(np.arange(k), (n, 1))
+    else:
+        # A different draw for each input: equally spaced ones behind a random start.
+        start = lane.rng.integers(len(codes), size=(n, 1))
+        which = (start + (np.arange(k) * len(codes)) // k) % len(codes)
+    twins = np.repeat(Z[:, None, :], k, axis=1).reshape(n * k, -1)
+    twins = space.follow(space.with_sensitive(twins, codes[which].reshape(n * k, -1)))
+    exists = space.valid(twins)
+    return Z, twins.reshape(n, k, -1), exists.reshape(n, k)
+
+
+def joined(parts: list[Addition]) -> Addition:
+    """Several additions as one."""
+    parts = [part for part in parts if len(part.labels)] or parts[:1]
+    weights = [part.weights for part in parts if part.weights is not None]
+    return Addition(
+        stack([part.rows for part in parts]),
+        np.concatenate([part.labels for part in parts]),
+        None,
+        np.concatenate(weights) if len(weights) == len(parts) else None,
+    )

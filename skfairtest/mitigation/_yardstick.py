@@ -1,0 +1,164 @@
+"""What a mitigation is measured by: three shares, on inputs that are the same for all models."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skfairtest._statistics import wilson
+from skfairtest._typing import Floats
+from skfairtest.mitigation._shares import (
+    Crossings,
+    Judged,
+    Measure,
+    draw_uniform,
+    judge,
+    together,
+)
+from skfairtest.mitigation._training import Lane
+from skfairtest.space._space import InputSpace
+
+#: Combinations of sensitive values up to which an estimate takes all the inputs it is allowed.
+FEW_COMBINATIONS = 8
+LEAST_ESTIMATES = 500
+
+
+class Shares(NamedTuple):
+    """How a model treats twins: on rows held out, near them, in the whole domain.
+
+    `degree` is the largest difference among all of these.
+    """
+
+    rows: Measure
+    near: Measure
+    uniform: Measure
+    degree: float
+
+
+class Inputs(NamedTuple):
+    """What models are judged on: for each fold its rows and inputs near them, and uniform inputs.
+
+    `rows` and `near` have one entry a fold, judged by the model that was trained without the fold.
+    """
+
+    rows: list[Floats]
+    near: list[Floats]
+    uniform: Floats
+
+
+class Yardstick:
+    """Measures models, all of them on the same inputs.
+
+    Parameters
+    ----------
+    space : InputSpace
+        The domain.
+    lanes : list of Lane
+        That of all rows, and those of the folds.
+    settings : dict
+        How a model is asked.
+    mean : bool
+        Whether the mean difference of twins is measured instead of a share; see `Judged.measure`.
+    n_estimates : int
+        Inputs near the data, and uniform ones; of the rows as many are looked at, at most.
+    rng : Generator
+        Draws the inputs.
+    """
+
+    def __init__(
+        self,
+        space: InputSpace,
+        lanes: list[Lane],
+        settings: dict[str, Any],
+        *,
+        mean: bool,
+        n_estimates: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self.space = space
+        self.folds = lanes[1:]
+        self.settings = settings
+        self.mean = mean
+        few = FEW_COMBINATIONS / space.n_twins
+        self.n_estimates = max(min(LEAST_ESTIMATES, n_estimates), int(n_estimates * min(1.0, few)))
+        self.rng = rng
+        self._codes = codes = lanes[0].codes
+        self._weights = lanes[0].task.weights
+        self._crossings = [Crossings(space.with_codes(codes[lane.held])) for lane in self.folds]
+        self._chosen_by = self._draw()
+        self._fresh: Inputs | None = None
+
+    def _draw(self) -> Inputs:
+        n_rows = sum(len(lane.held) for lane in self.folds)
+        rows, near = [], []
+        for lane, crossings in zip(self.folds, self._crossings, strict=True):
+            held = lane.held
+            share = len(held) / n_rows
+            most = max(1, round(self.n_estimates * share))
+            if len(held) > most:
+                held = np.sort(self.rng.permutation(held)[:most])
+            rows.append(held)
+            near.append(crossings.draw(most, self.rng))
+        self._rows = rows
+        return Inputs(
+            [self._codes[held] for held in rows],
+            near,
+            draw_uniform(self.space, self.n_estimates, self.rng),
+        )
+
+    def measure(self, models: list[Any], *, fresh: bool = False) -> Shares:
+        """Shares of a model of all rows and of its folds' models, which come after it.
+
+        `fresh` takes inputs near the data and uniform ones that no choice has seen. The rows stay
+        the same, and nothing is chosen by them.
+        """
+        if fresh and self._fresh is None:
+            drawn, held = self._rows, self._chosen_by.rows
+            self._fresh = self._draw()._replace(rows=held)
+            self._rows = drawn
+        inputs = self._fresh if fresh and self._fresh is not None else self._chosen_by
+        # A model's inputs in one go: every first look at a model takes some calls of few rows.
+        rows, near = [], []
+        for model, *parts in zip(models[1:], inputs.rows, inputs.near, strict=True):
+            judged = self._judge(model, np.concatenate(parts))
+            rows.append(judged.part(0, len(parts[0])))
+            near.append(judged.part(len(parts[0]), None))
+        uniform = self._judge(models[0], inputs.uniform)
+        everything = together([*rows, *near, uniform])
+        return Shares(
+            self._of_rows(together(rows)),
+            together(near).measure(mean=self.mean),
+            uniform.measure(mean=self.mean),
+            float(everything.disparity.max(initial=0.0)),
+        )
+
+    def _judge(self, model: Any, Z: Floats) -> Judged:
+        return judge(model, self.space.whole(), Z, self.settings)
+
+    def _of_rows(self, judged: Judged) -> Measure:
+        """The share among rows, by their weights where they have some."""
+        if self._weights is None or self.mean:
+            return judged.measure(mean=self.mean)
+        weights = self._weights[np.concatenate(self._rows)]
+        share = float(weights @ judged.differs / weights.sum())
+        # As many rows of equal weight tell as much.
+        n = weights.sum() ** 2 / (weights**2).sum()
+        low, high = wilson(np.array(share), np.array(n), 1.959964)
+        return Measure(share, float(low), float(high))
+
+
+def relative(shares: Shares, original: Shares, near: str) -> float:
+    """What is left of the original's shares, where they are to fall: the mean of both or one.
+
+    A share that was nothing at first has no part in it, unless it has become more than that.
+    """
+    names = {"data": ["near"], "uniform": ["uniform"], "both": ["near", "uniform"]}[near]
+    left = []
+    for name in names:
+        now, before = getattr(shares, name).value, getattr(original, name).value
+        if before > 0:
+            left.append(now / before)
+        elif now > 0:
+            left.append(np.inf)
+    return float(np.mean(left)) if left else 0.0
