@@ -138,9 +138,12 @@ def _changes(column: str, own: Knives, original: Knives, measured: Measured) -> 
     score, first = own[column], original[column]
     if score is None:
         return dict.fromkeys(names, np.nan)
+    if own is original:
+        return dict(zip(names, [score.value, 0.0, 0.0, 0.0], strict=True))
     if first is None:
         return dict(zip(names, [score.value, np.nan, np.nan, np.nan], strict=True))
-    change = paired_difference(score, first, measured.scores.confidence)
+    n_rows = len(measured.y) if column == "accuracy" else None
+    change = paired_difference(score, first, measured.scores.confidence, n_rows)
     return dict(zip(names, [score.value, *change], strict=True))
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from skfairtest._typing import Floats, Ints
+from skfairtest.mitigation._guard import interval_of
 from skfairtest.mitigation._shares import Measure
 
 #: Parts that are left out in turn.
@@ -46,21 +46,19 @@ def leave_out(score: Callable[[Ints], float], number: Ints) -> Jackknife:
     return Jackknife(score(rows), np.array(parts))
 
 
-def paired_difference(own: Jackknife, original: Jackknife, confidence: float) -> Measure:
-    """One score less another, by a jackknife that leaves out one part of the rows after another.
+def paired_difference(
+    own: Jackknife, original: Jackknife, confidence: float, n_rows: int | None = None
+) -> Measure:
+    """One score less another with its interval, the guard's of `FairnessRetrainer` at both ends.
 
-    Any score will do, also one that is no mean over rows, such as AUC. The interval is about which
-    rows there are; the models of the folds are taken as they are.
-
-    References
-    ----------
-    .. [1] Kott, P. S. (2001). The delete-a-group jackknife. Journal of Official Statistics, 17(4),
-       521-526.
+    Any score will do, also one that is no mean over rows, such as AUC; `n_rows` are given where it
+    counts rows that are right. The interval is about which rows there are; the models of the folds
+    are taken as they are.
     """
-    value, apart = own.value - original.value, own.without - original.without
-    n_parts = len(apart)
-    if n_parts < 3:
-        return Measure(value, np.nan, np.nan)
-    error = np.sqrt((n_parts - 1) / n_parts * ((apart - value) ** 2).sum())
-    error *= stats.t.isf((1 - confidence) / 2, n_parts - 1)
-    return Measure(value, float(value - error), float(value + error))
+    apart = own.without - original.without
+    if len(apart) < 3:
+        return Measure(own.value - original.value, np.nan, np.nan)
+    one_end = (1 + confidence) / 2
+    return Measure(
+        *interval_of(own.value - original.value, apart, confidence=one_end, n_rows=n_rows)
+    )
