@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         FoundPairs,
         MarginalizedClassifier,
         MarginalizedRegressor,
+        compare_mitigations,
         estimate_discrimination,
     )
     from skfairtest.model_selection import (
@@ -97,6 +98,7 @@ __all__ = [
     "ThemisAuditor",
     "certify",
     "compare_auditors",
+    "compare_mitigations",
     "constrained_refit",
     "datasets",
     "estimate_discrimination",

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from skfairtest.mitigation._compare_mitigations import compare_mitigations
 from skfairtest.mitigation._estimate import DiscriminationEstimate, estimate_discrimination
 from skfairtest.mitigation._labelers import (
     FoundPairs,
@@ -24,6 +25,7 @@ __all__ = [
     "MarginalizedClassifier",
     "MarginalizedRegressor",
     "average_label",
+    "compare_mitigations",
     "estimate_discrimination",
     "majority_label",
     "opposite_label",

@@ -1,0 +1,210 @@
+"""Results of ways and folds as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import get_scorer
+
+from skfairtest._typing import Floats
+from skfairtest.mitigation._group_rates import FEWEST_ROWS, between_groups, rates_by_group
+from skfairtest.mitigation._mitigation_methods import Case
+from skfairtest.mitigation._one_fold import Fold, FoldResult
+from skfairtest.mitigation._paired import Jackknife, deal, leave_out, paired_difference
+from skfairtest.mitigation._replayed import row_score
+from skfairtest.mitigation._shares import PLACES, together
+from skfairtest.oracle._favourable import as_shares
+
+#: What the units of a degree are, by how a model was asked.
+UNITS = {
+    "regression": "output",
+    "predict_proba": "probability",
+    "decision_function": "score",
+    "labels": "label",
+}
+
+
+class Scores(NamedTuple):
+    """How predictions are scored."""
+
+    scorer: Any
+    name: str
+    confidence: float
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All that was measured, by way and fold."""
+
+    case: Case
+    folds: list[Fold]
+    results: dict[str, list[FoldResult]]
+    y: Any
+    weights: Floats | None
+    scores: Scores
+
+    def reason(self, name: str) -> str:
+        """Why a way has no figures; empty where it has."""
+        return next((result.reason for result in self.results[name] if result.reason), "")
+
+    def answers(self, name: str) -> dict[str, Any]:
+        """Out-of-fold answers of all rows, where every fold has them."""
+        order = np.argsort(np.concatenate([fold.held for fold in self.folds]))
+        parts = [result.answers for result in self.results[name]]
+        everywhere = set.intersection(*(set(part) for part in parts))
+        return {key: np.concatenate([part[key] for part in parts])[order] for key in everywhere}
+
+
+def make_table(measured: Measured, *, mean: bool) -> pd.DataFrame:
+    """One row a way, with what does not fit into columns in ``attrs``."""
+    case, name = measured.case, measured.scores.name
+    groups = case.groups.names(case.X)
+    number = deal(_strata(measured), measured.scores.rng)
+    scorers = {name: measured.scores.scorer}
+    if case.classes is not None:
+        scorers["auc"] = get_scorer("roc_auc" if len(case.classes) == 2 else "roc_auc_ovr")
+    functions = {way: _score_functions(measured, way, scorers) for way in measured.results}
+    knives: dict[str, Knives] = {way: {} for way in measured.results}
+    rows, by_group = {}, {}
+    for way in measured.results:
+        row: dict[str, Any] = {}
+        if not measured.reason(way):
+            for column in scorers:
+                score = functions[way][column]
+                knives[way][column] = None if score is None else leave_out(score, number)
+                row |= _changes(column, knives[way], knives["original"], measured)
+            row |= _shares(measured, way, mean)
+            by_group[way] = _by_group(measured, way, groups, functions[way][name])
+            row |= between_groups(by_group[way])
+            row |= _who_pays(by_group[way], name)
+            row |= _costs(measured, way)
+        row["note"] = measured.reason(way) or _note(measured.results[way])
+        rows[way] = row
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=list(rows["original"]))
+    table = table.rename_axis("method")
+    table.attrs = {
+        # Not as frames: pandas compares attrs when tables are joined, and frames have no truth.
+        "groups": {way: part.to_dict("index") for way, part in by_group.items()},
+        "certificates": {
+            way: list(dict.fromkeys(part.certificate for part in results if part.certificate))
+            for way, results in measured.results.items()
+        },
+        "warnings": {
+            way: list(dict.fromkeys(text for part in results for text in part.warnings))
+            for way, results in measured.results.items()
+        },
+        "measure": (
+            "mean difference of the outputs for twins"
+            if mean
+            else "share of inputs whose twins are treated differently"
+        ),
+    }
+    return table
+
+
+def _strata(measured: Measured) -> Any:
+    if measured.case.classes is None:
+        return np.zeros(len(measured.y), dtype=int)
+    return np.searchsorted(measured.case.classes, measured.y)
+
+
+Functions = dict[str, Callable[[Any], float] | None]
+Knives = dict[str, Jackknife | None]
+
+
+def _score_functions(measured: Measured, way: str, scorers: dict[str, Any]) -> Functions:
+    """Each score as a function of row numbers; None where the way's answers do not give it."""
+    if measured.reason(way):
+        return dict.fromkeys(scorers)
+    answers, classes = measured.answers(way), measured.case.classes
+    has_scores = "predict_proba" in answers or "decision_function" in answers
+    if classes is not None and len(classes) > 2:
+        has_scores = "predict_proba" in answers
+    return {
+        column: None
+        if column == "auc" and not has_scores
+        else row_score(scorer, answers, classes, measured.y, measured.weights)
+        for column, scorer in scorers.items()
+    }
+
+
+def _changes(column: str, own: Knives, original: Knives, measured: Measured) -> dict[str, float]:
+    names = [column, f"{column}_change", f"{column}_change_low", f"{column}_change_high"]
+    score, first = own[column], original[column]
+    if score is None:
+        return dict.fromkeys(names, np.nan)
+    if own is original:
+        return dict(zip(names, [score.value, 0.0, 0.0, 0.0], strict=True))
+    if first is None:
+        return dict(zip(names, [score.value, np.nan, np.nan, np.nan], strict=True))
+    n_rows = len(measured.y) if column == "accuracy" else None
+    change = paired_difference(score, first, measured.scores.confidence, n_rows)
+    return dict(zip(names, [score.value, *change], strict=True))
+
+
+def _shares(measured: Measured, way: str, mean: bool) -> dict[str, Any]:
+    results = measured.results[way]
+    row: dict[str, Any] = {}
+    for place in PLACES:
+        name = f"{'difference' if mean else 'share'}_{place}"
+        whole = together([result.judged[place] for result in results])
+        measure = whole.measure(mean=mean, confidence=measured.scores.confidence)
+        row |= {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
+    return row | {
+        "degree": max(result.degree for result in results),
+        # One fold without a bound, and there is no bound for all.
+        "degree_bound": float(np.max([result.bound for result in results])),
+        "degree_unit": UNITS.get(results[0].response, results[0].response),
+    }
+
+
+def _by_group(measured: Measured, way: str, groups: Any, score: Any) -> pd.DataFrame:
+    case, predicted = measured.case, measured.answers(way)["predict"]
+    truth = None
+    if case.classes is None:
+        shares = as_shares(predicted, "mean")
+    else:
+        labels = case.classes[case.favourable].tolist()
+        shares = as_shares(predicted, labels)
+        truth = as_shares(measured.y, labels).astype(bool)
+    table = rates_by_group(groups, truth, shares, measured.weights)
+    table[measured.scores.name] = [
+        _or_nan(score, np.flatnonzero(groups == name)) for name in table.index
+    ]
+    return table
+
+
+def _or_nan(score: Any, rows: Any) -> float:
+    try:
+        return float(score(rows)) if len(rows) > 1 else np.nan
+    except ValueError:  # a group of one class has no AUC, say
+        return np.nan
+
+
+def _who_pays(table: pd.DataFrame, name: str) -> dict[str, Any]:
+    known = table.loc[table["rows"] >= FEWEST_ROWS, name].dropna()
+    worst, value, spread = "", np.nan, np.nan
+    if len(known):
+        worst, value = str(known.idxmin()), float(known.min())
+        spread = float(known.max() - known.min())
+    return {"worst_group": worst, f"worst_group_{name}": value, f"{name}_spread": spread}
+
+
+def _costs(measured: Measured, way: str) -> dict[str, float]:
+    results, first = measured.results[way], measured.results["original"]
+    seconds = sum(result.predict_seconds for result in results)
+    return {
+        "fit_seconds": float(np.mean([result.fit_seconds for result in results])),
+        "predict_ratio": seconds / max(1e-9, sum(result.predict_seconds for result in first)),
+        "queries": float(np.mean([result.queries for result in results])),
+    }
+
+
+def _note(results: list[FoldResult]) -> str:
+    kept = sum(result.kept_original for result in results)
+    return f"the original was kept in {kept} of {len(results)} folds" if kept else ""

@@ -1,0 +1,485 @@
+"""compare_mitigations: its figures are what they say, and a way that fails leaves the others."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from joblib import parallel_config
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import accuracy_score, f1_score, get_scorer, roc_auc_score
+from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from skfairtest import InputSpace, compare_mitigations, estimate_discrimination
+from skfairtest.mitigation import _mitigation_methods, _one_fold, _paired
+from skfairtest.mitigation._fairlearn import RandomizedClassifier
+from skfairtest.mitigation._group_rates import Groups, between_groups, rates_by_group
+from skfairtest.mitigation._held_columns import HeldColumns
+from skfairtest.mitigation._paired import deal, leave_out, paired_difference
+from skfairtest.mitigation._replayed import row_score
+from skfairtest.mitigation._weighted_pipeline import unweighted, weighted
+
+TREE = DecisionTreeClassifier(max_depth=5, random_state=0)
+TIMES = ["fit_seconds", "predict_ratio"]
+
+
+@pytest.fixture(autouse=True)
+def short_searches(monkeypatch):
+    """The search for the largest difference takes most of the time and is tested elsewhere."""
+    monkeypatch.setattr(_one_fold, "DEGREE_QUERIES", 20)
+    monkeypatch.setattr(_paired, "N_PARTS", 5)
+
+
+def people(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.integers(0, 12, (n, 3)), columns=["a", "b", "c"])
+    X["sex"] = rng.choice(["f", "m"], n)
+    y = X["a"] + 4 * (X["sex"] == "m") * (X["b"] > 5) + rng.normal(size=n) > 7
+    return X, np.where(y, "yes", "no")
+
+
+def coder(model):
+    return make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["sex"]), remainder=StandardScaler()), model
+    )
+
+
+def frame_of(table, way):
+    return pd.DataFrame.from_dict(table.attrs["groups"][way], orient="index")
+
+
+def compare(estimator=None, X=None, y=None, **settings):
+    if X is None:
+        X, y = coded()
+    estimator = TREE if estimator is None else estimator
+    settings = {
+        "methods": ["drop"], "sensitive_features": "sex", "cv": 2, "n_inputs": 200,
+        "certify_time": 0, "random_state": 0,
+    } | settings  # fmt: skip
+    return compare_mitigations(estimator, X, y, **settings)
+
+
+@pytest.fixture(scope="module")
+def table():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_one_fold, "DEGREE_QUERIES", 100)
+        patch.setattr(_paired, "N_PARTS", 10)
+        return compare(methods=["drop", "marginalize"], certify_time=2)
+
+
+# Figures -----------------------------------------------------------------------------------------
+
+
+def test_ways_without_the_column_treat_all_twins_alike_and_the_original_does_not(table):
+    assert table.index.tolist() == ["original", "drop", "marginalize"]
+    shares = table[["share_rows", "share_near", "share_uniform", "degree"]]
+    assert (shares.loc["original"] > 0.02).all()
+    assert (shares.loc[["drop", "marginalize"]] == 0).all(axis=None)
+    assert table.loc["drop", "degree_bound"] == 0
+    assert table.loc["original", "degree"] == 1
+    assert table.loc["original", "degree_bound"] == pytest.approx(1)
+    for place in ("rows", "near", "uniform"):
+        low, high = table[f"share_{place}_low"], table[f"share_{place}_high"]
+        assert (low <= table[f"share_{place}"]).all() and (table[f"share_{place}"] < high).all()
+    assert table.attrs["settings"]["n_inputs"] == {"rows": 400, "near": 200, "uniform": 200}
+
+
+def test_scores_are_those_of_out_of_fold_predictions():
+    X, y = coded()
+    cv = StratifiedKFold(3, shuffle=True, random_state=5)
+    table = compare(X=X, y=y, cv=cv)
+    for way, sex in (("original", X["sex"]), ("drop", 1)):
+        proba = cross_val_predict(TREE, X.assign(sex=sex), y, cv=cv, method="predict_proba")
+        said = np.array(["no", "yes"])[proba.argmax(axis=1)]
+        assert table.loc[way, "accuracy"] == accuracy_score(y, said)
+        assert table.loc[way, "auc"] == pytest.approx(roc_auc_score(y == "yes", proba[:, 1]))
+    change = table.loc["drop", "accuracy"] - table.loc["original", "accuracy"]
+    assert table.loc["drop", "accuracy_change"] == pytest.approx(change) and change < -0.03
+    assert table.loc["drop", "accuracy_change_low"] < change
+    assert change < table.loc["drop", "accuracy_change_high"] < 0
+    assert (table.filter(like="change").loc["original"] == 0).all()
+
+
+def test_share_on_rows_is_that_of_the_fold_models():
+    X, y = people()
+    cv = StratifiedKFold(3, shuffle=True, random_state=5)
+    table = compare(coder(TREE), X, y, cv=cv)
+    flips = [
+        (model.predict(held.assign(sex="f")) != model.predict(held.assign(sex="m"))).sum()
+        for training, rows in cv.split(X, y)
+        for model, held in [(coder(TREE).fit(X.iloc[training], y[training]), X.iloc[rows])]
+    ]
+    assert table.loc["original", "share_rows"] == sum(flips) / len(X)
+
+
+def test_scoring_takes_the_place_of_accuracy():
+    X, y = coded()
+    cv = StratifiedKFold(3)
+    table = compare(X=X, y=y, scoring="f1_macro", cv=cv)
+    said = cross_val_predict(TREE, X, y, cv=cv)
+    assert table.loc["original", "f1_macro"] == pytest.approx(f1_score(y, said, average="macro"))
+    assert "accuracy" not in table and "worst_group_f1_macro" in table
+
+
+def test_groups_who_pays_and_rates(table):
+    groups = frame_of(table, "drop")
+    assert groups.index.tolist() == ["sex = 0", "sex = 1"] and groups["rows"].sum() == 400
+    row = table.loc["drop"]
+    assert row["worst_group"] == groups["accuracy"].idxmin()
+    assert row["worst_group_accuracy"] == groups["accuracy"].min()
+    spread = groups["accuracy"].max() - groups["accuracy"].min()
+    assert row["accuracy_spread"] == pytest.approx(spread)
+    parity = abs(groups["selection_rate"].diff().iloc[1])
+    assert row["demographic_parity_difference"] == pytest.approx(parity)
+    assert parity != table.loc["original", "demographic_parity_difference"]
+
+
+def test_favourable_labels_say_what_rates_count(table):
+    other = compare(favourable="no")
+    ours, theirs = (frame_of(t, "original") for t in (table, other))
+    assert np.allclose(ours["selection_rate"], 1 - theirs["selection_rate"])
+    with pytest.raises(ValueError, match="favourable"):
+        compare(favourable="maybe")
+
+
+def test_regressor_has_differences_and_r2_or_shares_above_a_threshold():
+    X, _ = coded()
+    y = X["a"] + 3.0 * X["sex"]
+    model = LinearRegression()
+    table = compare(model, X, y, certify_time=2)
+    assert table.loc["original", "difference_near"] == pytest.approx(3)
+    assert table.loc["drop", "difference_near"] == pytest.approx(0, abs=1e-9)
+    assert table.loc["original", "r2"] == pytest.approx(1)
+    assert table.loc["original", "degree_bound"] == pytest.approx(3)
+    assert "auc" not in table and "mean difference" in table.attrs["measure"]
+    assert np.isnan(table.loc["original", "equalized_odds_difference"])
+    share = compare(model, X, y, threshold=2.5)
+    assert share["share_near"].tolist() == [1, 0]
+
+
+def test_three_classes_have_an_auc_over_all():
+    X, _ = coded()
+    table = compare(X=X, y=X["c"].to_numpy() % 3)
+    assert 0 < table.loc["original", "auc"] < 1 and "share_rows" in table
+
+
+def test_model_with_labels_only_has_no_auc():
+    class Labels(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict(self, X):
+            return np.where(X["sex"] == 1, "yes", "no")
+
+    table = compare(Labels())
+    assert table.loc["original", "share_rows"] == 1 and table.loc["drop", "share_rows"] == 0
+    assert table["auc"].isna().all() and table.loc["original", "degree_unit"] == "label"
+
+
+def test_tables_can_be_joined(table):
+    both = pd.concat([table.assign(model="a"), table.assign(model="b")])
+    assert len(both) == 2 * len(table)
+
+
+@pytest.mark.parametrize("kind", ["array", "polars"])
+def test_other_tables(kind):
+    X, y = coded()
+    given, sensitive = (X.to_numpy(), 3) if kind == "array" else (pl.from_pandas(X), "sex")
+    table = compare(TREE, given, y, sensitive_features=sensitive, methods=["drop", "marginalize"])
+    assert table["share_rows"].iloc[0] > 0 and (table["share_rows"].iloc[1:] == 0).all()
+
+
+# One result for one seed -------------------------------------------------------------------------
+
+
+def test_same_seed_same_table_whatever_the_number_of_jobs():
+    with parallel_config("threading"):
+        one, two, other = (
+            compare(n_jobs=jobs, random_state=seed).drop(columns=TIMES)
+            for jobs, seed in ((None, 3), (2, 3), (None, 4))
+        )
+    pd.testing.assert_frame_equal(one, two)
+    assert one.loc["original", "share_near"] != other.loc["original", "share_near"]
+
+
+def coded(n=400):
+    X, y = people(n)
+    return X.assign(sex=(X["sex"] == "m").astype(int)), y
+
+
+# Ways that fail ----------------------------------------------------------------------------------
+
+
+class Broken(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        raise RuntimeError("no luck\nat all")
+
+
+def test_a_way_that_fails_has_its_reason_and_the_others_go_on():
+    ways = {"broken": Broken(), "stump": DecisionTreeClassifier(max_depth=1)}
+    table = compare(methods=ways)
+    assert table.index.tolist() == ["original", "broken", "stump"]
+    assert table.loc["broken", "note"] == "fold 1: RuntimeError: no luck"
+    assert np.isnan(table.loc["broken", "accuracy"])
+    assert table.loc["stump", "share_near"] == 0 and table.loc["stump", "note"] == ""
+
+
+def test_an_original_that_fails_is_an_error():
+    with pytest.raises(ValueError, match="original could not be trained.*no luck"):
+        compare(Broken())
+
+
+def test_without_fairlearn_its_ways_say_so(monkeypatch):
+    monkeypatch.setattr(_mitigation_methods, "has_fairlearn", lambda: False)
+    table = compare(methods=["correlation remover", "exponentiated parity", "exponentiated odds"])
+    assert (table["note"].iloc[1:] == "fairlearn is not installed").all()
+    assert table["accuracy"].notna().tolist() == [True, False, False, False]
+
+
+def test_retrainer_of_twins_lowers_the_share_or_says_that_it_kept_the_original():
+    tree = DecisionTreeClassifier(random_state=0)
+    table = compare(tree, *coded(150), methods=["retrain twins"], max_queries=200)
+    row = table.loc["retrain twins"]
+    kept = "kept" in row["note"]
+    assert row["share_near"] < table.loc["original", "share_near"] or kept
+    assert np.isfinite(row["accuracy_change_low"])
+
+
+# Bad input ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "settings, words",
+    [
+        ({"methods": ["drop", "magic"]}, r"unknown names: \['magic'\].*'marginalize'"),
+        ({"methods": {"mine": TREE, "original": TREE}}, "'original' is the name of estimator="),
+        ({"methods": {"mine": DecisionTreeClassifier}}, "unfitted estimator"),
+        ({"cv": 1}, "cv must be a whole number of at least 2"),
+        ({"cv": 1000}, "cv=1000 folds are too many for"),
+        ({"cv": ShuffleSplit(3, random_state=0)}, "hold out each row once"),
+        ({"sensitive_features": None}, "sensitive_features must be"),
+        ({"sensitive_features": []}, "sensitive"),
+        ({"sensitive_features": "income"}, "income"),
+        ({"n_inputs": 0}, "n_inputs must be a whole number"),
+        ({"max_queries": 0.5}, "max_queries must be a whole number"),
+        ({"certify_time": -1}, "certify_time"),
+        ({"confidence": 1}, "confidence must be"),
+        ({"sample_weight": np.zeros(400)}, "not all 0"),
+        ({"sample_weight": np.ones(3)}, "one finite number for each of 400 rows"),
+    ],
+)
+def test_bad_settings(settings, words):
+    with pytest.raises(ValueError, match=words):
+        compare(**settings)
+
+
+def test_bad_targets_and_estimators():
+    X, y = people()
+    with pytest.raises(ValueError, match="requires y"):
+        compare(TREE, X, None)
+    with pytest.raises(ValueError, match="inconsistent"):
+        compare(TREE, X, y[:-1])
+    with pytest.raises(ValueError, match="one class only"):
+        compare(TREE, X, np.ones(len(X)))
+    with pytest.raises(TypeError, match="unfitted estimator"):
+        compare(DecisionTreeClassifier)
+    with pytest.raises(TypeError, match="methods must be"):
+        compare(methods=3)
+
+
+def test_a_group_splitter_is_taken_where_it_holds_out_every_row():
+    X, y = coded()
+    splits = list(GroupKFold(3).split(X, y, groups=X["c"]))
+    assert compare(X=X, y=y, cv=splits).attrs["settings"]["n_folds"] == 3
+
+
+# Weights -----------------------------------------------------------------------------------------
+
+
+def test_weights_reach_training_and_scores():
+    X, y = people()
+    half = np.random.default_rng(0).random(len(X)) < 0.5
+    # Rows without weight have labels turned round: who learns or counts them sees half of it wrong.
+    turned = np.where(half, y, np.where(y == "yes", "no", "yes"))
+    weighted_table = compare(coder(TREE), X, turned, sample_weight=half.astype(float))
+    plain = compare(coder(TREE), X, turned)
+    assert weighted_table.loc["original", "accuracy"] > 0.85
+    assert plain.loc["original", "accuracy"] < 0.7
+    assert weighted_table.loc["drop", "accuracy"] < weighted_table.loc["original", "accuracy"]
+    groups = weighted_table.attrs["groups"]["original"]
+    assert sum(group["rows"] for group in groups.values()) == len(X)
+
+
+def test_weighted_pipeline_hands_weights_to_the_last_step_and_back():
+    X, y = coded()
+    inner = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), TREE))
+    weights = (X["a"] > 3).astype(float)
+    fitted = weighted(inner).fit(X, y, sample_weight=weights)
+    plain = unweighted(fitted)
+    assert type(plain) is type(inner) and type(plain[-1]) is type(inner)
+    assert plain[-1][-1].tree_.weighted_n_node_samples[0] == weights.sum()
+    assert (plain.predict(X) == fitted.predict(X)).all()
+
+
+# Parts -------------------------------------------------------------------------------------------
+
+
+def test_held_columns_are_as_good_as_dropped():
+    X, y = coded()
+    held = make_pipeline(HeldColumns([3]), StandardScaler(), LogisticRegression()).fit(X, y)
+    without = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[["a", "b", "c"]], y)
+    assert np.allclose(held.predict_proba(X), without.predict_proba(X[["a", "b", "c"]]))
+
+
+def test_held_columns_keep_the_table_as_it_is():
+    X = pd.DataFrame({"sex": pd.Categorical(["f", "m", "m"]), "n": [1, 2, 3]}, index=[5, 6, 7])
+    held = HeldColumns([0]).fit(X).transform(X)
+    assert held["sex"].tolist() == ["m"] * 3 and X["sex"].tolist() == ["f", "m", "m"]
+    assert held.dtypes.equals(X.dtypes) and held.index.equals(X.index)
+    table = pl.DataFrame({"n": [1, 2, 3], "sex": ["f", "m", "m"]})
+    assert HeldColumns([1]).fit(table).transform(table)["sex"].to_list() == ["m"] * 3
+    array = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 1.0]])
+    assert HeldColumns([1]).fit(array).transform(array)[:, 1].tolist() == [1, 1, 1]
+    # Values that occur together, and not each for itself: a row of nobody would be no row.
+    pairs = np.array([[0, 1, 9], [0, 2, 9], [0, 3, 9], [1, 4, 9], [1, 4, 9]])
+    assert HeldColumns([0, 1]).fit(pairs).row_.tolist() == [[1, 4, 9]]
+
+
+def test_groups_are_combinations_and_numbers_are_cut_at_quartiles():
+    X = pd.DataFrame(
+        {"sex": ["f", "m"] * 50, "age": np.arange(100.0), "n": np.arange(100) % 7,
+         "race": [None, "b"] * 50}
+    )  # fmt: skip
+    space = InputSpace.from_data(X, ["sex", "age"], one_hot=None)
+    names = Groups(space).names(X)
+    assert len(set(names)) == 8 and names[0] == "sex = f, age <= 24"
+    assert names[99] == "sex = m, age > 74" and names[31] == "sex = m, 24 < age <= 49"
+    by_race = Groups(InputSpace.from_data(X, ["race"], one_hot=None)).names(X)
+    assert by_race[1] == "race = b" and by_race[0] != by_race[1]
+
+
+def test_rates_by_hand():
+    groups = np.repeat(["a", "b", "few"], [40, 60, 2])
+    truth = np.zeros(102, dtype=bool)
+    truth[:20] = truth[40:70] = True
+    predicted = np.zeros(102)
+    predicted[:10] = predicted[40:60] = predicted[90:] = 1
+    table = rates_by_group(groups, truth, predicted, None)
+    assert table["selection_rate"].round(6).tolist() == [0.25, 0.5, 1.0]
+    assert table.loc["b", "true_positive_rate"] == pytest.approx(20 / 30)
+    rates = between_groups(table)
+    assert rates["demographic_parity_difference"] == 0.25  # without the group of two
+    assert rates["demographic_parity_ratio"] == 0.5
+    assert rates["equalized_odds_difference"] == pytest.approx(1 / 3)
+    only = between_groups(table.loc[["a"]])
+    assert all(np.isnan(value) for value in only.values())
+
+
+@pytest.mark.parametrize("with_weights", [False, True])
+def test_rates_are_those_of_fairlearn(with_weights):
+    metrics = pytest.importorskip("fairlearn.metrics")
+    rng = np.random.default_rng(1)
+    groups, truth = rng.choice(["a", "b", "c"], 500), rng.random(500) < 0.4
+    predicted = (rng.random(500) < 0.3 + 0.2 * (groups == "b") + 0.2 * truth).astype(float)
+    weights = rng.random(500) if with_weights else None
+    rates = between_groups(rates_by_group(groups, truth, predicted, weights))
+    for name, value in rates.items():
+        theirs = getattr(metrics, name)(
+            truth, predicted, sensitive_features=groups, sample_weight=weights
+        )
+        assert value == pytest.approx(theirs)
+
+
+def test_paired_interval_covers_the_difference_and_is_narrower_than_an_unpaired_one(monkeypatch):
+    monkeypatch.setattr(_paired, "N_PARTS", 30)
+    rng = np.random.default_rng(0)
+    covered, widths = 0, []
+    for _ in range(200):
+        first = rng.random(300) < 0.8
+        # One row in ten has another answer: true in 70% of them where the first was wrong or not.
+        second = np.where(rng.random(300) < 0.1, rng.random(300) < 0.7, first)
+        number = deal(np.zeros(300, dtype=int), rng)
+        value, low, high = paired_difference(
+            leave_out(lambda rows, v=second: v[rows].mean(), number),
+            leave_out(lambda rows, v=first: v[rows].mean(), number),
+            0.95,
+        )
+        covered += low <= -0.01 <= high
+        widths.append(high - low)
+    assert 180 <= covered <= 199
+    assert np.mean(widths) < 0.5 * 2 * 1.96 * np.sqrt(2 * 0.8 * 0.2 / 300)
+
+
+def test_parts_of_the_jackknife_are_even_in_every_stratum(monkeypatch):
+    monkeypatch.setattr(_paired, "N_PARTS", 30)
+    strata = np.repeat([0, 1], [90, 60])
+    number = deal(strata, np.random.default_rng(0))
+    counts = [np.bincount(number[strata == s], minlength=30) for s in (0, 1)]
+    assert (counts[0] == 3).all() and (counts[1] == 2).all()
+    assert len(np.unique(deal(strata[:5], np.random.default_rng(0)))) == 5
+
+
+@pytest.mark.parametrize("name", ["accuracy", "roc_auc", "neg_log_loss", "neg_brier_score"])
+def test_replayed_answers_have_the_scores_of_the_model(name):
+    X, y = coded()
+    y = (y == "yes").astype(int)
+    model = LogisticRegression().fit(X, y)
+    answers = {"predict": model.predict(X), "predict_proba": model.predict_proba(X)}
+    weights = np.arange(len(y)) % 3 + 1.0
+    score = row_score(get_scorer(name), answers, model.classes_, y, weights)
+    rows = np.arange(50, 300)
+    theirs = get_scorer(name)(model, X.iloc[rows], y[rows], sample_weight=weights[rows])
+    assert score(rows) == pytest.approx(theirs)
+
+
+# fairlearn's ways --------------------------------------------------------------------------------
+
+
+def test_fairlearn_ways_in_the_table():
+    pytest.importorskip("fairlearn")
+    X, y = coded()
+    table = compare(
+        LogisticRegression(), X, y, methods=["correlation remover", "exponentiated parity"]
+    )
+    assert (table["note"] == "").all()
+    parity = table["demographic_parity_difference"]
+    assert parity["exponentiated parity"] < 0.5 * parity["original"]
+    ways = ["correlation remover", "exponentiated odds"]
+    notes = compare(coder(Plain()), *people(), methods=ways)["note"]
+    assert "tables of numbers" in notes.iloc[1] and "sample_weight" in notes.iloc[2]
+
+
+class Plain(ClassifierMixin, BaseEstimator):
+    """A tree whose ``fit`` takes no weights."""
+
+    def fit(self, X, y):
+        self.tree_ = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+        self.classes_ = self.tree_.classes_
+        return self
+
+    def predict(self, X):
+        return self.tree_.predict(X)
+
+
+def test_twins_share_the_draw_of_a_randomized_classifier():
+    class Half:
+        """Two members of a mixture that say 0 and 1 to everybody: a coin for each person."""
+
+        weights_ = pd.Series([0.5, 0.5])
+        predictors_ = pd.Series([0, 1]).map(
+            lambda label: type("Always", (), {"predict": lambda self, X: np.full(len(X), label)})()
+        )
+
+    X, _ = people(2000)
+    model = RandomizedClassifier(places=[3])
+    model.mixture_, model.classes_ = Half(), np.array(["no", "yes"])
+    said = model.predict(X)
+    assert 0.45 < (said == "yes").mean() < 0.55
+    assert (said == model.predict(X.assign(sex="f"))).all()
+    assert (said[:10] == model.predict(X.iloc[:10])).all()
+    assert estimate_discrimination(model, X, sensitive_features="sex", n_samples=500).rate == 0
