@@ -11,8 +11,8 @@ from skfairtest._statistics import wilson_interval
 from skfairtest._typing import Floats
 from skfairtest._validation import check_table, is_real, make_generator
 from skfairtest.base import BaseAuditor
+from skfairtest.mitigation._shares import draw_crossings, draw_uniform
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.space._perturb import draw_near
 from skfairtest.space._space import InputSpace
 
 #: Rows of twins that are judged in one go.
@@ -104,9 +104,11 @@ def estimate_discrimination(
         values.
     confidence : float, default=0.95
         Confidence of the interval.
-    near : {None, "data"}, default=None
-        None draws inputs uniformly from the domain. "data" draws rows of X, with one column that is
-        not sensitive moved by one step: inputs that resemble people in the table.
+    near : {None, "data", "rows"}, default=None
+        None draws inputs uniformly from the domain. "data" draws rows of X, each crossed with one
+        of its neighbours, that is, half of its values replaced by the neighbour's: inputs that
+        resemble people in the table. "rows" takes the rows of X as they are, all of them up to
+        `n_samples`.
     threshold, response_method, bounds, categories, steps, one_hot, constraint, n_jobs
         As for every auditor.
     random_state : int, RandomState or Generator, default=None
@@ -151,9 +153,10 @@ def estimate_discrimination(
     True
     """
     check_sample(n_samples, confidence)
-    if near not in (None, "data"):
+    if near not in (None, "data", "rows"):
         raise ValueError(
-            f"near must be None (uniform inputs) or 'data' (rows of X, moved); got {near!r}."
+            "near must be None (uniform inputs), 'data' (rows of X crossed with neighbours) or "
+            f"'rows' (rows of X); got {near!r}."
         )
     rng = make_generator(random_state)
     template = BaseAuditor(
@@ -166,9 +169,11 @@ def estimate_discrimination(
     )
     space = template._make_space(check_table(template, X))
     if near is None:
-        Z = space.sample(n_samples, rng, uniform=True)
+        Z = draw_uniform(space, n_samples, rng)
+    elif near == "data":
+        Z = draw_crossings(space, n_samples, rng)
     else:
-        Z = draw_near(space, n_samples, rng)[1]
+        Z = space.data[np.sort(rng.permutation(len(space.data))[:n_samples])]
     settings = {"threshold": threshold, "response_method": response_method, "n_jobs": n_jobs}
     return estimate_on(estimator, space, Z, confidence=confidence, settings=settings)
 
