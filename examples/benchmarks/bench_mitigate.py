@@ -29,6 +29,7 @@ import time
 import warnings
 
 import numpy as np
+import pandas as pd
 from _fictitious_play import FictitiousPlayClassifier, LinearGroupAuditor
 from _machine import describe_machine
 from bench_equal_time import BOUNDS
