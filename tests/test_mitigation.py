@@ -25,6 +25,7 @@ from skfairtest import (
     ThemisAuditor,
     estimate_discrimination,
 )
+from skfairtest._progress import FIT_WRAPPERS
 from skfairtest.mitigation._group_strategies import cost, pull
 from skfairtest.mitigation._guard import Drop, Guard
 
@@ -246,6 +247,33 @@ def test_verbose_prints_a_line_a_round(capsys):
     X, y = people()
     mitigated = mitigate(verbose=1, max_rounds=2).fit(X, y)
     assert capsys.readouterr().out.count("[FairnessRetrainer] round") == len(mitigated.history_)
+
+
+@pytest.mark.skipif(not FIT_WRAPPERS, reason="callbacks need scikit-learn 1.9")
+@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
+def test_callbacks_see_the_rounds_and_may_stop_them():
+    class Stop:
+        """Ends the course at the first tick, which comes with the first round."""
+
+        ticks = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        teardown = setup
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            self.ticks += 1
+            return True
+
+    X, y = people()
+    stop = Stop()
+    mitigated = mitigate(max_rounds=4).set_callbacks(stop).fit(X, y)
+    assert mitigated.stop_reason_ == "a callback asked to stop after round 1"
+    assert len(mitigated.history_) == 2 and stop.ticks > 1
 
 
 # What is never touched --------------------------------------------------------------------------

@@ -68,8 +68,8 @@ for name, fitted in models.items():
         print(f"{'':9} {place:10} {result.rate:6.2%} [{result.low:.2%}, {result.high:.2%}]")
 
 # %%
-# Rows are people; inputs near them resemble people; uniform inputs fill the domain, and most of them
-# are unlike anybody. All three belong in a report.
+# Rows are people; inputs near them resemble people; uniform inputs fill the domain, and most are
+# unlike anybody. All three belong in a report.
 
 fig, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
 for shift, (name, results) in zip((-0.2, 0.2), shares.items(), strict=True):
@@ -84,7 +84,7 @@ for shift, (name, results) in zip((-0.2, 0.2), shares.items(), strict=True):
     ax.bar(at, rates, width=0.38, yerr=errors, capsize=4, label=label)
 ax.set_xticks(range(len(places)), places)
 ax.set(ylabel="label changes with sex (% of inputs)", title="Twins in sex, 95% intervals")
-ax.legend()
+fig.legend(loc="outside lower center", ncols=2)
 
 # %%
 # What this does not show
