@@ -89,11 +89,16 @@ class HeldOut:
         Called as ``scorer(model, X, y)``, with ``sample_weight`` where there are weights.
     X, y, weights : table, ndarray, ndarray or None
         The rows.
+    numbers : ndarray of int, default=None
+        Which rows of the data they are: a row may be held out by several folds.
     """
 
-    def __init__(self, scorer: Any, X: Any, y: Values, weights: Floats | None) -> None:
+    def __init__(
+        self, scorer: Any, X: Any, y: Values, weights: Floats | None, numbers: Ints | None = None
+    ) -> None:
         self.scorer = scorer
         self.X, self.y, self.weights = X, y, weights
+        self.numbers = np.arange(len(y)) if numbers is None else numbers
         #: Whether the score follows from predictions alone; not known before the first model.
         self.by_predictions: bool | None = None
 
@@ -181,24 +186,21 @@ class Guard:
         self.folds = folds
         self.classification = classification
         self.confidence = confidence
-        n_rows = sum(len(fold.y) for fold in folds)
         # The first model tells how its scores can be had.
         folds[0].scores(originals[0], [])
         for fold in folds:
             fold.by_predictions = folds[0].by_predictions
         most = N_GROUPS if folds[0].by_predictions else N_GROUPS_ASKED
-        self.n_groups = max(2, min(most, n_rows // 2))
-        self.n_rows = n_rows
-        groups = np.array_split(rng.permutation(n_rows), self.n_groups)
-        number = np.empty(n_rows, dtype=np.intp)
-        for place, group in enumerate(groups):
-            number[group] = place
-        ends = np.cumsum([0] + [len(fold.y) for fold in folds])
-        # The rows of each fold that are left without each group.
-        self._parts = [
-            [np.flatnonzero(number[start:end] != group) for group in range(self.n_groups)]
-            for start, end in zip(ends[:-1], ends[1:], strict=True)
-        ]
+        rows = np.unique(np.concatenate([fold.numbers for fold in folds]))
+        self.n_rows = len(rows)
+        self.n_groups = max(2, min(most, self.n_rows // 2))
+        dealt = rng.permutation(self.n_rows) % self.n_groups
+        # The rows of each fold that are left without each group: a row is in one group wherever it
+        # is held out.
+        self._parts = []
+        for fold in folds:
+            number = dealt[np.searchsorted(rows, fold.numbers)]
+            self._parts.append([np.flatnonzero(number != g) for g in range(self.n_groups)])
         sizes = np.array([fold.size for fold in folds])
         self._shares = sizes / sizes.sum()
         self._original = self._scores(originals)

@@ -92,8 +92,10 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
         Confidence of each end of the drop's interval, round by round.
     scoring : str or callable, default=None
         Score to be kept, greater is better; None for the estimator's own.
-    cv : int or cross-validation splitter, default=5
+    cv : "auto", int or cross-validation splitter, default="auto"
         Folds, each held out from a course of its own: every round trains as many more models.
+        "auto" takes five; below 2,000 rows five more of another draw, and below 1,000 a third five,
+        for the score alone.
     n_estimates : int, default=10_000
         Inputs near the data, and uniform ones, by which a round is judged; fewer where the
         sensitive attributes have more than eight combinations. Of the rows as many are judged, at
@@ -204,7 +206,7 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
         max_score_drop: float = 0.01,
         confidence: float = 0.9,
         scoring: Any = None,
-        cv: Any = 5,
+        cv: Any = "auto",
         n_estimates: int = 10_000,
         max_rounds: int = 8,
         certify_time: float = 2.0,
@@ -321,6 +323,7 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
                 take_rows(task.X, lane.held),
                 task.y[lane.held],
                 None if task.weights is None else task.weights[lane.held],
+                lane.held,
             )
             for lane in lanes[1:]
         ]
@@ -447,9 +450,10 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
             self, {"max_score_drop": "[0, inf)", "confidence": "(0, 1)", "certify_time": "[0, inf)"}
         )
         check_whole(self, {"n_estimates": 1, "max_rounds": 1})
-        if is_real(self.cv) and (self.cv != int(self.cv) or self.cv < 2):
+        bad = self.cv is None or (isinstance(self.cv, str) and self.cv != "auto")
+        if bad or (is_real(self.cv) and (self.cv != int(self.cv) or self.cv < 2)):
             raise ValueError(
-                f"cv must be a whole number of at least 2, or a splitter; got {self.cv!r}."
+                f"cv must be 'auto', a whole number of at least 2, or a splitter; got {self.cv!r}."
             )
 
     def _check_targets(self, y: Any, n_rows: int) -> Any:

@@ -36,11 +36,10 @@ class Strategy(Protocol):
 
 
 class Outcome(NamedTuple):
-    """How a round ended: `kept`, `good` enough to be, or seen to cost `too_much` of the score."""
+    """How a round ended: its model was `kept`, or at least `good` enough to be."""
 
     kept: bool
     good: bool
-    too_much: bool
 
 
 class Findings(NamedTuple):
@@ -196,7 +195,7 @@ class Course:
             self.bests, self.n_added = models, len(added[0].labels)
             self.least, self.verdict = left, verdict
         self._note(number, found, left, verdict, kept, reason, len(added[0].labels))
-        return Outcome(kept, good, verdict.drop.estimate > self.max_score_drop)
+        return Outcome(kept, good)
 
     def _look_at_score(self, models: list[Any]) -> Verdict:
         """Whether the score is kept, as far as the rows can tell.

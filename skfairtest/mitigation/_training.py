@@ -180,24 +180,39 @@ class Lane:
         )
 
 
-def held_out(y: Values, classes: Values | None, cv: Any, rng: np.random.Generator) -> list[Ints]:
-    """Rows that each fold holds out; for a number of folds of each class the same share.
+#: Folds of "auto", and how often they are drawn anew: the fewer rows, the more a score depends on
+#: which models the folds happened to give, and the less a training costs.
+N_FOLDS = 5
+MOST_REPEATS = 3
+ENOUGH_ROWS = 2000
 
-    The row of a class that has no other stays in training: what cannot be learned cannot be judged.
+
+def held_out(y: Values, classes: Values | None, cv: Any, rng: np.random.Generator) -> list[Ints]:
+    """Rows that each fold holds out; the first folds hold out each row once.
+
+    Of each class a fold holds out the same share. The row of a class that has no other stays in
+    training: what cannot be learned cannot be judged.
     """
-    if not isinstance(cv, (int, np.integer)):
-        splitter = check_cv(cv, y, classifier=classes is not None)
-        folds = [np.sort(held) for _, held in splitter.split(np.zeros((len(y), 1)), y)]
-        return [fold.astype(np.intp) for fold in folds if len(fold)]
+    if isinstance(cv, str):
+        repeats = min(MOST_REPEATS, int(np.ceil(ENOUGH_ROWS / len(y))))
+        return [fold for _ in range(repeats) for fold in _deal(y, classes, N_FOLDS, rng)]
+    if isinstance(cv, (int, np.integer)):
+        return _deal(y, classes, int(cv), rng)
+    splitter = check_cv(cv, y, classifier=classes is not None)
+    folds = [np.sort(held) for _, held in splitter.split(np.zeros((len(y), 1)), y)]
+    return [fold.astype(np.intp) for fold in folds if len(fold)]
+
+
+def _deal(y: Values, classes: Values | None, n_folds: int, rng: np.random.Generator) -> list[Ints]:
     groups = [np.arange(len(y))] if classes is None else [np.flatnonzero(y == c) for c in classes]
     number = np.full(len(y), -1, dtype=np.intp)
     start = 0
     for group in groups:
         if len(group) > 1:
             # Small classes do not all begin in the first fold.
-            number[rng.permutation(group)] = (start + np.arange(len(group))) % cv
+            number[rng.permutation(group)] = (start + np.arange(len(group))) % n_folds
             start += len(group)
-    folds = [np.flatnonzero(number == fold) for fold in range(cv)]
+    folds = [np.flatnonzero(number == fold) for fold in range(n_folds)]
     folds = [fold for fold in folds if len(fold)]
     if len(folds) < 2:
         raise ValueError(
@@ -205,6 +220,16 @@ def held_out(y: Values, classes: Values | None, cv: Any, rng: np.random.Generato
             "of 2 samples of one class is required. Give more rows."
         )
     return folds
+
+
+def each_once(folds: list[Ints], n_rows: int) -> int:
+    """How many of the first folds hold out no row twice."""
+    seen = np.zeros(n_rows, dtype=bool)
+    for count, held in enumerate(folds):
+        if seen[held].any():
+            return count
+        seen[held] = True
+    return len(folds)
 
 
 def make_lanes(

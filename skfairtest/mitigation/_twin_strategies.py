@@ -172,8 +172,9 @@ class TwinRetraining(Twins):
     nothing. Later rounds add inputs near the data on top, and, where uniform inputs are to fall as
     well, both twins of what an audit of the latest model finds in the domain.
 
-    Where that costs too much of the score, the sensitive columns tell something that the
-    others do not. The course then begins anew and goes little by little: what is found in the
+    Where the first round costs too much of the score, the course begins anew with inputs near the
+    data alone, and where none of that can be kept either, because the sensitive columns tell
+    something that the others do not, once more and little by little: with what is found in the
     latest model, near the data and in the domain, in shares of the rows from doubling intervals.
     Among uniform inputs alone it goes like that from the first.
     """
@@ -181,24 +182,28 @@ class TwinRetraining(Twins):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._found: tuple[Any, Any] | None = None
-        self._gradual = self.near == "uniform"
-        #: Rounds before the course went little by little, and rows added since.
-        self._before = 0
+        self._mode = "little" if self.near == "uniform" else "rows"
+        #: Rounds of this course, in all and before the mode it is in.
+        self._n_rounds = self._before = 0
         self._n_added = 0
         self._n_pairs = 0
-        self._idle = self._n_rounds = 0
+        self._idle = 0
         self._any_kept = False
 
     def prepare(self, number: int, lanes: list[Lane]) -> str | None:
         """Audit the latest model in the domain, where that is asked."""
-        if self._gradual:
-            return self._prepare_a_little(number, lanes)
-        self._found = None
-        if number == 1:
+        step = number - self._before
+        if step == 1:
             for lane in lanes:
-                lane.kept["original"] = lane.model
+                lane.model = lane.kept.setdefault("original", lane.model)
+                lane.kept["parts"] = []
+        self._found = None
+        if self._mode == "little":
+            return self._prepare_a_little(step, lanes[0])
+        if self._mode == "rows" and step == 1:
             return None
-        n_near = (number - 1) * min(NEAR_A_ROUND * len(self.task.y), MOST_NEAR)
+        n_rounds = step - 1 if self._mode == "rows" else step
+        n_near = n_rounds * min(NEAR_A_ROUND * len(self.task.y), MOST_NEAR)
         if n_near > MOST_ADDED * len(self.task.y):
             return f"{MOST_ADDED:g} times as many inputs near the data were added as there are rows"
         if self.near == "both":
@@ -208,25 +213,19 @@ class TwinRetraining(Twins):
                 return f"the audit failed: {error}"
         return None
 
-    def _prepare_a_little(self, number: int, lanes: list[Lane]) -> str | None:
-        step = number - self._before
-        if step == 1:
-            for lane in lanes:
-                lane.model = lane.kept.get("original", lane.model)
-                lane.kept["parts"] = []
+    def _prepare_a_little(self, step: int, lane: Lane) -> str | None:
         if self._n_added >= len(self.task.y):
             return "as many rows were added as there are in the data"
-        self._found = None
         share = min(share_of_round(step, self.rng), 100) / 100
         self._n_pairs = max(1, int(share * len(self.task.y) / 2))
         n_near = 0
         if self.near == "both":
             self._n_pairs = max(1, self._n_pairs // 2)
         if self.near != "uniform":
-            n_near = self._find_near(lanes[0])
+            n_near = self._find_near(lane)
         if self.near != "data":
             try:
-                self._look_for(self._n_pairs, lanes[0].model)
+                self._look_for(self._n_pairs, lane.model)
             except EstimatorFailedError as error:
                 if step == 1:
                     raise
@@ -251,17 +250,17 @@ class TwinRetraining(Twins):
 
     def add(self, number: int, lane: Lane) -> Addition:
         """All rows of the course so far, with those of this round."""
-        parts = lane.kept.setdefault("parts", [])
-        if self._gradual:
+        parts, step = lane.kept["parts"], number - self._before
+        if self._mode == "little":
             # Every labeler says what it thinks now, of the model that the pairs were found in;
             # whose turn it is decides about all pairs.
             labelers = IN_TURN if self.labeler == "auto" else (self.labeler,)
             if self.near != "uniform" and lane.held.size:
                 self._find_near(lane)
             parts.append([self._little(lane, labeler) for labeler in labelers])
-            turn = (number - self._before - 1) % len(labelers)
+            turn = (step - 1) % len(labelers)
             return joined([part[turn] for part in parts])
-        if number == 1:
+        if self._mode == "rows" and step == 1:
             own = None if self.labeler == "auto" else self._labels_of(self.labeler)
             parts.append(other_twins(lane, own))
             return joined(parts)
@@ -291,20 +290,18 @@ class TwinRetraining(Twins):
         return Addition(stack([first, second]), np.concatenate([labels, labels]))
 
     def goes_on(self, outcome: Outcome) -> bool:
-        """What one round leaves, the next one finds; inputs near the data until they help no more.
-
-        A first round that costs too much, and rounds of which none can be kept, are the reason to
-        go little by little.
-        """
+        """What one round leaves, the next one finds; near the data until that brings no more."""
         self._n_rounds += 1
         self._any_kept |= outcome.kept
-        if self._gradual:
+        if self._mode == "little":
             return True
         self._idle = 0 if outcome.kept else self._idle + 1
-        first_costs = self._n_rounds == 1 and outcome.too_much
-        if first_costs or (self._idle >= PATIENCE and not self._any_kept):
-            self._gradual, self._before = True, self._n_rounds
-        return self._gradual or self._idle < PATIENCE
+        if self._mode == "rows" and self._n_rounds == 1 and not outcome.kept:
+            self._mode, self._before, self._idle = "near", self._n_rounds, 0
+        elif self._idle >= PATIENCE and not self._any_kept:
+            self._mode, self._before = "little", self._n_rounds
+            return True
+        return self._idle < PATIENCE
 
 
 def share_of_round(number: int, rng: np.random.Generator) -> float:

@@ -16,7 +16,7 @@ from skfairtest.mitigation._shares import (
     judge,
     together,
 )
-from skfairtest.mitigation._training import Lane
+from skfairtest.mitigation._training import Lane, each_once
 from skfairtest.space._space import InputSpace
 
 #: Combinations of sensitive values up to which an estimate takes all the inputs it is allowed.
@@ -78,7 +78,9 @@ class Yardstick:
         rng: np.random.Generator,
     ) -> None:
         self.space = space
-        self.folds = lanes[1:]
+        # A row that is held out again is no further person.
+        n_folds = each_once([lane.held for lane in lanes[1:]], len(lanes[0].rows))
+        self.folds = lanes[1 : 1 + n_folds]
         self.settings = settings
         self.mean = mean
         few = FEW_COMBINATIONS / space.n_twins
@@ -121,7 +123,7 @@ class Yardstick:
         inputs = self._fresh if fresh and self._fresh is not None else self._chosen_by
         # A model's inputs in one go: every first look at a model takes some calls of few rows.
         rows, near = [], []
-        for model, *parts in zip(models[1:], inputs.rows, inputs.near, strict=True):
+        for model, *parts in zip(models[1:], inputs.rows, inputs.near, strict=False):
             judged = self._judge(model, np.concatenate(parts))
             rows.append(judged.part(0, len(parts[0])))
             near.append(judged.part(len(parts[0]), None))
