@@ -16,12 +16,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import InputSpace, compare_mitigations, estimate_discrimination
 from skfairtest.mitigation import _mitigation_methods, _one_fold, _paired
-from skfairtest.mitigation._fairlearn import RandomizedClassifier
-from skfairtest.mitigation._group_rates import Groups, between_groups, rates_by_group
-from skfairtest.mitigation._held_columns import HeldColumns
-from skfairtest.mitigation._paired import deal, leave_out, paired_difference
-from skfairtest.mitigation._replayed import row_score
-from skfairtest.mitigation._weighted_pipeline import unweighted, weighted
+from skfairtest.mitigation._comparison.group_rates import Groups, between_groups, rates_by_group
+from skfairtest.mitigation._comparison.held_columns import HeldColumns
+from skfairtest.mitigation._comparison.paired import deal, leave_out, paired_difference
+from skfairtest.mitigation._comparison.replayed import row_score
+from skfairtest.mitigation._comparison.weighted_pipeline import unweighted, weighted
+from skfairtest.mitigation._comparison.with_fairlearn import RandomizedClassifier
 
 TREE = DecisionTreeClassifier(max_depth=5, random_state=0)
 TIMES = ["fit_seconds", "predict_ratio"]

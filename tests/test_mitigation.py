@@ -26,8 +26,8 @@ from skfairtest import (
     estimate_discrimination,
 )
 from skfairtest._progress import FIT_WRAPPERS
-from skfairtest.mitigation._group_strategies import cost, pull
-from skfairtest.mitigation._guard import Drop, Guard
+from skfairtest.mitigation._retraining.group_strategies import cost, pull
+from skfairtest.mitigation._retraining.guard import Drop, Guard
 
 TWINS = RandomAuditor(sensitive_features=[0], max_queries=3000)
 GROUPS = TestSGDAuditor(sensitive_features=[0])

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import FairnessRetrainer, MitigationWarning, RandomAuditor
-from skfairtest.mitigation._guard import Guard, HeldOut, interval_of
+from skfairtest.mitigation._retraining.guard import Guard, HeldOut, interval_of
 
 
 class Says:

@@ -10,9 +10,9 @@ from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import FairnessRetrainer, InputSpace, Order, RandomAuditor
-from skfairtest.mitigation._near_rows import MOST_TWINS, other_twins, with_twins
+from skfairtest.mitigation._retraining.near_rows import MOST_TWINS, other_twins, with_twins
+from skfairtest.mitigation._retraining.training import Task, each_once, held_out, make_lanes
 from skfairtest.mitigation._shares import draw_crossings, draw_uniform, judge
-from skfairtest.mitigation._training import Task, each_once, held_out, make_lanes
 
 TWINS = RandomAuditor(sensitive_features=[0], max_queries=1000)
 FAST = {"n_estimates": 600, "cv": 3, "certify_time": 0, "random_state": 0}

@@ -132,7 +132,7 @@ def main():
     parser.add_argument("--csv", type=Path, help="file of all columns, read and written")
     options = parser.parse_args()
     if options.methods is None:
-        from skfairtest.mitigation._mitigation_methods import METHODS
+        from skfairtest.mitigation._comparison.methods import METHODS
 
         options.methods = list(METHODS)
     warnings.simplefilter("ignore")

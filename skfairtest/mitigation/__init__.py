@@ -1,9 +1,13 @@
-"""Mitigate discrimination: retrain a model on what an audit found, under better labels."""
+"""Mitigate discrimination: retrain on what was found, average sensitive columns out, compare."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from skfairtest.mitigation._compare_mitigations import compare_mitigations
+from skfairtest.mitigation._averaging.marginalized import (
+    MarginalizedClassifier,
+    MarginalizedRegressor,
+)
+from skfairtest.mitigation._comparison.compare_mitigations import compare_mitigations
 from skfairtest.mitigation._estimate import DiscriminationEstimate, estimate_discrimination
 from skfairtest.mitigation._labelers import (
     FoundPairs,
@@ -11,8 +15,7 @@ from skfairtest.mitigation._labelers import (
     majority_label,
     opposite_label,
 )
-from skfairtest.mitigation._marginalized import MarginalizedClassifier, MarginalizedRegressor
-from skfairtest.mitigation._retrainer import FairnessRetrainer
+from skfairtest.mitigation._retraining.retrainer import FairnessRetrainer
 
 if TYPE_CHECKING:
     from skfairtest.mitigation._augmenter import FairnessAugmenter

@@ -17,8 +17,8 @@ from skfairtest._validation import check_real, check_table, make_generator
 from skfairtest.exceptions import MitigationWarning
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._labelers import Panel, check_labeler
-from skfairtest.mitigation._training import seeded
-from skfairtest.mitigation._twin_strategies import Twins
+from skfairtest.mitigation._retraining.training import seeded
+from skfairtest.mitigation._retraining.twin_strategies import Twins
 from skfairtest.space._rows import stack, take_rows
 
 Values = NDArray[Any]

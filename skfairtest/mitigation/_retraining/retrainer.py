@@ -22,14 +22,14 @@ from skfairtest._validation import check_real, check_table, check_whole, is_real
 from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
-from skfairtest.mitigation._group_strategies import GroupRetraining, TestSGDRetraining
-from skfairtest.mitigation._guard import Guard, HeldOut, check_takes_weights
 from skfairtest.mitigation._labelers import check_labeler
-from skfairtest.mitigation._rounds import Course, Findings, history_frame
+from skfairtest.mitigation._retraining.group_strategies import GroupRetraining, TestSGDRetraining
+from skfairtest.mitigation._retraining.guard import Guard, HeldOut, check_takes_weights
+from skfairtest.mitigation._retraining.rounds import Course, Findings, history_frame
+from skfairtest.mitigation._retraining.training import Task, held_out, make_lanes
+from skfairtest.mitigation._retraining.twin_strategies import AequitasRetraining, TwinRetraining
+from skfairtest.mitigation._retraining.yardstick import Yardstick
 from skfairtest.mitigation._shares import PLACES, Measure
-from skfairtest.mitigation._training import Task, held_out, make_lanes
-from skfairtest.mitigation._twin_strategies import AequitasRetraining, TwinRetraining
-from skfairtest.mitigation._yardstick import Yardstick
 from skfairtest.space._rows import take_rows
 
 STRATEGIES: dict[str, Any] = {

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats
 from skfairtest.mitigation._labelers import FoundPairs
+from skfairtest.mitigation._retraining.training import Addition, Lane
 from skfairtest.mitigation._shares import Crossings
-from skfairtest.mitigation._training import Addition, Lane
 from skfairtest.space._rows import stack
 
 Values = NDArray[Any]

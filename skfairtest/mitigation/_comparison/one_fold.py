@@ -14,10 +14,10 @@ from sklearn.frozen import FrozenEstimator
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.individual import RandomAuditor, SBFTAuditor
-from skfairtest.mitigation._mitigation_methods import Case, NotApplicableError, make_method
+from skfairtest.mitigation._comparison.methods import Case, NotApplicableError, make_method
+from skfairtest.mitigation._comparison.weighted_pipeline import unweighted, weighted
+from skfairtest.mitigation._retraining.training import seeded
 from skfairtest.mitigation._shares import PLACES, Judged, judge
-from skfairtest.mitigation._training import seeded
-from skfairtest.mitigation._weighted_pipeline import unweighted, weighted
 from skfairtest.space._rows import take_rows
 
 #: Queries of the search for the largest difference of a fold's model.

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from skfairtest._docstrings import document
 from skfairtest._typing import Floats
-from skfairtest.mitigation._averaging import AveragingEstimator, last_step
+from skfairtest.mitigation._averaging.averages import AveragingEstimator, last_step
 
 
 def _estimator_has(name: str, without: str = "") -> Callable[[Any], bool]:

@@ -18,12 +18,12 @@ from sklearn.utils.validation import column_or_1d
 from skfairtest._typing import Ints
 from skfairtest._validation import check_one_whole, check_table, is_real, make_generator
 from skfairtest.base import BaseAuditor
-from skfairtest.mitigation._group_rates import Groups
-from skfairtest.mitigation._mitigation_methods import METHODS, Case
-from skfairtest.mitigation._mitigation_table import Measured, Scores, make_table
-from skfairtest.mitigation._one_fold import Fold, FoldResult, run_fold
+from skfairtest.mitigation._comparison.group_rates import Groups
+from skfairtest.mitigation._comparison.methods import METHODS, Case
+from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, run_fold
+from skfairtest.mitigation._comparison.table import Measured, Scores, make_table
+from skfairtest.mitigation._comparison.weighted_pipeline import weighted
 from skfairtest.mitigation._shares import draw_crossings, draw_uniform
-from skfairtest.mitigation._weighted_pipeline import weighted
 from skfairtest.oracle._favourable import favourable_places
 from skfairtest.space._space import InputSpace
 

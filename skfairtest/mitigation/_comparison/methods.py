@@ -13,16 +13,19 @@ from sklearn.utils import check_array
 
 from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
-from skfairtest.mitigation._fairlearn import (
+from skfairtest.mitigation._averaging.marginalized import (
+    MarginalizedClassifier,
+    MarginalizedRegressor,
+)
+from skfairtest.mitigation._comparison.group_rates import Groups
+from skfairtest.mitigation._comparison.held_columns import HeldColumns
+from skfairtest.mitigation._comparison.weighted_pipeline import takes_weights
+from skfairtest.mitigation._comparison.with_fairlearn import (
     RandomizedClassifier,
     correlation_remover,
     has_fairlearn,
 )
-from skfairtest.mitigation._group_rates import Groups
-from skfairtest.mitigation._held_columns import HeldColumns
-from skfairtest.mitigation._marginalized import MarginalizedClassifier, MarginalizedRegressor
-from skfairtest.mitigation._retrainer import OF_GROUPS, FairnessRetrainer
-from skfairtest.mitigation._weighted_pipeline import takes_weights
+from skfairtest.mitigation._retraining.retrainer import OF_GROUPS, FairnessRetrainer
 from skfairtest.space._space import InputSpace
 
 

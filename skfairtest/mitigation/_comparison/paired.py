@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.mitigation._guard import interval_of
+from skfairtest.mitigation._retraining.guard import interval_of
 from skfairtest.mitigation._shares import Measure
 
 #: Parts that are left out in turn.

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from skfairtest.exceptions import MitigationWarning
-from skfairtest.mitigation._guard import Drop, Guard
+from skfairtest.mitigation._retraining.guard import Drop, Guard
+from skfairtest.mitigation._retraining.training import Addition, Lane, Task
+from skfairtest.mitigation._retraining.yardstick import Shares, Yardstick
 from skfairtest.mitigation._shares import PLACES, Measure
-from skfairtest.mitigation._training import Addition, Lane, Task
-from skfairtest.mitigation._yardstick import Shares, Yardstick
 
 
 class Strategy(Protocol):
-    """What a mitigation strategy has to say; see `_twin_strategies` and `_group_strategies`."""
+    """What a mitigation strategy has to say; see `twin_strategies` and `group_strategies`."""
 
     def group(self, model: Any, *, fresh: bool = False) -> Measure | None:
         """The score of groups that is to fall; `fresh` on inputs that no choice has seen."""

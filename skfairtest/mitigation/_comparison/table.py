@@ -11,11 +11,15 @@ import pandas as pd
 from sklearn.metrics import get_scorer
 
 from skfairtest._typing import Floats
-from skfairtest.mitigation._group_rates import FEWEST_ROWS, between_groups, rates_by_group
-from skfairtest.mitigation._mitigation_methods import Case
-from skfairtest.mitigation._one_fold import Fold, FoldResult
-from skfairtest.mitigation._paired import Jackknife, deal, leave_out, paired_difference
-from skfairtest.mitigation._replayed import row_score
+from skfairtest.mitigation._comparison.group_rates import (
+    FEWEST_ROWS,
+    between_groups,
+    rates_by_group,
+)
+from skfairtest.mitigation._comparison.methods import Case
+from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult
+from skfairtest.mitigation._comparison.paired import Jackknife, deal, leave_out, paired_difference
+from skfairtest.mitigation._comparison.replayed import row_score
 from skfairtest.mitigation._shares import PLACES, together
 from skfairtest.oracle._favourable import as_shares
 

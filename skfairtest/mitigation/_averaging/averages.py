@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skfairtest._typing import Floats, Ints
 from skfairtest._validation import check_real, check_table, check_whole
-from skfairtest.mitigation._reference_values import ReferenceValues
+from skfairtest.mitigation._averaging.reference_values import ReferenceValues
 from skfairtest.space._containers import make_container
 from skfairtest.space._rows import take_rows
 from skfairtest.whitebox._mixture import Mixture

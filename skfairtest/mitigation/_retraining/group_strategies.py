@@ -14,9 +14,9 @@ from skfairtest._statistics import score_interval, sides_of, simultaneous
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
-from skfairtest.mitigation._rounds import Findings, Outcome
+from skfairtest.mitigation._retraining.rounds import Findings, Outcome
+from skfairtest.mitigation._retraining.training import Addition, Lane, Task
 from skfairtest.mitigation._shares import Measure
-from skfairtest.mitigation._training import Addition, Lane, Task
 from skfairtest.oracle._favourable import as_shares, is_favourable
 from skfairtest.space._perturb import draw_near
 from skfairtest.space._rows import stack, take_rows

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 
 from skfairtest._typing import Floats
-from skfairtest.mitigation._group_rates import Groups
-from skfairtest.mitigation._weighted_pipeline import weighted
+from skfairtest.mitigation._comparison.group_rates import Groups
+from skfairtest.mitigation._comparison.weighted_pipeline import weighted
 from skfairtest.space._containers import make_container
 
 

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.mitigation._labelers import FoundPairs, Panel, label_pairs
-from skfairtest.mitigation._near_rows import (
+from skfairtest.mitigation._retraining.near_rows import (
     MOST_NEAR,
     NEAR_A_ROUND,
     draw_near_rows,
@@ -22,10 +22,10 @@ from skfairtest.mitigation._near_rows import (
     other_twins,
     with_twins,
 )
-from skfairtest.mitigation._rounds import Findings, Outcome
+from skfairtest.mitigation._retraining.rounds import Findings, Outcome
+from skfairtest.mitigation._retraining.training import Addition, Lane
+from skfairtest.mitigation._retraining.yardstick import relative
 from skfairtest.mitigation._shares import Measure, judge
-from skfairtest.mitigation._training import Addition, Lane
-from skfairtest.mitigation._yardstick import relative
 from skfairtest.space._rows import stack, take_rows
 
 Values = NDArray[Any]

@@ -8,6 +8,7 @@ import numpy as np
 
 from skfairtest._statistics import wilson
 from skfairtest._typing import Floats
+from skfairtest.mitigation._retraining.training import Lane, each_once
 from skfairtest.mitigation._shares import (
     Crossings,
     Judged,
@@ -16,7 +17,6 @@ from skfairtest.mitigation._shares import (
     judge,
     together,
 )
-from skfairtest.mitigation._training import Lane, each_once
 from skfairtest.space._space import InputSpace
 
 #: Combinations of sensitive values up to which an estimate takes all the inputs it is allowed.

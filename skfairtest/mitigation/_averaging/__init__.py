@@ -1,0 +1,1 @@
+"""Predicting the mean over the sensitive values."""
