@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._typing import Bools, Floats
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.mitigation._labelers import FoundPairs
 from skfairtest.mitigation._retraining.training import Addition, Lane
 from skfairtest.mitigation._shares import Crossings
@@ -26,7 +26,7 @@ MOST_NEAR = 20_000
 Label = Callable[[FoundPairs], Values]
 
 
-def other_twins(lane: Lane, label: Label | None) -> Addition:
+def other_twins(lane: Lane, label: Label | None, chosen: Ints | None = None) -> Addition:
     """Twins of each row of a lane with other sensitive values.
 
     Twins of all rows and not only of those that flip: a linear model has one coefficient for all
@@ -40,13 +40,17 @@ def other_twins(lane: Lane, label: Label | None) -> Addition:
         The rows.
     label : callable or None
         Labels of the pairs of row and twin; None: twins get the row's own target.
+    chosen : ndarray of int, default=None
+        Places of the lane's rows that get twins; None for all of them.
     """
-    own, twins, exists = twins_of(lane, lane.codes)
+    if chosen is None:
+        chosen = np.arange(len(lane.rows))
+    own, twins, exists = twins_of(lane, lane.codes[chosen])
     exists &= ~(np.isclose(twins, own[:, None, :], equal_nan=True)).all(axis=2)
     places, _ = np.nonzero(exists)
     Z = twins[exists]
     rows = lane.space.decode(Z)
-    seeds = lane.rows[places]
+    seeds = lane.rows[chosen[places]]
     if label is None:
         labels = lane.task.y[seeds]
     else:

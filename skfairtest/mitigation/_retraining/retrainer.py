@@ -63,15 +63,16 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
         for columns with the names of common protected attributes.
     strategy : {"twins", "aequitas", "groups", "testsgd"}, default="twins"
         "twins" is ours. It first adds twins of all rows of the data, so that the sensitive columns
-        tell nothing there; then, in every round, inputs near the data and inputs that an audit of
-        the latest model finds in the domain, with their twins and under one label. "aequitas" is
-        the paper's Algorithm 5: inputs found in the original model, in random shares of the rows
-        from doubling intervals, until the share of discriminatory inputs no longer falls. "testsgd"
-        adds rows of the worst rule set to which the original model gives the label that it gives to
-        this group too rarely, from 50 rows to 10% of the data. "groups" is ours: in every round
-        rows inside and outside of the latest model's worst rule sets, with the label that it does
-        not predict, those that lower the worst scores most at the least cost; half of them, where
-        they lowered the score too much.
+        tell nothing there (of half or a quarter of them, where that costs too much); then, in every
+        round, inputs near the data and inputs that an audit of the latest model finds in the
+        domain, with their twins and under one label. "aequitas" is the paper's Algorithm 5: inputs
+        found in the original model, in random shares of the rows from doubling intervals, until the
+        share of discriminatory inputs no longer falls. "testsgd" adds rows of the worst rule set to
+        which the original model gives the label that it gives to this group too rarely, from 50
+        rows to 10% of the data. "groups" is ours: in every round rows inside and outside of the
+        latest model's worst rule sets, with the label that it does not predict, those that lower
+        the worst scores most at the least cost; half of them, where they lowered the score too
+        much.
     near : {"both", "data", "uniform"}, default="both"
         Where "twins" lowers the share of discriminatory inputs: near the data, that is, on rows
         crossed with their neighbours (plausible ones, where the auditor has `plausible`), among

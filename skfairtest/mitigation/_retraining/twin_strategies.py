@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+from skfairtest._typing import Ints
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.mitigation._labelers import FoundPairs, Panel, label_pairs
@@ -38,6 +39,8 @@ IN_TURN = ("majority", "average")
 MOST_ADDED = 4.0
 #: Rounds in a row that bring nothing, after which a course near the data ends.
 PATIENCE = 2
+#: Times that twins of rows are tried, each time of half as many.
+HALVINGS = 3
 #: Inputs near the data that are looked at for each that is to be found, and in all.
 LOOKED_AT = 20
 MOST_LOOKED_AT = 20_000
@@ -172,10 +175,11 @@ class TwinRetraining(Twins):
     nothing. Later rounds add inputs near the data on top, and, where uniform inputs are to fall as
     well, both twins of what an audit of the latest model finds in the domain.
 
-    Where the first round costs too much of the score, the course begins anew with inputs near the
-    data alone, and where none of that can be kept either, because the sensitive columns tell
-    something that the others do not, once more and little by little: with what is found in the
-    latest model, near the data and in the domain, in shares of the rows from doubling intervals.
+    Where the first round costs too much of the score, half of the rows get twins, then a quarter,
+    those first that flip. Where that costs too much as well, the sensitive columns tell something
+    that the others do not. The course then begins anew and goes little by little: with what is
+    found in the latest model, near the data and in the domain, in shares of the rows from doubling
+    intervals.
     Among uniform inputs alone it goes like that from the first.
     """
 
@@ -188,6 +192,7 @@ class TwinRetraining(Twins):
         self._n_added = 0
         self._n_pairs = 0
         self._idle = 0
+        self._n_near = 0.0
         self._any_kept = False
 
     def prepare(self, number: int, lanes: list[Lane]) -> str | None:
@@ -200,11 +205,13 @@ class TwinRetraining(Twins):
         self._found = None
         if self._mode == "little":
             return self._prepare_a_little(step, lanes[0])
-        if self._mode == "rows" and step == 1:
+        if not self._any_kept:
+            for lane in lanes:  # twins of fewer rows, and not on top
+                lane.model = lane.kept["original"]
+                lane.kept["parts"] = []
             return None
-        n_rounds = step - 1 if self._mode == "rows" else step
-        n_near = n_rounds * min(NEAR_A_ROUND * len(self.task.y), MOST_NEAR)
-        if n_near > MOST_ADDED * len(self.task.y):
+        self._n_near += min(NEAR_A_ROUND * len(self.task.y), MOST_NEAR)
+        if self._n_near > MOST_ADDED * len(self.task.y):
             return f"{MOST_ADDED:g} times as many inputs near the data were added as there are rows"
         if self.near == "both":
             try:
@@ -260,15 +267,25 @@ class TwinRetraining(Twins):
             parts.append([self._little(lane, labeler) for labeler in labelers])
             turn = (step - 1) % len(labelers)
             return joined([part[turn] for part in parts])
-        if self._mode == "rows" and step == 1:
+        if not self._any_kept:
             own = None if self.labeler == "auto" else self._labels_of(self.labeler)
-            parts.append(other_twins(lane, own))
+            chosen = self._choose_rows(lane, 0.5 ** (step - 1))
+            parts.append(other_twins(lane, own, chosen))
             return joined(parts)
         labeler = IN_TURN[1] if self.labeler == "auto" else self.labeler
         parts.append(near_rows(lane, self._labels_of(labeler)))
         if self._found is not None:
             parts.append(self._pairs(lane, *self._found, labeler))
         return joined(parts)
+
+    def _choose_rows(self, lane: Lane, share: float) -> Ints | None:
+        """A share of a lane's rows, those first that its model treats differently; None for all."""
+        if share == 1:
+            return None
+        differs = judge(lane.model, lane.space.whole(), lane.codes, self.settings).differs
+        order = lane.rng.permutation(len(differs))
+        order = order[np.argsort(~differs[order], kind="stable")]
+        return np.sort(order[: max(1, int(share * len(order)))])
 
     def _little(self, lane: Lane, labeler: Any) -> Addition:
         """What was found in the latest model, under the labels of one labeler."""
@@ -296,12 +313,11 @@ class TwinRetraining(Twins):
         if self._mode == "little":
             return True
         self._idle = 0 if outcome.kept else self._idle + 1
-        if self._mode == "rows" and self._n_rounds == 1 and not outcome.kept:
-            self._mode, self._before, self._idle = "near", self._n_rounds, 0
-        elif self._idle >= PATIENCE and not self._any_kept:
+        if self._any_kept:
+            return self._idle < PATIENCE
+        if self._idle >= HALVINGS:
             self._mode, self._before = "little", self._n_rounds
-            return True
-        return self._idle < PATIENCE
+        return True
 
 
 def share_of_round(number: int, rng: np.random.Generator) -> float:
