@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import InputSpace, compare_mitigations, estimate_discrimination
-from skfairtest.mitigation import _mitigation_methods, _one_fold, _paired
+from skfairtest.mitigation._comparison import methods, one_fold, paired
 from skfairtest.mitigation._comparison.group_rates import Groups, between_groups, rates_by_group
 from skfairtest.mitigation._comparison.held_columns import HeldColumns
 from skfairtest.mitigation._comparison.paired import deal, leave_out, paired_difference
@@ -30,8 +30,8 @@ TIMES = ["fit_seconds", "predict_ratio"]
 @pytest.fixture(autouse=True)
 def short_searches(monkeypatch):
     """The search for the largest difference takes most of the time and is tested elsewhere."""
-    monkeypatch.setattr(_one_fold, "DEGREE_QUERIES", 20)
-    monkeypatch.setattr(_paired, "N_PARTS", 5)
+    monkeypatch.setattr(one_fold, "DEGREE_QUERIES", 20)
+    monkeypatch.setattr(paired, "N_PARTS", 5)
 
 
 def people(n=400, seed=0):
@@ -66,8 +66,8 @@ def compare(estimator=None, X=None, y=None, **settings):
 @pytest.fixture(scope="module")
 def table():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_one_fold, "DEGREE_QUERIES", 100)
-        patch.setattr(_paired, "N_PARTS", 10)
+        patch.setattr(one_fold, "DEGREE_QUERIES", 100)
+        patch.setattr(paired, "N_PARTS", 10)
         return compare(methods=["drop", "marginalize"], certify_time=2)
 
 
@@ -235,7 +235,7 @@ def test_an_original_that_fails_is_an_error():
 
 
 def test_without_fairlearn_its_ways_say_so(monkeypatch):
-    monkeypatch.setattr(_mitigation_methods, "has_fairlearn", lambda: False)
+    monkeypatch.setattr(methods, "has_fairlearn", lambda: False)
     table = compare(methods=["correlation remover", "exponentiated parity", "exponentiated odds"])
     assert (table["note"].iloc[1:] == "fairlearn is not installed").all()
     assert table["accuracy"].notna().tolist() == [True, False, False, False]
@@ -396,7 +396,7 @@ def test_rates_are_those_of_fairlearn(with_weights):
 
 
 def test_paired_interval_covers_the_difference_and_is_narrower_than_an_unpaired_one(monkeypatch):
-    monkeypatch.setattr(_paired, "N_PARTS", 30)
+    monkeypatch.setattr(paired, "N_PARTS", 30)
     rng = np.random.default_rng(0)
     covered, widths = 0, []
     for _ in range(200):
@@ -416,7 +416,7 @@ def test_paired_interval_covers_the_difference_and_is_narrower_than_an_unpaired_
 
 
 def test_parts_of_the_jackknife_are_even_in_every_stratum(monkeypatch):
-    monkeypatch.setattr(_paired, "N_PARTS", 30)
+    monkeypatch.setattr(paired, "N_PARTS", 30)
     strata = np.repeat([0, 1], [90, 60])
     number = deal(strata, np.random.default_rng(0))
     counts = [np.bincount(number[strata == s], minlength=30) for s in (0, 1)]

@@ -42,7 +42,7 @@ from skfairtest import (
     SBFTAuditor,
     certify,
 )
-from skfairtest.mitigation import _averaging
+from skfairtest.mitigation._averaging import averages
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SEX = {"sensitive_features": "sex"}
@@ -256,7 +256,7 @@ def test_chunks_change_nothing(grid, monkeypatch, models, most):
         DecisionTreeRegressor(random_state=0), sensitive_features=[0, 1], strength=0.3, max_values=4
     ).fit(numbers, score)
     whole = model.predict(numbers)
-    monkeypatch.setattr(_averaging, "MOST_ROWS", most)
+    monkeypatch.setattr(averages, "MOST_ROWS", most)
     assert_array_equal(model.predict(numbers), whole)
 
 
@@ -268,7 +268,7 @@ def test_memory_is_bounded_by_rows_of_a_call(grid, monkeypatch, models):
         sizes.append(len(X))
         return X[:, 0]
 
-    monkeypatch.setattr(_averaging, "MOST_ROWS", 60)
+    monkeypatch.setattr(averages, "MOST_ROWS", 60)
     inner = FrozenEstimator(models.Regressor(function))
     model = MarginalizedRegressor(inner, sensitive_features=[0, 1], strength=0.5, max_values=3)
     model.fit(X).predict(X)
