@@ -424,7 +424,8 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
             warnings.simplefilter("ignore", NoDisparityWarning)
             try:
                 auditor.fit(strategy.task.X)
-            except ValueError:  # a model that cannot be read, of which the message tells
+            except (ValueError, EstimatorFailedError):
+                # A model that cannot be read, or that refuses inputs which the shares never met.
                 return 0.0, np.nan, False
         upper = float(auditor.fairness_degree_upper_bound_)
         return float(auditor.fairness_degree_), upper, bool(auditor.certified_)
