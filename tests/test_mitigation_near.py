@@ -360,6 +360,27 @@ def test_share_is_that_of_a_naive_loop():
     assert measure.value == expected.mean() and measure.low < measure.value < measure.high
 
 
+def test_of_thousands_of_twins_a_hundred_are_compared_the_same_for_every_model():
+    X, y = people(400)
+    X[:, 0], X[:, 1] = np.arange(400) % 80, np.arange(400) % 50
+    space = InputSpace.from_data(X, [0, 1])
+    assert space.n_twins == 4000
+
+    class Counts(LinearRegression):
+        asked = 0
+
+        def predict(self, X):
+            Counts.asked += len(X)
+            return super().predict(X)
+
+    line = Counts().fit(X, X[:, 0] + X[:, 1])
+    judged = [judge(line, space, space.data[:50], {"threshold": 60.0}) for _ in range(2)]
+    assert Counts.asked < 2 * 50 * 100 + 1000
+    np.testing.assert_array_equal(judged[0].disparity, judged[1].disparity)
+    # Nearly as far apart as any two twins are, and never farther.
+    assert (judged[0].disparity > 60).all() and (judged[0].disparity <= 128 + 1e-6).all()
+
+
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_every_row_flips():
     X, _ = people(300)

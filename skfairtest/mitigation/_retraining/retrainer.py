@@ -164,7 +164,8 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
     all of them at once.
 
     Where sensitive columns have more than five combinations of values, each input gets five twins,
-    drawn anew for each.
+    drawn anew for each; of more than a hundred combinations, inputs are compared with a hundred of
+    their twins, so that shares are lower bounds.
 
     A round that fails (a model that cannot be trained on the added rows, say) ends the course with
     a `MitigationWarning`, and the best model so far is kept. If the audit of the original fails,

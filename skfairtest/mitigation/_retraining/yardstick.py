@@ -10,6 +10,7 @@ from skfairtest._statistics import wilson
 from skfairtest._typing import Floats
 from skfairtest.mitigation._retraining.training import Lane, each_once
 from skfairtest.mitigation._shares import (
+    MOST_COMPARED,
     Crossings,
     Judged,
     Measure,
@@ -83,7 +84,7 @@ class Yardstick:
         self.folds = lanes[1 : 1 + n_folds]
         self.settings = settings
         self.mean = mean
-        few = FEW_COMBINATIONS / space.n_twins
+        few = FEW_COMBINATIONS / min(space.n_twins, MOST_COMPARED)
         self.n_estimates = max(min(LEAST_ESTIMATES, n_estimates), int(n_estimates * min(1.0, few)))
         self.rng = rng
         self._codes = codes = lanes[0].codes
