@@ -72,8 +72,8 @@ def clopper_pearson(count: Any, n: Any, alpha: float) -> tuple[Floats, Floats]:
     return np.where(n > 0, low, 0.0), np.where(n > 0, high, 1.0)
 
 
-def wilson_interval(count: int, n: int, confidence: float) -> tuple[float, float]:
-    """Wilson's interval of the share `count` of `n`, as two floats."""
+def wilson_interval(count: float, n: float, confidence: float) -> tuple[float, float]:
+    """Wilson's interval of the share `count` of `n`, as two floats; of weights in place of rows."""
     z = float(stats.norm.isf((1 - confidence) / 2))
     low, high = wilson(np.array(count / max(n, 1)), np.array(float(n)), z)
     return float(low), float(high)

@@ -11,12 +11,8 @@ from skfairtest._statistics import wilson_interval
 from skfairtest._typing import Floats
 from skfairtest._validation import check_table, is_real, make_generator
 from skfairtest.base import BaseAuditor
-from skfairtest.mitigation._shares import draw_crossings, draw_uniform
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.mitigation._shares import draw_crossings, draw_uniform, judge
 from skfairtest.space._space import InputSpace
-
-#: Rows of twins that are judged in one go.
-BATCH_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -57,15 +53,8 @@ def estimate_on(
     settings: dict[str, Any] | None = None,
 ) -> DiscriminationEstimate:
     """The estimate on given inputs as codes, each compared with all its twins."""
-    # As they are: rows near the data may lie outside of the domain, and none is a repetition.
-    oracle = Oracle(estimator, space, clip=False, **(settings or {}))
-    oracle.begin(Z, np.random.default_rng(0))
-    step = max(1, BATCH_ROWS // space.n_twins)
-    n_found, degree = 0, 0.0
-    for start in range(0, len(Z), step):
-        judged = oracle.disparity(Z[start : start + step])
-        n_found += int(judged.verdict.sum())
-        degree = max(degree, float(judged.disparity.max(initial=0.0)))
+    judged = judge(estimator, space, Z, settings or {}, most=None)
+    n_found, degree = int(judged.differs.sum()), float(judged.disparity.max(initial=0.0))
     low, high = wilson_interval(n_found, len(Z), confidence)
     rate = n_found / len(Z) if len(Z) else 0.0
     return DiscriminationEstimate(rate, low, high, len(Z), n_found, degree, confidence)

@@ -7,16 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from skfairtest._audit_results import audit_table
 from skfairtest._statistics import wilson_interval
 from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import ValidRows
 
-#: Twins that an input is compared with at most, and inputs that are compared at once.
+#: Twins that an input is compared with at most, and rows of twins that are judged in one go.
 MOST_COMPARED = 100
-COMPARED_AT_ONCE = 200
+BATCH_ROWS = 20_000
+#: Combinations of sensitive values up to which all inputs of a sample are judged, and the fewest
+#: inputs that are judged where there are more.
+FEW_COMBINATIONS = 8
+LEAST_INPUTS = 500
 #: The places where shares are taken, from people to everything.
 PLACES = ("rows", "near", "uniform")
 
@@ -56,30 +59,44 @@ class Judged(NamedTuple):
         return Measure(value, max(0.0, value - error), value + error)
 
 
-def judge(model: Any, space: InputSpace, Z: Floats, settings: dict[str, Any]) -> Judged:
-    """Compare inputs, given as codes, with all their twins, or with `MOST_COMPARED` of them.
+def judge(
+    model: Any,
+    space: InputSpace,
+    Z: Floats,
+    settings: dict[str, Any],
+    *,
+    most: int | None = MOST_COMPARED,
+) -> Judged:
+    """Compare inputs, given as codes, with all their twins, or with `most` where there are more.
 
-    Where there are more, each input has a draw of its own, the same for every model; what is found
-    is then a lower bound of what all twins would show.
+    Of more, each input has a draw of its own, the same for every model; what is found is then a
+    lower bound of what all twins would show.
     """
-    if space.n_twins <= MOST_COMPARED or not len(Z):
-        audit = audit_table(model, space, Z, settings)
-        return Judged(audit.is_discriminatory, audit.disparities)
+    if not len(Z):
+        return Judged(np.empty(0, dtype=bool), np.empty(0))
     rng = np.random.default_rng(0)
+    # As they are: rows near the data may lie outside of the domain, and none is a repetition.
     oracle = Oracle(model, space, clip=False, **settings)
     oracle.begin(Z, rng)
+    draws = most is not None and space.n_twins > most
+    n_compared = most if most is not None and draws else space.n_twins
+    step = max(1, BATCH_ROWS // n_compared)
     judged = []
-    for start in range(0, len(Z), COMPARED_AT_ONCE):
-        part = Z[start : start + COMPARED_AT_ONCE]
-        drawn = rng.integers(space.n_twins, size=(len(part), MOST_COMPARED - 1))
-        own = part[:, None, space.sensitive]
-        judged.append(
-            oracle.disparity(part, np.concatenate([own, space.twin_codes[drawn]], axis=1))
-        )
-    return Judged(
-        np.concatenate([found.verdict for found in judged]),
-        np.concatenate([found.disparity for found in judged]),
-    )
+    for start in range(0, len(Z), step):
+        part, values = Z[start : start + step], None
+        if draws:
+            drawn = rng.integers(space.n_twins, size=(len(part), n_compared - 1))
+            own = part[:, None, space.sensitive]
+            values = np.concatenate([own, space.twin_codes[drawn]], axis=1)
+        found = oracle.disparity(part, values)
+        judged.append(Judged(found.verdict, found.disparity))
+    return together(judged)
+
+
+def affordable_inputs(space: InputSpace, n: int) -> int:
+    """How many of n inputs to judge: fewer where each is compared with many twins."""
+    few = FEW_COMBINATIONS / min(space.n_twins, MOST_COMPARED)
+    return max(min(LEAST_INPUTS, n), int(n * min(1.0, few)))
 
 
 def together(parts: list[Judged]) -> Judged:

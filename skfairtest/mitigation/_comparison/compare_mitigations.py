@@ -23,14 +23,9 @@ from skfairtest.mitigation._comparison.methods import METHODS, Case
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, run_fold
 from skfairtest.mitigation._comparison.table import Measured, Scores, make_table
 from skfairtest.mitigation._comparison.weighted_pipeline import weighted
-from skfairtest.mitigation._shares import draw_crossings, draw_uniform
+from skfairtest.mitigation._shares import affordable_inputs, draw_crossings, draw_uniform
 from skfairtest.oracle._favourable import favourable_places
 from skfairtest.space._space import InputSpace
-
-#: Combinations of sensitive values up to which all the inputs asked for are compared; with more
-#: twins of each there are fewer, but not fewer than so many.
-FEW_COMBINATIONS = 8
-LEAST_INPUTS = 500
 
 
 def compare_mitigations(
@@ -334,11 +329,7 @@ def _score_name(scoring: Any, classes: Any) -> str:
 
 def _folds(case: Case, y: Any, cv: Any, n_inputs: int, rng: np.random.Generator) -> list[Fold]:
     parts = _split(case, y, cv, rng)
-    n = n_inputs
-    few = FEW_COMBINATIONS / case.space.n_twins
-    if few < 1:
-        n = max(min(LEAST_INPUTS, n_inputs), int(n_inputs * few))
-    each = -(-n // len(parts))
+    each = -(-affordable_inputs(case.space, n_inputs) // len(parts))
     folds = []
     for number, (training, held) in enumerate(parts):
         rows = case.space.data[held]

@@ -123,8 +123,9 @@ def _run(
     )
     start = 0
     for place in PLACES:
-        part = slice(start, start := start + len(fold.inputs[place]))
-        result.judged[place] = Judged(whole.differs[part], whole.disparity[part])
+        end = start + len(fold.inputs[place])
+        result.judged[place] = whole.part(start, end)
+        start = end
     known = float(whole.disparity.max(initial=0.0))
     # Where thousands of inputs show nothing, a search that climbs has nowhere to begin.
     kind: Any = SBFTAuditor if known > 0 else RandomAuditor

@@ -45,7 +45,8 @@ def other_twins(lane: Lane, label: Label | None, chosen: Ints | None = None) -> 
     """
     if chosen is None:
         chosen = np.arange(len(lane.rows))
-    own, twins, exists = twins_of(lane, lane.codes[chosen])
+    own = lane.codes[chosen]
+    twins, exists = twins_of(lane, own)
     exists &= ~(np.isclose(twins, own[:, None, :], equal_nan=True)).all(axis=2)
     places, _ = np.nonzero(exists)
     Z = twins[exists]
@@ -84,7 +85,7 @@ def draw_near_rows(lane: Lane, n: int) -> Floats:
 
 def with_twins(lane: Lane, Z: Floats, label: Label) -> Addition:
     """Inputs as codes with their twins under one label, those that the constraint admits."""
-    _, twins, exists = twins_of(lane, Z)
+    twins, exists = twins_of(lane, Z)
     # A twin that must not be is labelled as the first, and left out.
     tables = [lane.space.decode(twins[:, place]) for place in range(twins.shape[1])]
     labels = label(
@@ -102,15 +103,13 @@ def with_twins(lane: Lane, Z: Floats, label: Label) -> Addition:
     )
 
 
-def twins_of(lane: Lane, Z: Floats) -> tuple[Floats, Floats, Bools]:
+def twins_of(lane: Lane, Z: Floats) -> tuple[Floats, Bools]:
     """Twins of inputs, all of them or a few drawn for each, and which of these may exist.
 
     Returns
     -------
-    own : ndarray of shape (n, n_features)
-        The inputs.
     twins : ndarray of shape (n, n_twins, n_features)
-        Their twins, maybe with the input itself among them.
+        The twins, maybe with the input itself among them.
     exists : ndarray of bool of shape (n, n_twins)
         Those that the constraint admits.
     """
@@ -126,7 +125,7 @@ def twins_of(lane: Lane, Z: Floats) -> tuple[Floats, Floats, Bools]:
     twins = np.repeat(Z[:, None, :], k, axis=1).reshape(n * k, -1)
     twins = space.follow(space.with_sensitive(twins, codes[which].reshape(n * k, -1)))
     exists = space.valid(twins)
-    return Z, twins.reshape(n, k, -1), exists.reshape(n, k)
+    return twins.reshape(n, k, -1), exists.reshape(n, k)
 
 
 def joined(parts: list[Addition]) -> Addition:

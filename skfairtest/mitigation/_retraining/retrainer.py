@@ -284,7 +284,8 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
         lanes = make_lanes(task, strategy.space, folds, rng)
         model = task.train(lanes[0].rows)
         self.original_estimator_ = self.estimator_ = model
-        self.n_added_, self._table, self.stop_reason_ = 0, {}, "interrupted"
+        self.n_added_, self.stop_reason_ = 0, "interrupted"
+        self._table: dict[str, list[Any]] = {}
         progress = Progress(self, X, 0)
         course = None
         try:
@@ -300,17 +301,20 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
         finally:
             progress.finish()
             if course is not None:
-                # Whatever ended it: the best model so far, which is the original at first.
-                self.estimator_, self.n_added_ = course.best, course.n_added
-                self._table, self.stop_reason_ = course.table(), course.reason
-                self.score_drop_ = {
-                    "value": course.verdict.drop.estimate,
-                    "low": course.verdict.drop.low,
-                    "high": course.verdict.drop.high,
-                    "confidence": float(self.confidence),
-                    "confirmed": course.verdict.confirmed,
-                }
+                self._store(course)
         return self
+
+    def _store(self, course: Course) -> None:
+        """Whatever ended the course: the best model so far, which is the original at first."""
+        self.estimator_, self.n_added_ = course.best, course.n_added
+        self._table, self.stop_reason_ = course.table(), course.reason
+        self.score_drop_ = {
+            "value": course.verdict.drop.estimate,
+            "low": course.verdict.drop.low,
+            "high": course.verdict.drop.high,
+            "confidence": float(self.confidence),
+            "confirmed": course.verdict.confirmed,
+        }
 
     def _course(
         self, task: Task, strategy: Any, lanes: Any, model: Any, rng: Any, progress: Progress

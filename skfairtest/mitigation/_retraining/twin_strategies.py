@@ -197,18 +197,16 @@ class TwinRetraining(Twins):
 
     def prepare(self, number: int, lanes: list[Lane]) -> str | None:
         """Audit the latest model in the domain, where that is asked."""
-        step = number - self._before
-        if step == 1:
+        step, little = number - self._before, self._mode == "little"
+        if step == 1 or not (little or self._any_kept):
+            # From the original anew, not on top of what could not be kept.
             for lane in lanes:
                 lane.model = lane.kept.setdefault("original", lane.model)
                 lane.kept["parts"] = []
         self._found = None
-        if self._mode == "little":
+        if little:
             return self._prepare_a_little(step, lanes[0])
         if not self._any_kept:
-            for lane in lanes:  # twins of fewer rows, and not on top
-                lane.model = lane.kept["original"]
-                lane.kept["parts"] = []
             return None
         self._n_near += min(NEAR_A_ROUND * len(self.task.y), MOST_NEAR)
         if self._n_near > MOST_ADDED * len(self.task.y):

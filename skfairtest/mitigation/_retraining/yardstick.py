@@ -6,23 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skfairtest._statistics import wilson
+from skfairtest._statistics import wilson_interval
 from skfairtest._typing import Floats
 from skfairtest.mitigation._retraining.training import Lane, each_once
 from skfairtest.mitigation._shares import (
-    MOST_COMPARED,
     Crossings,
     Judged,
     Measure,
+    affordable_inputs,
     draw_uniform,
     judge,
     together,
 )
 from skfairtest.space._space import InputSpace
-
-#: Combinations of sensitive values up to which an estimate takes all the inputs it is allowed.
-FEW_COMBINATIONS = 8
-LEAST_ESTIMATES = 500
 
 
 class Shares(NamedTuple):
@@ -84,8 +80,7 @@ class Yardstick:
         self.folds = lanes[1 : 1 + n_folds]
         self.settings = settings
         self.mean = mean
-        few = FEW_COMBINATIONS / min(space.n_twins, MOST_COMPARED)
-        self.n_estimates = max(min(LEAST_ESTIMATES, n_estimates), int(n_estimates * min(1.0, few)))
+        self.n_estimates = affordable_inputs(space, n_estimates)
         self.rng = rng
         self._codes = codes = lanes[0].codes
         self._weights = lanes[0].task.weights
@@ -147,8 +142,7 @@ class Yardstick:
         share = float(weights @ judged.differs / weights.sum())
         # As many rows of equal weight tell as much.
         n = weights.sum() ** 2 / (weights**2).sum()
-        low, high = wilson(np.array(share), np.array(n), 1.959964)
-        return Measure(share, float(low), float(high))
+        return Measure(share, *wilson_interval(share * n, n, 0.95))
 
 
 def relative(shares: Shares, original: Shares, near: str) -> float:
