@@ -1,0 +1,121 @@
+"""Two twins side by side: their cells, which of them differ, and the model's outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skfairtest._typing import Floats
+from skfairtest.finding._words import name_output
+
+
+class Cell(NamedTuple):
+    """One column of a pair.
+
+    `matters` is by how much the difference of the two outputs changes when the column takes a
+    typical value in both twins; None where that was not measured.
+    """
+
+    name: Any
+    first: Any
+    second: Any
+    changed: bool
+    matters: float | None = None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two twins, the one with the larger output first.
+
+    Attributes
+    ----------
+    cells : tuple of Cell
+        One a column, in the order of the table.
+    output : str
+        What the outputs are: "probability of yes", "score of yes", "prediction", "label".
+    outputs : tuple of two floats, or None
+        The model's outputs; None where it gives labels.
+    labels : tuple of two labels, or None
+        What the model predicts; None where it was not asked.
+    difference : float
+        The difference of the outputs; 1 for two labels.
+    threshold : float or None
+        Difference above which an input counts as discriminatory.
+    """
+
+    cells: tuple[Cell, ...]
+    output: str
+    outputs: tuple[float, float] | None
+    labels: tuple[Any, Any] | None
+    difference: float
+    threshold: float | None = None
+
+    def changed_first(self, most: int | None = None) -> tuple[list[Cell], list[Cell]]:
+        """The cells to show and those to fold away.
+
+        Changed cells are all shown and come first. Of the others the `most` that matter most
+        follow, in the order of the table where that was not measured.
+        """
+        changed = [cell for cell in self.cells if cell.changed]
+        others = [cell for cell in self.cells if not cell.changed]
+        others.sort(key=lambda cell: -(cell.matters or 0.0))  # stable: equal ones keep their order
+        cut = len(others) if most is None else most
+        return changed + others[:cut], others[cut:]
+
+    def frame(self) -> pd.DataFrame:
+        """The cells as a table, one row a column of the twins."""
+        return pd.DataFrame(self.cells, columns=Cell._fields)
+
+    def with_matters(self, matters: Sequence[float]) -> Pair:
+        """The same pair, knowing how much each column matters."""
+        cells = zip(self.cells, matters, strict=True)
+        return replace(self, cells=tuple(cell._replace(matters=float(m)) for cell, m in cells))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The pair as a dict of plain values."""
+        return {**asdict(self), "cells": [cell._asdict() for cell in self.cells]}
+
+
+def make_pair(
+    twins: Any,
+    *,
+    outputs: Floats | None,
+    output: str,
+    difference: float,
+    threshold: float | None,
+    labels: tuple[Any, Any] | None = None,
+) -> Pair:
+    """A pair from a table (or array) of two rows."""
+    table = twins if hasattr(twins, "columns") else pd.DataFrame(np.asarray(twins))
+    cells = []
+    for place, name in enumerate(table.columns):
+        # By position, since names may repeat; through a list, since not all tables are pandas'.
+        column = table.iloc[:, place] if isinstance(table, pd.DataFrame) else table[name]
+        first, second = column.to_list()
+        cells.append(Cell(name, first, second, not _same(first, second)))
+    values = None if outputs is None else (float(outputs[0]), float(outputs[1]))
+    return Pair(tuple(cells), output, values, labels, float(difference), threshold)
+
+
+def worst_pair(auditor: Any) -> Pair | None:
+    """The worst pair of a fitted auditor, without a query; None where it found none."""
+    twins = auditor.worst_case_
+    if twins is None:
+        return None
+    is_label = auditor.response_ == "labels"
+    return make_pair(
+        twins,
+        outputs=None if is_label else auditor.worst_case_outputs_,
+        output=name_output(auditor.response_, auditor.worst_case_class_),
+        difference=auditor.fairness_degree_,
+        threshold=auditor.threshold,
+    )
+
+
+def _same(first: Any, second: Any) -> bool:
+    missing = pd.isna(first), pd.isna(second)
+    return all(missing) or (not any(missing) and bool(first == second))

@@ -1,0 +1,74 @@
+"""A finding in words; the same ones wherever it is told."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import pandas as pd
+
+#: Digits that two outputs are told with, at least; more where they would read alike.
+DIGITS = 3
+
+
+def name_output(response: str, of_class: Any = None) -> str:
+    """What a model's outputs are, by how it was asked and the class that they are of."""
+    name = {"predict_proba": "probability", "decision_function": "score", "labels": "label"}.get(
+        response, "prediction"
+    )
+    return name if of_class is None else f"{name} of {of_class}"
+
+
+def number(value: Any, digits: int = DIGITS) -> str:
+    """A number with so many digits that count, and none of its integer part lost."""
+    if value is None or not math.isfinite(value):
+        return "unknown" if value is None or math.isnan(value) else ("-∞" if value < 0 else "∞")
+    value = float(value)
+    if value == 0:
+        return "0"
+    before = math.floor(math.log10(abs(value))) + 1
+    if before > 15 or before < -4:
+        return f"{value:.{digits}g}"
+    after = max(0, digits - max(before, 0 if abs(value) < 1 else 1))
+    if before <= 0:
+        # 0.82, not 0.820; 0.0123 keeps its three digits.
+        return f"{value:.{digits - before if before < 0 else digits - 1}f}"
+    return f"{value:,.{after}f}"
+
+
+def two_numbers(first: float, second: float) -> tuple[str, str]:
+    """Both with as few digits as tell them apart."""
+    for digits in range(DIGITS, 17):
+        words = number(first, digits), number(second, digits)
+        if words[0] != words[1] or first == second:
+            return words
+    return repr(first), repr(second)
+
+
+def value_in_words(value: Any) -> str:
+    """A cell of a table."""
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return "missing"
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        real = float(value)
+        return f"{int(real)}" if real.is_integer() and abs(real) < 1e15 else f"{real:.6g}"
+    return str(value)
+
+
+def difference_in_words(pair: Any) -> str:
+    """The difference that a `Pair` shows, with the two outputs.
+
+    Examples
+    --------
+    >>> from skfairtest.finding._pair import Pair
+    >>> difference_in_words(Pair((), "probability of yes", (0.82, 0.22), None, 0.6))
+    'largest difference 0.60 (probability of yes: 0.82 against 0.22)'
+    """
+    if pair.outputs is None:
+        if pair.labels is None:
+            return "the twins get different labels"
+        first, second = map(value_in_words, pair.labels)
+        return f"the twins get different labels ({first} against {second})"
+    first, second = two_numbers(*pair.outputs)
+    return f"largest difference {number(pair.difference)} ({pair.output}: {first} against {second})"
