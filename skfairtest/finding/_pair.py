@@ -79,6 +79,12 @@ class Pair:
         """The pair as a dict of plain values."""
         return {**asdict(self), "cells": [cell._asdict() for cell in self.cells]}
 
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Pair:
+        """The pair that `to_dict` told, also after JSON has made lists of its tuples."""
+        told = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+        return cls(**{**told, "cells": tuple(Cell(**cell) for cell in values["cells"])})
+
 
 def make_pair(
     twins: Any,
