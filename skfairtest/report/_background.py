@@ -16,7 +16,9 @@ from skfairtest.report._blocks import (
     Text,
     count,
     figure,
+    fixed,
     isolate,
+    level,
     percent,
     seconds,
     table,
@@ -46,15 +48,14 @@ def groups(report: dict[str, Any]) -> Section:
         favourable = isolate(part["favourable"])
         blocks.append(
             Text(
-                f"A group is described by a rule on the sensitive attributes. For each, the share "
-                f"of predictions that are {favourable} is compared with that of all others. The "
-                f"intervals hold for all {count(part['n_rule_sets'])} rule sets at once "
-                f"({percent(part['confidence'])}, {part['correction']})."
+                f"A group is described by a rule. For each, the share of predictions that are "
+                f"{favourable} is compared with that of all other rows. The intervals hold for all {count(part['n_rule_sets'])} rule sets at once "
+                f"({level(part['confidence'])}, {part['correction']})."
             )
         )
         alt = "; ".join(
             f"{isolate(rule['rule'])}: "
-            f"{with_interval(rule['score'], rule['low'], rule['high'])}"
+            f"{with_interval(rule['score'], rule['low'], rule['high'], fixed)}"
             for rule in rules[:10]
         )
         caption = f"Difference of the share of {favourable}, within the group and outside of it"
@@ -66,7 +67,7 @@ def _rules_table(rules: list[dict[str, Any]]) -> Table:
     rows = [
         [
             rule["rule"],
-            with_interval(rule["score"], rule["low"], rule["high"]),
+            with_interval(rule["score"], rule["low"], rule["high"], fixed),
             "yes" if rule["differs"] else "interval holds 0",
             percent(rule["share_inside"]),
             percent(rule["share_outside"]),
@@ -105,13 +106,13 @@ def selection(report: dict[str, Any]) -> Section:
 
 
 def _what_it_is(part: dict[str, Any]) -> str:
-    level = f" Intervals are at {percent(part['confidence'])}." if part["confidence"] else ""
+    at = f" Intervals are at {level(part['confidence'])}." if part["confidence"] else ""
     if "impact_ratio" not in part["columns"]:
-        return f"Each group of the sensitive attributes and of their intersections.{level}"
+        return f"Each group of the sensitive attributes and of their intersections.{at}"
     favourable = f" of {isolate(part['favourable'])}" if part["favourable"] is not None else ""
     return (
         f"The rate is the share of predictions{favourable} in a group; the impact ratio is "
-        f"this rate, divided by the largest one of the same attribute.{level}"
+        f"this rate, divided by the largest one of the same attribute.{at}"
     )
 
 
@@ -140,6 +141,8 @@ def rate_of(columns: list[str]) -> str:
 def _words(column: str) -> Any:
     if column == "n":
         return count
+    if column == "impact_ratio":
+        return fixed
     is_share = column in ("share", "accuracy") or column.endswith("_rate")
     return percent if is_share else figure
 

@@ -180,7 +180,19 @@ def percent(share: Any) -> str:
         return "under 0.1%"
     if 0.9995 <= share < 1:
         return "over 99.9%"
-    return f"{share:.1%}".replace(".0%", "%")
+    return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
+
+
+def level(confidence: Any) -> str:
+    """A level of confidence."""
+    return ABSENT if confidence is None else f"{100 * confidence:g}%"
+
+
+def fixed(value: Any) -> str:
+    """A ratio, or a difference of shares: so many digits for all of a column."""
+    if value is None:
+        return ABSENT
+    return number(value, 2) if 0 < abs(value) < 0.005 else f"{value:.2f}"
 
 
 def seconds(value: Any) -> str:

@@ -31,7 +31,7 @@ from skfairtest.report._blocks import (
 )
 
 #: Columns of a pair besides the changed ones that are shown; where there are many pairs, fewer.
-MOST_CELLS, MOST_CELLS_OF_MANY = 15, 8
+MOST_CELLS, MOST_CELLS_OF_MANY = 15, 7
 #: A report is for those who have not read our papers.
 TWINS = "Twins are two inputs that are identical but for {which}."
 LOWER_BOUND = (
@@ -163,9 +163,12 @@ def _cost(report: dict[str, Any]) -> Fact:
 
 def outputs_in_words(pair: Pair) -> str:
     """Both outputs: "probability of yes: 0.82 against 0.22"."""
+    return _outputs(pair) if pair.outputs is None else f"{pair.output}: {_outputs(pair)}"
+
+
+def _outputs(pair: Pair) -> str:
     if pair.outputs is not None:
-        first, second = two_numbers(*pair.outputs)
-        return f"{pair.output}: {first} against {second}"
+        return " against ".join(two_numbers(*pair.outputs))
     if pair.labels is None:
         return "different labels"
     first, second = map(value_in_words, pair.labels)
@@ -190,7 +193,10 @@ def the_pair(report: dict[str, Any]) -> Section:
     for other in report["searches"]:
         if other is not search and other["pair"] is not None:
             pair, left = cut(Pair.from_dict(other["pair"]), MOST_CELLS_OF_MANY)
-            summary = f"{isolate(other['label'])}: largest difference {figure(other['degree'])}"
+            summary = (
+                f"The pair with the largest difference of {isolate(other['label'])}: "
+                f"{figure(other['degree'])}"
+            )
             blocks.append(Fold(summary, (Twins(pair), *left)))
     if search["finds"]:
         found = (
@@ -199,7 +205,7 @@ def the_pair(report: dict[str, Any]) -> Section:
             f"number is no share of anything: a search looks where differences are."
         )
         rows = [(str(place + 1), find) for place, find in enumerate(search["finds"])]
-        summary = f"{len(rows)} of {count(search['found'])} finds"
+        summary = f"Further pairs: {len(rows)} of {count(search['found'])} found"
         blocks.append(Fold(summary, (Text(found), pairs_table("Further pairs", "", rows))))
     return Section("pair", title, tuple(blocks))
 
@@ -224,9 +230,11 @@ def pairs_table(caption: str, first: str, named: Sequence[tuple[str, dict[str, A
     """Pairs below each other: what changed, both outputs, and the columns that matter most."""
     pairs = [(name, Pair.from_dict(values)) for name, values in named]
     changed = {cell.name for _, pair in pairs for cell in pair.cells if cell.changed}
-    shown, folded = pairs[0][1].changed_first(MOST_CELLS)
+    shown, folded = pairs[0][1].changed_first(MOST_CELLS_OF_MANY)
     others = [cell.name for cell in shown if cell.name not in changed]
     places = {cell.name: place for place, cell in enumerate(pairs[0][1].cells)}
+    # What the outputs are is told once, where it is one thing.
+    is_one = len({pair.output for _, pair in pairs}) == 1
     rows = []
     for name, pair in pairs:
         change = "; ".join(
@@ -236,10 +244,12 @@ def pairs_table(caption: str, first: str, named: Sequence[tuple[str, dict[str, A
             if cell.changed
         )
         rest = [value_in_words(pair.cells[places[other]].first) for other in others]
-        rows.append([name, figure(pair.difference), change, outputs_in_words(pair), *rest])
+        told = _outputs(pair) if is_one else outputs_in_words(pair)
+        rows.append([name, figure(pair.difference), change, told, *rest])
     if folded:
         caption += f"; {len(folded)} columns that matter less are not listed"
-    head = [first or "pair", "difference", "changed", "outputs", *map(str, others)]
+    outputs = pairs[0][1].output if is_one else "outputs"
+    head = [first or "pair", "difference", "changed", outputs, *map(str, others)]
     return table(caption, head, rows, words=range(2, len(head)))
 
 
@@ -313,8 +323,8 @@ def real_rows(report: dict[str, Any]) -> Section:
     """How many rows of data have a twin that is treated differently, and the worst of them."""
     blocks: list[Any] = [
         Text(
-            "Each row of data is compared with its own twins. This says how many people of the "
-            "data have a difference, which a search for the worst case does not."
+            "Each row of the data is compared with its own twins. This says how many rows have a "
+            "difference, which a search for the worst case does not."
         )
     ]
     done = [search for search in report["searches"] if search["rows"]["n"]]

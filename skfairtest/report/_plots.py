@@ -174,6 +174,10 @@ def svg_of(canvas: Any, key: str, alt: str) -> str:
     import io
     import warnings
 
+    from matplotlib.text import Text
+
+    for text in canvas.findobj(Text):
+        text.set_fontfamily("sans-serif")  # the page has its own fonts for all scripts
     out = io.StringIO()
     with warnings.catch_warnings():
         # The page's fonts have letters that matplotlib's lack.
