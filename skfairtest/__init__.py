@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         MitigationWarning,
         NoDisparityWarning,
     )
-    from skfairtest.group import TestSGDAuditor, TextSGDAuditor
+    from skfairtest.group import TestSGDAuditor, TextSGDAuditor, selection_table
     from skfairtest.individual import (
         ADFAuditor,
         AequitasAuditor,
@@ -113,6 +113,7 @@ __all__ = [
     "make_audit_scorer",
     "pareto_front",
     "pareto_refit",
+    "selection_table",
 ]
 
 #: Where the public names are. Each is imported at its first use: numba, imbalanced-learn and much
