@@ -288,10 +288,10 @@ class _Asked:
         """Place of a column that may be followed."""
         j = int(self.space.layout.resolve(column)[0])
         if j not in self.free():
+            names = [self.space.columns[k].name for k in self.free()]
             raise ValueError(
-                f"column={column!r} is sensitive, or follows from sensitive values, so twins "
-                "differ in it. Name one of "
-                f"{[self.space.columns[k].name for k in self.free()][:20]}."
+                f"column={column!r} is sensitive, follows from sensitive values, or has one value "
+                f"only; twins are not followed along it. Name one of {names[:20]}."
             )
         return j
 
