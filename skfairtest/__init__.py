@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         MitigationWarning,
         NoDisparityWarning,
     )
-    from skfairtest.group import TestSGDAuditor, TextSGDAuditor
+    from skfairtest.group import TestSGDAuditor, TextSGDAuditor, selection_table
     from skfairtest.individual import (
         ADFAuditor,
         AequitasAuditor,
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         pareto_front,
         pareto_refit,
     )
+    from skfairtest.report import AuditReport, LimitCheck, Limits, Outcome, audit, check_limits
     from skfairtest.space._constraints import AllOf, Allowed, Implies, Is, Linear, OneHot, Order
     from skfairtest.space._space import InputSpace
 
@@ -73,6 +74,7 @@ __all__ = [
     "AequitasAuditor",
     "AllOf",
     "Allowed",
+    "AuditReport",
     "AuditScorer",
     "AuditorComparison",
     "BaseAuditor",
@@ -94,6 +96,8 @@ __all__ = [
     "Implies",
     "InputSpace",
     "Is",
+    "LimitCheck",
+    "Limits",
     "Linear",
     "MAFTAuditor",
     "MarginalizedClassifier",
@@ -103,6 +107,7 @@ __all__ = [
     "NoDisparityWarning",
     "OneHot",
     "Order",
+    "Outcome",
     "PairDisplay",
     "ParetoDisplay",
     "ParetoRefit",
@@ -116,7 +121,9 @@ __all__ = [
     "TestSGDAuditor",
     "TextSGDAuditor",
     "ThemisAuditor",
+    "audit",
     "certify",
+    "check_limits",
     "compare_auditors",
     "compare_mitigations",
     "constrained_refit",
@@ -126,6 +133,7 @@ __all__ = [
     "make_audit_scorer",
     "pareto_front",
     "pareto_refit",
+    "selection_table",
 ]
 
 #: Where the public names are. Each is imported at its first use: numba, imbalanced-learn and much
@@ -133,7 +141,7 @@ __all__ = [
 _PLACES = (
     "exceptions", "space._space", "space._constraints", "_audit_results",
     "base", "individual", "group", "comparison", "model_selection", "inspection", "mitigation",
-    "exact",
+    "exact", "report",
 )  # fmt: skip
 _MODULES = (
     "datasets",

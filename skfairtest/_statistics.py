@@ -196,3 +196,32 @@ def n_needed(smallest: float, *, n_side: int, error: float, alpha: float, kind: 
     # Rows are drawn by chance: three and a half standard deviations more, so that they suffice.
     least = n * smallest
     return int(np.ceil((least + 3.5 * np.sqrt(least * (1 - smallest))) / smallest))
+
+
+def ratio_interval(
+    share: Floats, n: Floats, other: Floats, n_other: Floats, z: float
+) -> tuple[Floats, Floats]:
+    """Interval of a ratio of two independent shares: MOVER-R from two Wilson intervals.
+
+    Closed, and of use at 0 and 1 as well, where the interval on the logarithms (Katz) has no width.
+    The upper end is infinite where the second share may be 0.
+
+    References
+    ----------
+    .. [1] Donner, A., & Zou, G. Y. (2012). Closed-form confidence intervals for functions of the
+       normal mean and standard deviation. Statistical Methods in Medical Research 21, 347-359.
+    .. [2] Newcombe, R. G. (2016). MOVER-R confidence intervals for ratios and products of two
+       independently estimated quantities. Statistical Methods in Medical Research 25, 1774-1778.
+    """
+    low, high = wilson(share, n, z)
+    low_other, high_other = wilson(other, n_other, z)
+    product = share * other
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # The roots of a quadratic; the smaller one in the form that loses no digits.
+        top = low * (2 * share - low)
+        root = np.sqrt(np.maximum(product**2 - top * high_other * (2 * other - high_other), 0))
+        least = np.where(top > 0, top / (product + root), 0.0)
+        bottom = low_other * (2 * other - low_other)
+        root = np.sqrt(np.maximum(product**2 - bottom * high * (2 * share - high), 0))
+        most = np.where(bottom > 0, (product + root) / bottom, np.inf)
+    return least, most

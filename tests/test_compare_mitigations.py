@@ -15,8 +15,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import InputSpace, compare_mitigations, estimate_discrimination
+from skfairtest.group._sensitive_groups import Groups
 from skfairtest.mitigation._comparison import methods, one_fold, paired
-from skfairtest.mitigation._comparison.group_rates import Groups, between_groups, rates_by_group
+from skfairtest.mitigation._comparison.group_rates import between_groups, rates_by_group
 from skfairtest.mitigation._comparison.held_columns import HeldColumns
 from skfairtest.mitigation._comparison.paired import deal, leave_out, paired_difference
 from skfairtest.mitigation._comparison.replayed import row_score

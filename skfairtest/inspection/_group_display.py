@@ -182,7 +182,7 @@ class GroupScoresDisplay:
         if self.confidence is None:
             return ", with intervals"
         kind = "" if self.correction in (None, "none") else "simultaneous "
-        return f", with {kind}{self.confidence:.4g} intervals"
+        return f", {kind}{100 * self.confidence:.4g}% intervals"
 
 
 def _side_by_side(first: float, second: float) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skfairtest.finding._words import number
+from skfairtest.group import selection_table
 from skfairtest.inspection._style import (
     COLORS,
     MARKERS,
@@ -109,8 +110,6 @@ class SelectionDisplay:
         ValueError, TypeError
             What `selection_table` raises.
         """
-        from skfairtest.group import selection_table
-
         return cls(selection_table(y_pred, sensitive_features=sensitive_features, **settings))
 
     def frame(self) -> pd.DataFrame:
@@ -176,7 +175,9 @@ class SelectionDisplay:
         for place in breaks:
             labels[at[place] - 1].set_fontweight("bold")
         self._draw(ax, table, at, measure, n_rows, point_kwargs or {})
-        words = f"{measure.replace('_', ' ')}, with intervals"
+        sure = self.table.attrs.get("confidence")
+        sure = "with intervals" if sure is None else f"{100 * sure:.4g}% intervals"
+        words = f"{measure.replace('_', ' ')}, {sure}"
         ax.set_xlabel(words + left_out(len(self.table) - len(table), len(self.table), "groups"))
         return finish(self, ax)
 

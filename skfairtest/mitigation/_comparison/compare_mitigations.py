@@ -18,7 +18,7 @@ from sklearn.utils.validation import column_or_1d
 from skfairtest._typing import Ints
 from skfairtest._validation import check_one_whole, check_table, is_real, make_generator
 from skfairtest.base import BaseAuditor
-from skfairtest.mitigation._comparison.group_rates import Groups
+from skfairtest.group._sensitive_groups import Groups
 from skfairtest.mitigation._comparison.methods import METHODS, Case
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, run_fold
 from skfairtest.mitigation._comparison.table import Measured, Scores, make_table

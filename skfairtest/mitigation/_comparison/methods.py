@@ -12,12 +12,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
 from skfairtest.group import TestSGDAuditor
+from skfairtest.group._sensitive_groups import Groups
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._averaging.marginalized import (
     MarginalizedClassifier,
     MarginalizedRegressor,
 )
-from skfairtest.mitigation._comparison.group_rates import Groups
 from skfairtest.mitigation._comparison.held_columns import HeldColumns
 from skfairtest.mitigation._comparison.weighted_pipeline import takes_weights
 from skfairtest.mitigation._comparison.with_fairlearn import (

@@ -11,11 +11,8 @@ import pandas as pd
 from sklearn.metrics import get_scorer
 
 from skfairtest._typing import Floats
-from skfairtest.mitigation._comparison.group_rates import (
-    FEWEST_ROWS,
-    between_groups,
-    rates_by_group,
-)
+from skfairtest.group._sensitive_groups import FEWEST_ROWS
+from skfairtest.mitigation._comparison.group_rates import between_groups, rates_by_group
 from skfairtest.mitigation._comparison.methods import Case
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult
 from skfairtest.mitigation._comparison.paired import Jackknife, deal, leave_out, paired_difference

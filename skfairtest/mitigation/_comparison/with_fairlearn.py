@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 
 from skfairtest._typing import Floats
-from skfairtest.mitigation._comparison.group_rates import Groups
+from skfairtest.group._sensitive_groups import Groups
 from skfairtest.mitigation._comparison.weighted_pipeline import weighted
 from skfairtest.space._containers import make_container
 

@@ -1,0 +1,245 @@
+"""A finding as HTML: the pair as a table, and the card that notebooks and reports show.
+
+Plain functions from data to strings. Whatever comes from users is escaped here and nowhere else;
+there is no script, and nothing is loaded from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from skfairtest.finding._pair import Cell, Pair
+from skfairtest.finding._words import number, two_numbers, value_in_words
+
+#: Characters of a name or a value that are shown; the rest of a longer one is cut off.
+MOST_CHARACTERS = 200
+#: Class of everything below; the rules of `card_css` hold inside of it only.
+SCOPE = "skft"
+
+_LIGHT = """color-scheme: light; --skft-ink: #1b1f24; --skft-soft: #57606a; --skft-paper: #ffffff;
+--skft-shade: #f3f5f8; --skft-line: #c9d1d9; --skft-mark: #fff1c2; --skft-edge: #b26a00;"""
+_DARK = """color-scheme: dark; --skft-ink: #e8ebef; --skft-soft: #a9b3be; --skft-paper: #16191d;
+--skft-shade: #22272e; --skft-line: #444c56; --skft-mark: #4a3a10; --skft-edge: #e3b341;"""
+_RULES = """
+.skft { color: var(--skft-ink); background: var(--skft-paper); font: 14px/1.45 system-ui,
+  "Segoe UI", Roboto, "Noto Sans", sans-serif; text-align: start; }
+.skft-card { border: 1px solid var(--skft-line); border-radius: 6px; padding: 12px 16px;
+  margin: 0 0 10px; max-width: 760px; box-sizing: border-box; break-inside: avoid; }
+.skft p { margin: 0 0 8px; }
+.skft .skft-kind { color: var(--skft-soft); font-size: 12px; margin: 0 0 2px; }
+.skft .skft-sentence { font-size: 16px; font-weight: 600; overflow-wrap: anywhere; }
+.skft .skft-scroll { overflow-x: auto; margin: 0 0 8px; }
+.skft table { border-collapse: collapse; border: 0; margin: 0; font-size: 13px; color: inherit;
+  background: transparent; table-layout: auto; }
+.skft caption { text-align: start; color: var(--skft-soft); font-size: 12px; padding: 0 0 4px;
+  caption-side: top; }
+.skft tr, .skft tbody tr:nth-child(odd), .skft tbody tr:hover { background: transparent; }
+.skft th, .skft td { text-align: start; vertical-align: top; padding: 3px 10px; max-width: 22em;
+  border: 0; border-bottom: 1px solid var(--skft-line); overflow-wrap: anywhere; font-weight: 400;
+  color: inherit; background: transparent; white-space: normal; }
+.skft thead th { color: var(--skft-soft); font-size: 12px; }
+.skft td.skft-number, .skft th.skft-number { text-align: end; font-variant-numeric: tabular-nums;
+  white-space: nowrap; }
+.skft tr.skft-changed th, .skft tr.skft-changed td { background: var(--skft-mark);
+  font-weight: 700; }
+.skft tr.skft-changed th:first-child { box-shadow: inset 3px 0 var(--skft-edge); }
+.skft tr.skft-output th, .skft tr.skft-output td { border-top: 1px solid var(--skft-ink);
+  border-bottom: 0; font-weight: 700; }
+.skft tr.skft-output + tr.skft-output th, .skft tr.skft-output + tr.skft-output td {
+  border-top: 0; }
+.skft details { margin: 0 0 8px; }
+.skft summary { cursor: pointer; color: var(--skft-soft); font-size: 12px; }
+.skft .skft-facts { display: flex; flex-wrap: wrap; gap: 2px 20px; margin: 0; padding: 0;
+  font-size: 13px; }
+.skft .skft-facts div { display: flex; gap: 6px; }
+.skft dt { color: var(--skft-soft); font-weight: 400; margin: 0; }
+.skft dd { margin: 0; overflow-wrap: anywhere; }
+.skft .skft-note { color: var(--skft-soft); font-size: 12px; margin: 8px 0 0; }
+.skft .skft-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%); white-space: nowrap; }
+"""
+
+
+def card_css() -> str:
+    """The rules of `pair_table` and `findings_card`, for one ``<style>`` of a page.
+
+    Light or dark as the reader's system says, or as the page does where it says so in the ways of
+    Jupyter, VS Code and the PyData theme of Sphinx. On paper light.
+    """
+    dark = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', "body.vscode-dark")
+    light = ('[data-jp-theme-light="true"]', '[data-theme="light"]', "body.vscode-light")
+    return (
+        f".{SCOPE} {{ {_LIGHT} }}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ .{SCOPE} {{ {_DARK} }} }}\n"
+        f"@media screen {{ {_within(dark)} {{ {_DARK} }} {_within(light)} {{ {_LIGHT} }} }}"
+        f"{_RULES}"
+    )
+
+
+def _within(places: Sequence[str]) -> str:
+    return ", ".join(f"{place} .{SCOPE}" for place in places)
+
+
+def in_html(value: Any) -> str:
+    """A name or a value as escaped text, whatever its script, cut off where it is very long."""
+    words = value if isinstance(value, str) else value_in_words(value)
+    cut = words if len(words) <= MOST_CHARACTERS else words[: MOST_CHARACTERS - 1] + "…"
+    # A name written from right to left must not turn what stands beside it.
+    return f"<bdi>{escape(cut)}</bdi>"
+
+
+def pair_table(pair: Pair, most: int = 15) -> str:
+    """The pair as a table: one row a column of the twins, changed ones first and marked.
+
+    Parameters
+    ----------
+    pair : Pair
+        The twins.
+    most : int, default=15
+        Columns shown besides the changed ones; the others are folded away in ``<details>``.
+
+    Returns
+    -------
+    str
+        HTML, whose look `card_css` says. Changed cells are marked by a sign and in words as well
+        as by colour.
+    """
+    shown, folded = pair.changed_first(most)
+    html = [
+        '<div class="skft-scroll"><table class="skft-pair">',
+        "<caption>Two inputs that differ only in the marked columns</caption>",
+        '<thead><tr><th scope="col">column</th><th scope="col">first twin</th>'
+        '<th scope="col">second twin</th></tr></thead><tbody>',
+        *map(_row, shown),
+        "</tbody>",
+        _outputs(pair),
+        "</table></div>",
+    ]
+    if folded:
+        html += [
+            f"<details><summary>{len(folded)} more "
+            f"{'column' if len(folded) == 1 else 'columns'}, equal in both twins</summary>",
+            '<div class="skft-scroll"><table class="skft-pair"><thead><tr>'
+            '<th scope="col">column</th><th scope="col">both twins</th></tr></thead><tbody>',
+            *(_row(cell, once=True) for cell in folded),
+            "</tbody></table></div></details>",
+        ]
+    return f'<div class="{SCOPE}">{"".join(html)}</div>'
+
+
+def _row(cell: Cell, *, once: bool = False) -> str:
+    name = in_html(cell.name)
+    if cell.changed:
+        name = (
+            f'<span aria-hidden="true">≠ </span>{name}'
+            '<span class="skft-hidden"> (differs between the twins)</span>'
+        )
+    values = (cell.first,) if once else (cell.first, cell.second)
+    cells = "".join(f"<td>{in_html(value)}</td>" for value in values)
+    mark = ' class="skft-changed"' if cell.changed else ""
+    return f'<tr{mark}><th scope="row">{name}</th>{cells}</tr>'
+
+
+def _outputs(pair: Pair) -> str:
+    rows = []
+    if pair.outputs is not None:
+        rows.append((pair.output, two_numbers(*pair.outputs)))
+    if pair.labels is not None:
+        rows.append(("predicted", pair.labels))
+    if not rows:
+        return ""
+    told = "".join(
+        f'<tr class="skft-output"><th scope="row">{in_html(name)}</th>'
+        + "".join(f"<td>{in_html(value)}</td>" for value in values)
+        + "</tr>"
+        for name, values in rows
+    )
+    return f"<tfoot>{told}</tfoot>"
+
+
+def numbers_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
+    """A table of a name and numbers a row; numbers with three digits that count."""
+    head = "".join(
+        f'<th scope="col"{"" if place == 0 else _NUMBER}>{in_html(name)}</th>'
+        for place, name in enumerate(columns)
+    )
+    body = "".join(
+        f'<tr><th scope="row">{in_html(first)}</th>'
+        + "".join(
+            f"<td{_NUMBER}>{in_html(value if isinstance(value, str) else number(value))}</td>"
+            for value in rest
+        )
+        + "</tr>"
+        for first, *rest in rows
+    )
+    told = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="skft-scroll"><table>{told}<thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+_NUMBER = ' class="skft-number"'
+
+
+def findings_card(
+    kind: str,
+    sentence: str,
+    *,
+    pair: Pair | None = None,
+    bracket: str = "",
+    table: str = "",
+    facts: Sequence[tuple[str, str]] = (),
+    note: str = "",
+    most: int = 15,
+) -> str:
+    """What was found, for a notebook: a sentence, the pair, the bracket, and what it cost.
+
+    Parameters
+    ----------
+    kind : str
+        What the card is about: the name of a class.
+    sentence : str
+        The finding.
+    pair : Pair, default=None
+        Twins that show it.
+    bracket : str, default=""
+        How large it can get, in a sentence.
+    table : str, default=""
+        HTML that is shown as it is: of `numbers_table`.
+    facts : sequence of (str, str), default=()
+        What it cost and how it ended.
+    note : str, default=""
+        What the finding does not show.
+    most : int, default=15
+        Columns of the pair besides those that changed.
+
+    Returns
+    -------
+    str
+        HTML with its style, escaped, that stands by itself.
+    """
+    html = [
+        f"<style>{card_css()}</style>",
+        f'<section class="{SCOPE} skft-card" aria-label="{escape(kind)}: what was found">',
+        f'<p class="skft-kind">{escape(kind)}</p>',
+        f'<p class="skft-sentence">{escape(_capital(sentence))}</p>',
+        pair_table(pair, most) if pair is not None else "",
+        table,
+        f"<p>{escape(bracket)}</p>" if bracket else "",
+    ]
+    if facts:
+        told = "".join(
+            f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts
+        )
+        html.append(f'<dl class="skft-facts">{told}</dl>')
+    if note:
+        html.append(f'<p class="skft-note">{escape(note)}</p>')
+    html.append("</section>")
+    return "".join(html)
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

@@ -1,0 +1,215 @@
+"""Predictions, scores and targets as the numbers whose means a table of groups compares."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import type_of_target
+
+from skfairtest._typing import Bools, Floats
+from skfairtest.oracle._favourable import favourable_labels, is_favourable
+
+#: Whole numbers, as floats, with more different values than this are outputs of a regressor.
+MOST_LABELS = 20
+
+
+class Outcomes(NamedTuple):
+    """What is averaged in each group.
+
+    Attributes
+    ----------
+    rates : dict of str to (values, rows)
+        By the name of the column: numbers of shape (n_rows,) and, where not all rows count, which.
+    is_share : bool
+        Whether all are 0 or 1.
+    about : dict
+        What was taken as favourable: labels, a least output, or a median score.
+    """
+
+    rates: dict[str, tuple[Any, Bools | None]]
+    is_share: bool
+    about: dict[str, Any]
+
+
+def make_outcomes(
+    y_pred: Any, y_true: Any, favourable: Any, y_score: Any, weights: Floats | None, n_rows: int
+) -> Outcomes:
+    """Look at what was given, and say what is to be averaged."""
+    if y_pred is None and y_score is None:
+        raise ValueError("y_pred must hold the predictions, one a row; got None, and no y_score.")
+    predicted = None if y_pred is None else column("y_pred", y_pred, n_rows)
+    truth = None if y_true is None else column("y_true", y_true, n_rows)
+    if predicted is None and truth is not None:
+        raise ValueError("y_true is compared with y_pred; got y_pred=None. Pass the predictions.")
+    _check_alike(predicted, truth)
+    if predicted is not None and y_score is None and favourable is None and is_output(predicted):
+        return _of_outputs(predicted, truth)
+    about: dict[str, Any] = {}
+    rates: dict[str, tuple[Any, Bools | None]] = {}
+    favoured = None
+    if predicted is not None and (y_score is None or truth is not None):
+        labels, favoured, deserved = _favoured(predicted, truth, favourable)
+        about["favourable"] = labels
+    if y_score is not None:
+        score = numbers_of("y_score", column("y_score", y_score, n_rows))
+        about["median_score"] = middle = weighted_median(score, weights)
+        # "Above": a score that equals the median does not count.
+        rates["scoring_rate"] = (score > middle, None)
+    else:
+        rates["selection_rate"] = (favoured, None)
+    if truth is not None and favoured is not None:
+        rates["false_positive_rate"] = (favoured, ~deserved)
+        rates["false_negative_rate"] = (~favoured, deserved)
+        right = favoured == deserved if is_output(truth) else predicted == truth
+        rates["accuracy"] = (right, None)
+    return Outcomes(rates, True, about)
+
+
+def _of_outputs(predicted: NDArray[Any], truth: NDArray[Any] | None) -> Outcomes:
+    outputs = numbers_of("y_pred", predicted)
+    rates: dict[str, tuple[Any, Bools | None]] = {"mean_prediction": (outputs, None)}
+    if truth is not None:
+        rates["mean_error"] = (outputs - numbers_of("y_true", truth), None)
+    return Outcomes(rates, False, {})
+
+
+def _favoured(
+    predicted: NDArray[Any], truth: NDArray[Any] | None, favourable: Any
+) -> tuple[Any, Bools, Any]:
+    """What is favourable, which predictions are, and which targets."""
+    if isinstance(favourable, numbers.Real) and not isinstance(favourable, bool):
+        if is_output(predicted):
+            least = float(favourable)
+            deserved = None if truth is None else numbers_of("y_true", truth) >= least
+            return least, numbers_of("y_pred", predicted) >= least, deserved
+    elif favourable is None and is_output(predicted):
+        raise ValueError(
+            "y_pred holds outputs of a regressor, and y_true is compared with labels beside "
+            "y_score. Pass labels in y_pred, or favourable=50, say, for the least output that is "
+            "favourable."
+        )
+    known = _labels(predicted, truth)
+    labels = _last(known) if favourable is None else _named(favourable, known, truth is not None)
+    deserved = None if truth is None else is_favourable(truth, labels)
+    return labels, is_favourable(predicted, labels), deserved
+
+
+def _labels(predicted: NDArray[Any], truth: NDArray[Any] | None) -> list[Any]:
+    """The labels that occur, in their order."""
+    both = [pd.unique(pd.Series(part)) for part in (predicted, truth) if part is not None]
+    found = pd.unique(pd.Series(np.concatenate([np.asarray(part) for part in both])))
+    try:
+        return sorted(np.asarray(found).tolist())
+    except TypeError as error:
+        raise TypeError(
+            "Labels must be of one kind, all strings or all numbers; got "
+            f"{np.asarray(found).tolist()[:5]!r}. Convert them."
+        ) from error
+
+
+def _last(known: list[Any]) -> list[Any]:
+    """The favourable label where none is named: the last of two, as of `classes_`."""
+    if len(known) == 2:
+        return known[-1:]
+    if len(known) == 1 and known[0] in (0, 1):  # also of booleans
+        return [type(known[0])(1)]
+    if len(known) == 1:
+        raise ValueError(
+            f"Only one label occurs, {known[0]!r}, so that it cannot be told which one is "
+            "favourable. Name it: favourable=..."
+        )
+    raise ValueError(
+        f"There are {len(known)} labels, {known[:9]!r}, so that it cannot be told which ones are "
+        "favourable. Name a label or a set of labels: favourable=... (outputs of a regressor are "
+        "passed as floats)."
+    )
+
+
+def _named(favourable: Any, known: list[Any], are_all: bool) -> list[Any]:
+    labels = favourable_labels(favourable)
+    foreign = [label for label in labels if isinstance(label, str) is not isinstance(known[0], str)]
+    never = foreign or [label for label in labels if are_all and label not in known]
+    if never:
+        raise ValueError(
+            f"favourable={favourable!r}: {never[0]!r} is a label that never occurs; these do: "
+            f"{known[:9]!r}. Name one or more of them."
+        )
+    if len(known) > 1 and all(label in labels for label in known):
+        raise ValueError(
+            f"favourable= names every label, {known!r}, so every prediction would be favourable. "
+            "Leave out at least one."
+        )
+    return labels
+
+
+def is_output(values: NDArray[Any]) -> bool:
+    """Whether these are outputs of a regressor: floats with a fraction, or many of them."""
+    if values.dtype.kind != "f":
+        return False
+    return bool(
+        str(type_of_target(values)).startswith("continuous") or len(np.unique(values)) > MOST_LABELS
+    )
+
+
+def column(name: str, values: Any, n_rows: int) -> NDArray[Any]:
+    """One value a row, none of them missing."""
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must have one value a row, shape ({n_rows},); got shape {array.shape}."
+            + (" Pass the scores of one class." if name == "y_score" else "")
+        )
+    if len(array) != n_rows:
+        raise ValueError(f"{name} must have one value a row, {n_rows}; got {len(array)}.")
+    missing = np.asarray(pd.isna(array))
+    if missing.any():
+        raise ValueError(
+            f"{name} has {int(missing.sum())} missing values among {n_rows}, the first in row "
+            f"{int(missing.argmax())}. Leave out those rows, or say what they count as."
+        )
+    if array.dtype.kind == "O":  # numbers and truth values that came in boxes
+        array = pd.Series(array).infer_objects().to_numpy()
+    return array
+
+
+def numbers_of(name: str, values: NDArray[Any]) -> Floats:
+    """The values as floats."""
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} must hold numbers, as y_pred or y_score do; got {values[:3].tolist()!r}. Pass "
+            "labels in y_pred with labels in y_true, and scores in y_score."
+        ) from error
+
+
+def _check_alike(predicted: NDArray[Any] | None, truth: NDArray[Any] | None) -> None:
+    if predicted is None or truth is None:
+        return
+    kinds = [all(isinstance(v, str) for v in part[:100].tolist()) for part in (predicted, truth)]
+    if kinds[0] != kinds[1]:
+        raise ValueError(
+            "y_pred and y_true must hold labels of one kind; got "
+            f"{predicted[:3].tolist()!r} and {truth[:3].tolist()!r}. Convert one of them; scores "
+            "are passed in y_score."
+        )
+
+
+def weighted_median(values: Floats, weights: Floats | None) -> float:
+    """The median; with weights, half of the weight is on either side."""
+    if weights is None:
+        return float(np.median(values))
+    order = np.argsort(values, kind="stable")
+    order = order[weights[order] > 0]
+    below = np.cumsum(weights[order])
+    half = below[-1] / 2
+    place = int(np.searchsorted(below, half * (1 - 1e-12)))
+    if abs(below[place] - half) <= 1e-12 * half:
+        return float((values[order[place]] + values[order[place + 1]]) / 2)
+    return float(values[order[place]])

@@ -1,0 +1,242 @@
+"""selection_table: rates of groups and of their intersections, with counts and intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skfairtest._typing import Bools, Floats
+from skfairtest._validation import is_real
+from skfairtest.group._group_rates import GroupSums, Means, Ratios, ratios_to_highest
+from skfairtest.group._outcomes import Outcomes, column, make_outcomes, numbers_of
+from skfairtest.group._sensitive_columns import Attribute, sensitive_attributes
+from skfairtest.group._sensitive_groups import FEWEST_ROWS
+
+#: What the rows with a missing sensitive value are called.
+UNKNOWN = "(unknown)"
+
+
+def selection_table(
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    y_true: Any = None,
+    favourable: Any = None,
+    y_score: Any = None,
+    sample_weight: Any = None,
+    intersections: Any = True,
+    confidence: float = 0.95,
+    min_share: float = 0.0,
+) -> pd.DataFrame:
+    """Selection rates, impact ratios and rates of errors of groups and of their intersections.
+
+    Counts what predictions did: there is no model here, no search and no query.
+
+    Parameters
+    ----------
+    y_pred : array-like of shape (n_rows,), or None
+        Predicted labels; of a regressor, outputs as floats. None with `y_score`.
+    sensitive_features : Series, DataFrame, dict, array, list or list of columns
+        The sensitive attributes, one value a row, in the order of `y_pred`. Indexes are not
+        aligned. Numbers of more than six different values are cut at their quartiles; pass strings
+        or categories where numbers are codes. Missing values (None, NaN) are unknown; a word such
+        as "unknown" is a group like any other.
+    y_true : array-like of shape (n_rows,), default=None
+        True labels, or targets of a regression.
+    favourable : label, list of labels, or float, default=None
+        The label that people want, or a set of them; for outputs of a regressor the least one.
+        None takes the last of two labels.
+    y_score : array-like of shape (n_rows,), default=None
+        Scores: the table then holds scoring rates, the shares above the median score of all rows,
+        in place of selection rates. A score that equals the median is not above it.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights of the rows, of at least 0. Rates, means and the median are weighted, `n` and
+        `share` are not. Intervals take the effective sample size for the number of rows.
+    intersections : bool or list of tuples of names, default=True
+        True adds the groups of each pair of attributes and, of three or more, of all at once.
+    confidence : float, default=0.95
+        Confidence of each interval by itself.
+    min_share : float, default=0.0
+        A group with less than this share of the rows is listed with its rates, and takes no part in
+        the ratios: it has none, and it is not the highest.
+
+    Returns
+    -------
+    DataFrame
+        One row a group, by attribute:
+
+        - `attribute`, `group`, `n` (rows) and `share` (of all rows);
+        - `selection_rate` or `scoring_rate`, and `impact_ratio`, the rate over the highest rate of
+          the attribute's groups; for a regressor `mean_prediction` and no ratio;
+        - with `y_true` `false_positive_rate`, `false_negative_rate` and `accuracy`, each with its
+          count ``_n``; for a regressor `mean_error`, the mean of prediction less target;
+        - each with the ends of its interval, ``_low`` and ``_high``;
+        - `note`: why a group is small or left out, "" else.
+
+        Rows whose sensitive value is missing come last in each attribute, as "(unknown)", without
+        a ratio. ``attrs`` has what the table does not: `n_rows`, `unknown` (how many rows are
+        unknown in each attribute, 0 among them), `highest` (the group with the highest rate),
+        `favourable` or `median_score`, `confidence`, `min_share`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For lengths that differ, missing predictions or targets, negative weights, labels of which
+        none can be told to be favourable, and attributes of more than 5,000 groups.
+
+    See Also
+    --------
+    TestSGDAuditor : Searches for the group that is treated most differently.
+
+    Notes
+    -----
+    Rates have Wilson's intervals, means Student's, and ratios those of MOVER-R [1]_. The highest
+    rate of several is likely to be one that chance raised, and which group it is may be chance as
+    well. The interval of a ratio allows for both: it is about the ratio to the rate that is highest
+    in truth. So the ratio of the group with the highest rate is 1, and its lower end is less.
+    All intervals take the rows for independent draws from a population; they do not hold for all
+    groups at once.
+
+    Selection rate, scoring rate and impact ratio are defined as in the rules for New York City's
+    Local Law 144 [2]_; the ratio of rates to the highest rate is also what the four-fifths rule of
+    the United States' Uniform Guidelines speaks of [3]_. Which categories, rows and dates these
+    texts ask for is not the table's business, and it draws no conclusion.
+
+    References
+    ----------
+    .. [1] Newcombe, R. G. (2016). MOVER-R confidence intervals for ratios and products of two
+       independently estimated quantities. Statistical Methods in Medical Research 25, 1774-1778.
+    .. [2] Rules of the City of New York, title 6, sections 5-300 and 5-301 (2023).
+    .. [3] Code of Federal Regulations, title 29, section 1607.4(D) (1978).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skfairtest import selection_table
+    >>> sex = np.repeat(["female", "male"], [40, 60])
+    >>> hired = np.r_[np.repeat([1, 0], [10, 30]), np.repeat([1, 0], [30, 30])]
+    >>> table = selection_table(hired, sensitive_features={"sex": sex})
+    >>> table[["group", "n", "selection_rate", "impact_ratio"]]
+        group   n  selection_rate  impact_ratio
+    0  female  40            0.25           0.5
+    1    male  60            0.50           1.0
+    """
+    _check_share("confidence", confidence, 0 < confidence < 1 if is_real(confidence) else False)
+    _check_share("min_share", min_share, 0 <= min_share < 1 if is_real(min_share) else False)
+    n_rows = _n_rows(y_pred if y_pred is not None else y_score)
+    weights = None if sample_weight is None else _weights(sample_weight, n_rows)
+    outcomes = make_outcomes(y_pred, y_true, favourable, y_score, weights, n_rows)
+    attributes = sensitive_attributes(sensitive_features, n_rows, intersections)
+    about = {
+        "n_rows": n_rows,
+        "unknown": {a.name: int((a.codes < 0).sum()) for a in attributes},
+        "highest": {},
+        **outcomes.about,
+        "confidence": float(confidence),
+        "min_share": float(min_share),
+    }
+    parts = [
+        _part(attribute, outcomes, weights, float(confidence), float(min_share), about["highest"])
+        for attribute in attributes
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    table.attrs |= about
+    return table
+
+
+def _part(
+    attribute: Attribute,
+    outcomes: Outcomes,
+    weights: Floats | None,
+    confidence: float,
+    min_share: float,
+    highest: dict[str, str],
+) -> pd.DataFrame:
+    """The rows of one attribute."""
+    n_groups = len(attribute.groups)
+    unknown = bool((attribute.codes < 0).any())
+    codes = np.where(attribute.codes < 0, n_groups, attribute.codes)
+    sums = GroupSums(codes, n_groups + unknown, weights)
+    share = sums.n / len(codes)
+    table: dict[str, Any] = {
+        "attribute": attribute.name,
+        "group": [*attribute.groups, *[UNKNOWN] * unknown],
+        "n": sums.n,
+        "share": share,
+    }
+    notes: list[list[str]] = [[] for _ in table["group"]]
+    for place, (name, (values, rows)) in enumerate(outcomes.rates.items()):
+        means = sums.mean(values, rows)
+        interval = means.share_interval if outcomes.is_share else means.mean_interval
+        low, high = interval(confidence)
+        table |= {name: means.value, f"{name}_low": low, f"{name}_high": high}
+        if place > 0:
+            table[f"{name}_n"] = means.n
+        elif outcomes.is_share:
+            compared = (np.arange(len(share)) < n_groups) & (share >= min_share)
+            compared &= np.isfinite(means.value)
+            ratios = ratios_to_highest(means, compared, confidence)
+            ends = zip(("", "_low", "_high"), ratios, strict=True)
+            table |= {f"impact_ratio{end}": values for end, values in ends}
+            _note_ratios(notes, means, compared, share < min_share, ratios, unknown, min_share)
+            if np.isfinite(ratios.value).any():
+                first = int(np.nanargmax(ratios.value))
+                highest[attribute.name] = table["group"][first]
+        elif unknown:
+            notes[-1].append("a sensitive value is missing")
+    for note, n in zip(notes, sums.n.tolist(), strict=True):
+        if n < FEWEST_ROWS:
+            note.append(f"fewer than {FEWEST_ROWS} rows")
+    table["note"] = ["; ".join(note) for note in notes]
+    return pd.DataFrame(table)
+
+
+def _note_ratios(
+    notes: list[list[str]],
+    rates: Means,
+    compared: Bools,
+    is_small: Bools,
+    ratios: Ratios,
+    unknown: bool,
+    min_share: float,
+) -> None:
+    """Say why a group has no ratio."""
+    for j, note in enumerate(notes):
+        if unknown and j == len(notes) - 1:
+            note.append("a sensitive value is missing: no ratio")
+        elif is_small[j]:
+            note.append(f"less than {min_share:.4g} of the rows: no ratio, and not the highest")
+        elif not compared[j]:
+            note.append("its rows have no weight")
+        elif compared.sum() == 1:
+            note.append("nothing to compare with")
+        if compared[j] and not np.isfinite(ratios.value[j]):
+            note.append("all rates are 0: no ratio")
+
+
+def _check_share(name: str, value: Any, fits: bool) -> None:
+    if not fits:
+        between = "between 0 and 1" if name == "confidence" else "of at least 0, below 1"
+        raise ValueError(f"{name} must be a number {between}; got {value!r}.")
+
+
+def _n_rows(values: Any) -> int:
+    if values is None:
+        raise ValueError("y_pred must hold the predictions, one a row; got None, and no y_score.")
+    if not hasattr(values, "__len__"):
+        raise TypeError(f"y_pred must be array-like, one value a row; got {values!r}.")
+    if not len(values):
+        raise ValueError("y_pred has 0 rows while a minimum of 1 is required.")
+    return len(values)
+
+
+def _weights(given: Any, n_rows: int) -> Floats:
+    weights = numbers_of("sample_weight", column("sample_weight", given, n_rows))
+    if (weights < 0).any() or not np.isfinite(weights).all() or not weights.sum() > 0:
+        raise ValueError(
+            "sample_weight must be finite, of at least 0, and not 0 everywhere; got values from "
+            f"{weights.min()} to {weights.max()}."
+        )
+    return weights

@@ -1,0 +1,218 @@
+"""Sensitive attributes beside a table of predictions, however they are handed in, as groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skfairtest._typing import Ints
+from skfairtest.finding._words import value_in_words
+from skfairtest.group._row_groups import Cells
+from skfairtest.group._sensitive_groups import cut_points, words_of_cuts
+from skfairtest.group._sensitive_table import as_table
+from skfairtest.space._containers import make_container
+
+#: Groups of an attribute beyond which it is taken for a mistake: a name or a number of a person.
+MOST_GROUPS = 5_000
+#: Between the attributes of an intersection, and between the values.
+TIMES, COMMA = " × ", ", "
+
+
+class Attribute(NamedTuple):
+    """A sensitive attribute, or several at once.
+
+    Attributes
+    ----------
+    name : str
+        Its name; several are joined by a times sign.
+    groups : list of str
+        What its groups are called.
+    codes : ndarray of int of shape (n_rows,)
+        The number of each row's group, -1 where a sensitive value is missing.
+    """
+
+    name: str
+    groups: list[str]
+    codes: Ints
+
+
+def sensitive_attributes(given: Any, n_rows: int, intersections: Any) -> list[Attribute]:
+    """Each sensitive column as groups, and then the intersections.
+
+    Parameters
+    ----------
+    given : Series, DataFrame, dict, array, list or list of arrays
+        The sensitive columns.
+    n_rows : int
+        Rows that each must have.
+    intersections : bool or list of tuples of names
+        Which columns are crossed: of three or more each pair and all, none, or those named.
+    """
+    table = _as_table(given, n_rows)
+    container = make_container(table)
+    names = list(container.names)
+    single = [
+        _divide(name, container.column_values(table, j), container.level_order(j))
+        for j, name in enumerate(names)
+    ]
+    return single + [
+        _cross([single[j] for j in chosen]) for chosen in _chosen(names, intersections)
+    ]
+
+
+def _as_table(given: Any, n_rows: int) -> Any:
+    if given is None or isinstance(given, (str, bytes)):
+        raise TypeError(
+            "sensitive_features must hold the sensitive values, one a row: a Series, a DataFrame, "
+            f"a dict of columns, an array or a list; got {given!r}. Pass X['sex'], say."
+        )
+    if isinstance(given, Mapping):
+        given = _columns(given)
+    elif isinstance(given, pd.Index):
+        given = pd.Series(given, name=given.name)
+    elif isinstance(given, (list, tuple)) and len(given):
+        if not any(_is_column(item) for item in given):
+            # Not an array of all: it would make the word "nan" of a missing value among words.
+            given = pd.Series(list(given), dtype=object, name="sensitive").infer_objects()
+        elif all(_is_column(item) and len(item) == n_rows for item in given):
+            names = [getattr(item, "name", None) for item in given]
+            told = [
+                f"sensitive_{j}" if name is None or names.count(name) > 1 else name
+                for j, name in enumerate(names)
+            ]
+            given = _columns(dict(zip(told, given, strict=True)))
+        else:
+            raise ValueError(
+                "sensitive_features is a list of columns; each must have one value a row, "
+                f"{n_rows}; got {[len(item) if _is_column(item) else item for item in given][:9]}."
+                " Transpose a list of rows, or pass a DataFrame."
+            )
+    elif hasattr(given, "to_numpy") and not hasattr(given, "columns"):
+        if not isinstance(given, pd.Series):  # of polars, say
+            given = pd.Series(given.to_list(), name=given.name or "sensitive")
+    table = as_table(given, n_rows)
+    if not len(make_container(table).names):
+        raise ValueError("sensitive_features has no column; name at least one.")
+    return table
+
+
+def _columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
+    """Columns side by side, by position: an index of their own means nothing here."""
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(
+            f"The columns of sensitive_features must be of one length; got {lengths!r}."
+        )
+    told = {}
+    for name, column in columns.items():
+        if not isinstance(column, (pd.Series, pd.Categorical, np.ndarray)):
+            column = pd.Series(list(column), dtype=object)
+        told[name] = pd.Series(column).reset_index(drop=True).infer_objects()
+    return pd.DataFrame(told)
+
+
+def _is_column(item: Any) -> bool:
+    return isinstance(item, Iterable) and not isinstance(item, (str, bytes))
+
+
+def _divide(name: Any, values: Any, order: Any) -> Attribute:
+    """The groups of one column."""
+    told = value_in_words(name)
+    missing = pd.isna(values)
+    known = values[~missing]
+    codes = np.full(len(values), -1, dtype=np.int64)
+    cuts = cut_points(known) if known.dtype.kind == "f" else np.empty(0)
+    if len(cuts):
+        codes[~missing] = np.searchsorted(cuts, known)
+        return Attribute(told, words_of_cuts(told, cuts), codes)
+    found, levels = pd.factorize(np.asarray(known))
+    different: NDArray[Any] = np.asarray(levels)
+    _check_number(told, len(different))
+    sorted_first = np.argsort(_order(different, order), kind="stable")
+    place = np.empty(len(different), dtype=np.int64)
+    place[sorted_first] = np.arange(len(different))
+    codes[~missing] = place[found]
+    return Attribute(told, _words([different[j] for j in sorted_first.tolist()]), codes)
+
+
+def _order(different: Any, order: Any) -> Any:
+    """Numbers by which values are sorted: their own order, else the alphabet's."""
+    if order is not None:
+        known = {value: place for place, value in enumerate(np.asarray(order).tolist())}
+        return np.array([known.get(value, len(known)) for value in different.tolist()])
+    keys = different
+    if keys.dtype.kind == "O":
+        keys = np.array([str(value) for value in keys])
+    return np.argsort(np.argsort(keys, kind="stable"), kind="stable")
+
+
+def _words(values: list[Any]) -> list[str]:
+    """Values in words, told apart where two values would read alike."""
+    words = [value_in_words(value) for value in values]
+    if len(set(words)) < len(words):
+        words = [
+            repr(value) if words.count(word) > 1 else word
+            for value, word in zip(values, words, strict=True)
+        ]
+    return words
+
+
+def _chosen(names: list[Any], intersections: Any) -> list[tuple[int, ...]]:
+    """Places of the columns that are crossed."""
+    everything = range(len(names))
+    if isinstance(intersections, (bool, np.bool_)):
+        if not intersections or len(names) < 2:
+            return []
+        whole = [tuple(everything)] if len(names) > 2 else []
+        return list(combinations(everything, 2)) + whole
+    is_list = isinstance(intersections, (list, tuple))
+    if not (is_list and all(_are_names(crossed, names) for crossed in intersections)):
+        raise ValueError(
+            "intersections must be True, False, or a list of tuples of two or more names of "
+            f"sensitive columns, {names!r}; got {intersections!r}."
+        )
+    return [tuple(names.index(name) for name in crossed) for crossed in intersections]
+
+
+def _are_names(crossed: Any, names: list[Any]) -> bool:
+    return (
+        isinstance(crossed, (list, tuple))
+        and len(crossed) > 1
+        and all(name in names and list(crossed).count(name) == 1 for name in crossed)
+    )
+
+
+def _cross(attributes: list[Attribute]) -> Attribute:
+    """The groups of several attributes at once, those that occur."""
+    name = TIMES.join(attribute.name for attribute in attributes)
+    known = np.all([attribute.codes >= 0 for attribute in attributes], axis=0)
+    codes = np.full(len(known), -1, dtype=np.int64)
+    if not known.any():
+        return Attribute(name, [], codes)
+    sizes = [len(attribute.groups) for attribute in attributes]
+    cells = Cells([attribute.codes[known] for attribute in attributes], sizes)
+    _check_number(name, len(cells.codes))
+    # As in a table: the first attribute changes last.
+    place = np.empty(len(cells.codes), dtype=np.int64)
+    sorted_first = np.lexsort(cells.codes.T[::-1])
+    place[sorted_first] = np.arange(len(place))
+    codes[known] = place[cells.of_row]
+    groups = [
+        COMMA.join(attribute.groups[code] for attribute, code in zip(attributes, row, strict=True))
+        for row in cells.codes[sorted_first].tolist()
+    ]
+    return Attribute(name, groups, codes)
+
+
+def _check_number(name: str, n_groups: int) -> None:
+    if n_groups > MOST_GROUPS:
+        raise ValueError(
+            f"{name!r} has {n_groups} different values, and groups of so few rows say nothing "
+            f"({MOST_GROUPS} at most). Leave the column out, merge values, or choose other "
+            "intersections."
+        )

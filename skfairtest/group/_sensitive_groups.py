@@ -1,0 +1,77 @@
+"""The groups that people fall into by their sensitive values, and what these are called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.finding._words import value_in_words
+from skfairtest.space._space import InputSpace
+
+#: Numbers with more different values than this are cut at their quartiles.
+MOST_VALUES = 6
+#: A rate of fewer rows is mostly chance, so it is marked, or left out where groups are compared.
+FEWEST_ROWS = 30
+
+
+def cut_points(known: Floats) -> Floats:
+    """Where numbers are cut into groups: at their quartiles; nowhere where they have few values.
+
+    A group holds the numbers up to and with its cut point.
+    """
+    if len(np.unique(known)) <= MOST_VALUES:
+        return np.empty(0)
+    cuts = np.unique(np.quantile(known, [0.25, 0.5, 0.75], method="lower"))
+    return cuts[cuts < known.max()]
+
+
+def words_of_cuts(name: Any, ends: Any) -> list[str]:
+    """What the groups between cut points are called, one more than there are points."""
+    told = [value_in_words(end) for end in ends]
+    between = [f"{low} < {name} <= {high}" for low, high in zip(told[:-1], told[1:], strict=True)]
+    return [f"{name} <= {told[0]}", *between, f"{name} > {told[-1]}"]
+
+
+class Groups:
+    """The groups that people fall into by their sensitive values, each combination one.
+
+    Parameters
+    ----------
+    space : InputSpace
+        Its data say which values there are, and where the quartiles of numbers are.
+    """
+
+    def __init__(self, space: InputSpace) -> None:
+        self.space = space
+        self.cuts: dict[int, Floats] = {}
+        for j in space.sensitive.tolist():
+            known = space.data[~np.isnan(space.data[:, j]), j]
+            if space.columns[j].kind != "categorical":
+                cuts = cut_points(known)
+                if len(cuts):
+                    self.cuts[j] = cuts
+
+    def names(self, X: Any) -> Any:
+        """Name of each row's group, an array of shape (n_rows,)."""
+        Z = self.space.encode(X)
+        parts = [self._names_by(j, Z[:, j]) for j in self.space.sensitive.tolist()]
+        return np.array([", ".join(row) for row in zip(*parts, strict=True)], dtype=object)
+
+    def _names_by(self, j: int, codes: Floats) -> list[str]:
+        column = self.space.columns[j]
+        names = {}
+        for code in np.unique(codes):
+            names[code] = f"{column.name} missing"
+            if j not in self.cuts and not np.isnan(code):
+                value = column.take(np.array([code]))[0]
+                names[code] = f"{column.name} = {value_in_words(value)}"
+        if j in self.cuts:
+            words = words_of_cuts(column.name, column.take(self.cuts[j]))
+            names |= {
+                code: words[np.searchsorted(self.cuts[j], code)] for code in names if code == code
+            }
+        # NaN is not equal to itself, but it is the one key that is left.
+        missing = f"{column.name} missing"
+        return [names[code] if code == code else missing for code in codes.tolist()]
