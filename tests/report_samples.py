@@ -100,15 +100,18 @@ def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), brac
     what = {
         "sensitive": list(sensitive), "label": label or sensitive[0], "auditor": "SBFTAuditor",
         "status": "done", "reason": "", "degree": largest, "found": 812 if worst else 0,
-        "kept": 100 if worst else 0, "inputs": 9_400, "queries": 20_000, "seconds": 9.1,
+        "kept": 100 if worst else 0, "inputs": 9_400, "search_queries": 20_000, "queries": 80_824,
+        "seconds": 9.1, "shown_by": "the search" if worst else "",
         "stop_reason": "the time was spent", "pair": worst, "history": history(largest=largest),
-        "finds": list(finds),
+        "finds": list(finds), "find_table": find_table(finds),
         "bracket": {
             "status": "done", "reason": "", "found": largest, "lower": largest,
             "upper": min(1.0, largest + 0.07), "certified": False, "queries": 500, "seconds": 4.2,
+            "stop_reason": "the time was spent",
         },
         "rows": {
             "status": "done", "reason": "", "n": 30_162, "n_rows": 30_162, "degree": largest * 0.7,
+            "n_twins": 9,
             "rate": 0.118 if worst else 0.0, "low": None, "high": None, "spread": None,
             "above": [], "curve": curve(largest * 0.7), "worst": [], "queries": 60_324,
             "seconds": 2.2,
@@ -118,6 +121,21 @@ def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), brac
     what["rows"].update(dict(rows))
     what["bracket"].update(dict(bracket))
     return {**what, **changes}
+
+
+def find_table(finds):
+    """All finds that are kept, as a table of the first twins and what changes in the second."""
+    if not finds:
+        return {"columns": [], "first": [], "changed": [], "second": [], "difference": []}
+    cells = finds[0]["cells"]
+    changed = [cell["name"] for cell in cells if cell["changed"]]
+    return {
+        "columns": [cell["name"] for cell in cells],
+        "first": [[cell["first"] for cell in find["cells"]] for find in finds],
+        "changed": changed,
+        "second": [[c["second"] for c in find["cells"] if c["name"] in changed] for find in finds],
+        "difference": [find["difference"] for find in finds],
+    }
 
 
 def rule(words, score, half, inside, n_inside=2_400):
@@ -189,14 +207,14 @@ def usual():
             "class": "Pipeline", "final": "HistGradientBoostingClassifier",
             "repr": "Pipeline(steps=[('encode', OrdinalEncoder()),\n"
             "                ('model', HistGradientBoostingClassifier())])",
-            "task": "classification", "response": "predict_proba", "output": "probability of yes",
+            "task": "classification", "response": "predict_proba",
             "n_classes": 2, "classes": ["no", "yes"],
         },
         "data": {"n_rows": 30_162, "n_columns": 14, "target_given": True},
         "domain": {
             "attributes": [
                 {"name": name, "kind": kind, "domain": domain, "step": 1 if kind == "numeric"
-                 else None, "columns": [name], "sensitive": name in ("race", "sex")}
+                 else None, "columns": 1, "sensitive": name in ("race", "sex")}
                 for name, (_, kind, domain) in ADULT.items()
             ],
             "conditions": ["education-num >= 9 where education = 'Bachelors'"],
@@ -215,14 +233,16 @@ def usual():
         "groups": {
             "status": "done", "reason": "", "favourable": "yes", "confidence": 0.95,
             "correction": "Bonferroni", "min_support": 0.005, "n_rule_sets": 812, "rules": rules,
-            "queries": 30_162, "seconds": 3.0,
+            "queries": 30_162, "seconds": 3.0, "stop_reason": "all rule sets were compared",
         },
         "selection": {
-            "status": "done", "reason": "", "favourable": "yes", "confidence": 0.95,
+            "status": "done", "reason": "", "favourable": "yes", "confidence": 0.95, "n": 30_162,
+            "n_rows": 30_162, "queries": 30_162, "seconds": 0.2,
             "columns": SELECTION, "rows": selection_rows(names),
         },
         "parts": [
-            {"part": part, "status": "done", "reason": "", "queries": queries, "seconds": seconds}
+            {"part": part, "status": "done", "reason": "", "queries": queries, "seconds": seconds,
+             "notes": []}
             for part, queries, seconds in [
                 ("search: race", 20_000, 9.1), ("rows: race", 60_324, 2.2),
                 ("certificate: race", 500, 4.2), ("search: sex", 20_000, 9.1),
@@ -253,7 +273,7 @@ def regression():
     report.update(
         sentence="largest difference 31,400 (prediction: 152,300 against 120,900)",
         model={"class": "Ridge", "final": "Ridge", "repr": "Ridge()", "task": "regression",
-               "response": "predict", "output": "prediction", "n_classes": None, "classes": []},
+               "response": "predict", "n_classes": None, "classes": []},
         data={"n_rows": 4_000, "n_columns": 4, "target_given": True},
         sensitive_features=["age"], threshold=None, carries="",
         searches=[search(
@@ -262,14 +282,14 @@ def regression():
                   "spread": 88_000.0, "above": above, "curve": curve(30_100.0)},
             bracket={"upper": 31_400.0, "certified": True},
         )],
-        groups={**report["groups"], "status": "left out", "rules": [], "favourable": None,
+        groups={**report["groups"], "status": "left out", "rules": [], "favourable": "",
                 "reason": "groups compare shares of a favourable label; the model predicts numbers",
-                "n_rule_sets": None},
+                "n_rule_sets": 0},
     )  # fmt: skip
     report["domain"] = {
         "attributes": [
             {"name": name, "kind": "categorical" if isinstance(value, str) else "numeric",
-             "domain": "0 to 100", "step": None, "columns": [name], "sensitive": name == "age"}
+             "domain": "0 to 100", "step": None, "columns": 1, "sensitive": name == "age"}
             for name, value in cells.items()
         ],
         "conditions": [],
@@ -278,7 +298,7 @@ def regression():
         ["age", group, n, n / 4_000, 130_000.0 + n, 129_000.0, 131_000.0, -20.0, -90.0, 50.0, n, ""]
         for group, n in [("18 to 35", 1_300), ("35 to 55", 1_500), ("55 to 79", 1_200)]
     ]
-    report["selection"].update(columns=SELECTION_OF_REGRESSOR, rows=rows, favourable=None)
+    report["selection"].update(columns=SELECTION_OF_REGRESSOR, rows=rows, favourable="")
     return report
 
 
@@ -294,7 +314,7 @@ def nothing_found():
             ["sex"], None, degree=0.0, rows={"rate": 0.0, "degree": 0.0, "low": 0.0,
             "high": 0.0004, "n": 10_000, "curve": {"difference": [0.0], "share": [0.0]}},
             bracket={"status": "left out", "reason": why, "lower": None, "upper": None,
-                     "found": 0.0, "certified": None, "queries": 0, "seconds": 0.0},
+                     "found": 0.0, "certified": False, "queries": 0, "seconds": 0.0},
         )],
     )  # fmt: skip
     report["groups"]["rules"] = []
@@ -308,7 +328,7 @@ def interrupted():
     alone, other = report["searches"][:2]
     off = {"status": "left out", "reason": why}
     alone.update(status="interrupted", reason=why)
-    alone["bracket"].update(off, lower=None, upper=None, certified=None)
+    alone["bracket"].update(off, lower=None, upper=None, certified=False)
     alone["rows"].update(
         off, n=0, degree=None, rate=None, worst=[], curve={"difference": [], "share": []}
     )
@@ -317,7 +337,7 @@ def interrupted():
         **empty, "status": "left out", "reason": why, "degree": None, "inputs": 0, "queries": 0,
         "seconds": 0.0, "stop_reason": "", "history": {k: [] for k in empty["history"]},
         "bracket": {**alone["bracket"], "found": None, "queries": 0, "seconds": 0.0},
-        "rows": {**alone["rows"], "queries": 0, "seconds": 0.0},
+        "rows": {**alone["rows"], "queries": 0, "seconds": 0.0}, "search_queries": 0,
     }  # fmt: skip
     report.update(
         status="interrupted",
@@ -326,15 +346,16 @@ def interrupted():
         searches=[alone, other],
         sentence="largest difference 0.23 (probability of yes: 0.64 against 0.41), in the part "
         "that ran",
-        groups={**report["groups"], **off, "rules": [], "n_rule_sets": None},
+        groups={**report["groups"], **off, "rules": [], "n_rule_sets": 0},
         selection={**report["selection"], "status": "failed", "rows": [], "columns": [],
                    "reason": "ValueError: Input y contains NaN."},
         parts=[
             {"part": "search: race", "status": "interrupted", "reason": why, "queries": 812,
-             "seconds": 3.0},
+             "seconds": 3.0, "notes": ["UserWarning: 3 rows were left out"]},
             {"part": "selection table", "status": "failed", "queries": 0, "seconds": 0.0,
-             "reason": "ValueError: Input y contains NaN."},
-            {"part": "groups", "status": "left out", "reason": why, "queries": 0, "seconds": 0.0},
+             "reason": "ValueError: Input y contains NaN.", "notes": []},
+            {"part": "groups", "status": "left out", "reason": why, "queries": 0, "seconds": 0.0,
+             "notes": []},
         ],
     )  # fmt: skip
     return report
@@ -347,7 +368,7 @@ def failed():
     first = {**report["searches"][1], "status": "failed", "reason": why}
     report.update(
         status="failed", reason=why, sentence="nothing was measured", searches=[first], code="",
-        sensitive_features=["sex"], versions=report["versions"], seed=None, threshold=None,
+        sensitive_features=["sex"], threshold=None,
     )  # fmt: skip
     return report
 
@@ -381,8 +402,9 @@ def huge(n_columns=500, n_values=300, n_classes=100, n_found=10_000):
     first = names[3]
 
     def one(k):
-        return pair(cells, {first: (f"value {k}", f"value {k + 1}")},
-                    (0.9 - 0.01 * k, 0.1), output="probability of class 7", top=matters)  # fmt: skip
+        change = {first: (f"value {k}", f"value {k + 1}")}
+        outputs = (0.9 - 0.01 * k, 0.1)
+        return pair(cells, change, outputs, output="probability of class 7", top=matters)
 
     finds = [one(k) for k in range(10)]
     rows = [{"row": str(10**6 + k), "pair": one(k)} for k in range(10)]
@@ -395,7 +417,7 @@ def huge(n_columns=500, n_values=300, n_classes=100, n_found=10_000):
     report["sensitive_features"] = sensitive
     report["domain"]["attributes"] = [
         {"name": name, "kind": "categorical", "domain": ", ".join(f"value {k}" for k in range(17)),
-         "step": None, "columns": [f"{name}: value {k}" for k in range(17)],
+         "step": None, "columns": 17,
          "sensitive": name in sensitive}
         for name in names
     ]  # fmt: skip

@@ -82,8 +82,12 @@ class Pair:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Pair:
         """The pair that `to_dict` told, also after JSON has made lists of its tuples."""
-        told = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-        return cls(**{**told, "cells": tuple(Cell(**cell) for cell in values["cells"])})
+        told: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
+        }
+        told["cells"] = tuple(Cell(**cell) for cell in values["cells"])
+        return cls(**told)
 
 
 def make_pair(

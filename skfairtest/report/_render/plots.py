@@ -7,14 +7,15 @@ mode; nothing is loaded from outside, and the same report gives the same letters
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from skfairtest.report._background import rate_of
-from skfairtest.report._blocks import Figure, Notice
+from skfairtest.report._render.background import rate_of
+from skfairtest.report._render.blocks import Figure, Notice
 
 #: What is drawn in these colours takes the page's: ink and paper.
 INK, PAPER = "#010203", "#fdfcfb"
@@ -27,7 +28,7 @@ NAMED = {
 #: Bars and lines of one picture, and points of one line.
 MOST_ROWS, MOST_LINES, MOST_POINTS = 20, 6, 400
 
-_RC = {
+_RC: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "skfairtest",
     "font.family": ["sans-serif"],
@@ -145,7 +146,7 @@ def _selection(part: dict[str, Any]) -> tuple[Any, float, dict[str, Any]]:
     return SelectionDisplay(known), 1.3 + 0.36 * len(known), {}
 
 
-_DRAWN = {
+_DRAWN: dict[str, Callable[[Any], tuple[Any, float, dict[str, Any]]]] = {
     "bracket": _bracket,
     "curve": _curve,
     "history": _history,
@@ -194,7 +195,8 @@ def svg_of(canvas: Any, key: str, alt: str) -> str:
     body = _own_ids(re.sub(r">\s+<", "><", body), key)
     return (
         f'<svg class="plot" role="img" aria-labelledby="{key}-title" '
-        f'viewBox="0 0 {width} {height}"><title id="{key}-title">{escape(alt)}</title>{body.strip()}'
+        f'viewBox="0 0 {width} {height}"><title id="{key}-title">{escape(alt)}</title>'
+        f"{body.strip()}"
     )
 
 
@@ -211,7 +213,5 @@ def _tag_for_page(tag: str) -> str:
 def _own_ids(svg: str, key: str) -> str:
     """Ids that are referred to begin with the key; the others go."""
     used = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", svg))
-    svg = re.sub(
-        r' id="([^"]*)"', lambda at: f' id="{key}-{at[1]}"' if at[1] in used else "", svg
-    )
+    svg = re.sub(r' id="([^"]*)"', lambda at: f' id="{key}-{at[1]}"' if at[1] in used else "", svg)
     return re.sub(r"(url\(#|href=\"#)", rf"\g<1>{key}-", svg)

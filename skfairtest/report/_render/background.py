@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skfairtest.report._blocks import (
+from skfairtest.report._render.blocks import (
     ABSENT,
     Code,
     Figure,
@@ -24,7 +24,7 @@ from skfairtest.report._blocks import (
     table,
     with_interval,
 )
-from skfairtest.report._findings import why_not
+from skfairtest.report._render.findings import why_not
 
 #: Groups of a selection table that are in a page; in the JSON they are all.
 MOST_GROUPS = 200
@@ -49,7 +49,8 @@ def groups(report: dict[str, Any]) -> Section:
         blocks.append(
             Text(
                 f"A group is described by a rule. For each, the share of predictions that are "
-                f"{favourable} is compared with that of all other rows. The intervals hold for all {count(part['n_rule_sets'])} rule sets at once "
+                f"{favourable} is compared with that of all other rows. The intervals hold "
+                f"for all {count(part['n_rule_sets'])} rule sets at once "
                 f"({level(part['confidence'])}, {part['correction']})."
             )
         )
@@ -184,8 +185,7 @@ def model(report: dict[str, Any]) -> Section:
     terms = [
         ("Model", about["class"] if about["class"] == about["final"] else of),
         ("Task", about["task"]),
-        ("Asked by", str(about["response"])),
-        ("Difference of", str(about["output"])),
+        ("Asked by", _ASKED.get(about["response"], about["response"])),
         ("Classes", _classes(about)),
         ("Sensitive", ", ".join(map(isolate, report["sensitive_features"]))),
         ("Threshold", figure(report["threshold"])),
@@ -206,6 +206,9 @@ def model(report: dict[str, Any]) -> Section:
             more = Items(tuple(map(isolate, conditions[20:500])))
             blocks.append(Fold(f"{len(conditions) - 20:,} more conditions", (more,)))
     return Section("model", "Model, data and domain", tuple(blocks))
+
+
+_ASKED = {"labels": "predict", "predict": "predict"}
 
 
 def _classes(about: dict[str, Any]) -> str:
@@ -230,15 +233,17 @@ def _domain_table(attributes: list[dict[str, Any]]) -> Table:
             attribute["kind"],
             str(attribute["domain"]),
             ABSENT if attribute["step"] is None else str(attribute["step"]),
-            _columns(attribute),
+            count(attribute["columns"]),
         ]
         for attribute in attributes
     ]
     head = ["attribute", "role", "kind", "domain", "step", "columns"]
-    drop = {place for place in (4, 5) if all(row[place] in ("", ABSENT) for row in rows)}
+    # Columns in which all rows are the same tell nothing.
+    usual = {4: ABSENT, 5: "1"}
+    drop = {place for place, same in usual.items() if all(row[place] == same for row in rows)}
     keep = [place for place in range(len(head)) if place not in drop]
     rows = [[row[place] for place in keep] for row in rows]
-    words = [place for place, name in enumerate(head[k] for k in keep) if name != "step"]
+    words = [place for place, old in enumerate(keep) if head[old] not in ("step", "columns")]
     return table(
         "The domain: inputs that the search may make up",
         [head[place] for place in keep],
@@ -246,13 +251,6 @@ def _domain_table(attributes: list[dict[str, Any]]) -> Table:
         shown=MOST_ATTRIBUTES,
         words=words,
     )
-
-
-def _columns(attribute: dict[str, Any]) -> str:
-    columns = attribute["columns"]
-    if len(columns) == 1:
-        return "" if columns[0] == attribute["name"] else str(columns[0])
-    return ", ".join(map(str, columns)) if len(columns) < 4 else f"{len(columns)} columns"
 
 
 # Cost, and limits ------------------------------------------------------------------------------
@@ -273,7 +271,9 @@ def cost(report: dict[str, Any]) -> Section:
     rows = [
         [
             part["part"],
-            part["status"] + (f": {part['reason']}" if part["reason"] else ""),
+            "; ".join(
+                [part["status"] + (f": {part['reason']}" if part["reason"] else ""), *part["notes"]]
+            ),
             count(part["queries"]),
             seconds(part["seconds"]),
         ]

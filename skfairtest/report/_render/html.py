@@ -7,9 +7,10 @@ from typing import Any
 
 from skfairtest.finding._card import card_css, findings_card, in_html, pair_table
 from skfairtest.finding._pair import Pair
-from skfairtest.report._blocks import Figure, Notice, Table
-from skfairtest.report._findings import LOWER_BOUND, MOST_CELLS, finding_facts, main_search
-from skfairtest.report._sections import sections_of, title_of
+from skfairtest.report._render.blocks import Figure, Notice, Table, count, seconds
+from skfairtest.report._render.findings import LOWER_BOUND, MOST_CELLS, main_search
+from skfairtest.report._render.sections import sections_of, title_of
+from skfairtest.report._render.text import bracket_in_words, rows_in_words, status_in_words
 
 NO_JINJA = (
     "The report as HTML needs jinja2, which could not be imported. Install the extra `report` "
@@ -63,18 +64,24 @@ def render_fragment(report: dict[str, Any]) -> str:
         HTML that stands by itself.
     """
     search = main_search(report)
-    pair = search["pair"] if search else None
-    _, sure, rows, cost = finding_facts(report)
-    facts = [(rows.name, f"{rows.value} ({rows.note})"), (cost.name, f"{cost.value} {cost.note}")]
+    cost = report["cost"]
+    facts = [
+        ("real rows", rows_in_words(search["rows"], report["threshold"])),
+        (
+            "cost",
+            f"{count(cost['queries'])} queries, {seconds(cost['seconds'])}",
+        ),
+        ("seed", str(report["seed"])),
+    ]
     if report["status"] != "complete":
-        facts.append((report["status"], report["reason"]))
+        facts.insert(0, (report["status"], status_in_words(report)))
     return findings_card(
         title_of(report),
         report["sentence"],
-        pair=None if pair is None else Pair.from_dict(pair),
-        bracket=f"{sure.name}: {sure.value}, {sure.note}",
+        pair=None if search["pair"] is None else Pair.from_dict(search["pair"]),
+        bracket=f"How large it can get: {bracket_in_words(search)}.",
         facts=facts,
-        note=LOWER_BOUND if LOWER_BOUND not in sure.note else "",
+        note=LOWER_BOUND,
     )
 
 
@@ -120,7 +127,7 @@ class _Pictures:
         self.is_told = False
 
     def __call__(self, figure: Figure) -> Any:
-        from skfairtest.report._plots import draw
+        from skfairtest.report._render.plots import draw
 
         self.n_drawn += 1
         try:

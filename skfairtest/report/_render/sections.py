@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from skfairtest.report import _background, _findings
-from skfairtest.report._blocks import Section
+from skfairtest.report._render import background, findings
+from skfairtest.report._render.blocks import Section
 
 
 def sections_of(report: dict[str, Any]) -> list[Section]:
     """All sections of a report's dict (`schema/v1.json`)."""
     return [
-        _findings.finding(report),
-        _findings.the_pair(report),
-        _findings.how_large(report),
-        _findings.real_rows(report),
-        _background.groups(report),
-        _background.selection(report),
-        _background.model(report),
-        _background.cost(report),
-        _background.limits(report),
+        findings.finding(report),
+        findings.the_pair(report),
+        findings.how_large(report),
+        findings.real_rows(report),
+        background.groups(report),
+        background.selection(report),
+        background.model(report),
+        background.cost(report),
+        background.limits(report),
     ]
 
 

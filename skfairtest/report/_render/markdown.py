@@ -9,7 +9,7 @@ from typing import Any
 from skfairtest.finding._card import MOST_CHARACTERS
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import value_in_words
-from skfairtest.report._blocks import (
+from skfairtest.report._render.blocks import (
     Code,
     Facts,
     Fold,
@@ -23,8 +23,8 @@ from skfairtest.report._blocks import (
     Twins,
     table,
 )
-from skfairtest.report._findings import MOST_CELLS, cut, outputs_in_words
-from skfairtest.report._sections import sections_of, title_of
+from skfairtest.report._render.findings import MOST_CELLS, cut, outputs_in_words
+from skfairtest.report._render.sections import sections_of, title_of
 
 #: Rows of a table; a page of text cannot fold the rest.
 MOST_ROWS = 50
@@ -52,9 +52,7 @@ def render_markdown(report: dict[str, Any]) -> str:
     return "\n\n".join(line for line in lines if line) + "\n"
 
 
-def blocks_in_markdown(
-    section: Section, show_table: Callable[[Table], str] | None = None
-) -> str:
+def blocks_in_markdown(section: Section, show_table: Callable[[Table], str] | None = None) -> str:
     """What stands below the heading of a section.
 
     Parameters
@@ -87,7 +85,7 @@ def _block(block: Any, show: Callable[[Table], str]) -> str:
         fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block.text)), default=0))
         return f"{fence}python\n{block.text.rstrip()}\n{fence}"
     if isinstance(block, Twins):
-        return "\n\n".join(filter(None, map(lambda b: _block(b, show), _twins(block.pair))))
+        return "\n\n".join(filter(None, (_block(one, show) for one in _twins(block.pair))))
     if isinstance(block, Table):
         return show(block)
     if isinstance(block, Fold):
@@ -133,12 +131,12 @@ def _row(cells: Any) -> str:
 
 
 def in_markdown(text: str) -> str:
-    """Text that Markdown shows as it is, on one line.
+    r"""Text that Markdown shows as it is, on one line.
 
     Examples
     --------
     >>> print(in_markdown("a|b <script> *now*"))
-    a\\|b &lt;script&gt; \\*now\\*
+    a\|b &lt;script&gt; \*now\*
     """
     escaped = re.sub("[&<>]", lambda mark: _ENTITIES[mark[0]], " ".join(str(text).split()))
     # Only those that mean something where they stand: "14 columns - 3" reads better bare.

@@ -12,6 +12,7 @@ from typing import Any
 
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
+from skfairtest.report._render.words import listed
 
 #: What stands in a table where nothing was measured.
 ABSENT = "–"
@@ -221,5 +222,4 @@ def isolate(name: Any) -> str:
 
 def together(names: Sequence[Any]) -> str:
     """Names in one phrase."""
-    told = [isolate(name) for name in names]
-    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}" if told else ""
+    return listed([isolate(name) for name in names])

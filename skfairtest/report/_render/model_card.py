@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from skfairtest.report._blocks import Fold, Table
-from skfairtest.report._markdown import MOST_ROWS, blocks_in_markdown, in_markdown
-from skfairtest.report._sections import sections_of
+from skfairtest.report._render.blocks import Fold, Table
+from skfairtest.report._render.markdown import MOST_ROWS, blocks_in_markdown, in_markdown
+from skfairtest.report._render.sections import sections_of
 
 #: Rows of a table above which it is folded.
 MOST_OPEN = 15

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from skfairtest.finding._pair import Pair
-from skfairtest.finding._words import number, two_numbers, value_in_words
-from skfairtest.report._blocks import (
+from skfairtest.finding._words import name_output, number, two_numbers, value_in_words
+from skfairtest.report._render.blocks import (
     ABSENT,
     Fact,
     Facts,
@@ -40,13 +40,10 @@ LOWER_BOUND = (
 )
 
 
-def main_search(report: dict[str, Any]) -> dict[str, Any] | None:
-    """The search that found most; of equal ones the last, which is of all attributes together."""
-    searches = report["searches"]
-    found = [search for search in searches if search["pair"] is not None]
-    if not found:
-        return searches[-1] if searches else None
-    return max(reversed(found), key=lambda search: search["degree"] or 0.0)
+def main_search(report: dict[str, Any]) -> dict[str, Any]:
+    """The search of all sensitive attributes together, which knows what the others have found."""
+    search: dict[str, Any] = report["searches"][-1]
+    return search
 
 
 def main_rows(report: dict[str, Any]) -> dict[str, Any] | None:
@@ -107,19 +104,17 @@ _ENDS = {"interrupted": "was interrupted", "failed": "failed"}
 def _found(report: dict[str, Any]) -> Fact:
     name = "Largest difference found"
     search = main_search(report)
-    if search is None or search["degree"] is None:
+    if search["degree"] is None:
         return Fact(name, ABSENT, "nothing was measured")
     if search["pair"] is None:
-        return Fact(name, figure(search["degree"]), f"in {count(search['queries'])} queries")
+        note = f"in {count(search['search_queries'])} queries"
+        return Fact(name, figure(search["degree"]), note)
     return Fact(name, figure(search["degree"]), outputs_in_words(Pair.from_dict(search["pair"])))
 
 
 def _how_sure(report: dict[str, Any]) -> Fact:
     name = "How large it can get"
-    search = main_search(report)
-    if search is None:
-        return Fact(name, "unknown", LOWER_BOUND)
-    bracket = search["bracket"]
+    bracket = main_search(report)["bracket"]
     if bracket["upper"] is None:
         return Fact(name, "unknown", f"no certificate. {LOWER_BOUND}")
     upper = figure(bracket["upper"])
@@ -179,14 +174,11 @@ def the_pair(report: dict[str, Any]) -> Section:
     """The worst pair, and what else was found."""
     title = "The pair"
     search = main_search(report)
-    if search is None or search["pair"] is None:
+    if search["pair"] is None:
         words = "No pair of twins was found that the model treats differently "
         return Section("pair", title, (Text(f"{words}{by_more_than(report)}."), *_states(report)))
     blocks: list[Any] = [
-        Text(
-            f"The two inputs with the largest difference that the search came upon "
-            f"({isolate(search['label'])}). They are made up by the search and need not be people."
-        ),
+        Text(_where_from(search)),
         Twins(Pair.from_dict(search["pair"])),
         *_states(report),
     ]
@@ -200,14 +192,24 @@ def the_pair(report: dict[str, Any]) -> Section:
             blocks.append(Fold(summary, (Twins(pair), *left)))
     if search["finds"]:
         found = (
-            f"The search found {count(search['found'])} inputs with such a twin; the "
-            f"{len(search['finds'])} listed are those that the audit put into this report. Their "
-            f"number is no share of anything: a search looks where differences are."
+            f"The search found {count(search['found'])} inputs with such a twin and kept "
+            f"{count(search['kept'])}; report.to_json(path) lists these, the worst are here. Their "
+            f"number is no share of people: a search looks where differences are."
         )
         rows = [(str(place + 1), find) for place, find in enumerate(search["finds"])]
         summary = f"Further pairs: {len(rows)} of {count(search['found'])} found"
         blocks.append(Fold(summary, (Text(found), pairs_table("Further pairs", "", rows))))
     return Section("pair", title, tuple(blocks))
+
+
+def _where_from(search: dict[str, Any]) -> str:
+    words = f"The two inputs with the largest difference that the audit knows of. {_SHOWN_BY}"
+    if search["shown_by"].startswith("row "):
+        return f"{words} {isolate(search['shown_by'])}, beside its twin."
+    return f"{words} {isolate(search['shown_by'])}. They are made up and need not be people."
+
+
+_SHOWN_BY = "They were shown by"
 
 
 def _states(report: dict[str, Any]) -> list[Notice]:
@@ -273,7 +275,7 @@ def how_large(report: dict[str, Any]) -> Section:
                 figure(search["bracket"]["found"]),
                 figure(search["rows"]["degree"]),
                 _ends(search["bracket"]),
-                count(search["queries"]),
+                count(search["search_queries"]),
                 seconds(search["seconds"]),
             ]
             for search in searches
@@ -288,8 +290,8 @@ def how_large(report: dict[str, Any]) -> Section:
     courses = [search for search in searches if len(search["history"]["queries"]) > 1]
     if courses:
         alt = "; ".join(
-            f"{search['label']}: {figure(search['degree'])} after {count(search['queries'])} "
-            f"queries, {search['stop_reason']}"
+            f"{search['label']}: {figure(search['degree'])} after "
+            f"{count(search['search_queries'])} queries, {search['stop_reason']}"
             for search in courses[:10]
         )
         drawing = Figure("history", courses, "Largest difference found so far, over queries", alt)
@@ -347,7 +349,7 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
         rows = [
             [
                 search["label"],
-                with_interval(*(search["rows"][key] for key in ("rate", "low", "high")), percent),
+                _rate(search["rows"]),
                 count(search["rows"]["rate"] * search["rows"]["n"]),
                 count(search["rows"]["n"]),
                 count(search["rows"]["n_rows"]),
@@ -381,6 +383,16 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
     return tables
 
 
+def _rate(rows: dict[str, Any]) -> str:
+    return with_interval(rows["rate"], rows["low"], rows["high"], percent)
+
+
+def _output(report: dict[str, Any]) -> str:
+    """What the differences are of."""
+    pair = main_search(report)["pair"]
+    return str(pair["output"]) if pair else name_output(report["model"]["response"])
+
+
 def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
     alt = "; ".join(
         f"{search['label']}: largest difference of a row {figure(search['rows']['degree'])}"
@@ -395,6 +407,6 @@ def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
     data = {
         "searches": done,
         "threshold": report["threshold"],
-        "output": str(report["model"]["output"]),
+        "output": _output(report),
     }
     return Figure("curve", data, caption, alt)
