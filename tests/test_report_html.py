@@ -170,6 +170,7 @@ def test_pictures_are_drawn(rendered, name, n):
         assert page.all("svg")[0]["role"] == "img" and re.search(r"<title id=[^>]*>[^<]+<", svg)
         # Colours are the page's own.
         assert re.findall(r"#0072b2|#010203|#fdfcfb|#000000", svg) == []
+        assert not re.search(r"<[^>]*\d\.[^\d>][^>]*>", svg)  # no number ends with its point
         assert "currentColor" in svg and "<style" not in svg and "font-family" not in svg
 
 

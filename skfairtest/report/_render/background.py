@@ -51,7 +51,7 @@ def groups(report: dict[str, Any]) -> Section:
                 f"A group is described by a rule. For each, the share of predictions that are "
                 f"{favourable} is compared with that of all other rows. The intervals hold "
                 f"for all {count(part['n_rule_sets'])} rule sets at once "
-                f"({level(part['confidence'])}, {part['correction']})."
+                f"({level(part['confidence'])}, {part['correction'].capitalize()})."
             )
         )
         alt = "; ".join(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from skfairtest.finding._pair import Pair
+from skfairtest.finding._pair import Cell, Pair
 from skfairtest.finding._words import name_output, number, two_numbers, value_in_words
 from skfairtest.report._render.blocks import (
     ABSENT,
@@ -32,6 +32,8 @@ from skfairtest.report._render.blocks import (
 
 #: Columns of a pair besides the changed ones that are shown; where there are many pairs, fewer.
 MOST_CELLS, MOST_CELLS_OF_MANY = 15, 7
+#: Changed columns that have a column of their own in a table of pairs.
+MOST_CHANGED = 4
 #: A report is for those who have not read our papers.
 TWINS = "Twins are two inputs that are identical but for {which}."
 LOWER_BOUND = (
@@ -229,30 +231,51 @@ def cut(pair: Pair, most: int) -> tuple[Pair, list[Text]]:
 
 
 def pairs_table(caption: str, first: str, named: Sequence[tuple[str, dict[str, Any]]]) -> Table:
-    """Pairs below each other: what changed, both outputs, and the columns that matter most."""
+    """Pairs below each other: both outputs, what changed, and the columns that matter most."""
     pairs = [(name, Pair.from_dict(values)) for name, values in named]
-    changed = {cell.name for _, pair in pairs for cell in pair.cells if cell.changed}
-    shown, folded = pairs[0][1].changed_first(MOST_CELLS_OF_MANY)
-    others = [cell.name for cell in shown if cell.name not in changed]
-    places = {cell.name: place for place, cell in enumerate(pairs[0][1].cells)}
+    changed = [
+        place
+        for place, cells in enumerate(zip(*(pair.cells for _, pair in pairs), strict=True))
+        if any(cell.changed for cell in cells)
+    ]
+    # By place, since names may repeat.
+    cells = pairs[0][1].cells
+    names = [cell.name for cell in cells]
+    others = [place for place in range(len(cells)) if place not in changed]
+    others.sort(key=lambda place: -(cells[place].matters or 0.0))
+    others = others[:MOST_CELLS_OF_MANY]
+    if left := len(names) - len(changed) - len(others):
+        caption += f"; {left} columns that matter less are not listed"
     # What the outputs are is told once, where it is one thing.
     is_one = len({pair.output for _, pair in pairs}) == 1
-    rows = []
-    for name, pair in pairs:
-        change = "; ".join(
-            f"{isolate(cell.name)}: {isolate(value_in_words(cell.first))} → "
-            f"{isolate(value_in_words(cell.second))}"
-            for cell in pair.cells
-            if cell.changed
-        )
-        rest = [value_in_words(pair.cells[places[other]].first) for other in others]
-        told = _outputs(pair) if is_one else outputs_in_words(pair)
-        rows.append([name, figure(pair.difference), change, told, *rest])
-    if folded:
-        caption += f"; {len(folded)} columns that matter less are not listed"
+    rows = [
+        [
+            name,
+            figure(pair.difference),
+            _outputs(pair) if is_one else outputs_in_words(pair),
+            *_changes(pair, changed),
+            *(value_in_words(pair.cells[place].first) for place in others),
+        ]
+        for name, pair in pairs
+    ]
     outputs = pairs[0][1].output if is_one else "outputs"
-    head = [first or "pair", "difference", "changed", outputs, *map(str, others)]
+    told = [f"≠ {names[place]}" for place in changed] if len(changed) <= MOST_CHANGED else ["≠"]
+    head = [first or "pair", "difference", outputs, *told, *(str(names[k]) for k in others)]
     return table(caption, head, rows, words=range(2, len(head)))
+
+
+def _changes(pair: Pair, changed: Sequence[int]) -> list[str]:
+    """What changes in a pair: one cell a column, or one for all where these are many."""
+    cells = [pair.cells[place] for place in changed]
+    if len(cells) > MOST_CHANGED:
+        told = [f"{isolate(cell.name)}: {_change(cell)}" for cell in cells if cell.changed]
+        return ["; ".join(told)]
+    return [_change(cell) for cell in cells]
+
+
+def _change(cell: Cell) -> str:
+    first, second = map(value_in_words, (cell.first, cell.second))
+    return f"{isolate(first)} → {isolate(second)}" if cell.changed else first
 
 
 # How large it can get --------------------------------------------------------------------------

@@ -183,7 +183,11 @@ def svg_of(canvas: Any, key: str, alt: str) -> str:
     with warnings.catch_warnings():
         # The page's fonts have letters that matplotlib's lack.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
-        canvas.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+        # Not savefig, which draws twice; what lies behind is the page.
+        canvas.patch.set_visible(False)
+        for axes in canvas.axes:
+            axes.patch.set_visible(False)
+        canvas.canvas.print_svg(out, metadata={"Date": None})
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->|<style .*?</style>", "", svg, flags=re.S)
@@ -206,8 +210,12 @@ def _tag_for_page(tag: str) -> str:
     tag = re.sub(r"font: (?:[\w-]+ )*?([\d.]+px) [^;\"]*", r"font-size: \1", tag)
     tag = re.sub(r"font-family: [^;\"]*;?", "", tag)
     tag = re.sub(r"#[0-9a-f]{6}\b", lambda color: NAMED.get(color[0], color[0]), tag)
-    tag = re.sub(r"-?\d+\.\d{2,}", lambda number: f"{float(number[0]):.2f}".rstrip("0"), tag)
-    return re.sub(r"\s+", " ", tag).replace(". ", " ").replace('."', '"')
+    tag = re.sub(r"-?\d+\.\d{2,}", lambda number: _short(float(number[0])), tag)
+    return re.sub(r"\s+", " ", tag)
+
+
+def _short(number: float) -> str:
+    return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def _own_ids(svg: str, key: str) -> str:
