@@ -30,6 +30,8 @@ from skfairtest.report._render.findings import why_not
 MOST_GROUPS = 200
 #: Rows of the plot of these groups.
 MOST_BARS = 25
+#: Rules of the plot of the groups.
+MOST_RULES = 10
 #: Attributes of the domain that are not folded away.
 MOST_ATTRIBUTES = 15
 
@@ -57,10 +59,10 @@ def groups(report: dict[str, Any]) -> Section:
         alt = "; ".join(
             f"{isolate(rule['rule'])}: "
             f"{with_interval(rule['score'], rule['low'], rule['high'], fixed)}"
-            for rule in rules[:10]
+            for rule in rules[:MOST_RULES]
         )
         caption = f"Difference of the share of {favourable}, within the group and outside of it"
-        blocks += [Figure("groups", rules, caption, alt), _rules_table(rules)]
+        blocks += [Figure("groups", rules[:MOST_RULES], caption, alt), _rules_table(rules)]
     return Section("groups", "Groups", tuple(blocks))
 
 
@@ -78,7 +80,7 @@ def _rules_table(rules: list[dict[str, Any]]) -> Table:
         for rule in rules
     ]
     head = ["group", "difference", "differs", "share inside", "outside", "rows inside", "outside"]
-    return table("Groups with the largest differences", head, rows, shown=10, words=[2])
+    return table("Groups with the largest differences", head, rows, shown=MOST_RULES, words=[2])
 
 
 # Rates by group --------------------------------------------------------------------------------
