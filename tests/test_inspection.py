@@ -105,7 +105,7 @@ def fitted(people):
         warnings.simplefilter("ignore")
         retrainer.fit(X, y)
         table = compare_mitigations(
-            tree, X, y, sensitive_features="sex", methods=["drop"], cv=2, n_inputs=200,
+            tree, X[:200], y[:200], sensitive_features="sex", methods=["drop"], cv=2, n_inputs=200,
             certify_time=0, random_state=0,
         )  # fmt: skip
     return SimpleNamespace(
@@ -173,7 +173,7 @@ def test_plot_draws_on_given_axes_and_asks_the_model_nothing(case, monkeypatch):
         monkeypatch.setattr(DecisionTreeClassifier, name, None, raising=False)
     display, first = case.drawn, case.drawn.ax_
     assert display.figure_ is first.figure
-    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5))
     assert display.plot(ax=right) is display
     assert display.ax_ is right and display.figure_ is figure
     assert left.get_children() and not left.lines and not left.child_axes

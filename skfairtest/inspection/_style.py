@@ -202,9 +202,7 @@ def span(values: Iterable[float], *, zero: bool = True) -> tuple[float, float]:
 
 def _find_glyphs(ax: Any) -> None:
     """Give texts in scripts that the usual font lacks one that has them, where one is installed."""
-    from matplotlib.text import Text
-
-    for text in ax.findobj(Text):
+    for text in _texts(ax):
         words = text.get_text()
         if words.isascii():
             continue
@@ -212,6 +210,20 @@ def _find_glyphs(ax: Any) -> None:
         more = _fonts_with("".join(sorted({c for c in words if not c.isspace()})), family)
         if more:
             text.set_fontfamily([*family, *more])
+
+
+def _texts(ax: Any) -> list[Any]:
+    """All texts but the numbers of axes, which would have to be made for a look at them."""
+    from matplotlib.ticker import FixedFormatter
+
+    found: list[Any] = []
+    for one in (ax, *ax.child_axes):
+        found += [*one.texts, one.xaxis.label, one.yaxis.label]
+        if isinstance(one.yaxis.get_major_formatter(), FixedFormatter):
+            found += one.get_yticklabels()
+        if one.get_legend() is not None:
+            found += one.get_legend().get_texts()
+    return found
 
 
 @lru_cache(maxsize=1000)
