@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         pareto_front,
         pareto_refit,
     )
+    from skfairtest.report import AuditReport, LimitCheck, Limits, Outcome, audit, check_limits
     from skfairtest.space._constraints import AllOf, Allowed, Implies, Is, Linear, OneHot, Order
     from skfairtest.space._space import InputSpace
 
@@ -62,6 +63,7 @@ __all__ = [
     "AequitasAuditor",
     "AllOf",
     "Allowed",
+    "AuditReport",
     "AuditScorer",
     "AuditorComparison",
     "BaseAuditor",
@@ -79,6 +81,8 @@ __all__ = [
     "Implies",
     "InputSpace",
     "Is",
+    "LimitCheck",
+    "Limits",
     "Linear",
     "MAFTAuditor",
     "MarginalizedClassifier",
@@ -87,6 +91,7 @@ __all__ = [
     "NoDisparityWarning",
     "OneHot",
     "Order",
+    "Outcome",
     "ParetoRefit",
     "RandomAuditor",
     "RowsAudit",
@@ -96,7 +101,9 @@ __all__ = [
     "TestSGDAuditor",
     "TextSGDAuditor",
     "ThemisAuditor",
+    "audit",
     "certify",
+    "check_limits",
     "compare_auditors",
     "compare_mitigations",
     "constrained_refit",
@@ -113,7 +120,7 @@ __all__ = [
 #: of scikit-learn would otherwise be imported for those who need none of it.
 _PLACES = (
     "exceptions", "space._space", "space._constraints", "_audit_results",
-    "base", "individual", "group", "comparison", "model_selection", "mitigation", "exact",
+    "base", "individual", "group", "comparison", "model_selection", "mitigation", "exact", "report",
 )  # fmt: skip
 _MODULES = (
     "datasets",

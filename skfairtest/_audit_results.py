@@ -13,12 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest._typing import Floats
 from skfairtest.oracle._model import named_labels
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._rows import judge_rows
 from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._space import InputSpace
-
-#: Inputs judged in one go when rows of data are audited.
-AUDIT_BATCH = 10_000
 
 #: Results that ask the model when they are first read.
 ON_DATA = frozenset(
@@ -77,8 +75,7 @@ def audit_table(
         return RowsAudit(0.0, np.empty(0), np.empty(0, dtype=bool), 0.0, nothing, nothing, 0)
     oracle = Oracle(estimator, space, clip=False, **settings)
     oracle.begin(Z, np.random.default_rng(0))
-    step = max(1, AUDIT_BATCH // space.n_twins)
-    judged = [oracle.disparity(Z[start : start + step]) for start in range(0, len(Z), step)]
+    judged = list(judge_rows(oracle, Z))
     disparities = np.concatenate([j.disparity for j in judged])
     verdict = np.concatenate([j.verdict for j in judged])
     own = Z[verdict]

@@ -48,12 +48,21 @@ def _trusted_types() -> list[str]:
 
     A class says what it holds by the annotations of its attributes and of its parameters.
     """
-    from skfairtest import datasets, exact, group, individual, mitigation, model_selection, testing
+    from skfairtest import (
+        datasets,
+        exact,
+        group,
+        individual,
+        mitigation,
+        model_selection,
+        report,
+        testing,
+    )
     from skfairtest.mitigation._labelers import LABELERS
     from skfairtest.space import _constraints
     from skfairtest.space._space import InputSpace
 
-    packages = [datasets, exact, group, individual, mitigation, model_selection, testing]
+    packages = [datasets, exact, group, individual, mitigation, model_selection, report, testing]
     public = [getattr(package, name) for package in packages for name in package.__all__]
     found: dict[type, None] = {}
     waiting: list[type] = [

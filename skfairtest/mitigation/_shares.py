@@ -10,12 +10,12 @@ from scipy import stats
 from skfairtest._statistics import wilson_interval
 from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._rows import judge_rows
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import ValidRows
 
-#: Twins that an input is compared with at most, and rows of twins that are judged in one go.
+#: Twins that an input is compared with at most.
 MOST_COMPARED = 100
-BATCH_ROWS = 20_000
 #: Combinations of sensitive values up to which all inputs of a sample are judged, and the fewest
 #: inputs that are judged where there are more.
 FEW_COMBINATIONS = 8
@@ -74,22 +74,10 @@ def judge(
     """
     if not len(Z):
         return Judged(np.empty(0, dtype=bool), np.empty(0))
-    rng = np.random.default_rng(0)
     # As they are: rows near the data may lie outside of the domain, and none is a repetition.
     oracle = Oracle(model, space, clip=False, **settings)
-    oracle.begin(Z, rng)
-    draws = most is not None and space.n_twins > most
-    n_compared = most if most is not None and draws else space.n_twins
-    step = max(1, BATCH_ROWS // n_compared)
-    judged = []
-    for start in range(0, len(Z), step):
-        part, values = Z[start : start + step], None
-        if draws:
-            drawn = rng.integers(space.n_twins, size=(len(part), n_compared - 1))
-            own = part[:, None, space.sensitive]
-            values = np.concatenate([own, space.twin_codes[drawn]], axis=1)
-        found = oracle.disparity(part, values)
-        judged.append(Judged(found.verdict, found.disparity))
+    oracle.begin(Z, np.random.default_rng(0))
+    judged = [Judged(j.verdict, j.disparity) for j in judge_rows(oracle, Z, most=most)]
     return together(judged)
 
 

@@ -1,0 +1,72 @@
+"""Rows of data, or any inputs as they are, compared with their twins in batches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.oracle._judgement import Judgement
+from skfairtest.oracle._oracle import Oracle
+
+#: Rows of twins that are judged in one go.
+BATCH_ROWS = 20_000
+#: With a deadline: rows of the first batch, which shows how long one takes, and the share of the
+#: time left that a batch may take.
+FIRST_BATCH = 16
+BATCH_SHARE = 0.2
+
+
+def judge_rows(
+    oracle: Oracle,
+    Z: Floats,
+    *,
+    most: int | None = None,
+    deadline: float = np.inf,
+) -> Iterator[Judgement]:
+    """Judge rows in their order, a batch at a time, all of them or until the deadline.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        With ``clip=False``: rows count as they are.
+    Z : ndarray of shape (n, n_attributes)
+        Rows as codes.
+    most : int, default=None
+        Twins that a row is compared with at most; of more, each row has a draw of its own, the same
+        for every model. None compares with all.
+    deadline : float, default=infinity
+        Reading of `time.perf_counter` at which no further batch begins. The first batch is always
+        judged.
+
+    Yields
+    ------
+    Judgement
+        Of the next rows.
+    """
+    space = oracle.space
+    rng = np.random.default_rng(0)
+    draws = most is not None and space.n_twins > most
+    n_compared = most if most is not None and draws else space.n_twins
+    largest = size = max(1, BATCH_ROWS // n_compared)
+    if np.isfinite(deadline):
+        size = min(largest, FIRST_BATCH)
+    start = 0
+    while start < len(Z):
+        began = time.perf_counter()
+        if start and began >= deadline:
+            return
+        part, values = Z[start : start + size], None
+        if draws:
+            drawn = rng.integers(space.n_twins, size=(len(part), n_compared - 1))
+            values = np.concatenate(
+                [part[:, None, space.sensitive], space.twin_codes[drawn]], axis=1
+            )
+        yield oracle.disparity(part, values)
+        start += len(part)
+        now = time.perf_counter()
+        if np.isfinite(deadline):
+            in_time = BATCH_SHARE * (deadline - now) * len(part) / max(now - began, 1e-6)
+            size = int(min(largest, max(1, in_time)))

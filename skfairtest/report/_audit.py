@@ -1,0 +1,295 @@
+"""audit: a model looked at in one call."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from skfairtest import individual
+from skfairtest._validation import make_generator
+from skfairtest.base import BaseAuditor, _check_budget
+from skfairtest.group import TestSGDAuditor
+from skfairtest.report._measure.case import Case
+from skfairtest.report._measure.describe import (
+    describe_domain,
+    describe_model,
+    repeating_code,
+    versions,
+)
+from skfairtest.report._measure.plain import plain
+from skfairtest.report._measure.plan import Plan
+from skfairtest.report._measure.progress import make_progress
+from skfairtest.report._measure.settle import settle
+from skfairtest.report._render.words import NOT_SHOWN, carries, finding
+from skfairtest.report._report import SCHEMA_VERSION, AuditReport
+
+
+def audit(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    sensitive_features: Any = "auto",
+    auditor: Any = None,
+    threshold: float | None = None,
+    certify: Any = "auto",
+    groups: Any = "auto",
+    max_time: float | None = 60,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    progress: Any = "auto",
+) -> AuditReport:
+    """Look at a fitted model in one call, and report what was found.
+
+    Twins are two inputs that are identical but for the sensitive attributes. The audit compares
+    the rows of `X` with their twins, searches the domain for the two twins that the model treats
+    most differently, certifies how large the difference can get where the model can be read,
+    compares groups, and counts favourable predictions by group. Several sensitive attributes are
+    looked at each alone and all together.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted; it is audited as it stands and not fitted again.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Rows of people, and what shows which inputs exist: columns, kinds, domains.
+    y : array-like of shape (n_samples,), default=None
+        What is true of the rows; adds rates of errors to the selection table.
+    sensitive_features : "auto" or list of columns, default="auto"
+        The sensitive attributes; "auto" takes common ones by their names.
+    auditor : auditor or str, default=None
+        Which tester searches: an unfitted auditor, whose own parameters (the domain, constraints,
+        `plausible`, its budget) are kept, or a name such as "surrogate". None is ``SBFTAuditor()``.
+    threshold : float, default=None
+        Difference of two outputs above which an input is discriminatory, in the units of the
+        outputs. None: of a classifier, two different labels; of a regressor none, and the report
+        shows how many rows exceed which difference.
+    certify : "auto" or bool, default="auto"
+        Bound the largest difference from above; "auto" and True do where the model can be read.
+    groups : "auto", bool or group auditor, default="auto"
+        Search for the groups that are favoured least or most, by `TestSGDAuditor` or the unfitted
+        group auditor given. "auto" and True do for classifiers. Its `favourable` is also that of
+        the selection table.
+    max_time : float, default=60
+        Seconds for everything; None for no limit.
+    n_jobs : int, default=None
+        Jobs of every part.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed. Without one a seed is drawn, and the report tells it.
+    progress : "auto", bool, callback or list of callbacks, default="auto"
+        "auto" shows a bar in a terminal (with rich) and a line a part elsewhere, on standard error;
+        False shows nothing. Callbacks of scikit-learn are set on the auditors that search.
+
+    Returns
+    -------
+    AuditReport
+        What was found, also where parts failed or the audit was interrupted: each part says so.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For parameters and tables that cannot be audited, before the first query.
+    NotFittedError
+        If the estimator is not fitted.
+
+    See Also
+    --------
+    AuditReport : What is returned.
+    SBFTAuditor : The search alone.
+
+    Notes
+    -----
+    Parts that take less than their share of `max_time` leave the rest to those that follow. A run
+    repeats exactly where no part was ended by its time; the report says what ended each. Where a
+    slow model does not allow to compare all rows, a random sample of them is compared, and the
+    share has an interval (Wilson, 95%).
+
+    Ctrl-C ends the audit and returns the report of what was found so far.
+
+    References
+    ----------
+    .. [1] Perera, A., et al. (2022). Search-based fairness testing for regression-based machine
+       learning systems. Empirical Software Engineering, 27(3).
+    .. [2] Zhang, M., Sun, J., Wang, J., & Sun, B. (2022). TestSGD: Interpretable testing of neural
+       networks against subtle group discrimination. ACM TOSEM.
+
+    Examples
+    --------
+    >>> from skfairtest import audit
+    >>> from skfairtest.datasets import make_biased_classification
+    >>> data = make_biased_classification(random_state=0)
+    >>> report = audit(data.estimator, data.data, max_time=20, random_state=0, progress=False)
+    >>> report.status
+    'complete'
+    >>> sorted(report.to_dict())[:4]
+    ['carries', 'code', 'cost', 'created']
+    """
+    given = {
+        "y": y, "auditor": auditor, "threshold": threshold, "certify": certify, "groups": groups,
+        "max_time": max_time,
+    }  # fmt: skip
+    _check_budget("max_time", max_time, 0)
+    _check_choice("certify", certify)
+    group_template = _group_template(groups)
+    template = _template(auditor, threshold)
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"estimator must be a fitted instance; got the class {estimator.__name__}. Write "
+            f"{estimator.__name__}().fit(X, y)."
+        )
+    if hasattr(estimator, "fit"):
+        check_is_fitted(estimator)
+    shown = make_progress(progress)
+    seed = _seed(random_state)
+    template.set_params(estimator=estimator)
+    if not (isinstance(sensitive_features, str) and sensitive_features == "auto"):
+        template.set_params(sensitive_features=sensitive_features)
+    template._check_params()
+    space = template._make_space(X)
+    if y is not None and len(y) != len(space.data):
+        raise ValueError(
+            f"y must have one value for each of the {len(space.data)} rows of X; got {len(y)}."
+        )
+    case = Case(estimator, X, y, template, space, seed, n_jobs)
+    plan = Plan(case, certify, groups, group_template, max_time, shown)
+    try:
+        results = plan.run()
+    finally:
+        shown.finish()
+    return AuditReport(
+        plain(_report(case, plan, results, {**given, "random_state": seed})),
+        auditors=case.auditors,
+        certificates=case.certificates,
+    )
+
+
+def _report(
+    case: Case, plan: Plan, results: dict[str, Any], given: dict[str, Any]
+) -> dict[str, Any]:
+    """The report as a dict, in the order in which it is read."""
+    searches = [
+        {
+            "sensitive": names,
+            "label": label,
+            "auditor": type(case.template).__name__,
+            **results["search"][label],
+            "rows": results["rows"][label],
+            "bracket": results["certificate"][label],
+        }
+        for label, names, _ in plan.searches
+    ]
+    settle(searches)
+    parts = plan.course.parts
+    status, reason = "complete", ""
+    for part in parts:
+        if part["status"] in ("failed", "interrupted"):
+            status, reason = part["status"], f"{part['part']}: {part['reason']}"
+            break
+    if plan.course.interrupted:
+        status, reason = "interrupted", "interrupted by the user"
+    model = describe_model(case)
+    return {
+        "schema": SCHEMA_VERSION,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "status": status,
+        "reason": reason,
+        "sentence": finding(searches[-1], case.template.threshold, case.seed),
+        "model": model,
+        "data": {
+            "n_rows": len(case.space.data),
+            "n_columns": len(case.space.container.names),
+            "target_given": case.y is not None,
+        },
+        "domain": describe_domain(case),
+        "sensitive_features": [str(name) for name in case.space.sensitive_features],
+        "threshold": case.template.threshold,
+        "searches": searches,
+        "carries": carries(searches),
+        "groups": results["groups"],
+        "selection": results["selection"],
+        "parts": parts,
+        "cost": {
+            "queries": sum(part["queries"] for part in parts),
+            "seconds": plan.course.seconds,
+            "max_time": given["max_time"],
+        },
+        "seed": case.seed,
+        "settings": {
+            "auditor": repr(clone(case.template).set_params(estimator=None)),
+            "certify": repr(given["certify"]),
+            "groups": repr(given["groups"]),
+            "n_jobs": case.n_jobs,
+        },
+        "versions": versions(),
+        "code": repeating_code(case.template, given, case.space.sensitive_features),
+        "not_shown": NOT_SHOWN,
+    }
+
+
+def _template(auditor: Any, threshold: float | None) -> BaseAuditor:
+    """The auditor that searches, unfitted and the audit's own."""
+    known = _auditors()
+    if auditor is None:
+        auditor = known["sbft"]()
+    elif isinstance(auditor, str):
+        name = auditor.lower().removesuffix("auditor")
+        if name not in known:
+            raise ValueError(
+                f"auditor must be one of {sorted(known)}, or an auditor; got {auditor!r}."
+            )
+        auditor = known[name]()
+    if not isinstance(auditor, BaseAuditor):
+        raise TypeError(
+            f"auditor must be None, a name, or an auditor such as SBFTAuditor(); got {auditor!r}. "
+            "A group auditor goes into groups=."
+        )
+    # The model is set beside; a clone of a fitted one would be of no use.
+    template = clone(
+        auditor.set_params(estimator=None) if auditor.estimator is None else _bare(auditor)
+    )
+    if threshold is not None:
+        template.set_params(threshold=threshold)
+    return template
+
+
+def _bare(auditor: BaseAuditor) -> BaseAuditor:
+    """An auditor of the same parameters without its estimator."""
+    params = auditor.get_params(deep=False)
+    return type(auditor)(**{**params, "estimator": None})
+
+
+def _auditors() -> dict[str, Any]:
+    """The testers of individual discrimination by their short names."""
+    names = [name for name in individual.__all__ if name.endswith("Auditor")]
+    return {name.removesuffix("Auditor").lower(): getattr(individual, name) for name in names}
+
+
+def _group_template(given: Any) -> Any:
+    """The group auditor, unfitted."""
+    if hasattr(given, "get_params") and hasattr(given, "group_fairness_score_"):
+        given = clone(given)
+    if hasattr(given, "get_params"):
+        if not isinstance(given, TestSGDAuditor):
+            raise TypeError(
+                "groups must be 'auto', True, False or a TestSGDAuditor; got "
+                f"{type(given).__name__}."
+            )
+        return given
+    _check_choice("groups", given)
+    return TestSGDAuditor()
+
+
+def _check_choice(name: str, value: Any) -> None:
+    if not (isinstance(value, bool) or (isinstance(value, str) and value == "auto")):
+        raise ValueError(f"{name} must be 'auto', True or False; got {value!r}.")
+
+
+def _seed(random_state: Any) -> int:
+    """The seed itself, or one drawn, so that the report can tell it."""
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        return int(random_state)
+    return int(make_generator(random_state).integers(2**31 - 1))

@@ -1,0 +1,105 @@
+"""Two reports side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+def compare_reports(
+    first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]
+) -> pd.DataFrame:
+    """One row a figure; see `AuditReport.compare`."""
+    one, other = names
+    figures = _figures(first), _figures(second)
+    rows = []
+    for name in dict.fromkeys([*figures[0], *figures[1]]):
+        a, b = (side.get(name, UNKNOWN) for side in figures)
+        rows.append(
+            {
+                "figure": name,
+                one: a[0],
+                f"{one}_low": a[1],
+                f"{one}_high": a[2],
+                other: b[0],
+                f"{other}_low": b[1],
+                f"{other}_high": b[2],
+                "change": b[0] - a[0],
+                "says": _says(a, b),
+            }
+        )
+    table = pd.DataFrame(rows).set_index("figure")
+    table.attrs["notes"] = _notes(first, second, names)
+    return table
+
+
+UNKNOWN = (np.nan, np.nan, np.nan)
+
+
+def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
+    """Each figure with the ends of what it may be."""
+    found: dict[str, tuple[float, float, float]] = {}
+    for search in report["searches"]:
+        rows, bracket, label = search["rows"], search["bracket"], search["label"]
+        degree = _real(search["degree"])
+        upper = _real(bracket["upper"])
+        found[f"largest difference: {label}"] = (degree, degree, upper)
+        rate = _real(rows["rate"])
+        low, high = (rate if rows[end] is None else rows[end] for end in ("low", "high"))
+        if rows["rate"] is not None:
+            found[f"discriminatory rows: {label}"] = (rate, low, high)
+        on_rows = _real(rows["degree"])
+        found[f"largest difference on rows: {label}"] = (on_rows, on_rows, on_rows)
+        for part in rows["above"]:
+            name = f"rows above {part['share_of_spread']:.0%} of the spread: {label}"
+            found[name] = (part["rate"], part["rate"], part["rate"])
+    groups = report["groups"]
+    if groups["rules"]:
+        worst = groups["rules"][0]
+        score, low, high = (_real(worst[name]) for name in ("score", "low", "high"))
+        found["worst score of a group"] = (score, low, high)
+    selection = report["selection"]
+    if "impact_ratio" in selection["columns"]:
+        places = [selection["columns"].index(f"impact_ratio{end}") for end in ("", "_low", "_high")]
+        ratios = [[_real(row[place]) for place in places] for row in selection["rows"]]
+        ratio, low, high = min((r for r in ratios if r[0] == r[0]), default=UNKNOWN)
+        found["smallest impact ratio"] = (ratio, low, high)
+    return found
+
+
+def _real(value: Any) -> float:
+    return np.nan if value is None else float(value)
+
+
+def _says(a: tuple[float, float, float], b: tuple[float, float, float]) -> str:
+    """What the ends say of the change."""
+    if np.isnan(a[0]) or np.isnan(b[0]):
+        return "not measured on both sides"
+    if not np.isnan(b[2]) and b[2] < a[1]:
+        return "lower"
+    if not np.isnan(a[2]) and a[2] < b[1]:
+        return "higher"
+    if a == b:
+        return "equal"
+    return "the ends overlap"
+
+
+def _notes(first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]) -> list[str]:
+    """Where the two were not measured alike."""
+    notes = []
+    for key, words in (
+        ("sensitive_features", "sensitive attributes"),
+        ("domain", "domains"),
+        ("threshold", "thresholds"),
+        ("seed", "seeds"),
+    ):
+        if first[key] != second[key]:
+            notes.append(f"The {words} differ.")
+    if first["data"]["n_rows"] != second["data"]["n_rows"]:
+        notes.append("The numbers of rows differ.")
+    for name, report in zip(names, (first, second), strict=True):
+        if report["status"] != "complete":
+            notes.append(f"{name} is {report['status']}: {report['reason']}")
+    return notes

@@ -1,0 +1,353 @@
+"""Limits for a report, and the one function that decides whether they hold."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass, fields
+from typing import Any
+
+from skfairtest.finding._words import number
+
+#: What an outcome means for the exit code of a command.
+EXIT_CODES = {"within": 0, "exceeded": 1, "undecided": 3, "failed": 4}
+WORST_FIRST = ("exceeded", "failed", "undecided", "within")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a report may show at most.
+
+    Parameters
+    ----------
+    max_degree : float, default=None
+        Largest difference between twins, in the units of the outputs.
+    max_on_data_rate : float, default=None
+        Share of the rows of data that are discriminatory, from 0 to 1.
+    max_upper_bound : float, default=None
+        Certified bound of the largest difference.
+    max_group_score : float, default=None
+        Largest score of a rule set: difference of the shares of favourable predictions.
+    min_impact_ratio : float, default=None
+        Smallest impact ratio of a group: its rate as a share of the highest rate, from 0 to 1.
+    require_certified : bool, default=False
+        Whether `max_degree` and `max_on_data_rate` have to be shown to hold, instead of only not
+        being seen exceeded.
+
+    Raises
+    ------
+    ValueError
+        For limits that no figure can have.
+
+    See Also
+    --------
+    check_limits : Compares a report with limits.
+
+    Examples
+    --------
+    >>> from skfairtest import Limits
+    >>> Limits(max_degree=0.2, require_certified=True).max_degree
+    0.2
+    """
+
+    max_degree: float | None = None
+    max_on_data_rate: float | None = None
+    max_upper_bound: float | None = None
+    max_group_score: float | None = None
+    min_impact_ratio: float | None = None
+    require_certified: bool = False
+
+    def __post_init__(self) -> None:
+        """See that the limits are numbers that figures can have."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "require_certified":
+                if not isinstance(value, bool):
+                    raise ValueError(f"require_certified must be True or False; got {value!r}.")
+                continue
+            if value is None:
+                continue
+            is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            most = 1.0 if field.name in SHARES else math.inf
+            if not is_number or not 0 <= float(value) <= most or math.isinf(float(value)):
+                span = "from 0 to 1" if field.name in SHARES else "of at least 0"
+                raise ValueError(f"{field.name} must be None or a number {span}; got {value!r}.")
+
+
+SHARES = ("max_on_data_rate", "max_group_score", "min_impact_ratio")
+
+
+@dataclass(frozen=True)
+class LimitCheck:
+    """One limit and what is known of its figure.
+
+    Attributes
+    ----------
+    name : str
+        The limit's name in `Limits`.
+    limit : float
+        The limit.
+    status : {"within", "exceeded", "undecided", "failed"}
+        What is known.
+    value : float or None
+        The figure; None where it was not measured.
+    low, high : float or None
+        Ends of its bracket or interval.
+    is_lower_bound : bool
+        Whether the true figure may be larger than the value without being seen.
+    words : str
+        What was and was not shown.
+    left_out : list of str
+        Groups that were too small to be compared.
+
+    See Also
+    --------
+    check_limits : Makes one a limit.
+
+    Examples
+    --------
+    >>> from skfairtest import LimitCheck
+    >>> check = LimitCheck("max_degree", 0.1, "within", 0.0, 0.0, None, True, "none found", [])
+    >>> check.status, check.is_lower_bound
+    ('within', True)
+    """
+
+    name: str
+    limit: float
+    status: str
+    value: float | None
+    low: float | None
+    high: float | None
+    is_lower_bound: bool
+    words: str
+    left_out: list[str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Whether a report is within its limits.
+
+    Attributes
+    ----------
+    status : {"within", "exceeded", "undecided", "failed"}
+        The worst of the checks: an exceeded limit, a part that failed, a limit that could not be
+        decided, or none of these.
+    checks : list of LimitCheck
+        One a limit.
+    verdict : str
+        One line that says what was and was not shown.
+
+    See Also
+    --------
+    check_limits : Makes one.
+
+    Examples
+    --------
+    >>> from skfairtest import Outcome
+    >>> Outcome("within", [], "No limits were given.").exit_code
+    0
+    """
+
+    status: str
+    checks: list[LimitCheck]
+    verdict: str
+
+    @property
+    def exit_code(self) -> int:
+        """0 within, 1 exceeded, 3 undecided, 4 failed, as the command line returns it."""
+        return EXIT_CODES[self.status]
+
+
+def check_limits(report: Any, limits: Limits) -> Outcome:
+    """Compare a report with limits; the one function that decides.
+
+    Parameters
+    ----------
+    report : AuditReport or dict
+        What was found.
+    limits : Limits
+        What is allowed.
+
+    Returns
+    -------
+    Outcome
+        Status, one check a limit, and a line in words.
+
+    Raises
+    ------
+    TypeError
+        If `limits` are no `Limits`.
+    ValueError
+        If a limit asks for a figure that the report cannot have: a share of discriminatory rows of
+        a regressor without a threshold.
+
+    Notes
+    -----
+    A figure is within its limit where it does not exceed it. What a search finds is a lower bound,
+    so a limit on the degree is met if nothing larger was found, which the words say; with
+    ``require_certified=True`` it is undecided unless the certified bound is within it, too. Where
+    the figure was not measured at all, the limit is undecided, never met. Groups that are too small
+    to be compared are named.
+
+    Examples
+    --------
+    >>> from skfairtest import Limits, audit, check_limits
+    >>> from skfairtest.datasets import make_biased_classification
+    >>> data = make_biased_classification(random_state=0)
+    >>> report = audit(data.estimator, data.data, max_time=20, random_state=0, progress=False)
+    >>> check_limits(report, Limits(max_degree=0.0)).status
+    'exceeded'
+    """
+    if not isinstance(limits, Limits):
+        raise TypeError(f"limits must be Limits(...); got {type(limits).__name__}.")
+    data = report if isinstance(report, dict) else report.to_dict()
+    checks = [
+        CHECKS[field.name](data, float(getattr(limits, field.name)), limits.require_certified)
+        for field in fields(limits)
+        if field.name in CHECKS and getattr(limits, field.name) is not None
+    ]
+    statuses = [check.status for check in checks]
+    status = next((status for status in WORST_FIRST if status in statuses), "within")
+    if (
+        data["status"] == "failed"
+        and status != "exceeded"
+        and data["searches"][-1]["degree"] is None
+    ):
+        status = "failed"
+    return Outcome(status, checks, _verdict(data, checks, status))
+
+
+def _verdict(data: dict[str, Any], checks: list[LimitCheck], status: str) -> str:
+    if not checks:
+        return f"No limits were given. {data['sentence']}"
+    worst = [check.words for check in checks if check.status == status]
+    if status == "failed" and not worst:
+        worst = [f"the audit failed: {data['reason']}"]
+    text = "; ".join(worst)
+    return f"{status.capitalize()}: {text}."
+
+
+def _check_degree(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
+    search = data["searches"][-1]
+    value, upper = search["degree"], search["bracket"]["upper"]
+    if value is None:
+        return _unknown("max_degree", limit, search)
+    if value > limit:
+        status, words = "exceeded", f"a difference of {number(value)} is above {number(limit)}"
+    elif upper is not None and upper <= limit:
+        status = "within"
+        words = f"no difference in the domain is above {number(limit)} (certified)"
+    else:
+        status = "undecided" if certified else "within"
+        words = (
+            f"no difference above {number(limit)} found in {search['search_queries']:,} queries "
+            f"(seed {data['seed']})"
+        )
+        if certified:
+            to = "there is no upper bound" if upper is None else f"it may be up to {number(upper)}"
+            words += f", but {to}"
+    proven = upper is not None and (search["bracket"]["certified"] or upper <= limit)
+    return LimitCheck("max_degree", limit, status, value, value, upper, not proven, words, [])
+
+
+def _check_rate(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
+    rows = data["searches"][-1]["rows"]
+    if rows["status"] == "done" and rows["rate"] is None:
+        raise ValueError(
+            "max_on_data_rate needs a threshold: without one, rows whose predictions differ at all "
+            "would count, which of a regressor are nearly all. Give audit(..., threshold=...)."
+        )
+    value = rows["rate"]
+    if value is None:
+        return _unknown("max_on_data_rate", limit, rows)
+    high = value if rows["high"] is None else rows["high"]
+    low = value if rows["low"] is None else rows["low"]
+    words = f"{value:.2%} of {rows['n']:,} rows"
+    status = "exceeded" if value > limit else "within"
+    words += f" are discriminatory, {'above' if status == 'exceeded' else 'within'} {limit:.2%}"
+    if status == "within" and certified and high > limit:
+        status = "undecided"
+        words += f", but of all {rows['n_rows']:,} rows it may be {high:.2%}"
+    return LimitCheck("max_on_data_rate", limit, status, value, low, high, False, words, [])
+
+
+def _check_upper(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
+    search = data["searches"][-1]
+    value = search["bracket"]["upper"]
+    if value is None:
+        if (search["degree"] or 0.0) > limit:
+            words = f"a difference of {number(search['degree'])} is above {number(limit)}"
+            return LimitCheck(
+                "max_upper_bound", limit, "exceeded", None, search["degree"], None, False, words, []
+            )
+        return _unknown("max_upper_bound", limit, search["bracket"])
+    status = "exceeded" if value > limit else "within"
+    side = "above" if status == "exceeded" else "within"
+    words = f"the certified bound {number(value)} is {side} {number(limit)}"
+    return LimitCheck(
+        "max_upper_bound", limit, status, value, search["degree"], value, False, words, []
+    )
+
+
+def _check_groups(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
+    groups = data["groups"]
+    if not groups["rules"]:
+        return _unknown("max_group_score", limit, groups)
+    worst = groups["rules"][0]
+    value = worst["score"]
+    status = "exceeded" if value > limit else "within"
+    side = "above" if status == "exceeded" else "within"
+    small = f"groups under {groups['min_support']:.0%} of the rows were not compared"
+    words = f"score {number(value)} of {worst['rule']} is {side} {number(limit)}; {small}"
+    if status == "within" and certified and worst["high"] is not None and worst["high"] > limit:
+        status = "undecided"
+        words += f"; its interval reaches {number(worst['high'])}"
+    return LimitCheck(
+        "max_group_score", limit, status, value, worst["low"], worst["high"], True, words, [small]
+    )
+
+
+def _check_ratio(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
+    selection = data["selection"]
+    places = {name: place for place, name in enumerate(selection["columns"])}
+    rows = selection["rows"]
+    if not rows or "impact_ratio" not in places:
+        reason = selection["reason"] or "the predictions have no rates of favourable labels"
+        return _unknown("min_impact_ratio", limit, {**selection, "reason": reason})
+    ratio, low, high = (places[f"impact_ratio{end}"] for end in ("", "_low", "_high"))
+    names, notes = places["group"], places["note"]
+    small = [f"{row[names]} ({row[notes]})" for row in rows if row[notes]]
+    known = [row for row in rows if row[ratio] is not None]
+    if not known:
+        return _unknown(
+            "min_impact_ratio", limit, {"status": "done", "reason": "no group has an impact ratio"}
+        )
+    worst = min(known, key=lambda row: row[ratio])
+    value = worst[ratio]
+    status = "exceeded" if value < limit else "within"
+    side = "below" if status == "exceeded" else "not below"
+    words = f"impact ratio {number(value)} of {worst[names]} is {side} {number(limit)}"
+    if status == "within" and certified and worst[low] is not None and worst[low] < limit:
+        status = "undecided"
+        words += f"; its interval reaches {number(worst[low])}"
+    if small:
+        words += f"; marked groups: {', '.join(small)}"
+    return LimitCheck(
+        "min_impact_ratio", limit, status, value, worst[low], worst[high], False, words, small
+    )
+
+
+def _unknown(name: str, limit: float, part: dict[str, Any]) -> LimitCheck:
+    status = "failed" if part.get("status") == "failed" else "undecided"
+    reason = part.get("reason") or "it was not measured"
+    words = f"{name} could not be checked: {reason}"
+    return LimitCheck(name, limit, status, None, None, None, True, words, [])
+
+
+CHECKS = {
+    "max_degree": _check_degree,
+    "max_on_data_rate": _check_rate,
+    "max_upper_bound": _check_upper,
+    "max_group_score": _check_groups,
+    "min_impact_ratio": _check_ratio,
+}

@@ -1,0 +1,60 @@
+"""How large the difference can get: a certificate, where the model can be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skfairtest.finding._words import number
+from skfairtest.report._measure.case import Case
+
+
+def certify_search(case: Case, label: str, seconds: float | None) -> dict[str, Any]:
+    """Bracket what a search found, from below and from above."""
+    from skfairtest.exact import certify  # imports numba
+
+    auditor = case.auditors[label]
+    certificate = certify(auditor, max_time=seconds, random_state=case.seed)
+    case.certificates[label] = certificate
+    pair, queries = None, 0
+    if (
+        certificate.worst_case is not None
+        and certificate.fairness_degree > auditor.fairness_degree_
+    ):
+        oracle = case.oracle(auditor.space_)
+        twins = auditor.space_.encode(certificate.worst_case)
+        (pair,) = case.pairs(oracle, twins[:1], twins[1:])
+        queries = oracle.n_queries + case.take_extra()
+    lower, upper = certificate.fairness_degree, certificate.fairness_degree_upper_bound
+    if case.response == "predict_proba":
+        upper = min(upper, 1.0)  # the rounding of the model's sums may lead past it
+    words = "exactly" if certificate.certified else f"between {number(lower)} and"
+    return {
+        "found": certificate.found_share * upper if upper > 0 else 0.0,
+        "lower": lower,
+        "upper": upper,
+        "certified": certificate.certified,
+        "stop_reason": certificate.stop_reason,
+        "pair": None if pair is None else pair.to_dict(),
+        "queries": queries,
+        "told": f"{words} {number(upper)}",
+    }
+
+
+def why_not(case: Case) -> str:
+    """Why the model cannot be certified; empty where it can."""
+    from skfairtest.exact._dispatch import check_supported
+
+    try:
+        check_supported(case.estimator)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+NOTHING: dict[str, Any] = {
+    "found": None,
+    "lower": None,
+    "upper": None,
+    "certified": False,
+    "stop_reason": "",
+}

@@ -1,0 +1,157 @@
+"""What is audited: a fitted model, the table, the domain, and how the model is asked."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+from skfairtest._typing import Floats
+from skfairtest.base import BaseAuditor
+from skfairtest.finding._pair import Pair, make_pair
+from skfairtest.finding._words import name_output
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.space._space import InputSpace
+
+
+@dataclass
+class Case:
+    """What all parts of an audit look at.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Fitted.
+    X, y : table and targets
+        As the user gave them; `y` may be None.
+    template : BaseAuditor
+        An unfitted auditor, with the domain and the threshold.
+    space : InputSpace
+        The domain, all sensitive attributes together.
+    seed : int
+        Of every part.
+    n_jobs : int or None
+        Of every part.
+    response : str
+        How the model is asked, once that is known.
+    seconds_per_query : float
+        As measured last; 0 before.
+    extra_queries : int
+        Queries for labels, which no oracle has counted.
+    auditors : dict of str to auditor
+        The auditors that ran, by the label of their search.
+    certificates : dict of str to Certificate
+        The certificates, by the same labels.
+    """
+
+    estimator: Any
+    X: Any
+    y: Any
+    template: BaseAuditor
+    space: InputSpace
+    seed: int
+    n_jobs: int | None
+    response: str = ""
+    seconds_per_query: float = 0.0
+    extra_queries: int = 0
+    auditors: dict[str, Any] = field(default_factory=dict)
+    certificates: dict[str, Any] = field(default_factory=dict)
+
+    def take_extra(self) -> int:
+        """Queries that no oracle has counted, once."""
+        extra, self.extra_queries = self.extra_queries, 0
+        return extra
+
+    def settings(self) -> dict[str, Any]:
+        """How an oracle asks the model."""
+        return {
+            "threshold": self.template.threshold,
+            "response_method": self.template.response_method,
+            "n_jobs": self.n_jobs,
+        }
+
+    def auditor(self, space: InputSpace, max_time: float | None) -> Any:
+        """An unfitted auditor of a space of this case."""
+        own = self.template.max_time
+        limits = [seconds for seconds in (own, max_time) if seconds is not None]
+        return self.template._in_space(
+            space,
+            estimator=FrozenEstimator(self.estimator),
+            max_time=min(limits) if limits else None,
+            n_jobs=self.n_jobs,
+            random_state=self.seed,
+        )
+
+    def group_auditor(self, template: Any) -> Any:
+        """An unfitted group auditor of the same columns and domain."""
+        known = template.get_params(deep=False)
+        domain = ("bounds", "categories", "steps", "one_hot", "constraint")
+        own = {name: getattr(self.template, name) for name in domain if name in known}
+        return clone(template).set_params(
+            estimator=FrozenEstimator(self.estimator),
+            sensitive_features=self.space.sensitive_features,
+            n_jobs=self.n_jobs,
+            random_state=self.seed,
+            **own,
+        )
+
+    def oracle(self, space: InputSpace) -> Oracle:
+        """An oracle that takes rows as they are."""
+        oracle = Oracle(self.estimator, space, clip=False, **self.settings())
+        oracle.begin(space.data[:64], np.random.default_rng(0))
+        self.response = oracle.response
+        return oracle
+
+    def timed(self, oracle: Oracle, began: float) -> None:
+        """Note how long a query took."""
+        if oracle.n_queries:
+            self.seconds_per_query = (time.perf_counter() - began) / oracle.n_queries
+
+    def affordable(self, seconds: float | None, most: int) -> int:
+        """Queries that fit into so many seconds, as long as one took last."""
+        if seconds is None or not self.seconds_per_query:
+            return most
+        return int(max(1, min(most, seconds / self.seconds_per_query)))
+
+    def pairs(self, oracle: Oracle, first: Floats, second: Floats) -> list[Pair]:
+        """Pairs of rows of codes with the model's outputs, the twin with the larger one first.
+
+        Of several outputs the one that differs most. Two queries a pair, and two for the labels of
+        a classifier; these are added to what the oracle counts.
+        """
+        if not len(first):
+            return []
+        space, n = oracle.space, len(first)
+        both = np.concatenate([first, second])
+        outputs, labels = np.zeros((2 * n, 1)), None
+        if oracle.response != "labels":
+            outputs = oracle.respond(both)
+        if oracle.response != "regression":
+            labels = np.asarray(self.estimator.predict(space.decode(both)))
+            self.extra_queries += 2 * n
+            if labels.ndim != 1:  # several outputs have no one label
+                labels = None
+        made = []
+        for j in range(n):
+            gaps = outputs[j] - outputs[n + j]
+            place = int(np.abs(gaps).argmax())
+            rows, ends = [j, n + j], outputs[[j, n + j], place]
+            if gaps[place] < 0:
+                rows, ends = rows[::-1], ends[::-1]
+            is_label = oracle.response == "labels"
+            of_class = None if is_label else oracle.output_name(place)
+            made.append(
+                make_pair(
+                    space.decode(both[rows]),
+                    outputs=None if is_label else ends,
+                    output=name_output(oracle.response, of_class),
+                    difference=1.0 if is_label else float(ends[0] - ends[1]),
+                    threshold=self.template.threshold,
+                    labels=None if labels is None else tuple(labels[rows].tolist()),
+                )
+            )
+        return made

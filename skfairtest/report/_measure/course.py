@@ -1,0 +1,118 @@
+"""The course of an audit: its parts one after the other, what each cost, and what went wrong."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from skfairtest.report._measure.progress import Progress
+
+#: Warnings of a part that are kept.
+MOST_NOTES = 5
+
+
+class Interrupted(Exception):
+    """Ctrl-C, once it was written down; parts that follow are left out."""
+
+
+class Course:
+    """Runs the parts of an audit within its time.
+
+    A part that fails does not end the audit: it says why, and the others go on.
+
+    Parameters
+    ----------
+    max_time : float or None
+        Seconds for everything.
+    weights : dict of str to float
+        The parts that are to come, and what share of the time each may take. What one leaves, the
+        others have.
+    progress : Progress
+        Is told.
+    """
+
+    def __init__(
+        self, max_time: float | None, weights: dict[str, float], progress: Progress
+    ) -> None:
+        self.began = time.perf_counter()
+        self.max_time = max_time
+        self.waiting = dict(weights)
+        self.progress = progress
+        self.parts: list[dict[str, Any]] = []
+        self.interrupted = False
+        progress.begin(len(weights))
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the audit began."""
+        return time.perf_counter() - self.began
+
+    def seconds_for(self, name: str) -> float | None:
+        """What a part may take of the time that is left; None without a limit."""
+        if self.max_time is None:
+            return None
+        left = max(0.0, self.max_time - self.seconds)
+        total = sum(self.waiting.values())
+        return left * self.waiting[name] / total if total else left
+
+    def leave_out(self, name: str, reason: str) -> dict[str, Any]:
+        """A part that does not run."""
+        self.waiting.pop(name, None)
+        result = {"status": "left out", "reason": reason, "queries": 0, "seconds": 0.0}
+        self._note(name, result, [])
+        return result
+
+    def run(
+        self,
+        name: str,
+        function: Callable[[float | None], dict[str, Any]],
+        rescue: Callable[[], dict[str, Any]] | None = None,
+    ) -> dict[str, Any]:
+        """Run a part; `function` takes its seconds and returns its results.
+
+        `rescue` returns what there is after an error or Ctrl-C.
+        """
+        if self.interrupted:
+            return self.leave_out(name, "the audit was interrupted before this part")
+        seconds = self.seconds_for(name)
+        if seconds == 0:
+            return self.leave_out(name, f"no time was left of max_time={self.max_time:g} s")
+        self.progress.part(name)
+        began = time.perf_counter()
+        result: dict[str, Any] = {}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            try:
+                result = function(seconds)
+                result.setdefault("status", "done")
+                result.setdefault("reason", "")
+            except KeyboardInterrupt:
+                self.interrupted = True
+                result = self._rescued(rescue, "interrupted", "interrupted by the user")
+            except Exception as error:
+                result = self._rescued(rescue, "failed", f"{type(error).__name__}: {error}")
+        self.waiting.pop(name, None)
+        result.setdefault("queries", 0)
+        result["seconds"] = time.perf_counter() - began
+        notes = list(dict.fromkeys(str(w.message) for w in caught))
+        self._note(name, result, notes[:MOST_NOTES])
+        return result
+
+    def _rescued(
+        self, rescue: Callable[[], dict[str, Any]] | None, status: str, reason: str
+    ) -> dict[str, Any]:
+        saved: dict[str, Any] = {}
+        if rescue is not None:
+            try:
+                saved = rescue()
+            except Exception:  # what cannot be told must not hide why the part ended
+                saved = {}
+        return {**saved, "status": status, "reason": reason}
+
+    def _note(self, name: str, result: dict[str, Any], notes: list[str]) -> None:
+        part = {key: result[key] for key in ("status", "reason", "queries", "seconds")}
+        self.parts.append({"part": name, **part, "notes": notes})
+        self.progress.done(self.parts[-1], result.get("told", ""))
+        result.pop("told", None)

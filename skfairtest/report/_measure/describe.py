@@ -1,0 +1,94 @@
+"""What was audited and with what: model, data, domain, versions, and the code that repeats it."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+
+from skfairtest.base import BaseAuditor
+from skfairtest.oracle._favourable import known_classes
+from skfairtest.report._measure.case import Case
+
+#: Characters of a model's text, and classes, that are kept.
+MOST_TEXT = 3000
+MOST_CLASSES = 20
+PACKAGES = ("skfairtest", "scikit-learn", "numpy", "pandas")
+
+
+def describe_model(case: Case) -> dict[str, Any]:
+    """The model: its class, its last step, its parameters."""
+    estimator = case.estimator
+    steps = getattr(estimator, "steps", None)
+    final = steps[-1][1] if isinstance(steps, list) and steps else estimator
+    has_tags = hasattr(estimator, "__sklearn_tags__")
+    task = "unknown"
+    if has_tags and is_classifier(estimator):
+        task = "classification"
+    elif has_tags and is_regressor(estimator):
+        task = "regression"
+    classes = known_classes(estimator)
+    text = repr(estimator)
+    return {
+        "class": type(estimator).__name__,
+        "final": type(final).__name__,
+        "repr": text if len(text) <= MOST_TEXT else text[:MOST_TEXT] + " ...",
+        "task": task,
+        "response": case.response,
+        "n_classes": None if classes is None else len(classes),
+        "classes": [] if classes is None else [str(name) for name in classes[:MOST_CLASSES]],
+    }
+
+
+def describe_domain(case: Case) -> dict[str, Any]:
+    """Which inputs exist."""
+    return {
+        "attributes": case.space.describe()
+        .rename(columns={"attribute": "name"})
+        .to_dict("records"),
+        "conditions": list(case.space.conditions),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the figures depend on."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # a checkout that is not installed
+            found[name] = "unknown"
+    return found
+
+
+def repeating_code(template: BaseAuditor, given: dict[str, Any], names: list[Any]) -> str:
+    """Lines of Python that make the same report from the same model and table."""
+    words = {"sensitive_features": repr([_short(name) for name in names])}
+    imports = {"audit"}
+    for name in ("threshold", "certify", "groups", "max_time", "random_state"):
+        value = given[name]
+        if value is not DEFAULTS.get(name):
+            words[name] = repr(value)
+            if hasattr(value, "get_params"):
+                imports.add(type(value).__name__)
+    if given["auditor"] is not None:
+        words["auditor"] = repr(given["auditor"])
+        if isinstance(given["auditor"], BaseAuditor):
+            imports.add(type(template).__name__)
+    target = "" if given["y"] is None else " y,"
+    lines = ",\n".join(f"    {name}={value}" for name, value in words.items())
+    return (
+        f"from skfairtest import {', '.join(sorted(imports))}\n\n"
+        f"report = audit(\n    model, X,{target}\n{lines},\n)\n"
+    )
+
+
+DEFAULTS: dict[str, Any] = {"threshold": None, "certify": "auto", "groups": "auto"}
+
+
+def _short(value: Any) -> Any:
+    """Names of columns without NumPy's types around them."""
+    return value.item() if isinstance(value, np.generic) else value

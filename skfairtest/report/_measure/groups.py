@@ -1,0 +1,55 @@
+"""Groups that the model favours more or less than everybody else, by TestSGD."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skfairtest.finding._words import number
+from skfairtest.report._measure.case import Case
+
+#: Rule sets that are listed.
+MOST_RULES = 20
+COLUMNS = (
+    "rule", "support", "share_inside", "share_outside", "score", "low", "high", "differs",
+    "n_inside", "n_outside",
+)  # fmt: skip
+
+
+def compare_groups(case: Case, template: Any, seconds: float | None) -> dict[str, Any]:
+    """Run the group auditor with as many queries as the time allows."""
+    auditor = case.group_auditor(template)
+    auditor.set_params(max_queries=case.affordable(seconds, auditor.max_queries))
+    case.auditors["groups"] = auditor
+    auditor.fit(case.X)
+    return describe_groups(case)
+
+
+def describe_groups(case: Case) -> dict[str, Any]:
+    """What a group auditor found."""
+    auditor = case.auditors["groups"]
+    table = auditor.rules_.iloc[:MOST_RULES]
+    worst = table.iloc[0]
+    return {
+        "favourable": favourable_in_words(auditor.favourable_),
+        "confidence": auditor.confidence,
+        "correction": auditor.correction,
+        "min_support": auditor.min_support,
+        "n_rule_sets": auditor.n_rule_sets_,
+        "rules": table[list(COLUMNS)].to_dict("records"),
+        "queries": auditor.n_queries_,
+        "stop_reason": auditor.stop_reason_,
+        "told": f"largest score {number(worst['score'])} ({worst['rule']})",
+    }
+
+
+def favourable_in_words(favourable: Any) -> str:
+    """The favourable labels as text."""
+    if isinstance(favourable, list):
+        return ", ".join(str(label) for label in favourable)
+    return str(favourable)
+
+
+NOTHING: dict[str, Any] = {
+    "favourable": "", "confidence": None, "correction": "", "min_support": None, "n_rule_sets": 0,
+    "rules": [], "stop_reason": "",
+}  # fmt: skip

@@ -1,0 +1,126 @@
+"""Which parts an audit has, in which order, and what share of the time each may take."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from sklearn.base import is_classifier
+
+from skfairtest.report._measure import bracket, groups, rows, search, selection
+from skfairtest.report._measure.case import Case
+from skfairtest.report._measure.course import Course
+
+#: Shares of the time: of the parts for all sensitive attributes together, of those for each alone
+#: (divided by their number), of groups and of the table.
+WEIGHTS = {"rows": 3.0, "search": 4.0, "certificate": 4.0, "groups": 2.0, "selection": 0.5}
+ALONE = {"rows": 2.0, "search": 4.0, "certificate": 3.0}
+GROUPS, SELECTION = "groups", "selection table"
+
+
+class Plan:
+    """The parts of an audit in their order, each with a share of the time."""
+
+    def __init__(
+        self,
+        case: Case,
+        certify: Any,
+        groups: Any,
+        group_template: Any,
+        max_time: float | None,
+        progress: Any,
+    ) -> None:
+        self.case = case
+        self.certify, self.groups, self.group_template = certify, groups, group_template
+        positions = case.space.sensitive.tolist()
+        names = [str(name) for name in case.space.sensitive_features]
+        #: Label, sensitive names and space of each search; all together is the last.
+        self.searches = [(", ".join(names) + " together", names, case.space)]
+        if len(positions) == 1:
+            self.searches = [(names[0], names, case.space)]
+        else:
+            alone = [
+                (name, [name], case.space.with_sensitive_features([j]))
+                for name, j in zip(names, positions, strict=True)
+            ]
+            self.searches = alone + self.searches
+        self.labels = [label for label, _, _ in self.searches]
+        weights = {
+            self.name(part, label): self._weight(part, label)
+            for part in ("rows", "search", "certificate")
+            for label in self.labels
+        }
+        weights |= {GROUPS: WEIGHTS["groups"], SELECTION: WEIGHTS["selection"]}
+        self.course = Course(max_time, weights, progress)
+        self.callbacks = progress.callbacks
+
+    def name(self, part: str, label: str) -> str:
+        """What a part is called."""
+        return f"{part}: {label}"
+
+    def _weight(self, part: str, label: str) -> float:
+        alone = len(self.labels) - 1
+        return WEIGHTS[part] if label == self.labels[-1] else ALONE[part] / alone
+
+    def run(self) -> dict[str, Any]:
+        """Run all parts; results by part, those of searches by label."""
+        case, course = self.case, self.course
+        found: dict[str, dict[str, Any]] = {"rows": {}, "search": {}, "certificate": {}}
+        for label, _, space in self.searches:
+            found["rows"][label] = {
+                **rows.NOTHING,
+                **course.run(self.name("rows", label), partial(rows.compare_rows, case, space)),
+            }
+        for label, _, space in self.searches:
+            found["search"][label] = {
+                **search.NOTHING,
+                **course.run(
+                    self.name("search", label),
+                    partial(search.search, case, label, space, self.callbacks),
+                    partial(search.describe_search, case, label),
+                ),
+            }
+        reason = "certify=False" if self.certify is False else bracket.why_not(case)
+        # All together first: its bound is the one that everybody asks for.
+        for label in self.labels[::-1]:
+            found["certificate"][label] = {**bracket.NOTHING, **self._certificate(label, reason)}
+        results: dict[str, Any] = dict(found)
+        reason = self._why_no_groups()
+        results["groups"] = {
+            **groups.NOTHING,
+            **(
+                course.leave_out(GROUPS, reason)
+                if reason
+                else course.run(
+                    GROUPS,
+                    partial(groups.compare_groups, case, self.group_template),
+                    partial(groups.describe_groups, case),
+                )
+            ),
+        }
+        favourable = self.group_template.favourable
+        results["selection"] = {
+            **selection.NOTHING,
+            **course.run(SELECTION, partial(selection.select, case, favourable)),
+        }
+        return results
+
+    def _certificate(self, label: str, reason: str) -> dict[str, Any]:
+        name = self.name("certificate", label)
+        if not reason and not hasattr(self.case.auditors.get(label), "stop_reason_"):
+            reason = "there is no search to begin from"
+        if reason:
+            return self.course.leave_out(name, reason)
+        return self.course.run(name, partial(bracket.certify_search, self.case, label))
+
+    def _why_no_groups(self) -> str:
+        if self.groups is False:
+            return "groups=False"
+        estimator = self.case.estimator
+        if not (hasattr(estimator, "__sklearn_tags__") and is_classifier(estimator)):
+            if self.groups == "auto" or self.groups is True:
+                return (
+                    "groups are compared by their shares of favourable predictions, which a "
+                    "classifier gives; for a regressor give groups=TestSGDAuditor(favourable=...)"
+                )
+        return ""

@@ -1,0 +1,151 @@
+"""The search for the worst case in the domain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.finding._words import number
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.report._measure.case import Case
+from skfairtest.space._space import InputSpace
+
+#: Finds that are shown as pairs, and finds that the data of a report hold.
+SHOWN_FINDS = 10
+KEPT_FINDS = 10_000
+#: Numbers with more different values have a median that is typical, not a most frequent one.
+MANY_VALUES = 20
+#: Points of the history.
+HISTORY_POINTS = 200
+
+
+def search(
+    case: Case, label: str, space: InputSpace, callbacks: tuple[Any, ...], seconds: float | None
+) -> dict[str, Any]:
+    """Run the auditor; what it found is told by `describe_search`, also after a failure."""
+    auditor = case.auditor(space, seconds)
+    if callbacks:
+        auditor.set_callbacks(*callbacks)
+    case.auditors[label] = auditor
+    auditor.fit(case.X)
+    return describe_search(case, label)
+
+
+def describe_search(case: Case, label: str) -> dict[str, Any]:
+    """What an auditor that ran found; asks the model for the outputs of the pairs shown."""
+    auditor = case.auditors[label]
+    result = {
+        "degree": auditor.fairness_degree_,
+        "found": auditor.n_found_,
+        "kept": len(auditor.disparities_),
+        "inputs": auditor.n_inputs_,
+        "search_queries": auditor.n_queries_,
+        "stop_reason": auditor.stop_reason_,
+        "history": _history(auditor),
+    }
+    case.response = auditor.response_
+    result["told"] = (
+        f"largest difference {number(auditor.fairness_degree_)} ({auditor.n_queries_} queries)"
+    )
+    result |= _finds(case, auditor)
+    return result
+
+
+def _history(auditor: Any) -> dict[str, list[float]]:
+    table = auditor.history_
+    places = np.unique(np.linspace(0, max(0, len(table) - 1), HISTORY_POINTS).astype(int))
+    table = table.iloc[places] if len(table) else table
+    return {name: table[name].tolist() for name in ("queries", "seconds", "degree", "found")}
+
+
+def _finds(case: Case, auditor: Any) -> dict[str, Any]:
+    """The worst pair, the worst finds as pairs, and all that are kept as a table."""
+    space, state = auditor.space_, auditor._state
+    Z, pairs = state["Z"][:KEPT_FINDS], state["pairs"][:KEPT_FINDS]
+    first = space.with_sensitive(Z, pairs[:, 0])
+    second = space.with_sensitive(Z, pairs[:, 1])
+    oracle = case.oracle(space)
+    shown = case.pairs(oracle, first[:SHOWN_FINDS], second[:SHOWN_FINDS])
+    worst = None
+    if "worst_z" in state:
+        twins = space.with_sensitive(np.tile(state["worst_z"], (2, 1)), state["worst_pair"])
+        (worst,) = case.pairs(oracle, twins[:1], twins[1:])
+        worst = worst.with_matters(matters(oracle, twins))
+    return {
+        "pair": None if worst is None else worst.to_dict(),
+        "finds": [pair.to_dict() for pair in shown],
+        "find_table": {
+            "columns": [str(name) for name in space.container.names],
+            "first": rows_of(space.decode(first)),
+            **_changed_only(space, first, second),
+            "difference": auditor.disparities_[:KEPT_FINDS].tolist(),
+        },
+        "queries": auditor.n_queries_ + oracle.n_queries + case.take_extra(),
+    }
+
+
+def _changed_only(space: InputSpace, first: Floats, second: Floats) -> dict[str, Any]:
+    """The columns in which any twin differs from the first, and the second twin's values there."""
+    changed = [
+        place
+        for j in np.flatnonzero((first != second).any(axis=0)).tolist()
+        for place in space.layout.places[j]
+    ]
+    names = space.container.names
+    rows = rows_of(space.decode(second))
+    return {
+        "changed": [str(names[place]) for place in changed],
+        "second": [[row[place] for place in changed] for row in rows],
+    }
+
+
+def matters(oracle: Oracle, twins: Floats) -> list[float]:
+    """By how much the difference of two twins changes, with a typical value in each column.
+
+    Typical is the most frequent value of the data, of many numbers the median. One value a column
+    of the table, 0 for the sensitive ones; two queries a column that is free.
+    """
+    space = oracle.space
+    free = space.free.tolist()
+    rows = np.tile(twins, (len(free) + 1, 1))
+    for number_of, j in enumerate(free, start=1):
+        rows[2 * number_of : 2 * number_of + 2, j] = _typical(space.data[:, j])
+    if oracle.response == "labels":
+        codes = oracle.respond(rows)[:, 0].reshape(-1, 2)
+        gaps = (codes[:, :1] != codes[:, 1:]).astype(float)
+    else:
+        outputs = oracle.respond(rows)
+        gaps = outputs[0::2] - outputs[1::2]
+    changes = np.abs(gaps[1:] - gaps[0]).max(axis=1)
+    of_columns = np.zeros(len(space.container.names))
+    for j, change in zip(free, changes.tolist(), strict=True):
+        of_columns[space.layout.places[j]] = change
+    return [float(change) for change in of_columns]
+
+
+def _typical(codes: Floats) -> float:
+    known = codes[~np.isnan(codes)]
+    if not len(known):
+        return float("nan")
+    values, counts = np.unique(known, return_counts=True)
+    if len(values) > MANY_VALUES:
+        return float(np.quantile(known, 0.5, method="lower"))
+    return float(values[counts.argmax()])
+
+
+def rows_of(table: Any) -> list[list[Any]]:
+    """The rows of a table of any kind as lists."""
+    if hasattr(table, "columns"):
+        columns = [table[name].to_list() for name in table.columns]
+        return [list(row) for row in zip(*columns, strict=True)]
+    rows: list[list[Any]] = np.asarray(table).tolist()
+    return rows
+
+
+NOTHING: dict[str, Any] = {
+    "degree": None, "found": 0, "kept": 0, "inputs": 0, "search_queries": 0, "stop_reason": "",
+    "history": {"queries": [], "seconds": [], "degree": [], "found": []}, "pair": None, "finds": [],
+    "find_table": {"columns": [], "first": [], "changed": [], "second": [], "difference": []},
+}  # fmt: skip

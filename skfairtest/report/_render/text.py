@@ -1,0 +1,112 @@
+"""A report as plain text, for a terminal and for `repr`."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from skfairtest.finding._words import number, two_numbers, value_in_words
+
+WIDTH = 88
+
+
+def render_text(report: dict[str, Any]) -> str:
+    """The finding, the whole pair with changed columns first, the bracket, rows and cost."""
+    search = report["searches"][-1]
+    lines = [*_wrapped(report["sentence"])]
+    if report["status"] != "complete":
+        lines += _wrapped(status_in_words(report))
+    if search["pair"] is not None:
+        lines += ["", *_pair(search["pair"])]
+    lines += ["", f"  bracket   {bracket_in_words(search)}"]
+    lines += [f"  real rows {rows_in_words(search['rows'], report['threshold'])}"]
+    if report["carries"]:
+        lines += _wrapped(report["carries"], "  attributes ")
+    groups = report["groups"]
+    if groups["rules"]:
+        worst = groups["rules"][0]
+        lines += _wrapped(
+            f"{number(worst['score'])} ({number(worst['low'])} to {number(worst['high'])}) between "
+            f"{worst['rule']} and everybody else",
+            "  groups    ",
+        )
+    else:
+        lines += _wrapped(f"{groups['status']}: {groups['reason']}", "  groups    ")
+    cost = report["cost"]
+    lines.append(
+        f"  cost      {cost['queries']:,} queries, {cost['seconds']:.1f} s, seed {report['seed']}"
+    )
+    lines += ["", *_wrapped("What this does not show: report.to_dict()['not_shown'].")]
+    return "\n".join(lines)
+
+
+def status_in_words(report: dict[str, Any]) -> str:
+    """What is missing of an audit that is not complete."""
+    if report["status"] == "interrupted":
+        return "The audit was interrupted; what was found until then is here."
+    return f"A part of the audit failed, the others are here: {report['reason']}"
+
+
+def bracket_in_words(search: dict[str, Any]) -> str:
+    """How large the difference can get."""
+    bracket, degree = search["bracket"], search["degree"]
+    if degree is None:
+        return f"nothing was found: {search['reason']}"
+    if bracket["upper"] is None:
+        why = f" ({bracket['reason']})" if bracket["reason"] else ""
+        return f"at least {number(degree)}; no upper bound{why}"
+    if bracket["certified"]:
+        return f"{number(degree)}, certified: no difference in the domain is larger"
+    return f"between {number(degree)} (found) and {number(bracket['upper'])} (certified)"
+
+
+def rows_in_words(rows: dict[str, Any], threshold: float | None) -> str:
+    """How many rows of the data are treated differently from a twin."""
+    if rows["status"] != "done":
+        return f"{rows['status']}: {rows['reason']}"
+    of_rows = f"{rows['n']:,} rows compared"
+    if rows["n"] < rows["n_rows"]:
+        of_rows += f", a sample of {rows['n_rows']:,}"
+    if rows["rate"] is None:
+        shares = ", ".join(
+            f"{part['rate']:.1%} above {number(part['difference'])}" for part in rows["above"]
+        )
+        return (
+            f"{shares} (5, 10 and 20% of the spread of the predictions, {number(rows['spread'])}); "
+            f"at most {number(rows['degree'])}; {of_rows}"
+        )
+    share = f"{rows['rate']:.1%}"
+    if rows["low"] is not None:
+        share += f" ({rows['low']:.1%} to {rows['high']:.1%})"
+    what = "get another label than a twin"
+    if threshold is not None:
+        what = f"differ from a twin by more than {number(threshold)}"
+    return f"{share} {what}; largest difference {number(rows['degree'])}; {of_rows}"
+
+
+def _pair(pair: dict[str, Any]) -> list[str]:
+    cells = sorted(pair["cells"], key=lambda cell: (not cell["changed"], -(cell["matters"] or 0.0)))
+    rows = [
+        (
+            "> " if cell["changed"] else "  ",
+            *(value_in_words(cell[key]) for key in ("name", "first", "second")),
+        )
+        for cell in cells
+    ]
+    if pair["outputs"] is not None:
+        rows.append(("= ", pair["output"], *two_numbers(*pair["outputs"])))
+    if pair["labels"] is not None:
+        rows.append(("= ", "predicted", *map(value_in_words, pair["labels"])))
+    first = max(len(row[1]) for row in rows)
+    second = max(len(row[2]) for row in rows)
+    return [f"  {mark}{name:<{first}}  {one:>{second}}  {two}" for mark, name, one, two in rows]
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=" " * len(indent),
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,96 @@
+"""The sentences of a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skfairtest.finding._words import number, two_numbers
+
+#: Shares of the whole difference from which an attribute alone shows nearly all of it, or most.
+NEARLY_ALL = 0.95
+MOST = 0.5
+
+NOT_SHOWN = [
+    "A search finds differences, it does not rule them out: the largest difference is a lower "
+    "bound, unless a certificate gives the upper one.",
+    "The inputs compared need not look like real people. The part on the rows of the data is about "
+    "people; the domain is larger than they are.",
+    "Twins differ in the sensitive attributes alone. Other columns may stand for these (proxies, "
+    "such as a postcode for a group): no pair of twins shows that.",
+    "Sensitive attributes that the model never sees cannot change its predictions. Where none is "
+    "among its columns, no difference between twins says nothing about how groups fare.",
+    "How often discriminatory inputs are found depends on where the search looks. Their number is "
+    "no share of people.",
+    "Whether a difference is unfair or unlawful is a judgement of people, who know what the "
+    "prediction is used for.",
+]
+
+
+def listed(names: list[str]) -> str:
+    """Names in a sentence: "age, race and sex"."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def finding(search: dict[str, Any], threshold: float | None, seed: int | None) -> str:
+    """The finding in one sentence, of the search for all sensitive attributes."""
+    names = listed(search["sensitive"])
+    if search["degree"] is None:
+        return f"Nothing was measured: {search['reason']}"
+    if not search["degree"]:
+        proof = search["bracket"]
+        if proof["certified"] and proof["upper"] == 0:
+            return (
+                f"No two inputs of the domain that differ only in {names} get different outputs; "
+                "this was certified."
+            )
+        return (
+            f"No difference was found between inputs that differ only in {names}, in "
+            f"{search['search_queries']:,} queries (seed {seed})."
+        )
+    sentence = f"Two inputs that differ only in {names} get different outputs"
+    pair = search["pair"]
+    if pair is None:
+        return f"{sentence}: largest difference {number(search['degree'])}."
+    if pair["outputs"] is None:
+        first, second = pair["labels"]
+        return f"Two inputs that differ only in {names} get different labels: {first}, {second}."
+    first, second = two_numbers(*pair["outputs"])
+    sentence += (
+        f": largest difference {number(search['degree'])} ({pair['output']}: {first} against "
+        f"{second})"
+    )
+    if threshold is not None:
+        side = "above" if search["degree"] > threshold else "within"
+        sentence += f", {side} the threshold of {number(threshold)}"
+    return f"{sentence}."
+
+
+def carries(searches: list[dict[str, Any]]) -> str:
+    """Which sensitive attribute carries the difference, from each alone and all together."""
+    *alone, together = searches
+    known = [s for s in alone if s["degree"] is not None]
+    if not known or not together["degree"]:
+        return ""
+    whole = together["degree"]
+    known.sort(key=lambda search: -search["degree"])
+    best = known[0]
+    parts = ", ".join(f"{s['label']} {number(s['degree'])}" for s in known)
+    told = f"Alone they show {parts}; together {number(whole)}."
+    share = best["degree"] / whole
+    if share >= NEARLY_ALL:
+        words = f"{best['label']} alone shows nearly all of the difference."
+    elif share >= MOST:
+        words = f"{best['label']} alone shows most of the difference, {share:.0%} of it."
+    else:
+        words = (
+            f"No attribute alone shows half of the difference; it appears where several of them "
+            f"differ at once. {best['label']} shows the most, {share:.0%} of it."
+        )
+    proven = [
+        f"{s['label']} cannot exceed {number(s['bracket']['upper'])}"
+        for s in known
+        if s["bracket"]["upper"] is not None and s["bracket"]["upper"] < whole
+    ]
+    more = f" Certified: alone, {', '.join(proven)}." if proven else ""
+    return f"{words[0].upper()}{words[1:]} {told}{more}"
