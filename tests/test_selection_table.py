@@ -264,7 +264,7 @@ def test_coverage_of_ratios_shortly():
     ],
 )
 def test_coverage_of_ratios(rates, n):
-    # Seen with 10,000 tables: from 0.949 (two groups, 0.5 and 0.4) to 1; of one interval with the
+    # Seen with 2,000 tables: from 0.949 (two groups, 0.5 and 0.4) to 1; of one interval with the
     # group that looks highest, without regard to how it was picked, 0.72 at worst.
     assert_coverage(1, rates, n, 4000, least=0.94)
 
