@@ -74,8 +74,8 @@ class PairDisplay:
     >>> data = make_biased_classification(random_state=0)
     >>> auditor = RandomAuditor(data.estimator, max_queries=2000, random_state=0).fit(data.data)
     >>> display = PairDisplay.from_auditor(auditor)
-    >>> display.frame().loc[0, ["name", "changed"]].tolist()
-    ['sex', True]
+    >>> display.frame()["name"].tolist()[:2], display.frame()["changed"].tolist()[:2]
+    (['sex', 'points'], [True, False])
     >>> len(display.plot().points_)
     2
     """
