@@ -182,7 +182,7 @@ def _report(
         }
         for label, names, _ in plan.searches
     ]
-    settle(searches)
+    settle(case, searches)
     parts = plan.course.parts
     status, reason = "complete", ""
     for part in parts:
