@@ -26,7 +26,8 @@ FLOORS = [
     {"base"},
     {"individual", "group"},
     {"exact"},  # begins with the search of an individual tester
-    {"comparison", "inspection", "model_selection", "mitigation"},
+    {"comparison", "model_selection", "mitigation"},
+    {"inspection"},  # shows what all below have found
     {"datasets", "report", "testing"},
     {"io"},  # trusts what all others can be asked to save
     {"__init__"},

@@ -44,7 +44,7 @@ class ConstrainedRefit(BaseEstimator):
 
     def __call__(self, cv_results: Any) -> int:
         """Place of the chosen candidate in ``cv_results_``."""
-        objective, unfair = _two_columns(cv_results, self.objective, self.unfairness)
+        objective, unfair = two_columns(cv_results, self.objective, self.unfairness)
         known = _known(objective, unfair)
         fits = known & (unfair <= self.limit)
         if fits.any():
@@ -78,8 +78,8 @@ class ParetoRefit(BaseEstimator):
 
     def __call__(self, cv_results: Any) -> int:
         """Place of the chosen candidate in ``cv_results_``."""
-        objective, unfair = _two_columns(cv_results, self.objective, self.unfairness)
-        front = np.flatnonzero(_not_dominated(np.column_stack([objective, -unfair])))
+        objective, unfair = two_columns(cv_results, self.objective, self.unfairness)
+        front = np.flatnonzero(not_dominated(np.column_stack([objective, -unfair])))
         # Both scales from 0 to 1 on the front: without that, the larger unit would decide alone.
         loss = _scaled(-objective[front])
         harm = _scaled(unfair[front])
@@ -198,32 +198,33 @@ def pareto_front(cv_results: Any, metrics: Any = None) -> pd.DataFrame:
     0          0       0.9    -0.5
     1          1       0.8    -0.1
     """
-    names = _metric_names(cv_results) if metrics is None else list(metrics)
+    names = metric_names(cv_results) if metrics is None else list(metrics)
     values = np.column_stack([_column(cv_results, name) for name in names])
-    front = np.flatnonzero(_not_dominated(values))
+    front = np.flatnonzero(not_dominated(values))
     front = front[np.argsort(-values[front, 0], kind="stable")]
     params = cv_results.get("params", [{}] * len(values))
     table: dict[str, Any] = {"candidate": front, "params": [params[place] for place in front]}
     return pd.DataFrame(table | {name: values[front, j] for j, name in enumerate(names)})
 
 
-def _metric_names(cv_results: Any) -> list[str]:
+def metric_names(cv_results: Any) -> list[str]:
+    """Names of the metrics of a search."""
     return [key.removeprefix(PREFIX) for key in cv_results if key.startswith(PREFIX)]
 
 
 def _column(cv_results: Any, name: str) -> Floats:
-    if name not in _metric_names(cv_results):
+    if name not in metric_names(cv_results):
         raise ValueError(
-            f"cv_results_ has no metric {name!r}; it has {_metric_names(cv_results)}. Name a key "
+            f"cv_results_ has no metric {name!r}; it has {metric_names(cv_results)}. Name a key "
             "of scoring={...}."
         )
     # A masked array where a search did not run everything.
     return np.ma.filled(np.ma.asarray(cv_results[PREFIX + name], dtype=float), np.nan)
 
 
-def _two_columns(cv_results: Any, objective: str, unfairness: str | None) -> tuple[Floats, Floats]:
+def two_columns(cv_results: Any, objective: str, unfairness: str | None) -> tuple[Floats, Floats]:
     """The objective, and the unfairness as a number that is better when smaller."""
-    names = _metric_names(cv_results)
+    names = metric_names(cv_results)
     if unfairness is None:
         others = [name for name in names if name != objective]
         if len(others) != 1:
@@ -258,7 +259,7 @@ def _best(first: Floats, second: Floats, allowed: NDArray[np.bool_]) -> int:
     return int(places[np.lexsort((-second[places], -first[places]))[0]])
 
 
-def _not_dominated(values: Floats) -> NDArray[np.bool_]:
+def not_dominated(values: Floats) -> NDArray[np.bool_]:
     """Rows that no other row matches everywhere and beats somewhere."""
     known = _known(*values.T)
     front = known.copy()

@@ -205,7 +205,7 @@ def _report(
             "target_given": case.y is not None,
         },
         "domain": describe_domain(case),
-        "sensitive_features": [str(name) for name in case.space.sensitive_features],
+        "sensitive_features": searches[-1]["sensitive"],
         "threshold": case.template.threshold,
         "searches": searches,
         "carries": carries(searches),

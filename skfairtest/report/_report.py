@@ -201,7 +201,7 @@ class AuditReport:
         OSError
             If the file cannot be written.
         """
-        text = json.dumps(self._data, ensure_ascii=False, indent=1, allow_nan=False)
+        text = json.dumps(self._data, ensure_ascii=False, allow_nan=False)
         if path is None:
             return text
         write(path, text + "\n", overwrite=overwrite)

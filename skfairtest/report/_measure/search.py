@@ -9,9 +9,13 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.finding._words import number
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.report._measure.case import Case
+from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
 from skfairtest.space._space import InputSpace
 
+#: Queries of a search that a slow model has no time for are cut down to these.
+FEWEST_QUERIES = 64
+#: Seconds that the outputs of the finds, and how much each column matters, may take.
+TELLING_SECONDS = 2.0
 #: Finds that are shown as pairs, and finds that the data of a report hold.
 SHOWN_FINDS = 10
 KEPT_FINDS = 10_000
@@ -26,6 +30,10 @@ def search(
 ) -> dict[str, Any]:
     """Run the auditor; what it found is told by `describe_search`, also after a failure."""
     auditor = case.auditor(space, seconds)
+    if seconds is not None and auditor.max_queries is not None:
+        # Before its first query a search does not know how slow a model is, but this audit does.
+        most = max(FEWEST_QUERIES, case.affordable(2 * seconds, auditor.max_queries))
+        auditor.set_params(max_queries=min(auditor.max_queries, most))
     if callbacks:
         auditor.set_callbacks(*callbacks)
     case.auditors[label] = auditor
@@ -45,7 +53,6 @@ def describe_search(case: Case, label: str) -> dict[str, Any]:
         "stop_reason": auditor.stop_reason_,
         "history": _history(auditor),
     }
-    case.response = auditor.response_
     result["told"] = (
         f"largest difference {number(auditor.fairness_degree_)} ({auditor.n_queries_} queries)"
     )
@@ -62,17 +69,20 @@ def _history(auditor: Any) -> dict[str, list[float]]:
 
 def _finds(case: Case, auditor: Any) -> dict[str, Any]:
     """The worst pair, the worst finds as pairs, and all that are kept as a table."""
-    space, state = auditor.space_, auditor._state
+    space, state, before = auditor.space_, auditor._state, case.n_queries
     Z, pairs = state["Z"][:KEPT_FINDS], state["pairs"][:KEPT_FINDS]
     first = space.with_sensitive(Z, pairs[:, 0])
     second = space.with_sensitive(Z, pairs[:, 1])
     oracle = case.oracle(space)
-    shown = case.pairs(oracle, first[:SHOWN_FINDS], second[:SHOWN_FINDS])
+    n_shown = case.affordable(TELLING_SECONDS, SHOWN_FINDS * QUERIES_A_PAIR) // QUERIES_A_PAIR
+    shown = case.pairs(oracle, first[:n_shown], second[:n_shown])
     worst = None
     if "worst_z" in state:
         twins = space.with_sensitive(np.tile(state["worst_z"], (2, 1)), state["worst_pair"])
         (worst,) = case.pairs(oracle, twins[:1], twins[1:])
-        worst = worst.with_matters(matters(oracle, twins))
+        needed = 2 * (len(space.free) + 1)
+        if case.affordable(TELLING_SECONDS, needed) == needed:
+            worst = worst.with_matters(matters(oracle, twins))
     return {
         "pair": None if worst is None else worst.to_dict(),
         "finds": [pair.to_dict() for pair in shown],
@@ -82,7 +92,7 @@ def _finds(case: Case, auditor: Any) -> dict[str, Any]:
             **_changed_only(space, first, second),
             "difference": auditor.disparities_[:KEPT_FINDS].tolist(),
         },
-        "queries": auditor.n_queries_ + oracle.n_queries + case.take_extra(),
+        "queries": auditor.n_queries_ + case.n_queries - before,
     }
 
 

@@ -1,0 +1,23 @@
+"""Pictures of what was found: displays in the manner of scikit-learn's."""
+
+from skfairtest.inspection._bracket_display import BracketDisplay
+from skfairtest.inspection._curve_display import DisparityCurveDisplay
+from skfairtest.inspection._group_display import GroupScoresDisplay
+from skfairtest.inspection._history_display import HistoryDisplay
+from skfairtest.inspection._mitigation_display import MitigationDisplay
+from skfairtest.inspection._pair_display import PairDisplay
+from skfairtest.inspection._pareto_display import ParetoDisplay
+from skfairtest.inspection._profile_display import ProfileDisplay
+from skfairtest.inspection._selection_display import SelectionDisplay
+
+__all__ = [
+    "BracketDisplay",
+    "DisparityCurveDisplay",
+    "GroupScoresDisplay",
+    "HistoryDisplay",
+    "MitigationDisplay",
+    "PairDisplay",
+    "ParetoDisplay",
+    "ProfileDisplay",
+    "SelectionDisplay",
+]

@@ -1,0 +1,97 @@
+"""The twins of a fitted auditor, and what its model says of them: for displays that show a pair."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skfairtest._typing import Floats
+from skfairtest.finding._pair import Pair, make_pair, worst_pair
+from skfairtest.finding._words import name_output
+from skfairtest.oracle._model import Model
+
+
+def check_auditor(auditor: Any, owner: str, needs: str = "worst_case_", *, of: str = "") -> None:
+    """See that an auditor is fitted, and one that has what a display shows."""
+    if not hasattr(type(auditor), needs):
+        raise TypeError(
+            f"{owner} needs {of or 'an auditor of twins, such as SBFTAuditor'}; got "
+            f"{type(auditor).__name__}."
+        )
+    check_is_fitted(auditor)
+
+
+def by_name(given: Any) -> dict[str, Any]:
+    """One or several, by name; one has that of its class."""
+    if not isinstance(given, dict):
+        return {type(given).__name__: given}
+    if not given:
+        raise ValueError("The dict is empty; give at least one, {'name': auditor}.")
+    return {str(name): value for name, value in given.items()}
+
+
+def twins_of(auditor: Any, place: int | None) -> Floats | None:
+    """Codes of two twins, shape (2, n_features): the worst pair, or a find; None without any."""
+    state, space = auditor._state, auditor.space_
+    if place is None:
+        if "worst_z" not in state:
+            return None
+        pair: Floats = np.tile(state["worst_z"], (2, 1))
+        return np.asarray(space.with_sensitive(pair, state["worst_pair"]))
+    n_kept = len(state["Z"])
+    whole = isinstance(place, numbers.Integral) and not isinstance(place, bool)
+    if not whole or not 0 <= place < n_kept:
+        has = f"from 0 to {n_kept - 1}" if n_kept else "of which there are none"
+        raise ValueError(
+            f"place must be None (the worst pair) or a place in discriminatory_inputs_, {has}; got "
+            f"{place!r}."
+        )
+    pair = np.tile(state["Z"][place], (2, 1))
+    return np.asarray(space.with_sensitive(pair, state["pairs"][place]))
+
+
+def ask_model(auditor: Any) -> Model:
+    """The model of an auditor, to be asked as the audit has asked it."""
+    model = Model(
+        auditor.estimator_,
+        auditor.space_,
+        response_method=auditor.response_method,
+        n_jobs=auditor.n_jobs,
+    )
+    model.response = auditor.response_  # what a first look at the model has shown
+    return model
+
+
+def pair_at(auditor: Any, place: int | None) -> Pair | None:
+    """A pair with its outputs; asks the model two queries where they are not kept."""
+    Z = twins_of(auditor, place)
+    if Z is None:
+        return None
+    if auditor.response_ == "labels":
+        said = auditor.estimator_.predict(auditor.space_.decode(Z))
+        first, second = np.asarray(said).tolist()
+        return make_pair(
+            auditor.space_.decode(Z),
+            outputs=None,
+            output=name_output("labels"),
+            difference=float(first != second),
+            threshold=auditor.threshold,
+            labels=(first, second),
+        )
+    if place is None:
+        return worst_pair(auditor)
+    model = ask_model(auditor)
+    scores, _ = model.ask(Z)
+    output = int(np.abs(scores[0] - scores[1]).argmax())
+    order = [0, 1] if scores[0, output] >= scores[1, output] else [1, 0]
+    outputs = scores[order, output]
+    return make_pair(
+        auditor.space_.decode(Z[order]),
+        outputs=outputs,
+        output=name_output(model.response, model.output_name(output)),
+        difference=float(outputs[0] - outputs[1]),
+        threshold=auditor.threshold,
+    )

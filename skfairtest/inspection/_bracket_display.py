@@ -1,0 +1,334 @@
+"""BracketDisplay: how large the largest difference is known to be, and can be at most."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skfairtest.finding._words import number, two_numbers
+from skfairtest.inspection._asking import by_name, check_auditor
+from skfairtest.inspection._style import (
+    COLORS,
+    HATCH,
+    ROW,
+    axes_for,
+    finish,
+    ink,
+    legend,
+    paper,
+    rows_axis,
+    series,
+    span,
+    wrap,
+)
+
+COLUMNS = ("name", "found", "lower", "upper", "rows", "certified")
+KINDS = ("bar", "time")
+
+
+class BracketDisplay:
+    """The largest difference between twins as a bracket: found, certified ends, rows of the data.
+
+    Twins are two inputs that are identical but for the sensitive attributes. Make it with
+    `from_auditor` or `from_certificate`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row a bar: `name`; `found` by a search; `lower` and `upper`, between which the largest
+        difference of the domain lies; the largest one among `rows` of the data; `certified`,
+        whether the bracket is closed. NaN where a number is unknown.
+    history : DataFrame, default=None
+        Courses for ``plot(kind="time")``: `name`, `seconds`, `degree`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        Their figure.
+    bars_ : list of matplotlib Rectangle
+        The differences that were found, one a row of the table.
+    open_ : list of matplotlib Rectangle or Polygon
+        What is neither found nor ruled out, where there is an upper end.
+    lines_ : list of matplotlib Line2D
+        With ``kind="time"``, the courses.
+
+    See Also
+    --------
+    skfairtest.CertifiedAuditor : Searches and certifies.
+
+    Notes
+    -----
+    A difference that was found is a lower bound: without an upper end nobody knows how much larger
+    others are. The bracket is about the whole domain; the rows of the data are people, and one of
+    them may lie outside of the domain.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> from skfairtest import BracketDisplay, CertifiedAuditor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> auditor = CertifiedAuditor(Ridge().fit(X, y), sensitive_features="sex", random_state=0)
+    >>> display = BracketDisplay.from_auditor(auditor.fit(X)).plot()
+    >>> display.frame()["certified"].tolist()
+    [True]
+    """
+
+    def __init__(self, table: pd.DataFrame, history: pd.DataFrame | None = None) -> None:
+        self.table = table
+        self.history = history
+
+    @classmethod
+    def from_auditor(cls, auditor: Any, *, rows: bool = True) -> BracketDisplay:
+        """Show what fitted auditors found, with the upper end of those that certify.
+
+        Parameters
+        ----------
+        auditor : BaseAuditor, or dict of str to BaseAuditor
+            Fitted or interrupted. Of a `CertifiedAuditor` the ends of its bracket are shown; of the
+            others nobody knows the upper end.
+        rows : bool, default=True
+            Whether to show the largest difference among the rows of the data. It asks the model
+            where ``on_data_degree_`` was not asked for before.
+
+        Returns
+        -------
+        BracketDisplay
+            The display, not yet drawn.
+
+        Raises
+        ------
+        NotFittedError
+            If an auditor is not fitted.
+        TypeError
+            If one is no auditor of twins.
+        """
+        table, courses = [], []
+        for name, one in by_name(auditor).items():
+            check_auditor(one, cls.__name__)
+            degree = float(one.fairness_degree_)
+            table.append(
+                {
+                    "name": name,
+                    "found": degree,
+                    "lower": degree,
+                    "upper": float(getattr(one, "fairness_degree_upper_bound_", np.nan)),
+                    "rows": float(one.on_data_degree_) if rows else np.nan,
+                    "certified": bool(getattr(one, "certified_", False)),
+                }
+            )
+            course = one.history_
+            courses.append(
+                pd.DataFrame(
+                    {
+                        "name": name,
+                        "seconds": [0.0, *course["seconds"], one.seconds_],
+                        "degree": [0.0, *course["degree"], degree],
+                    }
+                )
+            )
+        return cls(pd.DataFrame(table, columns=COLUMNS), pd.concat(courses, ignore_index=True))
+
+    @classmethod
+    def from_certificate(cls, certificate: Any) -> BracketDisplay:
+        """Show certificates.
+
+        Parameters
+        ----------
+        certificate : Certificate, or dict of str to Certificate
+            What `certify` returned.
+
+        Returns
+        -------
+        BracketDisplay
+            The display, not yet drawn.
+
+        Raises
+        ------
+        TypeError
+            If one is no certificate.
+        """
+        table = []
+        for name, one in by_name(certificate).items():
+            if not hasattr(one, "fairness_degree_upper_bound"):
+                raise TypeError(
+                    f"from_certificate needs what certify(auditor) returns, or a dict of them; got "
+                    f"{type(one).__name__}. Show a fitted auditor with from_auditor."
+                )
+            upper = float(one.fairness_degree_upper_bound)
+            table.append(
+                {
+                    "name": name,
+                    "found": one.found_share * upper,
+                    "lower": float(one.fairness_degree),
+                    "upper": upper,
+                    "rows": np.nan,
+                    "certified": bool(one.certified),
+                }
+            )
+        return cls(pd.DataFrame(table, columns=COLUMNS))
+
+    def frame(self) -> pd.DataFrame:
+        """What is drawn.
+
+        Returns
+        -------
+        DataFrame
+            One row a bar: name, found, lower, upper, rows, certified.
+        """
+        return self.table.copy()
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        kind: str = "bar",
+        bar_kwargs: Any = None,
+        line_kwargs: Any = None,
+    ) -> BracketDisplay:
+        """Draw the brackets.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        kind : {"bar", "time"}, default="bar"
+            One bar each, or the course of the search over seconds, with the bracket that it ended
+            with as a band.
+        bar_kwargs, line_kwargs : dict, default=None
+            Passed to the bars of what was found, and to the courses.
+
+        Returns
+        -------
+        self : BracketDisplay
+            The display.
+
+        Raises
+        ------
+        ValueError
+            For another kind, and for "time" where there is no history.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {KINDS}; got {kind!r}.")
+        if kind == "time" and (self.history is None or self.history.empty):
+            raise ValueError(
+                "kind='time' needs the course of a search, which a certificate does not have. Make "
+                "the display with from_auditor, or take kind='bar'."
+            )
+        self.bars_: list[Any] = []
+        self.open_: list[Any] = []
+        self.lines_: list[Any] = []
+        if kind == "time":
+            return self._plot_time(axes_for(ax, self, (7.0, 4.0)), line_kwargs or {})
+        size = (7.0, 1.3 + 1.6 * ROW * max(1, len(self.table)))
+        return self._plot_bars(axes_for(ax, self, size), bar_kwargs or {})
+
+    def _plot_bars(self, ax: Any, bar_kwargs: dict[str, Any]) -> BracketDisplay:
+        numbers = self.table[["found", "lower", "upper", "rows"]]
+        end = span(numbers.to_numpy(dtype=float).ravel())[1]
+        ax.set_xlim(0, end * 1.3)  # room for figures
+        rows_axis(ax, [wrap(name, 24) for name in self.table["name"]])
+        shown: dict[str, Any] = {}
+        for place, row in enumerate(self.table.itertuples(index=False)):
+            found, lower, upper = _known(row.found), _known(row.lower), _or_nan(row.upper)
+            lower = max(found, lower)
+            style = {"height": 0.5, "color": COLORS[0], **bar_kwargs}
+            self.bars_ += ax.barh([place], [found], **style).patches
+            shown["found by the search"] = self.bars_[-1]
+            if lower > found * (1 + 1e-9):
+                shown["found while certifying"] = ax.barh(
+                    [place], [lower - found], left=[found], height=0.5, color=COLORS[5],
+                    edgecolor=ink(), linewidth=0.5, hatch="..",
+                )[0]  # fmt: skip
+            ends = lower, upper, _known(row.rows)
+            self._end_of_bar(ax, place, ends, bool(row.certified), shown)
+            if math.isfinite(_or_nan(row.rows)):
+                shown["largest among rows of the data"] = ax.plot(
+                    [row.rows], [place], linestyle="", marker="D", markersize=8, color=paper(),
+                    clip_on=False, zorder=5,
+                    markeredgecolor=COLORS[1], markeredgewidth=2,
+                )[0]  # fmt: skip
+        ax.set_xlabel("difference between twins")
+        legend(ax, list(shown.values()), list(shown), ncols=2)
+        return finish(self, ax)
+
+    def _end_of_bar(
+        self,
+        ax: Any,
+        place: int,
+        ends: tuple[float, float, float],
+        closed: bool,
+        shown: dict[str, Any],
+    ) -> None:
+        lower, upper, rows = ends
+        words = f"{number(lower)}, certified"
+        at = upper if math.isfinite(upper) else lower
+        if not closed and not math.isfinite(upper):
+            words, at = f"{number(lower)} found, no upper end", lower
+        elif not closed:
+            words = " to ".join(two_numbers(lower, upper))
+            self.open_ += ax.barh(
+                [place], [upper - lower], left=[lower], height=0.5, facecolor="none",
+                edgecolor=ink(), hatch=HATCH, linewidth=1,
+            ).patches  # fmt: skip
+            shown["not found, not ruled out"] = self.open_[-1]
+        if closed or math.isfinite(upper):
+            shown["no difference is larger"] = ax.plot(
+                [at, at], [place - 0.36, place + 0.36], color=ink(), linewidth=2.5
+            )[0]
+        marker = "→ " if not closed and not math.isfinite(upper) else ""
+        at = max(at, rows)  # the mark of the rows may lie beyond the bar
+        ax.annotate(
+            marker + words, (at, place), xytext=(10, 0), textcoords="offset points", va="center",
+            annotation_clip=False,
+        )  # fmt: skip
+
+    def _plot_time(self, ax: Any, line_kwargs: dict[str, Any]) -> BracketDisplay:
+        assert self.history is not None
+        handles, names = [], []
+        for place, row in enumerate(self.table.itertuples(index=False)):
+            look = series(place)
+            course = self.history[self.history["name"] == row.name]
+            style = {"linestyle": look["linestyle"], "color": look["color"], "linewidth": 2}
+            self.lines_ += ax.plot(
+                course["seconds"], course["degree"], drawstyle="steps-post",
+                **{**style, **line_kwargs},
+            )  # fmt: skip
+            handles.append(self.lines_[-1])
+            names.append(f"{row.name}: found")
+            upper, lower = _or_nan(row.upper), _known(row.lower)
+            if math.isfinite(upper):
+                if upper > lower * (1 + 1e-6):
+                    self.open_.append(
+                        ax.axhspan(
+                            lower, upper, facecolor="none", edgecolor=look["color"], hatch=HATCH,
+                            linewidth=0, alpha=0.5,
+                        )
+                    )  # fmt: skip
+                handles.append(ax.axhline(upper, color=look["color"], linewidth=1.2))
+                names.append(f"{row.name}: no difference is larger")
+            if math.isfinite(_or_nan(row.rows)):
+                handles.append(
+                    ax.axhline(row.rows, color=look["color"], linewidth=1.2, linestyle=":")
+                )
+                names.append(f"{row.name}: rows of the data")
+        values = self.table[["found", "lower", "upper", "rows"]].to_numpy(dtype=float)
+        ax.set(xlabel="seconds", ylabel="difference between twins", ylim=span(values.ravel()))
+        ax.set_xlim(left=0)
+        legend(ax, handles, names, ncols=2)
+        return finish(self, ax)
+
+
+def _or_nan(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _known(value: Any) -> float:
+    """A number, 0 where it is unknown; what has no end stays so."""
+    value = _or_nan(value)
+    return value if not math.isnan(value) else 0.0

@@ -1,0 +1,253 @@
+"""DisparityCurveDisplay: the share of rows whose twins differ by more than t, for every t."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from skfairtest._audit_results import audit_table
+from skfairtest._typing import Floats
+from skfairtest._validation import check_table
+from skfairtest.base import BaseAuditor
+from skfairtest.finding._words import name_output, number
+from skfairtest.inspection._asking import by_name, check_auditor
+from skfairtest.inspection._style import axes_for, finish, ink, is_many, legend, series, span
+from skfairtest.oracle._model import Model
+
+#: Points that a curve keeps at most; at each the share is exact.
+MOST_POINTS = 500
+
+
+class DisparityCurveDisplay:
+    """The share of rows whose disparity exceeds t, for one model or several.
+
+    The disparity of a row is the largest difference between the model's outputs for its twins,
+    which are identical to it but for the sensitive attributes. Make it with `from_auditor` or
+    `from_estimator`.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        Points of the curves: `name`, `difference` (the t), `share` (of the rows, from 0 to 1, whose
+        disparity exceeds it). Between two points the share of the left one holds.
+    threshold : float, default=None
+        Disparity above which a row counts as discriminatory; drawn as a line.
+    output : str, default="output"
+        What the differences are of.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        Their figure.
+    lines_ : list of matplotlib Line2D
+        The curves, in the order of the names.
+    threshold_ : matplotlib Line2D or None
+        The threshold.
+
+    See Also
+    --------
+    skfairtest.BaseAuditor.audit_rows : The disparity of each row.
+
+    Notes
+    -----
+    The rows are people, or what was given for them. Where the sensitive attributes have many
+    values, a row is compared with some of its twins, and the curve is a lower bound.
+
+    Examples
+    --------
+    >>> from skfairtest import DisparityCurveDisplay
+    >>> from skfairtest.datasets import make_biased_regression
+    >>> data = make_biased_regression(random_state=0)
+    >>> display = DisparityCurveDisplay.from_estimator(
+    ...     {"known": data.estimator}, data.data, sensitive_features="sex")
+    >>> float(display.frame()["share"].max())
+    0.5
+    >>> len(display.plot().lines_)
+    1
+    """
+
+    def __init__(
+        self, curves: pd.DataFrame, threshold: float | None = None, output: str = "output"
+    ) -> None:
+        self.curves = curves
+        self.threshold = threshold
+        self.output = output
+
+    @classmethod
+    def from_auditor(cls, auditor: Any, X: Any = None) -> DisparityCurveDisplay:
+        """Ask the models of fitted auditors about rows.
+
+        Parameters
+        ----------
+        auditor : BaseAuditor, or dict of str to BaseAuditor
+            Fitted. Curves of several are drawn together, so their outputs should have one unit.
+        X : array-like or DataFrame of shape (n_rows, n_features), default=None
+            The rows; None for those of fit.
+
+        Returns
+        -------
+        DisparityCurveDisplay
+            The display, not yet drawn.
+
+        Raises
+        ------
+        NotFittedError
+            If an auditor is not fitted.
+        TypeError
+            If one is no auditor of twins.
+        ValueError
+            If columns are missing or categories are unknown.
+        """
+        curves, thresholds, outputs = [], set(), set()
+        for name, one in by_name(auditor).items():
+            check_auditor(one, cls.__name__)
+            rows = one._on_data("disparities") if X is None else one.audit_rows(X)
+            curves.append(disparity_curve(rows.disparities, name))
+            thresholds.add(one.threshold)
+            outputs.add(name_output(one.response_))
+        return cls(
+            pd.concat(curves, ignore_index=True), _only(thresholds), _only(outputs, "output")
+        )
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        sensitive_features: Any = "auto",
+        threshold: float | None = None,
+        response_method: str = "auto",
+        **domain: Any,
+    ) -> DisparityCurveDisplay:
+        """Ask fitted models about rows.
+
+        Parameters
+        ----------
+        estimator : estimator, or dict of str to estimator
+            Fitted.
+        X : array-like or DataFrame of shape (n_rows, n_features)
+            The rows; they show which sensitive values there are, too.
+        sensitive_features : "auto", str, int or list of these, default="auto"
+            Sensitive columns by name or position; "auto" takes the names of common ones.
+        threshold : float, default=None
+            Disparity above which a row counts as discriminatory; drawn as a line.
+        response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
+            How the models are asked.
+        **domain : dict
+            `bounds`, `categories`, `steps`, `one_hot`, `constraint` and `given`, as of the
+            auditors.
+
+        Returns
+        -------
+        DisparityCurveDisplay
+            The display, not yet drawn.
+
+        Raises
+        ------
+        NotFittedError
+            If an estimator is not fitted.
+        ValueError, TypeError
+            For sensitive columns and domains that cannot be.
+        EstimatorFailedError
+            If an estimator fails.
+        """
+        template = BaseAuditor(estimator, sensitive_features=sensitive_features, **domain)
+        space = template._make_space(check_table(template, X))
+        settings = {"threshold": threshold, "response_method": response_method, "n_jobs": None}
+        curves, outputs = [], set()
+        for name, one in by_name(estimator).items():
+            if hasattr(one, "fit"):
+                check_is_fitted(one)
+            model = Model(one, space, response_method=response_method, n_jobs=None)
+            outputs.add(name_output(model.response))
+            rows = audit_table(one, space, space.data, settings)
+            curves.append(disparity_curve(rows.disparities, name))
+        whole = pd.concat(curves, ignore_index=True)
+        return cls(whole, threshold, _only(outputs, "output"))
+
+    def frame(self) -> pd.DataFrame:
+        """What is drawn.
+
+        Returns
+        -------
+        DataFrame
+            The points: name, difference, share.
+        """
+        return self.curves.copy()
+
+    def plot(self, ax: Any = None, *, line_kwargs: Any = None) -> DisparityCurveDisplay:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        line_kwargs : dict, default=None
+            Passed to the curves.
+
+        Returns
+        -------
+        self : DisparityCurveDisplay
+            The display.
+        """
+        ax = axes_for(ax, self, (6.4, 4.0))
+        self.lines_: list[Any] = []
+        self.threshold_ = None
+        names = list(dict.fromkeys(self.curves["name"]))
+        for place, name in enumerate(names):
+            curve = self.curves[self.curves["name"] == name]
+            look = series(place)
+            style: dict[str, Any] = {
+                "color": look["color"], "linestyle": look["linestyle"], "linewidth": 2,
+                "marker": look["marker"], "markersize": 5, "markevery": (0.05 * (place % 3), 0.2),
+                "drawstyle": "steps-post", "rasterized": is_many(curve), **(line_kwargs or {}),
+            }  # fmt: skip
+            self.lines_ += ax.plot(curve["difference"], curve["share"], **style)
+        handles, labels = list(self.lines_), list(map(str, names))
+        ends = [*self.curves["difference"], self.threshold or 0.0]
+        if self.threshold is not None:
+            self.threshold_ = ax.axvline(self.threshold, color=ink(), linestyle=":", linewidth=1.2)
+            handles.append(self.threshold_)
+            labels.append(f"threshold {number(self.threshold)}")
+        ax.set_xlim(0, span(ends)[1])
+        top = float(np.nanmax(self.curves["share"], initial=0.0))
+        ax.set_ylim(0, min(1.0, 1.15 * top) + 0.02 if top > 0 else 1.0)
+        ax.yaxis.set_major_formatter(_percent())
+        ax.set_xlabel(f"difference between twins ({self.output})", parse_math=False)
+        ax.set_ylabel("rows with a larger difference")
+        legend(ax, handles, labels)
+        return finish(self, ax)
+
+
+def disparity_curve(disparities: Floats, name: str, most: int = MOST_POINTS) -> pd.DataFrame:
+    """Points of the share of disparities above t; at each exact, fewer where there are very many.
+
+    The first is at 0 and the last at the largest disparity, which no row exceeds.
+    """
+    ordered = np.sort(np.asarray(disparities, dtype=float))
+    at = np.unique(np.concatenate([[0.0], ordered]))
+    if len(at) > most:
+        # Evenly by rank and by size: the first shows where most rows are, the second the tail.
+        places = np.linspace(0, len(at) - 1, most // 2).round().astype(int)
+        sizes = np.searchsorted(at, np.linspace(0, at[-1], most - most // 2))
+        at = at[np.union1d(places, sizes)]
+    above = len(ordered) - np.searchsorted(ordered, at, side="right")
+    share = above / len(ordered) if len(ordered) else np.zeros(len(at))
+    return pd.DataFrame({"name": name, "difference": at, "share": share})
+
+
+def _only(values: set[Any], other: Any = None) -> Any:
+    """The one value, or something else where there are several."""
+    return next(iter(values)) if len(values) == 1 else other
+
+
+def _percent() -> Any:
+    from matplotlib.ticker import PercentFormatter
+
+    return PercentFormatter(1.0)

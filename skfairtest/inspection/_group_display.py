@@ -1,0 +1,192 @@
+"""GroupScoresDisplay: the worst rule sets with their intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skfairtest.finding._words import number
+from skfairtest.inspection._asking import check_auditor
+from skfairtest.inspection._style import (
+    COLORS,
+    axes_for,
+    beside,
+    finish,
+    ink,
+    left_out,
+    legend,
+    paper,
+    rows_axis,
+    span,
+    wrap,
+)
+
+
+class GroupScoresDisplay:
+    """Rule sets with their scores and intervals, the largest score first.
+
+    A rule set describes a group by values of sensitive attributes. Its score is the difference
+    between the shares of favourable predictions inside and outside of it (of a regressor, between
+    the means). Make it with `from_auditor`.
+
+    Parameters
+    ----------
+    rules : DataFrame
+        As `rules_` of a group auditor: `rule`, `score`, `low`, `high`, `n_inside`, `share_inside`,
+        `share_outside`.
+    confidence : float, default=None
+        Confidence of the intervals, where it is to be written beside them.
+    correction : {"bonferroni", "holm", "none"}, default=None
+        How they allow for the number of rule sets; anything but "none" makes them simultaneous.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        Their figure.
+    points_ : list of matplotlib Line2D
+        Scores of the rule sets that are shown, one a row.
+    intervals_ : matplotlib LineCollection
+        Their intervals.
+
+    See Also
+    --------
+    skfairtest.TestSGDAuditor : Finds the rule sets.
+    SelectionDisplay : Groups that are named, not searched for.
+
+    Notes
+    -----
+    A difference in shares is no verdict: groups may differ in other columns, too. The rule sets
+    shown are the worst of many that were looked at, so only intervals that allow for their number
+    can be read as they stand.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> from skfairtest import GroupScoresDisplay, TestSGDAuditor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> auditor = TestSGDAuditor(
+    ...     Ridge().fit(X, y), sensitive_features=["sex", "age"], n_bins=3, random_state=0).fit(X)
+    >>> display = GroupScoresDisplay.from_auditor(auditor).plot(most=5)
+    >>> len(display.points_), len(display.frame()) > 5
+    (5, True)
+    """
+
+    def __init__(
+        self,
+        rules: pd.DataFrame,
+        confidence: float | None = None,
+        correction: str | None = None,
+    ) -> None:
+        self.rules = rules
+        self.confidence = confidence
+        self.correction = correction
+
+    @classmethod
+    def from_auditor(cls, auditor: Any) -> GroupScoresDisplay:
+        """Take the rule sets of a fitted auditor of groups.
+
+        Parameters
+        ----------
+        auditor : TestSGDAuditor or TextSGDAuditor
+            Fitted, or interrupted after it compared rule sets.
+
+        Returns
+        -------
+        GroupScoresDisplay
+            The display, not yet drawn.
+
+        Raises
+        ------
+        NotFittedError
+            If the auditor is not fitted.
+        TypeError
+            If it is no auditor of groups.
+        """
+        check_auditor(auditor, cls.__name__, "rules_", of="an auditor of groups: TestSGDAuditor")
+        return cls(auditor.rules_, auditor.confidence, auditor.correction)
+
+    def frame(self) -> pd.DataFrame:
+        """All rule sets, drawn or not.
+
+        Returns
+        -------
+        DataFrame
+            As `rules`.
+        """
+        return self.rules.copy()
+
+    def plot(
+        self, ax: Any = None, *, most: int = 20, point_kwargs: Any = None
+    ) -> GroupScoresDisplay:
+        """Draw scores and intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure as high as the rows need.
+        most : int, default=20
+            Rule sets that are shown; how many are left out is said.
+        point_kwargs : dict, default=None
+            Passed to the points.
+
+        Returns
+        -------
+        self : GroupScoresDisplay
+            The display.
+        """
+        table = self.rules.iloc[:most]
+        names = [wrap(rule, 48, 3) for rule in table["rule"]]
+        n_lines = max((name.count("\n") for name in names), default=0) + 1
+        height = (0.15 + 0.14 * n_lines) * max(2, len(table))
+        ax = axes_for(ax, self, (8.5, 1.4 + height))
+        rows_axis(ax, names)
+        for label in ax.get_yticklabels():
+            label.set_fontsize("small")
+        columns = table[["score", "low", "high"]].to_numpy(dtype=float)
+        ax.set_xlim(span(columns.ravel()))
+        at = np.arange(len(table))
+        self.intervals_ = ax.hlines(at, columns[:, 1], columns[:, 2], color=COLORS[0], linewidth=2)
+        self.points_, shown = [], {}
+        for place, row in enumerate(table.to_dict("records")):
+            more = row["share_inside"] > row["share_outside"]
+            style = {
+                "linestyle": "", "marker": ">" if more else "<", "markersize": 8,
+                "color": COLORS[0], "markerfacecolor": COLORS[0] if row["low"] > 0 else paper(),
+                **(point_kwargs or {}),
+            }  # fmt: skip
+            self.points_ += ax.plot([row["score"]], [place], **style)
+            words = "more inside the group" if more else "less inside the group"
+            shown[f"{words}{'' if row['low'] > 0 else ' (interval holds 0)'}"] = self.points_[-1]
+        ax.axvline(0, color=ink(), linewidth=1)
+        beside(
+            ax,
+            [
+                f"{_side_by_side(row['share_inside'], row['share_outside'])}   "
+                f"n = {int(row['n_inside']):,}"
+                for row in table.to_dict("records")
+            ],
+            "inside | outside",
+        )
+        n = len(self.rules) - len(table)
+        ax.set_xlabel(f"score{self._intervals()}{left_out(n, len(self.rules), 'rule sets')}")
+        if shown:
+            legend(ax, list(shown.values()), list(shown), ncols=2)
+        return finish(self, ax)
+
+    def _intervals(self) -> str:
+        if self.confidence is None:
+            return ", with intervals"
+        kind = "" if self.correction in (None, "none") else "simultaneous "
+        return f", {kind}{100 * self.confidence:.4g}% intervals"
+
+
+def _side_by_side(first: float, second: float) -> str:
+    """Two shares, or means, with equally many decimals where they are small."""
+    if max(abs(first), abs(second)) <= 1:
+        return f"{first:.3f} | {second:.3f}"
+    return f"{number(first)} | {number(second)}"

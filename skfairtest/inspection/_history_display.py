@@ -1,0 +1,153 @@
+"""HistoryDisplay: what searches had found by then, over their queries or seconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from skfairtest.inspection._asking import by_name, check_auditor
+from skfairtest.inspection._style import axes_for, finish, is_many, legend, series
+
+LABELS = {
+    "queries": "queries", "seconds": "seconds", "degree": "largest difference found",
+    "found": "discriminatory inputs found",
+}  # fmt: skip
+COLUMNS = ("name", "queries", "seconds", "found", "degree")
+
+
+class HistoryDisplay:
+    """The course of one search or several: largest difference, or finds, over queries or seconds.
+
+    Make it with `from_auditors`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Points of the courses: `name`, `queries`, `seconds`, `found`, `degree`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        Their figure.
+    lines_ : list of matplotlib Line2D
+        The courses, in the order of the names.
+
+    See Also
+    --------
+    skfairtest.compare_auditors : Repeats runs, which one course does not.
+
+    Notes
+    -----
+    One run of a random search shows little: another seed has another course. Compare runs on one
+    model and one domain.
+
+    Examples
+    --------
+    >>> from skfairtest import HistoryDisplay, RandomAuditor
+    >>> from skfairtest.datasets import make_biased_regression
+    >>> data = make_biased_regression(random_state=0)
+    >>> auditor = RandomAuditor(data.estimator, max_queries=2000, random_state=0).fit(data.data)
+    >>> display = HistoryDisplay.from_auditors({"random": auditor}).plot(x="queries", y="degree")
+    >>> display.ax_.get_xlabel(), len(display.lines_)
+    ('queries', 1)
+    """
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        self.table = table
+
+    @classmethod
+    def from_auditors(cls, auditors: Any) -> HistoryDisplay:
+        """Take the courses of fitted auditors.
+
+        Parameters
+        ----------
+        auditors : BaseAuditor, or dict of str to BaseAuditor
+            Fitted, or interrupted: the course until then is shown.
+
+        Returns
+        -------
+        HistoryDisplay
+            The display, not yet drawn.
+
+        Raises
+        ------
+        NotFittedError
+            If an auditor is not fitted.
+        TypeError
+            If one is no auditor of twins: others have no course.
+        """
+        courses = []
+        for name, one in by_name(auditors).items():
+            check_auditor(one, cls.__name__)
+            course = one.history_
+            last = {
+                "queries": one.n_queries_, "seconds": one.seconds_, "found": one.n_found_,
+                "degree": one.fairness_degree_,
+            }  # fmt: skip
+            first = dict.fromkeys(last, 0)
+            # Every run begins with nothing, and what it had at its end it had until then.
+            parts = [pd.DataFrame([first]), course[list(last)], pd.DataFrame([last])]
+            whole = pd.concat([part for part in parts if len(part)], ignore_index=True)
+            courses.append(whole.assign(name=name))
+        return cls(pd.concat(courses, ignore_index=True)[list(COLUMNS)])
+
+    def frame(self) -> pd.DataFrame:
+        """What is drawn.
+
+        Returns
+        -------
+        DataFrame
+            The points: name, queries, seconds, found, degree.
+        """
+        return self.table.copy()
+
+    def plot(
+        self, ax: Any = None, *, x: str = "queries", y: str = "degree", line_kwargs: Any = None
+    ) -> HistoryDisplay:
+        """Draw the courses.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        x : {"queries", "seconds"}, default="queries"
+            What the search has cost.
+        y : {"degree", "found"}, default="degree"
+            The largest difference, or the number of discriminatory inputs: those that make a
+            difference above the threshold.
+        line_kwargs : dict, default=None
+            Passed to the courses.
+
+        Returns
+        -------
+        self : HistoryDisplay
+            The display.
+
+        Raises
+        ------
+        ValueError
+            For other axes.
+        """
+        for name, value, known in (("x", x, ("queries", "seconds")), ("y", y, ("degree", "found"))):
+            if value not in known:
+                raise ValueError(f"{name} must be one of {known}; got {value!r}.")
+        ax = axes_for(ax, self, (6.4, 4.0))
+        self.lines_ = []
+        names = list(dict.fromkeys(self.table["name"]))
+        for place, name in enumerate(names):
+            course = self.table[self.table["name"] == name]
+            look = series(place)
+            style: dict[str, Any] = {
+                "color": look["color"], "linestyle": look["linestyle"], "linewidth": 2,
+                "marker": look["marker"], "markersize": 5, "markevery": (0.05 * (place % 3), 0.2),
+                "drawstyle": "steps-post", "rasterized": is_many(course), **(line_kwargs or {}),
+            }  # fmt: skip
+            self.lines_ += ax.plot(course[x], course[y], **style)
+        ax.set(xlabel=LABELS[x], ylabel=LABELS[y])
+        ax.set_xlim(left=0)
+        ax.set_ylim(bottom=0)
+        legend(ax, self.lines_, list(map(str, names)))
+        return finish(self, ax)

@@ -1,0 +1,268 @@
+"""PairDisplay: two twins as a card, the predictions above, the cells below."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from skfairtest.finding._pair import Cell, Pair
+from skfairtest.finding._words import number, two_numbers, value_in_words
+from skfairtest.inspection._asking import check_auditor, pair_at
+from skfairtest.inspection._style import (
+    COLORS,
+    MARKERS,
+    ROW,
+    axes_for,
+    bare,
+    finish,
+    ink,
+    shorten,
+    span,
+    wrap,
+)
+
+#: Changed cells that a card has room for.
+MOST_CHANGED = 30
+#: Rows of the card that the predictions take, its label and the heads of the table among them.
+TOP = 4.6
+#: Where the columns of the table begin, as shares of the card's width, and how many letters fit.
+COLUMNS, LETTERS = (0.035, 0.46, 0.74), (38, 24, 22)
+
+
+class PairDisplay:
+    """Two twins as a card: both predictions, and the cells, those that differ first.
+
+    Twins are two inputs that are identical but for the sensitive attributes. Make it with
+    `from_auditor`.
+
+    Parameters
+    ----------
+    pair : Pair or None
+        The pair; None where none was found.
+    note : str, default=""
+        What is written where there is no pair.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The card.
+    figure_ : matplotlib Figure
+        Its figure.
+    dumbbell_ : matplotlib Axes or None
+        The axes of the two predictions, inside the card; None for labels.
+    points_ : list of matplotlib Line2D
+        The predictions, the larger one first.
+    line_, threshold_ : matplotlib Line2D or None
+        The line between them, and the threshold beside it.
+    texts_ : list of matplotlib Text
+        Names and values, row by row.
+
+    See Also
+    --------
+    ProfileDisplay : The same two twins along one column.
+
+    Notes
+    -----
+    A pair says how the model treats two inputs. It says neither how many people are like them, nor
+    whether anybody is: see `plausible` of the auditors.
+
+    Examples
+    --------
+    >>> from skfairtest import PairDisplay, RandomAuditor
+    >>> from skfairtest.datasets import make_biased_classification
+    >>> data = make_biased_classification(random_state=0)
+    >>> auditor = RandomAuditor(data.estimator, max_queries=2000, random_state=0).fit(data.data)
+    >>> display = PairDisplay.from_auditor(auditor)
+    >>> display.frame().loc[0, ["name", "changed"]].tolist()
+    ['sex', True]
+    >>> len(display.plot().points_)
+    2
+    """
+
+    def __init__(self, pair: Pair | None, note: str = "") -> None:
+        self.pair = pair
+        self.note = note
+
+    @classmethod
+    def from_auditor(cls, auditor: Any, place: int | None = None) -> PairDisplay:
+        """Show a pair of a fitted auditor.
+
+        Parameters
+        ----------
+        auditor : BaseAuditor
+            Fitted, or interrupted: what was found until then is shown.
+        place : int, default=None
+            A place in ``discriminatory_inputs_``; None for the worst pair.
+
+        Returns
+        -------
+        PairDisplay
+            The display, not yet drawn. Without any pair, one that says so.
+
+        Raises
+        ------
+        NotFittedError
+            If the auditor is not fitted.
+        TypeError
+            If it is no auditor of twins.
+        ValueError
+            If there is no such place.
+
+        Notes
+        -----
+        The outputs of the worst pair are known. For another pair, and for a model that gives labels
+        alone, the model is asked two queries.
+        """
+        check_auditor(auditor, cls.__name__)
+        pair = pair_at(auditor, place)
+        note = (
+            f"No difference between twins was found in {auditor.n_inputs_:,} inputs "
+            f"({auditor.n_queries_:,} queries)."
+        )
+        return cls(pair, "" if pair is not None else note)
+
+    def frame(self) -> pd.DataFrame:
+        """The cells, those that differ first.
+
+        Returns
+        -------
+        DataFrame
+            One row a column of the twins: name, first, second, changed, matters. Its ``attrs`` have
+            `output`, `outputs`, `labels`, `difference` and `threshold`.
+        """
+        if self.pair is None:
+            return pd.DataFrame(columns=Cell._fields)
+        table = pd.DataFrame(self.pair.changed_first()[0], columns=Cell._fields)
+        names = ("output", "outputs", "labels", "difference", "threshold")
+        table.attrs = {name: getattr(self.pair, name) for name in names}
+        return table
+
+    def plot(self, ax: Any = None, *, most: int = 15, line_kwargs: Any = None) -> PairDisplay:
+        """Draw the card.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure as high as the card needs.
+        most : int, default=15
+            How many of the cells that do not differ are shown: those that matter most, where that
+            was measured, else the first ones. How many are left out is said.
+        line_kwargs : dict, default=None
+            Passed to the line between the two predictions.
+
+        Returns
+        -------
+        self : PairDisplay
+            The display.
+        """
+        shown, folded, n_changed = self._cells(most)
+        height = TOP + len(shown) + (1.0 if folded else 0.2)
+        ax = axes_for(ax, self, (7.0, ROW * height if self.pair else 1.0))
+        ax.set_axis_off()
+        self.dumbbell_ = self.line_ = self.threshold_ = None
+        self.points_: list[Any] = []
+        self.texts_: list[Any] = []
+        if self.pair is None:
+            note = wrap(self.note, 60, 3)
+            self.texts_ = [ax.text(0.5, 0.5, note, ha="center", va="center", parse_math=False)]
+            return finish(self, ax)
+        ax.set(xlim=(0, 1), ylim=(height, 0))
+        if self.pair.outputs is not None:
+            self._draw_outputs(ax, line_kwargs or {})
+        self._draw_heads(ax)
+        for place, cell in enumerate(shown):
+            self._draw_cell(ax, TOP + place + 0.5, cell)
+        if folded:
+            same = len(self.pair.cells) - n_changed
+            text = f"{folded:,} more of {len(self.pair.cells):,} columns, {same:,} of them alike"
+            self._write(ax, COLUMNS[0], height - 0.5, text, alpha=0.8)
+        self._fit_letters(ax, height)
+        return finish(self, ax)
+
+    def _cells(self, most: int) -> tuple[list[Cell], int, int]:
+        if self.pair is None:
+            return [], 0, 0
+        shown, folded = self.pair.changed_first(most)
+        changed = [cell for cell in shown if cell.changed]
+        kept = changed[:MOST_CHANGED] + [cell for cell in shown if not cell.changed]
+        return kept, len(folded) + len(shown) - len(kept), len(changed)
+
+    def _draw_outputs(self, ax: Any, line_kwargs: dict[str, Any]) -> None:
+        pair = self.pair
+        assert pair is not None and pair.outputs is not None
+        self.dumbbell_ = inner = ax.inset_axes([0.02, 0.1, 0.96, 1.9], transform=ax.transData)
+        high, low = pair.outputs
+        ends = [high, low] if pair.threshold is None else [high, low, low + pair.threshold]
+        if pair.output.startswith("probability"):
+            ends += [0.0, 1.0]
+        least, largest = span(ends, zero=False)
+        room = 0.1 * (largest - least)  # for the figures beside the points
+        inner.set(xlim=(least - room, largest + room), ylim=(-1, 1), yticks=[])
+        if pair.output.startswith("probability"):
+            inner.set_xticks([0, 0.25, 0.5, 0.75, 1])
+        bare(inner)
+        style = {"color": ink(), "linewidth": 2.5, "alpha": 0.5, "zorder": 1, **line_kwargs}
+        (self.line_,) = inner.plot([low, high], [0, 0], **style)
+        words = two_numbers(high, low)
+        for side, (value, word) in enumerate(zip((high, low), words, strict=True)):
+            self.points_ += inner.plot(
+                [value], [0], linestyle="", marker=MARKERS[side], color=COLORS[side], markersize=10
+            )
+            inner.annotate(
+                word, (value, 0), xytext=(9 - 18 * side, 0), textcoords="offset points",
+                ha="right" if side else "left", va="center", fontweight="bold",
+            )  # fmt: skip
+        inner.annotate(
+            f"difference {number(pair.difference)}", ((low + high) / 2, 0), xytext=(0, 7),
+            textcoords="offset points", ha="center", va="bottom",
+        )  # fmt: skip
+        if pair.threshold is not None:
+            end = low + pair.threshold
+            self.threshold_ = inner.plot(
+                [low, end], [-0.55, -0.55], color=ink(), marker="|", linestyle=":", linewidth=1.2
+            )[0]
+            inner.annotate(
+                f"threshold {number(pair.threshold)}", (end, -0.55), xytext=(5, 0),
+                textcoords="offset points", ha="left", va="center", fontsize="small",
+            )  # fmt: skip
+        inner.set_xlabel(wrap(pair.output, 70), parse_math=False)
+
+    def _draw_heads(self, ax: Any) -> None:
+        pair = self.pair
+        assert pair is not None
+        if pair.outputs is not None:
+            words = two_numbers(*pair.outputs)
+        else:
+            first, second = pair.labels or ("", "")
+            words = value_in_words(first), value_in_words(second)
+        for side, (at, most) in enumerate(zip(COLUMNS[1:], LETTERS[1:], strict=True)):
+            ax.plot(
+                [at + 0.01], [TOP - 0.5], linestyle="", marker=MARKERS[side], color=COLORS[side],
+                markersize=7, clip_on=False,
+            )  # fmt: skip
+            self._write(ax, at + 0.03, TOP - 0.5, shorten(words[side], most - 3), weight="bold")
+        self._write(ax, COLUMNS[0], TOP - 0.5, "column", alpha=0.8)
+        ax.plot([0, 1], [TOP, TOP], color=ink(), linewidth=0.8)
+
+    def _draw_cell(self, ax: Any, y: float, cell: Cell) -> None:
+        values = value_in_words(cell.first), value_in_words(cell.second)
+        style: dict[str, Any] = {"weight": "bold"} if cell.changed else {"alpha": 0.85}
+        if cell.changed:
+            # A band, a sign and bold letters: three ways to see it, of which colour is none.
+            ax.axhspan(y - 0.5, y + 0.5, color=ink(), alpha=0.1, linewidth=0)
+            self._write(ax, 0.005, y, "≠", weight="bold")
+        words = (str(cell.name), values[0], values[1] if cell.changed else "same")
+        for at, most, word in zip(COLUMNS, LETTERS, words, strict=True):
+            self._write(ax, at, y, shorten(word, most), **style)
+
+    def _write(self, ax: Any, x: float, y: float, text: str, **style: Any) -> None:
+        self.texts_.append(ax.text(x, y, text, va="center", parse_math=False, **style))
+
+    def _fit_letters(self, ax: Any, height: float) -> None:
+        """Smaller letters where the axes given are too low for the rows, or too narrow."""
+        box = ax.get_window_extent()
+        points = 72 / ax.figure.dpi
+        for text in self.texts_:
+            room = min(0.75 * box.height * points / height, box.width * points / 45)
+            text.set_fontsize(max(4.0, min(text.get_fontsize(), room)))

@@ -1,0 +1,344 @@
+"""ProfileDisplay: what a model says to two twins along one of their columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skfairtest._typing import Floats
+from skfairtest.finding._words import name_output, value_in_words
+from skfairtest.inspection._asking import ask_model, check_auditor, twins_of
+from skfairtest.inspection._style import (
+    COLORS,
+    LINES,
+    MARKERS,
+    ROW,
+    axes_for,
+    finish,
+    ink,
+    left_out,
+    legend,
+    rows_axis,
+    shorten,
+    wrap,
+)
+from skfairtest.space._space import InputSpace
+
+#: Values of a numeric column that are asked about.
+N_POINTS = 101
+#: Values of each column that are asked about to choose one.
+N_LOOKS = 5
+#: Values that are points, not a line: categories, and numbers that have so few.
+FEW_VALUES = 25
+#: Categories that a picture has room for.
+MOST_CATEGORIES = 30
+
+
+class ProfileDisplay:
+    """The model's outputs for two twins along one column, all else being equal.
+
+    Twins are two inputs that are identical but for the sensitive attributes. Make it with
+    `from_auditor`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row a value: `value`, the outputs for the `first` and the `second` twin (NaN where the
+        constraint excludes such an input), and whether the pair `is_pair` has it.
+    column : str
+        Name of the column.
+    output : str
+        What the outputs are.
+    names : tuple of two str
+        The twins, by their sensitive values.
+    categorical : bool, default=False
+        Whether the values are categories.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        Their figure.
+    lines_ : list of two matplotlib Line2D
+        Outputs for the first and for the second twin: lines, or points of a categorical column.
+    pair_ : list of matplotlib Artist
+        Marks of the value that the pair has.
+
+    See Also
+    --------
+    PairDisplay : All columns of the two twins.
+
+    Notes
+    -----
+    The other columns stay as the pair has them. Inputs on the way may be unlike anybody, and
+    another pair may have another profile.
+
+    Examples
+    --------
+    >>> from skfairtest import ProfileDisplay, RandomAuditor
+    >>> from skfairtest.datasets import make_biased_regression
+    >>> data = make_biased_regression(random_state=0)
+    >>> auditor = RandomAuditor(data.estimator, max_queries=2000, random_state=0).fit(data.data)
+    >>> display = ProfileDisplay.from_auditor(auditor, "points").plot()
+    >>> display.frame()["is_pair"].sum(), len(display.lines_)
+    (np.int64(1), 2)
+    """
+
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        column: str,
+        output: str,
+        names: tuple[str, str],
+        categorical: bool = False,
+    ) -> None:
+        self.table = table
+        self.column = column
+        self.output = output
+        self.names = names
+        self.categorical = categorical
+
+    @classmethod
+    def from_auditor(
+        cls, auditor: Any, column: Any = None, place: int | None = None
+    ) -> ProfileDisplay:
+        """Ask the model about the two twins of a pair along one column.
+
+        Parameters
+        ----------
+        auditor : BaseAuditor
+            Fitted, or interrupted after it found a pair.
+        column : str or int, default=None
+            A column that is not sensitive, or the name of a one-hot group. None looks at five
+            values of each and takes the column along which the twins' difference changes most.
+        place : int, default=None
+            A place in ``discriminatory_inputs_``; None for the worst pair.
+
+        Returns
+        -------
+        ProfileDisplay
+            The display, not yet drawn.
+
+        Raises
+        ------
+        NotFittedError
+            If the auditor is not fitted.
+        TypeError
+            If it is no auditor of twins.
+        ValueError
+            If it found no pair, if there is no such place or column, if the column is sensitive or
+            follows from one that is, and for a model that gives labels alone.
+
+        Notes
+        -----
+        Takes two queries a value: at most 204 for numbers and two for each category, and ten more
+        for each column that may be chosen.
+        """
+        check_auditor(auditor, cls.__name__)
+        Z = twins_of(auditor, place)
+        if Z is None:
+            raise ValueError(
+                "The auditor found no difference between twins, so there is no pair to follow. "
+                "Raise its budget, or look at its rows with DisparityCurveDisplay."
+            )
+        if auditor.response_ == "labels":
+            raise ValueError(
+                "The model gives labels alone, which have no profile. Audit it with "
+                "response_method='predict_proba' or 'decision_function' where it has one."
+            )
+        asked = _Asked(auditor, Z)
+        j = asked.choose() if column is None else asked.resolve(column)
+        codes = asked.codes(j, N_POINTS)
+        outputs = asked.ask(j, codes)
+        attribute = asked.space.columns[j]
+        table = pd.DataFrame(
+            {
+                "value": list(attribute.take(codes)),
+                "first": outputs[:, 0],
+                "second": outputs[:, 1],
+                "is_pair": codes == Z[0, j],
+            }
+        )
+        return cls(
+            table,
+            str(attribute.name),
+            asked.output,
+            asked.names(),
+            attribute.kind == "categorical",
+        )
+
+    def frame(self) -> pd.DataFrame:
+        """What is drawn.
+
+        Returns
+        -------
+        DataFrame
+            One row a value: value, first, second, is_pair.
+        """
+        return self.table.copy()
+
+    def plot(self, ax: Any = None, *, line_kwargs: Any = None) -> ProfileDisplay:
+        """Draw the profile.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        line_kwargs : dict, default=None
+            Passed to the lines, or to the points of categories.
+
+        Returns
+        -------
+        self : ProfileDisplay
+            The display.
+        """
+        self.lines_: list[Any] = []
+        self.pair_: list[Any] = []
+        if self.categorical:
+            return self._plot_categories(ax, line_kwargs or {})
+        ax = axes_for(ax, self, (6.4, 4.0))
+        few = len(self.table) <= FEW_VALUES
+        for side in (0, 1):
+            style = {
+                "color": COLORS[side], "linestyle": LINES[side], "linewidth": 2,
+                "marker": MARKERS[side] if few else "", **(line_kwargs or {}),
+            }  # fmt: skip
+            self.lines_ += ax.plot(
+                self.table["value"], self.table[("first", "second")[side]], **style
+            )
+        for _, row in self.table[self.table["is_pair"]].iterrows():
+            self.pair_.append(ax.axvline(row["value"], color=ink(), linewidth=1, linestyle=":"))
+            for side in (0, 1):
+                self.pair_ += ax.plot(
+                    [row["value"]], [row[("first", "second")[side]]], linestyle="", markersize=10,
+                    marker=MARKERS[side], color=COLORS[side], markeredgecolor=ink(),
+                )  # fmt: skip
+        ax.set_xlabel(wrap(self.column, 70), parse_math=False)
+        ax.set_ylabel(wrap(self.output, 40), parse_math=False)
+        return self._legend(ax)
+
+    def _plot_categories(self, ax: Any, line_kwargs: dict[str, Any]) -> ProfileDisplay:
+        table = self._categories()
+        ax = axes_for(ax, self, (6.4, 1.2 + ROW * max(2, len(table))))
+        rows_axis(ax, [shorten(value_in_words(value), 30) for value in table["value"]])
+        at = np.arange(len(table))
+        ax.hlines(at, table["first"], table["second"], color=ink(), alpha=0.4, linewidth=2)
+        for side in (0, 1):
+            style = {
+                "color": COLORS[side], "linestyle": "", "marker": MARKERS[side], "markersize": 7,
+                **line_kwargs,
+            }  # fmt: skip
+            self.lines_ += ax.plot(table[("first", "second")[side]], at, **style)
+        for place in np.flatnonzero(table["is_pair"]):
+            self.pair_.append(
+                ax.axhspan(place - 0.5, place + 0.5, color=ink(), alpha=0.1, linewidth=0)
+            )
+            ax.get_yticklabels()[place].set_fontweight("bold")
+        n = len(self.table) - len(table)
+        words = wrap(self.output, 60) + left_out(n, len(self.table), "categories")
+        ax.set_xlabel(words, parse_math=False)
+        ax.set_ylabel(wrap(self.column, 40), parse_math=False)
+        return self._legend(ax)
+
+    def _categories(self) -> pd.DataFrame:
+        """The categories to show: that of the pair, and those with the largest differences."""
+        table = self.table
+        if len(table) <= MOST_CATEGORIES:
+            return table
+        size = (table["first"] - table["second"]).abs().fillna(-1.0)
+        size[table["is_pair"]] = np.inf
+        return table.loc[np.sort(size.to_numpy().argsort(kind="stable")[::-1][:MOST_CATEGORIES])]
+
+    def _legend(self, ax: Any) -> ProfileDisplay:
+        marked = [*self.lines_, self.pair_[0]] if self.pair_ else self.lines_
+        legend(ax, marked, [*self.names, "value of the pair"][: len(marked)])
+        return finish(self, ax)
+
+
+class _Asked:
+    """The model, asked about two twins that have other values in one column."""
+
+    def __init__(self, auditor: Any, Z: Floats) -> None:
+        self.space: InputSpace = auditor.space_
+        self.model = ask_model(auditor)
+        scores, _ = self.model.ask(Z)
+        place = int(np.abs(scores[0] - scores[1]).argmax())
+        # The larger output comes first.
+        self.Z = Z if scores[0, place] >= scores[1, place] else Z[::-1]
+        self.place = place
+        self.output = name_output(self.model.response, self.model.output_name(place))
+
+    def names(self) -> tuple[str, str]:
+        """The twins by the sensitive values that differ."""
+        apart = [j for j in self.space.sensitive if self.Z[0, j] != self.Z[1, j]]
+        first, second = (
+            ", ".join(
+                f"{self.space.columns[j].name}: "
+                f"{value_in_words(self.space.columns[j].take(self.Z[[side], j])[0])}"
+                for j in apart
+            )
+            for side in (0, 1)
+        )
+        return first, second
+
+    def resolve(self, column: Any) -> int:
+        """Place of a column that may be followed."""
+        j = int(self.space.layout.resolve(column)[0])
+        if j not in self.free():
+            names = [self.space.columns[k].name for k in self.free()]
+            raise ValueError(
+                f"column={column!r} is sensitive, follows from sensitive values, or has one value "
+                f"only; twins are not followed along it. Name one of {names[:20]}."
+            )
+        return j
+
+    def free(self) -> list[int]:
+        """Columns in which the twins are alike."""
+        return [
+            int(j)
+            for j in self.space.free
+            if self.Z[0, j] == self.Z[1, j] and self.space.high[j] > self.space.low[j]
+        ]
+
+    def codes(self, j: int, most: int) -> Floats:
+        """Values of a column as codes, that of the pair among them."""
+        column = self.space.columns[j]
+        if column.kind == "categorical" or column.n_values <= most:
+            codes = np.arange(column.low, column.high + 1)
+            if len(codes) > most and most == N_LOOKS:
+                codes = codes[np.linspace(0, len(codes) - 1, most).round().astype(int)]
+        else:
+            codes = np.linspace(column.low, column.high, most)
+            codes = np.rint(codes) if column.discrete else self.space.hold(codes, j)
+        return np.unique(np.append(codes, self.Z[0, j]))
+
+    def ask(self, j: int, codes: Floats) -> Floats:
+        """Outputs of shape (n_codes, 2); NaN where such an input does not exist."""
+        rows = np.repeat(self.Z[None], len(codes), axis=0)
+        rows[:, :, j] = codes[:, None]
+        flat = rows.reshape(-1, self.space.n_features)
+        followed = self.space.follow(flat.copy())
+        same = (followed == flat) | (np.isnan(followed) & np.isnan(flat))
+        exists = self.space.valid(flat) & same.all(axis=1)
+        outputs = np.full(len(flat), np.nan)
+        if exists.any():
+            outputs[exists] = self.model.ask(flat[exists])[0][:, self.place]
+        return outputs.reshape(-1, 2)
+
+    def choose(self) -> int:
+        """The column along which the difference changes most."""
+        free = self.free()
+        if not free:
+            raise ValueError(
+                "The twins differ in every column that has more than one value, so there is none "
+                "to follow."
+            )
+        spreads = []
+        for j in free:
+            outputs = self.ask(j, self.codes(j, N_LOOKS))
+            gaps = (outputs[:, 0] - outputs[:, 1])[~np.isnan(outputs).any(axis=1)]
+            spreads.append(float(np.ptp(gaps)) if len(gaps) else -1.0)
+        return free[int(np.argmax(spreads))]

@@ -1,0 +1,243 @@
+"""SelectionDisplay: rates by group, with intervals and counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skfairtest.finding._words import number
+from skfairtest.group import selection_table
+from skfairtest.inspection._style import (
+    COLORS,
+    MARKERS,
+    ROW,
+    axes_for,
+    beside,
+    finish,
+    ink,
+    left_out,
+    legend,
+    paper,
+    rows_axis,
+    shorten,
+    span,
+)
+
+#: What a table of groups may measure; the first that it has is drawn.
+MEASURES = (
+    "selection_rate", "scoring_rate", "mean_prediction", "impact_ratio", "false_positive_rate",
+    "false_negative_rate", "accuracy", "mean_error",
+)  # fmt: skip
+#: Measures that lie between 0 and 1.
+SHARES = (
+    "selection_rate", "scoring_rate", "false_positive_rate", "false_negative_rate", "accuracy",
+)  # fmt: skip
+
+
+class SelectionDisplay:
+    """Rates by group with their intervals and counts.
+
+    Make it with `from_predictions`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `selection_table` returns it: `attribute`, `group`, `n`, the measures with their ``_low``
+        and ``_high`` (and ``_n``, where they count other rows), and `note`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        Their figure.
+    points_ : list of matplotlib Line2D
+        The groups that are shown, one each; of a group without a figure the line is empty.
+    intervals_ : matplotlib LineCollection
+        Their intervals.
+    texts_ : list of matplotlib Text
+        The counts.
+
+    See Also
+    --------
+    GroupScoresDisplay : Groups that were searched for, not named.
+
+    Notes
+    -----
+    A rate is of the rows that were given. That two groups differ says neither why nor whether the
+    difference is warranted; small groups have wide intervals.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skfairtest import SelectionDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> size = (X["mean radius"] > 14).map({True: "large", False: "small"}).rename("size")
+    >>> predicted = LogisticRegression(max_iter=5000).fit(X, y).predict(X)
+    >>> display = SelectionDisplay.from_predictions(predicted, sensitive_features=size).plot()
+    >>> sorted(display.frame()["group"])
+    ['large', 'small']
+    """
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        self.table = table
+
+    @classmethod
+    def from_predictions(
+        cls, y_pred: Any, *, sensitive_features: Any, **settings: Any
+    ) -> SelectionDisplay:
+        """Measure the groups of predictions.
+
+        Parameters
+        ----------
+        y_pred : array-like of shape (n_rows,)
+            Predictions.
+        sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes)
+            Sensitive attributes of the rows.
+        **settings : dict
+            Passed to `selection_table`: `y_true`, `favourable`, `y_score`, `confidence` and so on.
+
+        Returns
+        -------
+        SelectionDisplay
+            The display, not yet drawn.
+
+        Raises
+        ------
+        ValueError, TypeError
+            What `selection_table` raises.
+        """
+        return cls(selection_table(y_pred, sensitive_features=sensitive_features, **settings))
+
+    def frame(self) -> pd.DataFrame:
+        """All groups, drawn or not.
+
+        Returns
+        -------
+        DataFrame
+            As `table`.
+        """
+        return self.table.copy()
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        measure: str | None = None,
+        most: int = 50,
+        point_kwargs: Any = None,
+    ) -> SelectionDisplay:
+        """Draw one measure of the groups.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure as high as the rows need.
+        measure : str, default=None
+            A column of the table that has an interval, such as "selection_rate" or "impact_ratio";
+            None for the first that the table has.
+        most : int, default=50
+            Groups that are shown, the largest ones in the order of the table; how many are left out
+            is said.
+        point_kwargs : dict, default=None
+            Passed to the points.
+
+        Returns
+        -------
+        self : SelectionDisplay
+            The display.
+
+        Raises
+        ------
+        ValueError
+            If the table has no such measure.
+        """
+        measure = self._measure(measure)
+        table = self.table
+        if len(table) > most:
+            largest = np.argsort(-table["n"].to_numpy(dtype=float), kind="stable")[:most]
+            table = table.iloc[np.sort(largest)]
+        breaks = np.flatnonzero(table["attribute"].ne(table["attribute"].shift()).to_numpy())
+        # Each attribute has a line of its own above its groups.
+        at = np.arange(len(table)) + np.searchsorted(breaks, np.arange(len(table)), side="right")
+        n_rows = len(table) + len(breaks)
+        names = [""] * n_rows
+        for place, group in zip(at, table["group"], strict=True):
+            names[place] = shorten(group, 34)
+        for place in breaks:
+            names[at[place] - 1] = shorten(table["attribute"].iloc[place], 34)
+        ax = axes_for(ax, self, (7.5, 1.3 + ROW * max(3, n_rows)))
+        rows_axis(ax, names)
+        labels = ax.get_yticklabels()
+        for place in breaks:
+            labels[at[place] - 1].set_fontweight("bold")
+        self._draw(ax, table, at, measure, n_rows, point_kwargs or {})
+        sure = self.table.attrs.get("confidence")
+        sure = "with intervals" if sure is None else f"{100 * sure:.4g}% intervals"
+        words = f"{measure.replace('_', ' ')}, {sure}"
+        ax.set_xlabel(words + left_out(len(self.table) - len(table), len(self.table), "groups"))
+        return finish(self, ax)
+
+    def _measure(self, wanted: str | None) -> str:
+        known = [
+            name
+            for name in (*MEASURES, *self.table.columns)
+            if f"{name}_low" in self.table and f"{name}_high" in self.table
+        ]
+        known = list(dict.fromkeys(known))
+        if not known or (wanted is not None and wanted not in known):
+            raise ValueError(
+                f"measure must be a column of the table with an interval, one of {known}; got "
+                f"{wanted!r}. False positives and the like need y_true=."
+            )
+        return known[0] if wanted is None else wanted
+
+    def _draw(
+        self,
+        ax: Any,
+        table: pd.DataFrame,
+        at: Any,
+        measure: str,
+        n_rows: int,
+        point_kwargs: dict[str, Any],
+    ) -> None:
+        columns = [measure, f"{measure}_low", f"{measure}_high"]
+        value, low, high = (table[name].to_numpy(dtype=float) for name in columns)
+        counts = table.get(f"{measure}_n", table["n"])
+        notes = table["note"].fillna("").astype(str) if "note" in table else [""] * len(table)
+        self.intervals_ = ax.hlines(at, low, high, color=COLORS[0], linewidth=2)
+        self.points_, shown, texts = [], {}, [""] * n_rows
+        for place, row, one, n, note in zip(
+            at, range(len(table)), value, counts, notes, strict=True
+        ):
+            style = {
+                "linestyle": "", "marker": MARKERS[2 if note else 0], "markersize": 7,
+                "color": COLORS[0], "markerfacecolor": paper() if note else COLORS[0],
+                **point_kwargs,
+            }  # fmt: skip
+            known = np.isfinite(one)
+            self.points_ += ax.plot([one] if known else [], [place] if known else [], **style)
+            said = "–" if not known else f"{one:.3f}" if abs(one) <= 1 else number(one)
+            words = f"{said}   n = {_count(n)}"
+            texts[place] = words + (f"   {shorten(note, 30)}" if note else "")
+            if note:
+                shown["with a note"] = self.points_[-1]
+            elif known:
+                shown["group"] = self.points_[-1]
+            del row
+        ends = [*value, *low, *high]
+        ax.set_xlim((-0.02, 1.02) if measure in SHARES else span(ends))
+        ax.grid(axis="x", alpha=0.3)
+        ax.set_axisbelow(True)
+        if measure == "mean_error":
+            ax.axvline(0, color=ink(), linewidth=1)
+        self.texts_ = beside(ax, texts)
+        if "with a note" in shown:
+            legend(ax, list(shown.values()), list(shown), ncols=2)
+
+
+def _count(n: Any) -> str:
+    return f"{float(n):,.6g}" if np.isfinite(float(n)) else "?"

@@ -1,0 +1,233 @@
+"""What all displays share: axes, colours that colour-blind people tell apart, and labels.
+
+Text and axes take their colours from matplotlib's rcParams, so that a dark style works.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+#: Colours of Okabe and Ito, https://jfly.uni-koeln.de/color/, those first that stand out from white
+#: and from black alike. In grey some look the same, so markers, lines and hatches differ, too.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1.5, 1.5, 1.5, 1.5, 1.5)), (0, (1, 3)))
+HATCH = "////"
+#: Points of one artist above which a picture holds it as pixels.
+MANY_POINTS = 2000
+#: Inches of a row of a picture with rows.
+ROW = 0.3
+ELLIPSIS = "…"
+
+
+# Axes ---------------------------------------------------------------------------------------------
+
+
+def axes_for(ax: Any, owner: Any, size: tuple[float, float]) -> Any:
+    """The axes to draw on: those given, or those of a new figure."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"{type(owner).__name__}.plot needs matplotlib, which could not be imported. Install "
+            "the extra `plot` (pip install 'skfairtest[plot]'); frame() gives the data without it."
+        ) from error
+    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def finish(owner: Any, ax: Any) -> Any:
+    """Note axes and figure on a display; returns the display."""
+    owner.ax_, owner.figure_ = ax, ax.figure
+    _find_glyphs(ax)
+    return owner
+
+
+def ink() -> Any:
+    """The colour of text, for lines that belong to no series."""
+    import matplotlib as mpl
+
+    return mpl.rcParams["text.color"]
+
+
+def paper() -> Any:
+    """The colour behind, for markers that are hollow; what is transparent stays so."""
+    import matplotlib as mpl
+
+    return mpl.rcParams["axes.facecolor"]
+
+
+def series(place: int) -> dict[str, Any]:
+    """Colour, marker and line of one of several."""
+    return {
+        "color": COLORS[place % len(COLORS)],
+        "marker": MARKERS[place % len(MARKERS)],
+        "linestyle": LINES[(place + place // len(COLORS)) % len(LINES)],
+    }
+
+
+def is_many(points: Any) -> bool:
+    """Whether an artist of so many points is to be held as pixels."""
+    return len(points) > MANY_POINTS
+
+
+def bare(ax: Any, keep: Iterable[str] = ("bottom",)) -> None:
+    """Take away the frame but for the sides named."""
+    for side in ("left", "right", "top", "bottom"):
+        ax.spines[side].set_visible(side in keep)
+
+
+def rows_axis(ax: Any, names: Sequence[str]) -> None:
+    """Rows with names, the first on top, and no ticks."""
+    ax.set_yticks(range(len(names)), names, parse_math=False)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    bare(ax)
+
+
+def beside(ax: Any, texts: Sequence[str], head: str = "") -> list[Any]:
+    """Texts on the right of the axes, one a row."""
+    from matplotlib.transforms import blended_transform_factory
+
+    where = blended_transform_factory(ax.transAxes, ax.transData)
+    kept = [
+        ax.text(1.02, place, text, transform=where, va="center", ha="left", parse_math=False)
+        for place, text in enumerate(texts)
+    ]
+    if head:
+        kept.append(
+            ax.annotate(
+                head, (1.02, 1), xycoords="axes fraction", xytext=(0, 3),
+                textcoords="offset points", va="bottom", ha="left", alpha=0.8,
+            )
+        )  # fmt: skip
+    return kept
+
+
+def left_out(n: int, of: int, what: str) -> str:
+    """A remark below the label of an axis, where not everything is drawn; else nothing."""
+    return f"\n{n:,} of {of:,} {what} are left out of the picture" if n else ""
+
+
+def legend(ax: Any, handles: Sequence[Any], names: Sequence[str], ncols: int | None = None) -> Any:
+    """A legend above the axes, where it hides nothing."""
+    names = [shorten(name, 40) for name in names]
+    if ncols is None:
+        longest = max(map(width, names)) + 6
+        inches = ax.get_window_extent().width / ax.figure.dpi
+        ncols = max(1, min(len(names), 4, int(inches * 11 / longest)))
+    # matplotlib leaves out names that begin with "_", so they are written afterwards.
+    box = ax.legend(
+        handles, [str(place) for place in range(len(names))], loc="lower left",
+        bbox_to_anchor=(0, 1), borderaxespad=0.3, frameon=False, ncols=ncols,
+    )  # fmt: skip
+    for text, name in zip(box.get_texts(), names, strict=True):
+        text.set_parse_math(False)
+        text.set_text(name)
+    return box
+
+
+# Words --------------------------------------------------------------------------------------------
+
+
+def width(text: str) -> int:
+    """How wide a text is, in letters; those of Chinese and the like count twice."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def one_line(text: Any) -> str:
+    """A name without what would break a line or cannot be drawn."""
+    return "".join(c if c.isprintable() else " " for c in str(text))
+
+
+def shorten(text: Any, most: int) -> str:
+    """A name cut at so many letters."""
+    text = one_line(text)
+    if width(text) <= most:
+        return text
+    kept = ""
+    for letter in text:
+        if width(kept + letter) > most - 1:
+            break
+        kept += letter
+    return kept.rstrip() + ELLIPSIS
+
+
+def brief(value: float) -> str:
+    """A figure beside a point: two digits that count, three from 1 on."""
+    if not math.isfinite(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) >= 1 else f"{value:.2g}"
+
+
+def wrap(text: Any, most: int, lines: int = 2) -> str:
+    """A name on so many lines, cut where it is longer; words stay whole where they fit."""
+    rest = one_line(text).strip()
+    done: list[str] = []
+    while width(rest) > most and len(done) < lines - 1:
+        end = len(shorten(rest, most + 1)) - 1
+        space = rest.rfind(" ", 0, end + 1)
+        end = space if space > end // 2 else end
+        done.append(rest[:end].rstrip())
+        rest = rest[end:].lstrip()
+    return "\n".join([*done, shorten(rest, most)])
+
+
+def span(values: Iterable[float], *, zero: bool = True) -> tuple[float, float]:
+    """Limits of an axis that shows all finite values, with a margin."""
+    known = [float(value) for value in values if value is not None and math.isfinite(value)]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    if zero:
+        low, high = min(low, 0.0), max(high, 0.0)
+    room = 0.06 * (high - low) or 0.06 * max(abs(high), 1.0)
+    return (low if zero and low == 0 else low - room), high + room
+
+
+# Letters ------------------------------------------------------------------------------------------
+
+
+def _find_glyphs(ax: Any) -> None:
+    """Give texts in scripts that the usual font lacks one that has them, where one is installed."""
+    from matplotlib.text import Text
+
+    for text in ax.findobj(Text):
+        words = text.get_text()
+        if words.isascii():
+            continue
+        family = tuple(text.get_fontfamily())
+        more = _fonts_with("".join(sorted({c for c in words if not c.isspace()})), family)
+        if more:
+            text.set_fontfamily([*family, *more])
+
+
+@lru_cache(maxsize=1000)
+def _fonts_with(letters: str, family: tuple[str, ...]) -> tuple[str, ...]:
+    """Fonts that have the letters which the family's first font lacks; few, each brings some."""
+    from matplotlib.font_manager import FontProperties, findfont, fontManager
+
+    missing = set(letters) - _letters_of(findfont(FontProperties(family=list(family))))
+    chosen: list[str] = []
+    for font in fontManager.ttflist if missing else []:
+        has = missing & _letters_of(font.fname)
+        if has and font.name not in chosen:
+            chosen.append(font.name)
+            missing -= has
+        if not missing:
+            break
+    return tuple(chosen)
+
+
+@lru_cache(maxsize=1000)
+def _letters_of(path: str) -> frozenset[str]:
+    from matplotlib.font_manager import get_font
+
+    try:
+        return frozenset(map(chr, get_font(path).get_charmap()))
+    except (OSError, RuntimeError):  # a font that matplotlib cannot read
+        return frozenset()
