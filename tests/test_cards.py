@@ -496,11 +496,11 @@ def test_a_retrainer_that_was_interrupted():
     class Stops(DecisionTreeClassifier):
         fits = 0
 
-        def fit(self, X, y):
+        def fit(self, X, y, sample_weight=None, check_input=True):
             Stops.fits += 1
             if Stops.fits > 2:
                 raise KeyboardInterrupt
-            return super().fit(X, y)
+            return super().fit(X, y, sample_weight)
 
     retrainer = FairnessRetrainer(Stops(), AequitasAuditor(sensitive_features="sex"))
     with pytest.raises(KeyboardInterrupt):
