@@ -267,8 +267,8 @@ def _bracket(found: float, upper: float, certified: bool) -> str:
     if not math.isfinite(upper):
         return "How large the difference can get is not known."
     return (
-        f"Certified: no twins in the domain differ by more than {number(upper)}. Between "
-        f"{number(found)}, which was found, and that the search is open."
+        f"Certified: no twins in the domain differ by more than {number(upper)}. Whether any "
+        f"differ by more than {number(found)} is open."
     )
 
 
