@@ -163,7 +163,6 @@ def audit(
     return AuditReport(
         plain(_report(case, plan, results, {**given, "random_state": seed})),
         auditors=case.auditors,
-        certificates=case.certificates,
     )
 
 

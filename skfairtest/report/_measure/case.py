@@ -57,8 +57,6 @@ class Case:
         Queries for labels, which no oracle has counted.
     auditors : dict of str to auditor
         The auditors that ran, by the label of their search.
-    certificates : dict of str to Certificate
-        The certificates, by the same labels.
     findings : dict of str to Finding
         The pair of each search that differs most, whatever has shown it.
     """
@@ -73,7 +71,6 @@ class Case:
     seconds_per_query: float = 0.0
     extra_queries: int = 0
     auditors: dict[str, Any] = field(default_factory=dict)
-    certificates: dict[str, Any] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
 
     def auditor(self, space: InputSpace, max_time: float | None) -> Any:
