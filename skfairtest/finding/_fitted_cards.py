@@ -12,7 +12,7 @@ from typing import Any
 from sklearn.base import is_classifier
 
 from skfairtest.finding._card import findings_card, numbers_table
-from skfairtest.finding._pair import make_pair, worst_pair
+from skfairtest.finding._pair import Pair, make_pair, worst_pair
 from skfairtest.finding._words import difference_in_words, name_output, number, value_in_words
 
 #: Rule sets that are shown.
@@ -23,10 +23,8 @@ _TWINS_NOTE = _TWINS + (
     "That such a pair exists says neither why the model treats the two differently, nor how many "
     "people are like them."
 )
-_NONE_NOTE = _TWINS + (
-    "That none were found to be treated differently does not show that there are none, and other "
-    "columns may stand for the sensitive ones."
-)
+_NONE_NOTE = _TWINS + "That none were found does not show that there are none. "
+_PROXIES = "Other columns may stand for the sensitive ones."
 _GROUPS_NOTE = (
     "A difference between groups does not say why: they may differ in other columns, too. Groups "
     "below min_support were not looked at."
@@ -64,11 +62,12 @@ def auditor_card(auditor: Any) -> str:
         f"{type(auditor).__name__} of {model_name(auditor.estimator_)}",
         sentence,
         pair=pair,
-        bracket="" if upper is None else _bracket(auditor.fairness_degree_, upper,
-                                                  auditor.certified_),
+        bracket=""
+        if upper is None
+        else _bracket(auditor.fairness_degree_, upper, auditor.certified_),
         facts=facts,
-        note=_TWINS_NOTE if pair is not None else _NONE_NOTE,
-    )  # fmt: skip
+        note=_note(pair, upper is not None and auditor.certified_),
+    )
 
 
 def certificate_card(certificate: Any) -> str:
@@ -96,7 +95,7 @@ def certificate_card(certificate: Any) -> str:
             certificate.certified,
         ),
         facts=_cost(None, certificate.seconds, certificate.stop_reason),
-        note=_TWINS_NOTE if pair is not None else _NONE_NOTE,
+        note=_note(pair, certificate.certified),
     )
 
 
@@ -254,6 +253,12 @@ def _degree(degree: dict[str, Any]) -> str:
     return told
 
 
+def _note(pair: Pair | None, certified: bool) -> str:
+    if pair is not None:
+        return _TWINS_NOTE
+    return (_TWINS if certified else _NONE_NOTE) + _PROXIES
+
+
 def _bracket(found: float, upper: float, certified: bool) -> str:
     if certified:
         if not upper:
@@ -262,8 +267,8 @@ def _bracket(found: float, upper: float, certified: bool) -> str:
     if not math.isfinite(upper):
         return "How large the difference can get is not known."
     return (
-        f"Certified: no twins in the domain differ by more than {number(upper)}. Between "
-        f"{number(found)}, which was found, and that the search is open."
+        f"Certified: no twins in the domain differ by more than {number(upper)}. Whether any "
+        f"differ by more than {number(found)} is open."
     )
 
 
