@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._typing import Floats
+from skfairtest.oracle._model import named_labels
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.oracle._stop import StopSearch
@@ -133,6 +134,8 @@ class AuditResults:
             self._state["worst_pair"] = np.stack([oracle.worst.first, oracle.worst.second])
             self._state["worst_outputs"] = np.array(oracle.worst.outputs)
             self._state["worst_class"] = oracle.output_name(oracle.worst.output)
+            if oracle.response == "labels":
+                self._state["worst_labels"] = named_labels(oracle.worst.labels, self.estimator_)
         self.fairness_degree_ = oracle.degree
         self.disparities_ = disparities
         self.n_found_ = oracle.n_found

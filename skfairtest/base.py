@@ -16,6 +16,8 @@ from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._validation import check_table, fitted_estimator, make_generator
 from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.finding._fitted_cards import auditor_card
+from skfairtest.finding._shown import ShownFinding
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch, stopped_by
 from skfairtest.space._space import InputSpace
@@ -44,7 +46,7 @@ CONSTRAINT_PROBE = 256
 FEW_INPUTS = 300
 
 
-class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
+class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEstimator):
     """Base of all auditors; subclasses write `_search` and their parameters.
 
     A subclass passes the shared parameters on to this ``__init__`` and sets its own beside them.
@@ -130,6 +132,9 @@ class BaseAuditor(CallbackSupportMixin, AuditResults, DelegatingEstimator):
 
     def _prepare(self, oracle: Oracle) -> None:
         """See that the estimator suits the search, before the first query; a hook as well."""
+
+    def _card(self) -> str:
+        return auditor_card(self) if self.__sklearn_is_fitted__() else ""
 
     # Fit -----------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from skfairtest.base import BaseAuditor
+from skfairtest.finding._fitted_cards import comparison_card
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._plausible.naturalness import Naturalness, naturalness, told_apart
 
@@ -51,6 +52,10 @@ class AuditorComparison:
     """
 
     runs: pd.DataFrame
+
+    def _repr_html_(self) -> str:
+        """The card that notebooks show."""
+        return comparison_card(self)
 
     def summary(self) -> pd.DataFrame:
         """Medians of each auditor over its runs.

@@ -20,6 +20,8 @@ from skfairtest import (
     MitigationWarning,
     RandomAuditor,
     TextSGDAuditor,
+    certify,
+    compare_auditors,
 )
 
 AUDITORS = [
@@ -111,6 +113,30 @@ def fitted(request):
 @pytest.mark.parametrize("look", LOOKS)
 def test_looking_asks_the_model_nothing(fitted, look, asked):
     LOOKS[look](fitted)
+    assert asked == []
+
+
+def test_every_fitted_auditor_shows_a_card(fitted, asked):
+    for html in (fitted._repr_html_(), fitted._repr_mimebundle_()["text/html"]):
+        assert html.count("skft-card") > 1 and "sk-top-container" in html  # its style and itself
+    assert asked == []
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """Not within a test: what watches the model would be seen, and nothing certified."""
+    X, y = table()
+    auditor = RandomAuditor(sensitive_features=["sex"], max_queries=200, random_state=0)
+    model = LogisticRegression().fit(X, y)
+    certificate = certify(clone(auditor).set_params(estimator=model).fit(X))
+    return certificate, compare_auditors([auditor], model, X, n_repeats=1, random_state=0)
+
+
+def test_looking_at_certificates_and_comparisons_asks_the_model_nothing(measured, asked):
+    for shown in measured:
+        for name in ("repr", "str", "HTML", "dir", "every name in dir", "copy", "pickle"):
+            LOOKS[name](shown)
+        assert "skft-card" in shown._repr_html_()
     assert asked == []
 
 

@@ -264,9 +264,29 @@ def test_coverage_of_ratios_shortly():
     ],
 )
 def test_coverage_of_ratios(rates, n):
-    # Seen with 10,000 tables: from 0.949 (two groups, 0.5 and 0.4) to 1; of one interval with the
+    # Seen with 2,000 tables: from 0.949 (two groups, 0.5 and 0.4) to 1; of one interval with the
     # group that looks highest, without regard to how it was picked, 0.72 at worst.
     assert_coverage(1, rates, n, 4000, least=0.94)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "least"), [((1, 100), 0.79), ((10, 10), 0.91), ((30, 30), 0.93)])
+def test_coverage_of_ratios_of_small_groups(n, least):
+    # Exact, by the probability of every table: small groups have worse intervals, and a note.
+    found = np.empty((n[0] + 1, n[1] + 1, 2, 2))
+    for counts in np.ndindex(*found.shape[:2]):
+        made = ratios(counts, np.array(n))
+        ends = np.column_stack([made.low, made.high])
+        found[counts] = np.where(np.isfinite(ends), ends, [0, 1])
+    grid, worst = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.98]), 1.0
+    for rates in np.array(np.meshgrid(grid, grid)).reshape(2, -1).T:
+        chance = np.multiply.outer(
+            *(stats.binom.pmf(np.arange(m + 1), m, p) for m, p in zip(n, rates, strict=True))
+        )
+        truth = rates / rates.max()
+        hit = (found[..., 0] <= truth + 1e-9) & (truth - 1e-9 <= found[..., 1])
+        worst = min(worst, float((chance[..., None] * hit).sum(axis=(0, 1)).min()))
+    assert least < worst < 0.95
 
 
 def assert_coverage(seed, rates, n, n_tables, *, least):
@@ -512,6 +532,11 @@ def test_whole_outputs_of_a_regressor():
         ({"min_share": True}, "min_share must be"),
         ({"sensitive_features": ["a"] * 5}, "one row for each row"),
         ({"sensitive_features": pd.DataFrame(index=range(6))}, "no column"),
+        ({"sensitive_features": {}}, "no column"),
+        ({"sensitive_features": []}, "no column"),
+        ({"y_score": [-np.inf] * 3 + [np.inf] * 3}, "y_score has no median"),
+        ({"y_pred": [0.5, np.inf] * 3}, "y_pred has 3 infinite values"),
+        ({"y_pred": "yes"}, "y_pred must have one value a row"),
         ({"sensitive_features": [["a", "b"], ["c"]]}, "list of columns"),
         ({"sensitive_features": {"a": ["x"] * 6, "b": ["y"] * 5}}, "of one length"),
     ],
@@ -529,6 +554,10 @@ def test_sensitive_features_that_are_none(wrong):
 
 
 def test_labels_of_two_kinds():
+    with pytest.raises(TypeError, match="'x' must hold one plain value a row"):
+        selection_table([0, 1], sensitive_features={"x": [[1], [2]]})
+    with pytest.raises(TypeError, match="y_pred must be array-like"):
+        selection_table(1, sensitive_features=SEX[:1])
     with pytest.raises(TypeError, match="Labels must be of one kind"):
         selection_table(np.array([0, "a"], dtype=object), sensitive_features=SEX[:2])
 

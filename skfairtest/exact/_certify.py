@@ -14,6 +14,7 @@ from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._bracketing import close, look_at_data
 from skfairtest.exact._dispatch import read_family
+from skfairtest.finding._fitted_cards import certificate_card
 from skfairtest.oracle._oracle import Oracle
 
 
@@ -39,6 +40,12 @@ class Certificate:
         Time taken.
     stop_reason : str
         What ended the search.
+    worst_case_outputs : ndarray of shape (2,), or None
+        The model's outputs for the two twins; None where it gives labels.
+    worst_case_class : label, or None
+        The class that the outputs are of; None for a regressor and for labels.
+    response : str
+        How the model was asked, as in the auditor's `response_`.
 
     See Also
     --------
@@ -63,6 +70,13 @@ class Certificate:
     worst_case: Any
     seconds: float
     stop_reason: str
+    worst_case_outputs: Any = None
+    worst_case_class: Any = None
+    response: str = "unknown"
+
+    def _repr_html_(self) -> str:
+        """The card that notebooks show."""
+        return certificate_card(self)
 
 
 def certify(
@@ -138,11 +152,14 @@ def certify(
         look_at_data(oracle, family, limits.by(TIME_SHARE))
     closed = close(oracle, family, limits)
     upper = max(closed.upper, found)
-    worst = None
+    worst = outputs = of_class = None
     if oracle.worst is not None:
         twins = np.tile(oracle.worst.z, (2, 1))
         pair = np.stack([oracle.worst.first, oracle.worst.second])
         worst = auditor.space_.decode(auditor.space_.with_sensitive(twins, pair))
+        if oracle.response != "labels":
+            outputs = np.array(oracle.worst.outputs)
+        of_class = oracle.output_name(oracle.worst.output)
     return Certificate(
         fairness_degree=closed.degree,
         fairness_degree_upper_bound=upper,
@@ -152,4 +169,7 @@ def certify(
         worst_case=worst,
         seconds=time.perf_counter() - began,
         stop_reason=closed.reason,
+        worst_case_outputs=outputs,
+        worst_case_class=of_class,
+        response=oracle.response,
     )

@@ -6,6 +6,7 @@ there is no script, and nothing is loaded from outside.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -32,7 +33,7 @@ _RULES = """
 .skft .skft-sentence { font-size: 16px; font-weight: 600; overflow-wrap: anywhere; }
 .skft .skft-scroll { overflow-x: auto; margin: 0 0 8px; }
 .skft table { border-collapse: collapse; border: 0; margin: 0; font-size: 13px; color: inherit;
-  background: transparent; table-layout: auto; }
+  background: transparent; table-layout: auto; min-width: min(100%, 25em); }
 .skft caption { text-align: start; color: var(--skft-soft); font-size: 12px; padding: 0 0 4px;
   caption-side: top; }
 .skft tr, .skft tbody tr:nth-child(odd), .skft tbody tr:hover { background: transparent; }
@@ -167,10 +168,7 @@ def numbers_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption
     )
     body = "".join(
         f'<tr><th scope="row">{in_html(first)}</th>'
-        + "".join(
-            f"<td{_NUMBER}>{in_html(value if isinstance(value, str) else number(value))}</td>"
-            for value in rest
-        )
+        + "".join(f"<td{_NUMBER}>{in_html(_told(value))}</td>" for value in rest)
         + "</tr>"
         for first, *rest in rows
     )
@@ -182,6 +180,12 @@ def numbers_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption
 
 
 _NUMBER = ' class="skft-number"'
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, numbers.Integral):
+        return f"{int(value):,}"
+    return value if isinstance(value, str) else number(value)
 
 
 def findings_card(

@@ -117,12 +117,14 @@ def worst_pair(auditor: Any) -> Pair | None:
     if twins is None:
         return None
     is_label = auditor.response_ == "labels"
+    labels = auditor._state.get("worst_labels")
     return make_pair(
         twins,
         outputs=None if is_label else auditor.worst_case_outputs_,
         output=name_output(auditor.response_, auditor.worst_case_class_),
         difference=auditor.fairness_degree_,
         threshold=auditor.threshold,
+        labels=None if labels is None else tuple(labels.tolist()),
     )
 
 

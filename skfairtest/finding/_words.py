@@ -38,10 +38,14 @@ def number(value: Any, digits: int = DIGITS) -> str:
 
 
 def two_numbers(first: float, second: float) -> tuple[str, str]:
-    """Both with as few digits as tell them apart."""
+    """Both with as few digits as tell how far they are apart, to a tenth of that."""
+    apart = abs(first - second)
     for digits in range(DIGITS, 17):
         words = number(first, digits), number(second, digits)
-        if words[0] != words[1] or first == second:
+        if not math.isfinite(apart):
+            return words
+        shown = abs(float(words[0].replace(",", "")) - float(words[1].replace(",", "")))
+        if abs(shown - apart) <= 0.1 * apart:
             return words
     return repr(first), repr(second)
 

@@ -16,6 +16,8 @@ from skfairtest._statistics import CI_METHODS, CORRECTIONS, Sides
 from skfairtest._typing import Floats
 from skfairtest._validation import check_real, check_whole
 from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.finding._fitted_cards import rules_card
+from skfairtest.finding._shown import ShownFinding
 from skfairtest.group._answers import Answers
 from skfairtest.group._results import SIDES, GroupResults
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
@@ -24,7 +26,7 @@ from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 BATCH = 16_384
 
 
-class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
+class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingEstimator):
     """Base of the group auditors. Not for use by itself.
 
     Apart from `BaseAuditor`, because a group has no twins: degree, worst pair and discriminatory
@@ -61,6 +63,9 @@ class GroupAuditor(CallbackSupportMixin, GroupResults, DelegatingEstimator):
             The routing.
         """
         return super().get_metadata_routing().add_self_request(self)
+
+    def _card(self) -> str:
+        return rules_card(self) if self.__sklearn_is_fitted__() else ""
 
     # Parameters ------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import type_of_target
 
 from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._favourable import favourable_labels, is_favourable
@@ -57,6 +56,8 @@ def make_outcomes(
     if y_score is not None:
         score = numbers_of("y_score", column("y_score", y_score, n_rows))
         about["median_score"] = middle = weighted_median(score, weights)
+        if np.isnan(middle):
+            raise ValueError("y_score has no median: half of it is infinite. Pass finite scores.")
         # "Above": a score that equals the median does not count.
         rates["scoring_rate"] = (score > middle, None)
     else:
@@ -70,11 +71,20 @@ def make_outcomes(
 
 
 def _of_outputs(predicted: NDArray[Any], truth: NDArray[Any] | None) -> Outcomes:
-    outputs = numbers_of("y_pred", predicted)
+    outputs = _finite("y_pred", numbers_of("y_pred", predicted))
     rates: dict[str, tuple[Any, Bools | None]] = {"mean_prediction": (outputs, None)}
     if truth is not None:
-        rates["mean_error"] = (outputs - numbers_of("y_true", truth), None)
+        rates["mean_error"] = (outputs - _finite("y_true", numbers_of("y_true", truth)), None)
     return Outcomes(rates, False, {})
+
+
+def _finite(name: str, values: Floats) -> Floats:
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"{name} has {int((~np.isfinite(values)).sum())} infinite values, which have no mean. "
+            "Leave out those rows."
+        )
+    return values
 
 
 def _favoured(
@@ -150,9 +160,9 @@ def is_output(values: NDArray[Any]) -> bool:
     """Whether these are outputs of a regressor: floats with a fraction, or many of them."""
     if values.dtype.kind != "f":
         return False
-    return bool(
-        str(type_of_target(values)).startswith("continuous") or len(np.unique(values)) > MOST_LABELS
-    )
+    # As scikit-learn's `type_of_target` has it, which refuses infinite values in words of its own.
+    fraction = bool((np.isinf(values) | (values != np.floor(values))).any())
+    return fraction or len(np.unique(values)) > MOST_LABELS
 
 
 def column(name: str, values: Any, n_rows: int) -> NDArray[Any]:
@@ -204,8 +214,9 @@ def _check_alike(predicted: NDArray[Any] | None, truth: NDArray[Any] | None) -> 
 def weighted_median(values: Floats, weights: Floats | None) -> float:
     """The median; with weights, half of the weight is on either side."""
     if weights is None:
-        return float(np.median(values))
-    order = np.argsort(values, kind="stable")
+        with np.errstate(invalid="ignore"):
+            return float(np.median(values))
+    order: Any = np.argsort(values, kind="stable")
     order = order[weights[order] > 0]
     below = np.cumsum(weights[order])
     half = below[-1] / 2

@@ -95,10 +95,11 @@ def _as_table(given: Any, n_rows: int) -> Any:
     elif hasattr(given, "to_numpy") and not hasattr(given, "columns"):
         if not isinstance(given, pd.Series):  # of polars, say
             given = pd.Series(given.to_list(), name=given.name or "sensitive")
-    table = as_table(given, n_rows)
-    if not len(make_container(table).names):
+    if isinstance(given, (list, tuple)) or (
+        isinstance(given, pd.DataFrame) and not len(given.columns)
+    ):
         raise ValueError("sensitive_features has no column; name at least one.")
-    return table
+    return as_table(given, n_rows)
 
 
 def _columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
@@ -130,7 +131,12 @@ def _divide(name: Any, values: Any, order: Any) -> Attribute:
     if len(cuts):
         codes[~missing] = np.searchsorted(cuts, known)
         return Attribute(told, words_of_cuts(told, cuts), codes)
-    found, levels = pd.factorize(np.asarray(known))
+    try:
+        found, levels = pd.factorize(np.asarray(known))
+    except TypeError as error:
+        raise TypeError(
+            f"sensitive_features: {told!r} must hold one plain value a row; got {known[0]!r}."
+        ) from error
     different: NDArray[Any] = np.asarray(levels)
     _check_number(told, len(different))
     sorted_first = np.argsort(_order(different, order), kind="stable")

@@ -32,6 +32,7 @@ class Comparison(NamedTuple):
     verdict: Bools
     twins: Ints  # (n, 2): shows the verdict
     gap: Floats  # (n,): difference between the outputs of `twins`
+    labels: Labels  # (n, 2): codes of the labels of `pair`
 
 
 def compare(
@@ -62,12 +63,14 @@ def compare(
         scores = (labels != reference[:, None]).astype(np.float64)[:, :, None]
     widest = _widest(scores, valid, single, plausible)
     disparity, pair = widest[:2]
+    codes = np.take_along_axis(labels, pair, axis=1)
     by_labels = threshold is None and response != "regression"
     if by_labels:
-        shown = Comparison(*widest, *_by_labels(scores, labels, valid, disparity, pair, plausible))
+        flips = _by_labels(scores, labels, valid, disparity, pair, plausible)
+        shown = Comparison(*widest, *flips, codes)
     else:
         least = 0.0 if threshold is None else threshold
-        shown = Comparison(*widest, disparity > least, pair, disparity)
+        shown = Comparison(*widest, disparity > least, pair, disparity, codes)
     if plausible is None:
         return shown
     twins = _plausible_first(shown, plausible)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from skfairtest._typing import Bools, Floats
+from skfairtest._typing import Bools, Floats, Ints
 
 
 class Judgement(NamedTuple):
@@ -23,7 +23,7 @@ class Judgement(NamedTuple):
 class Worst(NamedTuple):
     """The worst pair of a run: an input, its twins' sensitive codes, their outputs in one output.
 
-    The twin with the larger output comes first.
+    The twin with the larger output comes first. `labels` has the codes of their labels.
     """
 
     z: Floats
@@ -31,3 +31,4 @@ class Worst(NamedTuple):
     second: Floats
     outputs: tuple[float, float]
     output: int
+    labels: Ints

@@ -275,6 +275,15 @@ def hash_labels(labels: Any) -> Labels:
     return pd.util.hash_array(array, categorize=array.dtype.kind == "O").view(np.int64)
 
 
+def named_labels(codes: Labels, estimator: Any) -> NDArray[Any] | None:
+    """The labels of codes, as far as the estimator's classes know them all; asks nothing."""
+    classes = getattr(estimator, "classes_", None)
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1:
+        return None
+    equal = hash_labels(classes) == np.asarray(codes)[:, None]
+    return classes[equal.argmax(axis=1)] if equal.any(axis=1).all() else None
+
+
 def _is(test: Callable[[Any], bool], estimator: Any) -> bool:
     # Objects that are no scikit-learn estimators have no tags to ask.
     return hasattr(estimator, "__sklearn_tags__") and test(estimator)

@@ -544,14 +544,9 @@ class Oracle:
         return verdict
 
     def _record(
-        self,
-        Z: Floats,
-        inputs: Keys,
-        values: Floats,
-        shown: Comparison,
-        verdict: Bools,
-        counted: Bools,
-    ) -> None:
+        self, Z: Floats, inputs: Keys, values: Floats, shown: Comparison,
+        verdict: Bools, counted: Bools,
+    ) -> None:  # fmt: skip
         self.n_inputs += int(self._seen.add(inputs[counted]).sum())
         found = verdict & counted
         twins = np.take_along_axis(values[found], shown.twins[found][:, :, None], axis=1)
@@ -560,8 +555,9 @@ class Oracle:
         if len(Z) and shown.disparity[best] > self.degree:
             self.degree = float(shown.disparity[best])
             first, second = values[best, shown.pair[best]]
-            high, low = (float(answer) for answer in shown.outputs[best])
-            self.worst = Worst(Z[best].copy(), first, second, (high, low), int(shown.output[best]))
+            high, low = map(float, shown.outputs[best])
+            at = (int(shown.output[best]), shown.labels[best])
+            self.worst = Worst(Z[best].copy(), first, second, (high, low), *at)
 
     # Ending --------------------------------------------------------------------------------
 

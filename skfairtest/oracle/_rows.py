@@ -15,7 +15,7 @@ from skfairtest.oracle._oracle import Oracle
 BATCH_ROWS = 20_000
 #: With a deadline: rows of the first batch, which shows how long one takes, and the share of the
 #: time left that a batch may take.
-FIRST_BATCH = 16
+FIRST_BATCH = 4
 BATCH_SHARE = 0.2
 
 

@@ -163,7 +163,6 @@ def audit(
     return AuditReport(
         plain(_report(case, plan, results, {**given, "random_state": seed})),
         auditors=case.auditors,
-        certificates=case.certificates,
     )
 
 
@@ -182,7 +181,7 @@ def _report(
         }
         for label, names, _ in plan.searches
     ]
-    settle(searches)
+    settle(case, searches)
     parts = plan.course.parts
     status, reason = "complete", ""
     for part in parts:
@@ -205,7 +204,7 @@ def _report(
             "target_given": case.y is not None,
         },
         "domain": describe_domain(case),
-        "sensitive_features": [str(name) for name in case.space.sensitive_features],
+        "sensitive_features": searches[-1]["sensitive"],
         "threshold": case.template.threshold,
         "searches": searches,
         "carries": carries(searches),

@@ -74,6 +74,8 @@ class Limits:
                 raise ValueError(f"{field.name} must be None or a number {span}; got {value!r}.")
 
 
+#: Groups that were not judged which a sentence names; `left_out` has all.
+NAMED = 3
 SHARES = ("max_on_data_rate", "max_group_score", "min_impact_ratio")
 
 
@@ -237,6 +239,9 @@ def _check_degree(data: dict[str, Any], limit: float, certified: bool) -> LimitC
     elif upper is not None and upper <= limit:
         status = "within"
         words = f"no difference in the domain is above {number(limit)} (certified)"
+    elif search["status"] != "done":
+        # The rows may have been compared, which says nothing of the rest of the domain.
+        return _unknown("max_degree", limit, {**search, "reason": f"no search: {search['reason']}"})
     else:
         status = "undecided" if certified else "within"
         words = (
@@ -315,23 +320,31 @@ def _check_ratio(data: dict[str, Any], limit: float, certified: bool) -> LimitCh
         reason = selection["reason"] or "the predictions have no rates of favourable labels"
         return _unknown("min_impact_ratio", limit, {**selection, "reason": reason})
     ratio, low, high = (places[f"impact_ratio{end}"] for end in ("", "_low", "_high"))
-    names, notes = places["group"], places["note"]
+    attribute, names, notes = (places[name] for name in ("attribute", "group", "note"))
     small = [f"{row[names]} ({row[notes]})" for row in rows if row[notes]]
-    known = [row for row in rows if row[ratio] is not None]
+    # Rates of small groups are mostly chance: they are named, and not judged.
+    known = [row for row in rows if row[ratio] is not None and not row[notes]]
     if not known:
         return _unknown(
-            "min_impact_ratio", limit, {"status": "done", "reason": "no group has an impact ratio"}
+            "min_impact_ratio",
+            limit,
+            {"status": "done", "reason": "no group that is large enough has an impact ratio"},
         )
     worst = min(known, key=lambda row: row[ratio])
     value = worst[ratio]
     status = "exceeded" if value < limit else "within"
     side = "below" if status == "exceeded" else "not below"
-    words = f"impact ratio {number(value)} of {worst[names]} is {side} {number(limit)}"
+    words = (
+        f"impact ratio {number(value)} of {worst[names]} ({worst[attribute]}) is {side} "
+        f"{number(limit)}"
+    )
     if status == "within" and certified and worst[low] is not None and worst[low] < limit:
         status = "undecided"
         words += f"; its interval reaches {number(worst[low])}"
     if small:
-        words += f"; marked groups: {', '.join(small)}"
+        few = ", ".join([str(row[names]) for row in rows if row[notes]][:NAMED])
+        few += ", ..." if len(small) > NAMED else ""
+        words += f"; not judged, as marked: {len(small)} groups ({few})"
     return LimitCheck(
         "min_impact_ratio", limit, status, value, worst[low], worst[high], False, words, small
     )

@@ -20,6 +20,8 @@ from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._validation import check_real, check_table, check_whole, is_real, make_generator
 from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDisparityWarning
+from skfairtest.finding._fitted_cards import retrainer_card
+from skfairtest.finding._shown import ShownFinding
 from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._labelers import check_labeler
@@ -44,7 +46,7 @@ NEAR = ("data", "uniform", "both")
 MAX_QUERIES = 40_000
 
 
-class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
+class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator):
     """Mitigate discrimination: train, audit, add what was found under better labels, train again.
 
     After ``fit`` it *is* the mitigated model: it predicts and scores with it. Every round is judged
@@ -500,6 +502,9 @@ class FairnessRetrainer(CallbackSupportMixin, DelegatingEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is a model."""
         return hasattr(self, "estimator_")
+
+    def _card(self) -> str:
+        return retrainer_card(self) if self.__sklearn_is_fitted__() else ""
 
     @property
     def history_(self) -> pd.DataFrame:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -14,8 +15,22 @@ from skfairtest._typing import Floats
 from skfairtest.base import BaseAuditor
 from skfairtest.finding._pair import Pair, make_pair
 from skfairtest.finding._words import name_output
+from skfairtest.oracle._model import Model
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._space import InputSpace
+
+#: Rows on which the model shows how it has to be asked; an oracle would take as many.
+PROBED = 32
+#: Queries that a pair takes at most: outputs and labels of both twins.
+QUERIES_A_PAIR = 4
+
+
+class Finding(NamedTuple):
+    """A pair, its twins as codes of shape (2, n_attributes), and what has shown it."""
+
+    pair: Pair
+    twins: Floats
+    shown_by: str
 
 
 @dataclass
@@ -36,16 +51,14 @@ class Case:
         Of every part.
     n_jobs : int or None
         Of every part.
-    response : str
-        How the model is asked, once that is known.
     seconds_per_query : float
         As measured last; 0 before.
     extra_queries : int
         Queries for labels, which no oracle has counted.
     auditors : dict of str to auditor
         The auditors that ran, by the label of their search.
-    certificates : dict of str to Certificate
-        The certificates, by the same labels.
+    findings : dict of str to Finding
+        The pair of each search that differs most, whatever has shown it.
     """
 
     estimator: Any
@@ -55,24 +68,10 @@ class Case:
     space: InputSpace
     seed: int
     n_jobs: int | None
-    response: str = ""
     seconds_per_query: float = 0.0
     extra_queries: int = 0
     auditors: dict[str, Any] = field(default_factory=dict)
-    certificates: dict[str, Any] = field(default_factory=dict)
-
-    def take_extra(self) -> int:
-        """Queries that no oracle has counted, once."""
-        extra, self.extra_queries = self.extra_queries, 0
-        return extra
-
-    def settings(self) -> dict[str, Any]:
-        """How an oracle asks the model."""
-        return {
-            "threshold": self.template.threshold,
-            "response_method": self.template.response_method,
-            "n_jobs": self.n_jobs,
-        }
+    findings: dict[str, Finding] = field(default_factory=dict)
 
     def auditor(self, space: InputSpace, max_time: float | None) -> Any:
         """An unfitted auditor of a space of this case."""
@@ -99,17 +98,33 @@ class Case:
             **own,
         )
 
-    def oracle(self, space: InputSpace) -> Oracle:
-        """An oracle that takes rows as they are."""
-        oracle = Oracle(self.estimator, space, clip=False, **self.settings())
-        oracle.begin(space.data[:64], np.random.default_rng(0))
-        self.response = oracle.response
-        return oracle
+    @property
+    def response(self) -> str:
+        """How the model is asked."""
+        return self._model.response
 
-    def timed(self, oracle: Oracle, began: float) -> None:
-        """Note how long a query took."""
-        if oracle.n_queries:
-            self.seconds_per_query = (time.perf_counter() - began) / oracle.n_queries
+    @cached_property
+    def _model(self) -> Model:
+        """The model, which all oracles ask, so that it is got to know only once."""
+        method = self.template.response_method
+        model = Model(self.estimator, self.space, response_method=method, n_jobs=self.n_jobs)
+        if model.probe_cost:
+            model.probe(self.space.data[:PROBED])
+        return model
+
+    def oracle(self, space: InputSpace) -> Oracle:
+        """An oracle that takes rows as they are, and counts on from what was asked before."""
+        return Oracle(self._model, space, threshold=self.template.threshold, clip=False)
+
+    @property
+    def n_queries(self) -> int:
+        """Queries that the parts themselves have asked; auditors count their own."""
+        return self._model.n_rows + self.extra_queries
+
+    def timed(self, began: float, n_queries: int) -> None:
+        """Note how long a query took, of so many since then."""
+        if n_queries:
+            self.seconds_per_query = (time.perf_counter() - began) / n_queries
 
     def affordable(self, seconds: float | None, most: int) -> int:
         """Queries that fit into so many seconds, as long as one took last."""
@@ -117,11 +132,32 @@ class Case:
             return most
         return int(max(1, min(most, seconds / self.seconds_per_query)))
 
+    def offer(self, label: str, pair: Pair, twins: Floats, shown_by: str) -> None:
+        """Keep the pair, if it is the one of its search that differs most so far."""
+        known = self.findings.get(label)
+        if pair.difference > (0.0 if known is None else known.pair.difference):
+            self.findings[label] = Finding(pair, twins, shown_by)
+
+    def pairs_unasked(
+        self, space: InputSpace, first: Floats, second: Floats, gaps: Any
+    ) -> list[Pair]:
+        """Pairs of rows of codes whose outputs are not known, only their differences."""
+        return [
+            make_pair(
+                space.decode(np.stack(twins)),
+                outputs=None,
+                output=name_output(self.response),
+                difference=float(gap),
+                threshold=self.template.threshold,
+            )
+            for *twins, gap in zip(first, second, gaps, strict=True)
+        ]
+
     def pairs(self, oracle: Oracle, first: Floats, second: Floats) -> list[Pair]:
         """Pairs of rows of codes with the model's outputs, the twin with the larger one first.
 
         Of several outputs the one that differs most. Two queries a pair, and two for the labels of
-        a classifier; these are added to what the oracle counts.
+        a classifier.
         """
         if not len(first):
             return []

@@ -69,10 +69,12 @@ class Course:
         name: str,
         function: Callable[[float | None], dict[str, Any]],
         rescue: Callable[[], dict[str, Any]] | None = None,
+        refuses: tuple[type[Exception], ...] = (),
     ) -> dict[str, Any]:
         """Run a part; `function` takes its seconds and returns its results.
 
-        `rescue` returns what there is after an error or Ctrl-C.
+        `rescue` returns what there is after an error or Ctrl-C. Errors of the types `refuses` say
+        that the part does not apply to the model or the table: it is left out.
         """
         if self.interrupted:
             return self.leave_out(name, "the audit was interrupted before this part")
@@ -91,6 +93,8 @@ class Course:
             except KeyboardInterrupt:
                 self.interrupted = True
                 result = self._rescued(rescue, "interrupted", "interrupted by the user")
+            except refuses as error:
+                result = {"status": "left out", "reason": str(error)}
             except Exception as error:
                 result = self._rescued(rescue, "failed", f"{type(error).__name__}: {error}")
         self.waiting.pop(name, None)

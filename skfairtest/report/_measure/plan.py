@@ -7,15 +7,26 @@ from typing import Any
 
 from sklearn.base import is_classifier
 
-from skfairtest.report._measure import bracket, groups, rows, search, selection
+from skfairtest.group._base import GroupAuditor
+from skfairtest.oracle._favourable import known_classes
+from skfairtest.oracle._judgement import Judgement
+from skfairtest.report._measure import bracket, columns, groups, rows, search, selection
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.course import Course
+from skfairtest.report._measure.settle import gather
 
 #: Shares of the time: of the parts for all sensitive attributes together, of those for each alone
 #: (divided by their number), of groups and of the table.
-WEIGHTS = {"rows": 3.0, "search": 4.0, "certificate": 4.0, "groups": 2.0, "selection": 0.5}
+WEIGHTS = {
+    "rows": 3.0,
+    "search": 4.0,
+    "certificate": 4.0,
+    "columns": 0.5,
+    "groups": 2.0,
+    "selection": 0.5,
+}
 ALONE = {"rows": 2.0, "search": 4.0, "certificate": 3.0}
-GROUPS, SELECTION = "groups", "selection table"
+COLUMNS, GROUPS, SELECTION = "columns that matter", "groups", "selection table"
 
 
 class Plan:
@@ -33,24 +44,27 @@ class Plan:
         self.case = case
         self.certify, self.groups, self.group_template = certify, groups, group_template
         positions = case.space.sensitive.tolist()
-        names = [str(name) for name in case.space.sensitive_features]
+        names = [in_words(name) for name in case.space.sensitive_features]
+        together = (", ".join(names) + " together", names, case.space)
         #: Label, sensitive names and space of each search; all together is the last.
-        self.searches = [(", ".join(names) + " together", names, case.space)]
-        if len(positions) == 1:
-            self.searches = [(names[0], names, case.space)]
-        else:
+        self.searches = [(names[0], names, case.space)]
+        if len(positions) > 1:
             alone = [
                 (name, [name], case.space.with_sensitive_features([j]))
                 for name, j in zip(names, positions, strict=True)
             ]
-            self.searches = alone + self.searches
+            self.searches = [*alone, together]
         self.labels = [label for label, _, _ in self.searches]
         weights = {
             self.name(part, label): self._weight(part, label)
             for part in ("rows", "search", "certificate")
             for label in self.labels
         }
-        weights |= {GROUPS: WEIGHTS["groups"], SELECTION: WEIGHTS["selection"]}
+        weights |= {
+            COLUMNS: WEIGHTS["columns"],
+            GROUPS: WEIGHTS["groups"],
+            SELECTION: WEIGHTS["selection"],
+        }
         self.course = Course(max_time, weights, progress)
         self.callbacks = progress.callbacks
 
@@ -66,12 +80,18 @@ class Plan:
         """Run all parts; results by part, those of searches by label."""
         case, course = self.case, self.course
         found: dict[str, dict[str, Any]] = {"rows": {}, "search": {}, "certificate": {}}
-        for label, _, space in self.searches:
+        # All together first: if the time is short, it is what everybody asks for.
+        for label, _, space in self.searches[::-1]:
+            kept: list[Judgement] = []
             found["rows"][label] = {
                 **rows.NOTHING,
-                **course.run(self.name("rows", label), partial(rows.compare_rows, case, space)),
+                **course.run(
+                    self.name("rows", label),
+                    partial(rows.compare_rows, case, label, space, kept),
+                    partial(rows.rescue_rows, case, label, space, kept),
+                ),
             }
-        for label, _, space in self.searches:
+        for label, _, space in self.searches[::-1]:
             found["search"][label] = {
                 **search.NOTHING,
                 **course.run(
@@ -81,9 +101,10 @@ class Plan:
                 ),
             }
         reason = "certify=False" if self.certify is False else bracket.why_not(case)
-        # All together first: its bound is the one that everybody asks for.
         for label in self.labels[::-1]:
             found["certificate"][label] = {**bracket.NOTHING, **self._certificate(label, reason)}
+        gather(case, self.labels[-1])
+        course.run(COLUMNS, partial(columns.measure_columns, case))
         results: dict[str, Any] = dict(found)
         reason = self._why_no_groups()
         results["groups"] = {
@@ -95,13 +116,18 @@ class Plan:
                     GROUPS,
                     partial(groups.compare_groups, case, self.group_template),
                     partial(groups.describe_groups, case),
+                    refuses=(ValueError,),
                 )
             ),
         }
         favourable = self.group_template.favourable
         results["selection"] = {
             **selection.NOTHING,
-            **course.run(SELECTION, partial(selection.select, case, favourable)),
+            **(
+                course.leave_out(SELECTION, reason)
+                if (reason := self._why_no_favourable())
+                else course.run(SELECTION, partial(selection.select, case, favourable))
+            ),
         }
         return results
 
@@ -111,16 +137,34 @@ class Plan:
             reason = "there is no search to begin from"
         if reason:
             return self.course.leave_out(name, reason)
-        return self.course.run(name, partial(bracket.certify_search, self.case, label))
+        return self.course.run(
+            name, partial(bracket.certify_search, self.case, label), refuses=(ValueError,)
+        )
 
     def _why_no_groups(self) -> str:
         if self.groups is False:
             return "groups=False"
+        if isinstance(self.groups, GroupAuditor):
+            return ""
         estimator = self.case.estimator
         if not (hasattr(estimator, "__sklearn_tags__") and is_classifier(estimator)):
-            if self.groups == "auto" or self.groups is True:
-                return (
-                    "groups are compared by their shares of favourable predictions, which a "
-                    "classifier gives; for a regressor give groups=TestSGDAuditor(favourable=...)"
-                )
+            return (
+                "groups are compared by their shares of favourable predictions, which a classifier "
+                "gives; for a regressor give groups=TestSGDAuditor(favourable=...)"
+            )
+        return self._why_no_favourable()
+
+    def _why_no_favourable(self) -> str:
+        """Why nobody can tell which predictions are favourable; empty where that can be told."""
+        classes = known_classes(self.case.estimator)
+        if self.group_template.favourable is None and classes is not None and len(classes) > 2:
+            return (
+                f"the model has {len(classes)} classes, and nothing says which is favourable: give "
+                "groups=TestSGDAuditor(favourable=...)"
+            )
         return ""
+
+
+def in_words(name: Any) -> str:
+    """The name of a column; a position as such."""
+    return name if isinstance(name, str) else f"column {name}"

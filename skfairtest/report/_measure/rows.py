@@ -9,9 +9,12 @@ import numpy as np
 
 from skfairtest._statistics import wilson_interval
 from skfairtest._typing import Floats, Ints
+from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
+from skfairtest.inspection._curve_display import disparity_curve
+from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._rows import judge_rows
-from skfairtest.report._measure.case import Case
+from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
 from skfairtest.space._space import InputSpace
 
 #: Twins that a row is compared with at most.
@@ -26,46 +29,118 @@ SPREAD = (5, 95)
 CONFIDENCE = 0.95
 
 
-def compare_rows(case: Case, space: InputSpace, seconds: float | None) -> dict[str, Any]:
+def compare_rows(
+    case: Case, label: str, space: InputSpace, kept: list[Judgement], seconds: float | None
+) -> dict[str, Any]:
     """Compare the rows of the data with their twins, or as many as the time allows.
 
-    These are then a random sample of the rows.
+    These are then a random sample of the rows. `kept` takes what was judged, for `rescue_rows`.
     """
-    began = time.perf_counter()
+    began, before = time.perf_counter(), case.n_queries
     deadline = np.inf if seconds is None else began + seconds
     oracle = case.oracle(space)
-    order = np.random.default_rng(case.seed).permutation(len(space.data))
-    judged = list(judge_rows(oracle, space.data[order], most=MOST_TWINS, deadline=deadline))
-    case.timed(oracle, began)
-    disparity = np.concatenate([part.disparity for part in judged])
-    verdict = np.concatenate([part.verdict for part in judged])
-    first = np.concatenate([part.first for part in judged])
-    second = np.concatenate([part.second for part in judged])
+    order = shuffled(case)
+    for judged in judge_rows(oracle, space.data[order], most=MOST_TWINS, deadline=deadline):
+        kept.append(judged)
+    case.timed(began, case.n_queries - before)
+    result = told_rows(case, space, kept)
+    disparity = np.concatenate([part.disparity for part in kept])
+    order = order[: len(disparity)]
+    if oracle.response == "regression":
+        result |= above_spread(disparity, oracle.respond(space.data[order]))
+    worst = worst_places(disparity, order)
+    if np.isfinite(deadline):
+        left = max(0.0, deadline - time.perf_counter())
+        worst = worst[
+            : max(1, case.affordable(left, QUERIES_A_PAIR * len(worst)) // QUERIES_A_PAIR)
+        ]
+    first, second = _twins(space, order[worst], kept, worst)
+    pairs = case.pairs(oracle, first, second)
+    result["worst"] = _worst_rows(case, label, space, order[worst], pairs, (first, second))
+    result["queries"] = case.n_queries - before
+    result["told"] = in_words(result)
+    return result
+
+
+def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judgement]) -> dict[str, Any]:
+    """What the rows show that were judged before a failure; asks nothing."""
+    result = told_rows(case, space, kept)
+    if kept:
+        disparity = np.concatenate([part.disparity for part in kept])
+        rows = shuffled(case)[: len(disparity)]
+        worst = worst_places(disparity, rows)
+        twins = _twins(space, rows[worst], kept, worst)
+        pairs = case.pairs_unasked(space, *twins, disparity[worst])
+        result["worst"] = _worst_rows(case, label, space, rows[worst], pairs, twins)
+    return result
+
+
+def told_rows(case: Case, space: InputSpace, kept: list[Judgement]) -> dict[str, Any]:
+    """Counts and shares of the rows that were judged."""
+    result: dict[str, Any] = {**NOTHING, "n_rows": len(space.data)}
+    if not kept:
+        return result
+    disparity = np.concatenate([part.disparity for part in kept])
+    verdict = np.concatenate([part.verdict for part in kept])
     n = len(disparity)
-    order = order[:n]
-    regresses = oracle.response == "regression"
-    rate = None if regresses and case.template.threshold is None else float(verdict.mean())
-    low, high = None, None
+    rate = None
+    if case.response != "regression" or case.template.threshold is not None:
+        rate = float(verdict.mean())
     if rate is not None and n < len(space.data):
-        low, high = wilson_interval(int(verdict.sum()), n, CONFIDENCE)
-    result: dict[str, Any] = {
+        result["low"], result["high"] = wilson_interval(int(verdict.sum()), n, CONFIDENCE)
+    points = disparity_curve(disparity, "", CURVE_POINTS)[["difference", "share"]]
+    return {
+        **result,
         "n": n,
-        "n_rows": len(space.data),
         "n_twins": int(min(space.n_twins, MOST_TWINS)),
         "degree": float(disparity.max(initial=0.0)),
         "rate": rate,
-        "low": low,
-        "high": high,
-        "spread": None,
-        "above": [],
-        "curve": curve(disparity),
+        "curve": points.to_dict("list"),
     }
-    if regresses:
-        predictions = oracle.respond(space.data[order])
-        # Of several outputs the differences are of the one that differs most: the widest spread.
-        spread = float(np.max(np.diff(np.percentile(predictions, SPREAD, axis=0), axis=0)))
-        result["spread"] = spread
-        result["above"] = [
+
+
+def _twins(
+    space: InputSpace, rows: Ints, kept: list[Judgement], places: Ints
+) -> tuple[Floats, Floats]:
+    """The two twins of each row that differ most."""
+    codes = (np.concatenate([part[side] for part in kept])[places] for side in (1, 2))
+    first, second = (space.with_sensitive(space.data[rows], values) for values in codes)
+    return first, second
+
+
+def _worst_rows(
+    case: Case,
+    label: str,
+    space: InputSpace,
+    rows: Ints,
+    pairs: list[Pair],
+    twins: tuple[Floats, Floats],
+) -> list[dict[str, Any]]:
+    """The worst rows as the report has them; the worst inside of the domain is a finding."""
+    names, Z = row_names(case.X), space.data[rows]
+    # Where the domain was given, rows of the data may lie outside of it.
+    inside = ((Z >= space.low) & (Z <= space.high)).all(axis=1) & space.valid(Z)
+    listed = []
+    for place, (row, pair) in enumerate(zip(rows.tolist(), pairs, strict=True)):
+        if inside[place]:
+            codes = np.stack([side[place] for side in twins])
+            case.offer(label, pair, codes, f"row {names(row)} of the data")
+        listed.append({"row": names(row), "inside": bool(inside[place]), "pair": pair.to_dict()})
+    return listed
+
+
+def shuffled(case: Case) -> Ints:
+    """Places of the rows in the order in which they are compared."""
+    return np.random.default_rng(case.seed).permutation(len(case.space.data))
+
+
+def above_spread(disparity: Floats, predictions: Floats) -> dict[str, Any]:
+    """How many rows exceed parts of the spread of the predictions."""
+    # Of several outputs the differences are of the one that differs most: the widest spread.
+    spread = float(np.max(np.diff(np.percentile(predictions, SPREAD, axis=0), axis=0)))
+    return {
+        "spread": spread,
+        "above": [
             {
                 "share_of_spread": part,
                 "difference": part * spread,
@@ -73,40 +148,14 @@ def compare_rows(case: Case, space: InputSpace, seconds: float | None) -> dict[s
                 "rate": float((disparity > part * spread).mean()),
             }
             for part in PARTS_OF_SPREAD
-        ]
-    worst = worst_places(disparity, order)
-    pairs = case.pairs(
-        oracle,
-        space.with_sensitive(space.data[order[worst]], first[worst]),
-        space.with_sensitive(space.data[order[worst]], second[worst]),
-    )
-    names = row_names(case.X)
-    result["worst"] = [
-        {"row": names(int(order[place])), "pair": pair.to_dict()}
-        for place, pair in zip(worst, pairs, strict=True)
-    ]
-    result["queries"] = oracle.n_queries + case.take_extra()
-    result["told"] = in_words(result)
-    return result
+        ],
+    }
 
 
 def worst_places(disparity: Floats, order: Ints) -> Ints:
     """Places of the rows that differ most, in the order of the data where they differ alike."""
     places = np.lexsort((order, -disparity))[:WORST_ROWS]
     return places[disparity[places] > 0]
-
-
-def curve(disparity: Floats) -> dict[str, list[float]]:
-    """Share of the rows whose difference exceeds t, at up to 200 values of t."""
-    values, counts = np.unique(disparity, return_counts=True)
-    above = 1 - np.cumsum(counts) / max(1, len(disparity))
-    if len(values) and values[0] > 0:
-        values, above = np.r_[0.0, values], np.r_[1.0, above]
-    if len(values) > CURVE_POINTS:
-        places = np.unique(np.linspace(0, len(values) - 1, CURVE_POINTS).astype(int))
-        values, above = values[places], above[places]
-    # Rounding must not leave a share of -1e-17.
-    return {"difference": values.tolist(), "share": np.clip(above, 0, 1).tolist()}
 
 
 def row_names(X: Any) -> Any:

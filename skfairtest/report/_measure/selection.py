@@ -8,11 +8,15 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_regressor
 
+from skfairtest.group import selection_table
 from skfairtest.oracle._favourable import favourable_labels, known_classes
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.groups import favourable_in_words
 
 CONFIDENCE = 0.95
+#: Groups below this share of the rows are listed, without a ratio: the two percent that New York's
+#: rule (6 RCNY 5-301) allows to leave out.
+MIN_SHARE = 0.02
 
 
 def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]:
@@ -20,8 +24,6 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
 
     A sample where predictions for all rows take too long.
     """
-    from skfairtest.group import selection_table
-
     n_rows = len(case.space.data)
     n = case.affordable(seconds, n_rows)
     rows = np.arange(n_rows)
@@ -46,11 +48,13 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
         y_true=truth,
         favourable=None if regresses else favourable,
         confidence=CONFIDENCE,
+        min_share=MIN_SHARE,
     )
     labels = "" if regresses else favourable_in_words(favourable_labels(favourable))
     return {
         "favourable": labels,
         "confidence": CONFIDENCE,
+        "min_share": MIN_SHARE,
         "n": n,
         "n_rows": n_rows,
         "columns": [str(name) for name in table.columns],
@@ -73,5 +77,6 @@ def sensitive_values(case: Case, Z: Any) -> pd.DataFrame:
 
 
 NOTHING: dict[str, Any] = {
-    "favourable": "", "confidence": None, "n": 0, "n_rows": 0, "columns": [], "rows": [],
+    "favourable": "", "confidence": None, "min_share": None, "n": 0, "n_rows": 0,
+    "columns": [], "rows": [],
 }  # fmt: skip

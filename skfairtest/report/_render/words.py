@@ -50,11 +50,12 @@ def finding(search: dict[str, Any], threshold: float | None, seed: int | None) -
         )
     sentence = f"Two inputs that differ only in {names} get different outputs"
     pair = search["pair"]
-    if pair is None:
-        return f"{sentence}: largest difference {number(search['degree'])}."
-    if pair["outputs"] is None:
+    if pair["outputs"] is None and pair["labels"] is not None:
         first, second = pair["labels"]
-        return f"Two inputs that differ only in {names} get different labels: {first}, {second}."
+        sentence = f"Two inputs that differ only in {names} get different labels"
+        return f"{sentence}: {first} against {second}."
+    if pair["outputs"] is None:
+        return f"{sentence}: largest difference {number(search['degree'])}."
     first, second = two_numbers(*pair["outputs"])
     sentence += (
         f": largest difference {number(search['degree'])} ({pair['output']}: {first} against "
@@ -69,7 +70,7 @@ def finding(search: dict[str, Any], threshold: float | None, seed: int | None) -
 def carries(searches: list[dict[str, Any]]) -> str:
     """Which sensitive attribute carries the difference, from each alone and all together."""
     *alone, together = searches
-    known = [s for s in alone if s["degree"] is not None]
+    known = [s for s in alone if s["status"] == "done"]
     if not known or not together["degree"]:
         return ""
     whole = together["degree"]

@@ -1,0 +1,282 @@
+"""Cards of what fit leaves: auditors of twins and of groups, certificates, comparisons, retrainers.
+
+All is read from what is stored. No function here may touch a result that asks the model, or one
+that takes seconds, when it is first read.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sklearn.base import is_classifier
+
+from skfairtest.finding._card import findings_card, numbers_table
+from skfairtest.finding._pair import Pair, make_pair, worst_pair
+from skfairtest.finding._words import difference_in_words, name_output, number, value_in_words
+
+#: Rule sets that are shown.
+MOST_RULES = 5
+
+_TWINS = "Twins are two inputs identical but for the sensitive columns. "
+_TWINS_NOTE = _TWINS + (
+    "That such a pair exists says neither why the model treats the two differently, nor how many "
+    "people are like them."
+)
+_NONE_NOTE = _TWINS + "That none were found does not show that there are none. "
+_PROXIES = "Other columns may stand for the sensitive ones."
+_GROUPS_NOTE = (
+    "A difference between groups does not say why: they may differ in other columns, too. Groups "
+    "below min_support were not looked at."
+)
+
+
+def model_name(estimator: Any) -> str:
+    """Class of a model: of the last step of a pipeline, of what is inside a frozen one."""
+    while True:
+        if type(estimator).__name__ == "FrozenEstimator":
+            estimator = estimator.estimator
+        elif getattr(estimator, "steps", None):
+            estimator = estimator.steps[-1][1]
+        else:
+            return type(estimator).__name__
+
+
+def auditor_card(auditor: Any) -> str:
+    """The worst pair of an auditor of twins, and how large the difference can get."""
+    pair = worst_pair(auditor)
+    sentence = f"no difference found in {auditor.n_inputs_:,} inputs"
+    facts = _cost(auditor.n_queries_, auditor.seconds_, auditor.stop_reason_)
+    if pair is not None:
+        sentence = difference_in_words(pair)
+        # Without a threshold all twins of a regressor differ, so that a number says nothing.
+        if auditor.threshold is not None:
+            facts.insert(0, ("threshold", number(auditor.threshold)))
+        if auditor.threshold is not None or auditor.response_ != "regression":
+            facts.insert(0, ("discriminatory inputs found", f"{auditor.n_found_:,}"))
+    on_data = auditor._state.get("on_data")
+    if on_data is not None:
+        facts.append(("largest difference in the rows of the data", number(on_data["degree"])))
+    upper = getattr(auditor, "fairness_degree_upper_bound_", None)
+    return findings_card(
+        f"{type(auditor).__name__} of {model_name(auditor.estimator_)}",
+        sentence,
+        pair=pair,
+        bracket=""
+        if upper is None
+        else _bracket(auditor.fairness_degree_, upper, auditor.certified_),
+        facts=facts,
+        note=_note(pair, upper is not None and auditor.certified_),
+    )
+
+
+def certificate_card(certificate: Any) -> str:
+    """The bracket of a certificate, with the pair that shows its lower end."""
+    pair = None
+    sentence = "no difference found"
+    if certificate.worst_case is not None:
+        pair = make_pair(
+            certificate.worst_case,
+            outputs=certificate.worst_case_outputs,
+            output=name_output(certificate.response, certificate.worst_case_class),
+            difference=certificate.fairness_degree,
+            threshold=None,
+        )
+        sentence = difference_in_words(pair)
+        if pair.outputs is None and certificate.response != "labels":
+            sentence = f"largest difference {number(pair.difference)}"
+    return findings_card(
+        type(certificate).__name__,
+        sentence,
+        pair=pair,
+        bracket=_bracket(
+            certificate.fairness_degree,
+            certificate.fairness_degree_upper_bound,
+            certificate.certified,
+        ),
+        facts=_cost(None, certificate.seconds, certificate.stop_reason),
+        note=_note(pair, certificate.certified),
+    )
+
+
+def rules_card(auditor: Any) -> str:
+    """The worst rule sets of an auditor of groups."""
+    kind = f"{type(auditor).__name__} of {model_name(auditor.estimator_)}"
+    facts = [
+        ("rule sets compared", f"{auditor.n_rule_sets_:,}"),
+        *_cost(auditor.n_queries_, auditor.seconds_, auditor.stop_reason_),
+    ]
+    state = auditor._state
+    if not len(state["rules"]):
+        return findings_card(kind, "no groups were compared", facts=facts, note=_GROUPS_NOTE)
+    # A table of all rule sets, of which there may be thousands, would take its time.
+    few = {name: value[:MOST_RULES] for name, value in state.items() if hasattr(value, "dtype")}
+    rules = auditor._table(few)
+    worst = rules.iloc[0]
+    inside, outside = number(worst["share_inside"]), number(worst["share_outside"])
+    measure = _share_name(auditor)
+    columns = ["group", "inside", "outside", "difference", "from", "to", "rows inside"]
+    names = ["rule", "share_inside", "share_outside", "score", "low", "high", "n_inside"]
+    together = "each by itself" if auditor.correction == "none" else "all at once"
+    return findings_card(
+        kind,
+        f"largest difference {number(worst['score'])} ({measure}: {inside} where "
+        f"{worst['rule']}, {outside} elsewhere)",
+        table=numbers_table(
+            columns,
+            rules[names].itertuples(index=False),
+            f"{_capital(measure)} inside and outside of a group, with intervals that hold "
+            f"{together} ({auditor.confidence:.0%})",
+        ),
+        facts=facts,
+        note=_GROUPS_NOTE,
+    )
+
+
+def _share_name(auditor: Any) -> str:
+    """What is compared between groups, in words."""
+    favourable = auditor.favourable_
+    if isinstance(favourable, str):
+        return "mean prediction"
+    if not isinstance(favourable, list):
+        return f"share of predictions of at least {number(favourable)}"
+    labels = " or ".join(map(value_in_words, favourable))
+    if auditor.response_method == "predict_proba":
+        return f"mean probability of {labels}"
+    return f"share predicted {labels}"
+
+
+def comparison_card(comparison: Any) -> str:
+    """The medians of each auditor that was compared."""
+    runs = comparison.runs
+    degrees = runs["degree"].dropna()
+    sentence = "no run of any auditor ended well"
+    if len(degrees):
+        best = runs.loc[degrees.idxmax(), "auditor"]
+        sentence = f"largest difference {number(degrees.max())}, in a run of {best}"
+    medians = comparison.summary()
+    columns = {
+        "degree": "largest difference", "found": "found", "queries": "queries",
+        "seconds": "seconds", "runs": "runs", "crashes": "crashes",
+    }  # fmt: skip
+    spent = runs.groupby("auditor", sort=False)[["queries", "seconds"]].median()
+    table = medians.join(spent)[list(columns)]
+    for name in ("found", "queries", "runs", "crashes"):
+        table[name] = [value_in_words(count) for count in table[name].round()]
+    return findings_card(
+        type(comparison).__name__,
+        sentence,
+        table=numbers_table(
+            ["auditor", *columns.values()],
+            table.reset_index().itertuples(index=False),
+            "Medians of the runs of each auditor",
+        ),
+        facts=[("runs", f"{len(runs):,}"), *_cost(runs["queries"].sum(), runs["seconds"].sum())],
+        note="Auditors differ by chance from run to run: see pairwise(). " + _TWINS_NOTE,
+    )
+
+
+#: Where shares are taken, in words.
+_PLACES = {
+    "rows": "rows held out",
+    "near": "near the data",
+    "uniform": "uniform inputs of the domain",
+    "group": "worst group, difference of shares",
+}
+
+
+def retrainer_card(retrainer: Any) -> str:
+    """Before and after a mitigation, and what it cost."""
+    facts = [
+        ("rows added", f"{retrainer.n_added_:,}"),
+        ("rounds", f"{max(0, len(retrainer._table.get('round', ())) - 1)}"),
+        ("ended", retrainer.stop_reason_),
+    ]
+    before, after = getattr(retrainer, "before_", None), getattr(retrainer, "after_", None)
+    kind = f"{type(retrainer).__name__} of {model_name(retrainer.estimator)}"
+    kept = retrainer.estimator_ is retrainer.original_estimator_
+    if before is None or after is None:
+        left = "the original model is kept" if kept else "the best model so far is kept"
+        return findings_card(kind, f"not measured to the end: {left}", facts=facts)
+    measure = _measure(retrainer)
+    change = f"{number(before['near']['value'])} before, {number(after['near']['value'])} after"
+    sentence = f"{measure}, near the data: {change}"
+    if kept:
+        sentence = f"the original model is kept; {measure}, near the data: "
+        sentence += number(before["near"]["value"])
+    rows = [
+        (_PLACES[place], _with_interval(before[place]), _with_interval(after[place]))
+        for place in _PLACES
+        if place in before and place in after
+    ]
+    degrees = (_degree(before["degree"]), _degree(after["degree"]))
+    rows.append(("largest difference seen", *degrees))
+    drop = retrainer.score_drop_
+    facts.insert(0, (
+        "score",
+        f"{-drop['value']:+.3g} (a drop of at most {number(max(0.0, drop['high']))} at "
+        f"{drop['confidence']:.0%} confidence)",
+    ))  # fmt: skip
+    return findings_card(
+        kind,
+        sentence,
+        table=numbers_table(
+            ["", "before", "after"], rows, f"{_capital(measure)}, with intervals; and one pair"
+        ),
+        facts=facts,
+        note="Measured on fresh inputs that no choice was made by. " + _TWINS_NOTE,
+    )
+
+
+def _measure(retrainer: Any) -> str:
+    threshold = getattr(retrainer.auditor, "threshold", None)
+    if threshold is not None:
+        return f"share of inputs whose twins differ by more than {number(threshold)}"
+    if is_classifier(retrainer.estimator):
+        return "share of inputs whose twins get different labels"
+    return "mean difference of twins"
+
+
+def _with_interval(measure: dict[str, float]) -> str:
+    told = number(measure["value"])
+    if math.isfinite(measure["low"]) and math.isfinite(measure["high"]):
+        told += f" ({number(measure['low'])} to {number(measure['high'])})"
+    return told
+
+
+def _degree(degree: dict[str, Any]) -> str:
+    told = number(degree["value"])
+    if degree["certified"]:
+        return f"{told} (certified: none is larger)"
+    if math.isfinite(degree["upper_bound"]):
+        return f"{told} (certified: at most {number(degree['upper_bound'])})"
+    return told
+
+
+def _note(pair: Pair | None, certified: bool) -> str:
+    if pair is not None:
+        return _TWINS_NOTE
+    return (_TWINS if certified else _NONE_NOTE) + _PROXIES
+
+
+def _bracket(found: float, upper: float, certified: bool) -> str:
+    if certified:
+        if not upper:
+            return "Certified: no twins in the domain are treated differently."
+        return "Certified: no twins in the domain differ by more."
+    if not math.isfinite(upper):
+        return "How large the difference can get is not known."
+    return (
+        f"Certified: no twins in the domain differ by more than {number(upper)}. Whether any "
+        f"differ by more than {number(found)} is open."
+    )
+
+
+def _cost(queries: Any, seconds: float, ended: str = "") -> list[tuple[str, str]]:
+    facts = [] if queries is None else [("queries", f"{int(queries):,}")]
+    facts.append(("seconds", number(seconds)))
+    return facts + ([("ended", ended)] if ended else [])
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
