@@ -314,7 +314,7 @@ def nothing_found():
             ["sex"], None, degree=0.0, rows={"rate": 0.0, "degree": 0.0, "low": 0.0,
             "high": 0.0004, "n": 10_000, "curve": {"difference": [0.0], "share": [0.0]}},
             bracket={"status": "left out", "reason": why, "lower": None, "upper": None,
-                     "found": 0.0, "certified": False, "queries": 0, "seconds": 0.0},
+                     "found": None, "certified": False, "queries": 0, "seconds": 0.0},
         )],
     )  # fmt: skip
     report["groups"]["rules"] = []
@@ -328,7 +328,7 @@ def interrupted():
     alone, other = report["searches"][:2]
     off = {"status": "left out", "reason": why}
     alone.update(status="interrupted", reason=why)
-    alone["bracket"].update(off, lower=None, upper=None, certified=False)
+    alone["bracket"].update(off, lower=None, upper=None, found=None, certified=False)
     alone["rows"].update(
         off, n=0, degree=None, rate=None, worst=[], curve={"difference": [], "share": []}
     )

@@ -214,16 +214,18 @@ def test_printing_opens_what_is_folded(browser, pages, tmp_path, mode):
     words = text_on_paper(browser, tmp_path)
     assert [title for title in TITLES if title not in words] == []
     # Of each fold something that stands only in it.
-    for told in ("Further pairs; 6 columns", "OrdinalEncoder()", "SBFTAuditor()", "queries"):
+    for told in ("Further pairs; columns that", "OrdinalEncoder()", "SBFTAuditor()", "queries"):
         assert told in words, told
     color = "return getComputedStyle(document.body).backgroundColor"
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert browser.execute_script(color) == "rgb(255, 255, 255)"
 
 
-def test_no_card_breaks_on_paper(browser, pages):
-    show(browser, pages("usual"))
+@pytest.mark.parametrize("name", ["usual", "huge"])
+def test_no_card_breaks_on_paper_and_nothing_is_cut_off(browser, pages, name):
+    show(browser, pages(name), width=680)  # A4 between its margins, in pixels of CSS
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 680
     breaks = browser.execute_script(
         "return [...document.querySelectorAll('.card, figure, .facts div, tr, .notice')]"
         ".map(e => getComputedStyle(e).breakInside)"

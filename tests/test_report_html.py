@@ -295,7 +295,9 @@ def test_figures_in_words():
     told = [percent(x) for x in (None, 0, 1, 1e-9, 1 - 1e-9, 0.0005, 0.08, 0.1234)]
     assert told == ["–", "0%", "100%", "under 0.1%", "over 99.9%", "0.1%", "8.0%", "12.3%"]
     assert [fixed(x) for x in (None, 0.8, -0.031, 0.0004)] == ["–", "0.80", "-0.03", "0.00040"]
-    assert [seconds(x) for x in (None, 9.12, 200)] == ["–", "9.1 s", "3 min 20 s"]
+    assert [seconds(x) for x in (None, 0.1, 9.12, 60, 99.7, 200)] == [
+        "–", "0.1 s", "9.1 s", "60 s", "100 s", "3 min 20 s"
+    ]  # fmt: skip
     assert together(["a"]) == "a" and together(["a", "b", "c"]) == "a, b and c"
     assert isolate("age") == "age" and isolate("الجنس") == "\u2068الجنس\u2069"
 

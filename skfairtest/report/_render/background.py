@@ -62,7 +62,7 @@ def groups(report: dict[str, Any]) -> Section:
             for rule in rules[:MOST_RULES]
         )
         caption = f"Difference of the share of {favourable}, within the group and outside of it"
-        blocks += [Figure("groups", rules[:MOST_RULES], caption, alt), _rules_table(rules)]
+        blocks += [Figure("groups", part, caption, alt), _rules_table(rules)]
     return Section("groups", "Groups", tuple(blocks))
 
 
@@ -210,7 +210,7 @@ def model(report: dict[str, Any]) -> Section:
     return Section("model", "Model, data and domain", tuple(blocks))
 
 
-_ASKED = {"labels": "predict", "predict": "predict"}
+_ASKED = {"labels": "predict", "regression": "predict"}
 
 
 def _classes(about: dict[str, Any]) -> str:

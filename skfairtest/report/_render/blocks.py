@@ -201,7 +201,7 @@ def seconds(value: Any) -> str:
     if value is None:
         return ABSENT
     if value < 100:
-        return f"{number(value, 2)} s"
+        return f"{value:.0f} s" if value >= 9.95 else f"{value:.2g} s"
     minutes, rest = divmod(round(value), 60)
     return f"{minutes:,} min {rest} s"
 

@@ -225,7 +225,7 @@ def _states(report: dict[str, Any]) -> list[Notice]:
 def cut(pair: Pair, most: int) -> tuple[Pair, list[Text]]:
     """The pair without the columns that matter least, and how many these are."""
     shown, folded = pair.changed_first(most)
-    words = f"{len(folded)} more columns are equal in both twins and not listed here."
+    words = f"More columns, equal in both twins and not listed here: {len(folded)}."
     left = [Text(words, quiet=True)] if folded else []
     return replace(pair, cells=tuple(shown)), left
 
@@ -245,7 +245,7 @@ def pairs_table(caption: str, first: str, named: Sequence[tuple[str, dict[str, A
     others.sort(key=lambda place: -(cells[place].matters or 0.0))
     others = others[:MOST_CELLS_OF_MANY]
     if left := len(names) - len(changed) - len(others):
-        caption += f"; {left} columns that matter less are not listed"
+        caption += f"; columns that matter less and are not listed: {left}"
     # What the outputs are is told once, where it is one thing.
     is_one = len({pair.output for _, pair in pairs}) == 1
     rows = [
@@ -295,7 +295,7 @@ def how_large(report: dict[str, Any]) -> Section:
         rows = [
             [
                 search["label"],
-                figure(search["bracket"]["found"]),
+                figure(found_by_search(search)),
                 figure(search["rows"]["degree"]),
                 _ends(search["bracket"]),
                 count(search["search_queries"]),
@@ -322,6 +322,12 @@ def how_large(report: dict[str, Any]) -> Section:
     return Section("bracket", "How large it can get", tuple(blocks))
 
 
+def found_by_search(search: dict[str, Any]) -> float | None:
+    """What the search itself came upon; `degree` is what any part has shown."""
+    course: list[float] = search["history"]["degree"]
+    return course[-1] if course else None
+
+
 def _ends(bracket: dict[str, Any]) -> str:
     lower, upper = bracket["lower"], bracket["upper"]
     if upper is None:
@@ -333,7 +339,7 @@ def _ends(bracket: dict[str, Any]) -> str:
 
 def _bracket_figure(searches: list[dict[str, Any]]) -> Figure:
     alt = "; ".join(
-        f"{search['label']}: found {figure(search['bracket']['found'])}, certified "
+        f"{search['label']}: found {figure(found_by_search(search))}, certified "
         f"{_ends(search['bracket'])}, rows of data {figure(search['rows']['degree'])}"
         for search in searches[:10]
     )

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skfairtest.report._render.background import rate_of
+from skfairtest.report._render.background import MOST_RULES, rate_of
 from skfairtest.report._render.blocks import Figure, Notice
+from skfairtest.report._render.findings import found_by_search
 
 #: What is drawn in these colours takes the page's: ink and paper.
 INK, PAPER = "#010203", "#fdfcfb"
@@ -97,7 +98,9 @@ def _bracket(searches: list[dict[str, Any]]) -> tuple[Any, float, dict[str, Any]
     rows = [
         {
             "name": search["label"],
-            **{end: _number(search["bracket"][end]) for end in ("found", "lower", "upper")},
+            "found": _number(found_by_search(search)),
+            "lower": _number(search["degree"]),
+            "upper": _number(search["bracket"]["upper"]),
             "rows": _number(search["rows"]["degree"]),
             "certified": bool(search["bracket"]["certified"]),
         }
@@ -131,11 +134,12 @@ def _history(searches: list[dict[str, Any]]) -> tuple[Any, float, dict[str, Any]
     return HistoryDisplay(table), 3.4, {}
 
 
-def _groups(rules: list[dict[str, Any]]) -> tuple[Any, float, dict[str, Any]]:
+def _groups(part: dict[str, Any]) -> tuple[Any, float, dict[str, Any]]:
     from skfairtest.inspection import GroupScoresDisplay
 
-    table = pd.DataFrame(rules[:MOST_ROWS])
-    return GroupScoresDisplay(table), 1.3 + 0.42 * len(table), {}
+    table = pd.DataFrame(part["rules"][:MOST_RULES])
+    display = GroupScoresDisplay(table, part["confidence"], part["correction"])
+    return display, 1.8 + 0.42 * len(table), {}
 
 
 def _selection(part: dict[str, Any]) -> tuple[Any, float, dict[str, Any]]:
