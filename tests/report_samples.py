@@ -174,7 +174,7 @@ def usual():
         cells, {"race": ("White", "Black"), "sex": ("Male", "Female")}, (0.82, 0.22), top=matters
     )
     worst_rows = [
-        {"row": str(1000 + 7 * k), "pair": pair(
+        {"row": str(1000 + 7 * k), "inside": k != 3, "pair": pair(
             {**cells, "age": 30 + k}, {"sex": ("Male", "Female")}, (0.7 - 0.01 * k, 0.28),
             top=matters)}
         for k in range(10)
@@ -237,7 +237,7 @@ def usual():
         },
         "selection": {
             "status": "done", "reason": "", "favourable": "yes", "confidence": 0.95, "n": 30_162,
-            "n_rows": 30_162, "queries": 30_162, "seconds": 0.2,
+            "n_rows": 30_162, "queries": 30_162, "seconds": 0.2, "min_share": 0.0,
             "columns": SELECTION, "rows": selection_rows(names),
         },
         "parts": [
@@ -268,7 +268,7 @@ def regression():
         {"share_of_spread": part, "difference": part * 88_000.0, "n": n, "rate": n / 4_000}
         for part, n in [(0.05, 2_900), (0.1, 1_300), (0.2, 120)]
     ]
-    rows = [{"row": str(k), "pair": worst} for k in range(10)]
+    rows = [{"row": str(k), "inside": True, "pair": worst} for k in range(10)]
     report = usual()
     report.update(
         sentence="largest difference 31,400 (prediction: 152,300 against 120,900)",
@@ -407,7 +407,7 @@ def huge(n_columns=500, n_values=300, n_classes=100, n_found=10_000):
         return pair(cells, change, outputs, output="probability of class 7", top=matters)
 
     finds = [one(k) for k in range(10)]
-    rows = [{"row": str(10**6 + k), "pair": one(k)} for k in range(10)]
+    rows = [{"row": str(10**6 + k), "inside": True, "pair": one(k)} for k in range(10)]
     sensitive = names[3:6]
     report["searches"] = [
         search(which, one(0), label=label, finds=finds, worst_rows=rows, found=n_found,

@@ -61,8 +61,9 @@ def groups(report: dict[str, Any]) -> Section:
             f"{with_interval(rule['score'], rule['low'], rule['high'], fixed)}"
             for rule in rules[:MOST_RULES]
         )
+        drawn = {**report, "groups": {**part, "rules": rules[:MOST_RULES]}}
         caption = f"Difference of the share of {favourable}, within the group and outside of it"
-        blocks += [Figure("groups", part, caption, alt), _rules_table(rules)]
+        blocks += [Figure("groups", drawn, caption, alt), _rules_table(rules)]
     return Section("groups", "Groups", tuple(blocks))
 
 
@@ -100,11 +101,10 @@ def selection(report: dict[str, Any]) -> Section:
             # By size and not by rate: the extremes of many small groups are chance.
             largest = sorted(range(len(rows)), key=lambda place: -(rows[place]["n"] or 0))
             kept = [rows[place] for place in sorted(largest[:MOST_GROUPS])]
-        blocks += [
-            Text(_what_it_is(part)),
-            _selection_figure(part, kept),
-            _selection_table(part["columns"], kept, len(rows)),
-        ]
+        blocks.append(Text(_what_it_is(part)))
+        if any(row[rate_of(part["columns"])] is not None for row in kept):
+            blocks.append(_selection_figure(report, kept))
+        blocks.append(_selection_table(part["columns"], kept, len(rows)))
     return Section("selection", "Rates by group", tuple(blocks))
 
 
@@ -112,25 +112,29 @@ def _what_it_is(part: dict[str, Any]) -> str:
     at = f" Intervals are at {level(part['confidence'])}." if part["confidence"] else ""
     if "impact_ratio" not in part["columns"]:
         return f"Each group of the sensitive attributes and of their intersections.{at}"
-    favourable = f" of {isolate(part['favourable'])}" if part["favourable"] is not None else ""
+    small = ""
+    if part["min_share"]:
+        small = f"; groups of less than {percent(part['min_share'])} of the rows have none"
+    favourable = f" of {isolate(part['favourable'])}" if part["favourable"] else ""
     return (
         f"The rate is the share of predictions{favourable} in a group; the impact ratio is "
-        f"this rate, divided by the largest one of the same attribute.{at}"
+        f"this rate, divided by the largest one of the same attribute{small}.{at}"
     )
 
 
-def _selection_figure(part: dict[str, Any], rows: list[dict[str, Any]]) -> Figure:
+def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Figure:
+    part = report["selection"]
     rate = rate_of(part["columns"])
     alt = "; ".join(
         f"{isolate(row['group'])}: "
         f"{with_interval(row[rate], row.get(f'{rate}_low'), row.get(f'{rate}_high'), _words(rate))}"
         for row in rows[:10]
     )
-    drawn = rows[:MOST_BARS]
+    drawn = [list(row.values()) for row in rows[:MOST_BARS] if row[rate] is not None]
     caption = f"{rate.replace('_', ' ').capitalize()} by group"
     if len(drawn) < len(rows):
         caption += f", the first {len(drawn)} of the table"
-    return Figure("selection", {"columns": part["columns"], "rows": drawn}, caption, alt)
+    return Figure("selection", {**report, "selection": {**part, "rows": drawn}}, caption, alt)
 
 
 def rate_of(columns: list[str]) -> str:

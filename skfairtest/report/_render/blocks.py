@@ -103,10 +103,13 @@ class Twins:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture: the kind of display, the data that it draws, and what it shows in words."""
+    """A picture: the kind of display, the report that it draws, and what it shows in words.
+
+    The report holds no more than can be seen in a picture.
+    """
 
     kind: str
-    data: Any
+    report: dict[str, Any]
     caption: str
     alt: str
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.finding._words import name_output, number, two_numbers, value_in_words
+from skfairtest.finding._words import number, two_numbers, value_in_words
 from skfairtest.report._render.blocks import (
     ABSENT,
     Fact,
@@ -34,6 +34,8 @@ from skfairtest.report._render.blocks import (
 MOST_CELLS, MOST_CELLS_OF_MANY = 15, 7
 #: Changed columns that have a column of their own in a table of pairs.
 MOST_CHANGED = 4
+#: Bars and lines of one picture, those of the last searches, and points of one line.
+MOST_BARS, MOST_LINES, MOST_POINTS = 20, 6, 400
 #: A report is for those who have not read our papers.
 TWINS = "Twins are two inputs that are identical but for {which}."
 LOWER_BOUND = (
@@ -291,10 +293,11 @@ def how_large(report: dict[str, Any]) -> Section:
         )
     ]
     if searches:
-        blocks.append(_bracket_figure(searches))
+        blocks.append(_bracket_figure(searches, report))
         rows = [
             [
                 search["label"],
+                figure(search["degree"]),
                 figure(found_by_search(search)),
                 figure(search["rows"]["degree"]),
                 _ends(search["bracket"]),
@@ -303,7 +306,7 @@ def how_large(report: dict[str, Any]) -> Section:
             ]
             for search in searches
         ]
-        head = ["sensitive", "found", "largest of a row", "certified", "queries", "time"]
+        head = ["sensitive", "largest known", "by the search", "of a row", *_COST]
         caption = "Largest difference by sensitive attribute"
         blocks.append(table(caption, head, rows, most=300))
     if report["carries"]:
@@ -317,9 +320,13 @@ def how_large(report: dict[str, Any]) -> Section:
             f"{count(search['search_queries'])} queries, {search['stop_reason']}"
             for search in courses[:10]
         )
-        drawing = Figure("history", courses, "Largest difference found so far, over queries", alt)
+        drawn = {**report, "searches": [_thinned(s) for s in courses[-MOST_LINES:]]}
+        drawing = Figure("history", drawn, "Largest difference found so far, over queries", alt)
         blocks.append(Fold("How the searches went", (drawing,)))
     return Section("bracket", "How large it can get", tuple(blocks))
+
+
+_COST = ("certified", "queries", "time")
 
 
 def found_by_search(search: dict[str, Any]) -> float | None:
@@ -337,14 +344,28 @@ def _ends(bracket: dict[str, Any]) -> str:
     return f"at most {number(upper)}" if not lower else f"{number(lower)} to {number(upper)}"
 
 
-def _bracket_figure(searches: list[dict[str, Any]]) -> Figure:
+def _thinned(search: dict[str, Any]) -> dict[str, Any]:
+    """The search with as many points of its courses as a picture needs, their ends among them."""
+    rows = {**search["rows"], "curve": _fewer(search["rows"]["curve"])}
+    return {**search, "history": _fewer(search["history"]), "rows": rows}
+
+
+def _fewer(course: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    n = len(next(iter(course.values())))
+    if n <= MOST_POINTS:
+        return course
+    places = sorted({round(k * (n - 1) / (MOST_POINTS - 1)) for k in range(MOST_POINTS)})
+    return {name: [values[place] for place in places] for name, values in course.items()}
+
+
+def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
     alt = "; ".join(
         f"{search['label']}: found {figure(found_by_search(search))}, certified "
         f"{_ends(search['bracket'])}, rows of data {figure(search['rows']['degree'])}"
         for search in searches[:10]
     )
     caption = "What was found, what rows of data reach, and the certified ends where there are any"
-    return Figure("bracket", searches, caption, alt)
+    return Figure("bracket", {**report, "searches": searches[-MOST_BARS:]}, caption, alt)
 
 
 # Real rows -------------------------------------------------------------------------------------
@@ -363,7 +384,10 @@ def real_rows(report: dict[str, Any]) -> Section:
         blocks += [_curve_figure(done, report), *_shares(report, done)]
         main = done[-1]
         if main["rows"]["worst"]:
-            rows = [(row["row"], row["pair"]) for row in main["rows"]["worst"][:10]]
+            rows = [
+                (row["row"] + ("" if row["inside"] else " (outside of the domain)"), row["pair"])
+                for row in main["rows"]["worst"]
+            ]
             caption = f"The rows with the largest differences ({isolate(main['label'])})"
             blocks.append(pairs_table(caption, "row", rows))
     for search in report["searches"]:
@@ -416,12 +440,6 @@ def _rate(rows: dict[str, Any]) -> str:
     return with_interval(rows["rate"], rows["low"], rows["high"], percent)
 
 
-def _output(report: dict[str, Any]) -> str:
-    """What the differences are of."""
-    pair = main_search(report)["pair"]
-    return str(pair["output"]) if pair else name_output(report["model"]["response"])
-
-
 def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
     alt = "; ".join(
         f"{search['label']}: largest difference of a row {figure(search['rows']['degree'])}"
@@ -433,9 +451,5 @@ def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
         for search in done[:10]
     )
     caption = "Share of the rows whose difference exceeds each value"
-    data = {
-        "searches": done,
-        "threshold": report["threshold"],
-        "output": _output(report),
-    }
-    return Figure("curve", data, caption, alt)
+    drawn = [_thinned(search) for search in done[-MOST_LINES:]]
+    return Figure("curve", {**report, "searches": drawn}, caption, alt)
