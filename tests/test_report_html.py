@@ -87,7 +87,7 @@ def test_samples_are_reports():
     jsonschema = pytest.importorskip("jsonschema")
     schema = jsonschema.Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
     for name, sample in SAMPLES.items():
-        report = report_samples.huge(20, 5) if name == "huge" else sample()
+        report = report_samples.huge(30, 5) if name == "huge" else sample()
         problems = [error.json_path for error in schema.iter_errors(report)]
         assert problems == [], name
 
@@ -256,6 +256,21 @@ def test_a_regressor_without_threshold_has_shares_of_the_spread_and_no_hundred_p
     assert "100%" not in words and "treated differently" not in words
     assert "Groups – left out: groups compare shares of a favourable label" in words
     assert "certified: no larger difference exists" in words
+
+
+def test_a_model_that_gives_labels_has_no_outputs():
+    report = report_samples.usual()
+    for search in report["searches"]:
+        for one in [
+            search["pair"],
+            *search["finds"],
+            *(r["pair"] for r in search["rows"]["worst"]),
+        ]:
+            one.update(outputs=None, output="label", difference=1.0)
+        search["degree"] = 1.0
+    words = words_of(Page(render_html(report)))
+    assert "label: yes against no" in words and "predicted yes no" in words
+    assert "Label: yes against no." in render_markdown(report)
 
 
 def test_nothing_found_is_said_with_what_was_tried(rendered):
