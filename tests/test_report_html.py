@@ -261,11 +261,8 @@ def test_a_regressor_without_threshold_has_shares_of_the_spread_and_no_hundred_p
 def test_a_model_that_gives_labels_has_no_outputs():
     report = report_samples.usual()
     for search in report["searches"]:
-        for one in [
-            search["pair"],
-            *search["finds"],
-            *(r["pair"] for r in search["rows"]["worst"]),
-        ]:
+        worst = [row["pair"] for row in search["rows"]["worst"]]
+        for one in [search["pair"], *search["finds"], *worst]:
             one.update(outputs=None, output="label", difference=1.0)
         search["degree"] = 1.0
     words = words_of(Page(render_html(report)))

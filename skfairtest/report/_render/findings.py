@@ -162,14 +162,14 @@ def _cost(report: dict[str, Any]) -> Fact:
 
 def outputs_in_words(pair: Pair) -> str:
     """Both outputs: "probability of yes: 0.82 against 0.22"."""
-    return _outputs(pair) if pair.outputs is None else f"{pair.output}: {_outputs(pair)}"
+    return f"{pair.output}: {_outputs(pair)}"
 
 
 def _outputs(pair: Pair) -> str:
     if pair.outputs is not None:
         return " against ".join(two_numbers(*pair.outputs))
     if pair.labels is None:
-        return "different labels"
+        return "different for the two"
     first, second = map(value_in_words, pair.labels)
     return f"{isolate(first)} against {isolate(second)}"
 
