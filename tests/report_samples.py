@@ -339,11 +339,16 @@ def interrupted():
         "bracket": {**alone["bracket"], "found": None, "queries": 0, "seconds": 0.0},
         "rows": {**alone["rows"], "queries": 0, "seconds": 0.0}, "search_queries": 0,
     }  # fmt: skip
+    both = {
+        **other, "sensitive": ["race", "sex"], "label": "race, sex together",
+        "degree": alone["degree"], "pair": alone["pair"],
+        "shown_by": "twins that differ in race alone",
+    }  # fmt: skip
     report.update(
         status="interrupted",
         reason=why,
         carries="",
-        searches=[alone, other],
+        searches=[alone, other, both],
         sentence="largest difference 0.23 (probability of yes: 0.64 against 0.41), in the part "
         "that ran",
         groups={**report["groups"], **off, "rules": [], "n_rule_sets": 0},

@@ -34,6 +34,7 @@ from skfairtest.report._render.blocks import (
 MOST_CELLS, MOST_CELLS_OF_MANY = 15, 7
 #: Changed columns that have a column of their own in a table of pairs.
 MOST_CHANGED = 4
+MADE_UP = "The two inputs are made up and need not be like anybody."
 #: Bars and lines of one picture, those of the last searches, and points of one line.
 MOST_BARS, MOST_LINES, MOST_POINTS = 20, 6, 400
 #: A report is for those who have not read our papers.
@@ -179,8 +180,10 @@ def the_pair(report: dict[str, Any]) -> Section:
     title = "The pair"
     search = main_search(report)
     if search["pair"] is None:
-        words = "No pair of twins was found that the model treats differently "
-        return Section("pair", title, (Text(f"{words}{by_more_than(report)}."), *_states(report)))
+        words = f"No twins were found that the model treats differently {by_more_than(report)}."
+        if search["degree"] is None:
+            words = "No twins were compared."
+        return Section("pair", title, (Text(words), *_states(report)))
     blocks: list[Any] = [
         Text(_where_from(search)),
         Twins(Pair.from_dict(search["pair"])),
@@ -381,7 +384,9 @@ def real_rows(report: dict[str, Any]) -> Section:
     ]
     done = [search for search in report["searches"] if search["rows"]["n"]]
     if done:
-        blocks += [_curve_figure(done, report), *_shares(report, done)]
+        if any(len(search["rows"]["curve"]["difference"]) > 1 for search in done):
+            blocks.append(_curve_figure(done, report))
+        blocks += _shares(report, done)
         main = done[-1]
         if main["rows"]["worst"]:
             rows = [
