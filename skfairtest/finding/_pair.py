@@ -79,6 +79,16 @@ class Pair:
         """The pair as a dict of plain values."""
         return {**asdict(self), "cells": [cell._asdict() for cell in self.cells]}
 
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Pair:
+        """The pair that `to_dict` told, also after JSON has made lists of its tuples."""
+        told: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
+        }
+        told["cells"] = tuple(Cell(**cell) for cell in values["cells"])
+        return cls(**told)
+
 
 def make_pair(
     twins: Any,

@@ -14,7 +14,7 @@ from skfairtest._validation import check_table
 from skfairtest.base import BaseAuditor
 from skfairtest.finding._words import name_output, number
 from skfairtest.inspection._asking import by_name, check_auditor
-from skfairtest.inspection._style import axes_for, finish, ink, is_many, legend, series, span
+from skfairtest.inspection._style import axes_for, finish, ink, legend, span, steps
 from skfairtest.oracle._model import Model
 
 #: Points that a curve keeps at most; at each the share is exact.
@@ -66,7 +66,7 @@ class DisparityCurveDisplay:
     >>> display = DisparityCurveDisplay.from_estimator(
     ...     {"known": data.estimator}, data.data, sensitive_features="sex")
     >>> float(display.frame()["share"].max())
-    0.5
+    1.0
     >>> len(display.plot().lines_)
     1
     """
@@ -200,22 +200,19 @@ class DisparityCurveDisplay:
         self.lines_: list[Any] = []
         self.threshold_ = None
         names = list(dict.fromkeys(self.curves["name"]))
+        end = span([*self.curves["difference"], self.threshold or 0.0])[1]
         for place, name in enumerate(names):
             curve = self.curves[self.curves["name"] == name]
-            look = series(place)
-            style: dict[str, Any] = {
-                "color": look["color"], "linestyle": look["linestyle"], "linewidth": 2,
-                "marker": look["marker"], "markersize": 5, "markevery": (0.05 * (place % 3), 0.2),
-                "drawstyle": "steps-post", "rasterized": is_many(curve), **(line_kwargs or {}),
-            }  # fmt: skip
-            self.lines_ += ax.plot(curve["difference"], curve["share"], **style)
+            style = {**steps(place, curve), **(line_kwargs or {})}
+            # To the end of the axis, so that a curve of one point is seen as well.
+            x, y = [*curve["difference"], end], [*curve["share"], curve["share"].iloc[-1]]
+            self.lines_ += ax.plot(x, y, **style)
         handles, labels = list(self.lines_), list(map(str, names))
-        ends = [*self.curves["difference"], self.threshold or 0.0]
         if self.threshold is not None:
             self.threshold_ = ax.axvline(self.threshold, color=ink(), linestyle=":", linewidth=1.2)
             handles.append(self.threshold_)
             labels.append(f"threshold {number(self.threshold)}")
-        ax.set_xlim(0, span(ends)[1])
+        ax.set_xlim(0, end)
         top = float(np.nanmax(self.curves["share"], initial=0.0))
         ax.set_ylim(0, min(1.0, 1.15 * top) + 0.02 if top > 0 else 1.0)
         ax.yaxis.set_major_formatter(_percent())

@@ -174,8 +174,10 @@ class GroupScoresDisplay:
         )
         n = len(self.rules) - len(table)
         ax.set_xlabel(f"score{self._intervals()}{left_out(n, len(self.rules), 'rule sets')}")
-        if shown:
-            legend(ax, list(shown.values()), list(shown), ncols=2)
+        if not shown:
+            ax.text(0.5, 0.5, "no rule set was compared", transform=ax.transAxes, ha="center")
+        else:
+            legend(ax, list(shown.values()), list(shown), ncols=1)
         return finish(self, ax)
 
     def _intervals(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from skfairtest.inspection._asking import by_name, check_auditor
-from skfairtest.inspection._style import axes_for, finish, is_many, legend, series
+from skfairtest.inspection._style import axes_for, finish, legend, steps
 
 LABELS = {
     "queries": "queries", "seconds": "seconds", "degree": "largest difference found",
@@ -139,12 +139,7 @@ class HistoryDisplay:
         names = list(dict.fromkeys(self.table["name"]))
         for place, name in enumerate(names):
             course = self.table[self.table["name"] == name]
-            look = series(place)
-            style: dict[str, Any] = {
-                "color": look["color"], "linestyle": look["linestyle"], "linewidth": 2,
-                "marker": look["marker"], "markersize": 5, "markevery": (0.05 * (place % 3), 0.2),
-                "drawstyle": "steps-post", "rasterized": is_many(course), **(line_kwargs or {}),
-            }  # fmt: skip
+            style = {**steps(place, course), **(line_kwargs or {})}
             self.lines_ += ax.plot(course[x], course[y], **style)
         ax.set(xlabel=LABELS[x], ylabel=LABELS[y])
         ax.set_xlim(left=0)

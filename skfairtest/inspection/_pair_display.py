@@ -74,8 +74,8 @@ class PairDisplay:
     >>> data = make_biased_classification(random_state=0)
     >>> auditor = RandomAuditor(data.estimator, max_queries=2000, random_state=0).fit(data.data)
     >>> display = PairDisplay.from_auditor(auditor)
-    >>> display.frame().loc[0, ["name", "changed"]].tolist()
-    ['sex', True]
+    >>> display.frame()["name"].tolist()[:2], display.frame()["changed"].tolist()[:2]
+    (['sex', 'points'], [True, False])
     >>> len(display.plot().points_)
     2
     """
@@ -157,27 +157,29 @@ class PairDisplay:
             The display.
         """
         shown, folded, n_changed = self._cells(most)
-        height = TOP + len(shown) + (1.0 if folded else 0.2)
+        # Without outputs nothing stands above the heads of the table.
+        top = TOP if self.pair is not None and self.pair.outputs is not None else 1.0
+        height = top + len(shown) + (1.0 if folded else 0.2)
         ax = axes_for(ax, self, (7.0, ROW * height if self.pair else 1.0))
         ax.set_axis_off()
         self.dumbbell_ = self.line_ = self.threshold_ = None
         self.points_: list[Any] = []
         self.texts_: list[Any] = []
         if self.pair is None:
-            note = wrap(self.note, 60, 3)
+            note = wrap(self.note, 80, 3)
             self.texts_ = [ax.text(0.5, 0.5, note, ha="center", va="center", parse_math=False)]
             return finish(self, ax)
         ax.set(xlim=(0, 1), ylim=(height, 0))
+        size = _size_of_letters(ax, height)
         if self.pair.outputs is not None:
-            self._draw_outputs(ax, line_kwargs or {})
-        self._draw_heads(ax)
+            self._draw_outputs(ax, size, line_kwargs or {})
+        self._draw_heads(ax, top, size)
         for place, cell in enumerate(shown):
-            self._draw_cell(ax, TOP + place + 0.5, cell)
+            self._draw_cell(ax, top + place + 0.5, size, cell)
         if folded:
-            same = len(self.pair.cells) - n_changed
-            text = f"{folded:,} more of {len(self.pair.cells):,} columns, {same:,} of them alike"
-            self._write(ax, COLUMNS[0], height - 0.5, text, alpha=0.8)
-        self._fit_letters(ax, height)
+            n = len(self.pair.cells)
+            text = f"{folded:,} of {n:,} columns left out; the twins are alike in {n - n_changed:,}"
+            self._write(ax, COLUMNS[0], height - 0.5, text, size=size, alpha=0.8)
         return finish(self, ax)
 
     def _cells(self, most: int) -> tuple[list[Cell], int, int]:
@@ -188,7 +190,7 @@ class PairDisplay:
         kept = changed[:MOST_CHANGED] + [cell for cell in shown if not cell.changed]
         return kept, len(folded) + len(shown) - len(kept), len(changed)
 
-    def _draw_outputs(self, ax: Any, line_kwargs: dict[str, Any]) -> None:
+    def _draw_outputs(self, ax: Any, size: float, line_kwargs: dict[str, Any]) -> None:
         pair = self.pair
         assert pair is not None and pair.outputs is not None
         self.dumbbell_ = inner = ax.inset_axes([0.02, 0.1, 0.96, 1.9], transform=ax.transData)
@@ -206,29 +208,31 @@ class PairDisplay:
         (self.line_,) = inner.plot([low, high], [0, 0], **style)
         words = two_numbers(high, low)
         for side, (value, word) in enumerate(zip((high, low), words, strict=True)):
-            self.points_ += inner.plot(
-                [value], [0], linestyle="", marker=MARKERS[side], color=COLORS[side], markersize=10
-            )
+            look = {"marker": MARKERS[side], "color": COLORS[side], "markersize": size}
+            self.points_ += inner.plot([value], [0], linestyle="", **look)
             inner.annotate(
                 word, (value, 0), xytext=(9 - 18 * side, 0), textcoords="offset points",
-                ha="right" if side else "left", va="center", fontweight="bold",
+                ha="right" if side else "left", va="center", fontweight="bold", size=size,
             )  # fmt: skip
         inner.annotate(
-            f"difference {number(pair.difference)}", ((low + high) / 2, 0), xytext=(0, 7),
-            textcoords="offset points", ha="center", va="bottom",
+            f"difference {number(pair.difference)}", ((low + high) / 2, 0), xytext=(0, 0.7 * size),
+            textcoords="offset points", ha="center", va="bottom", size=size,
         )  # fmt: skip
         if pair.threshold is not None:
             end = low + pair.threshold
             self.threshold_ = inner.plot(
                 [low, end], [-0.55, -0.55], color=ink(), marker="|", linestyle=":", linewidth=1.2
             )[0]
+            right = end < least + 0.75 * (largest - least)  # where there is room for the words
             inner.annotate(
-                f"threshold {number(pair.threshold)}", (end, -0.55), xytext=(5, 0),
-                textcoords="offset points", ha="left", va="center", fontsize="small",
+                f"threshold {number(pair.threshold)}", (end if right else low, -0.55),
+                xytext=(5 if right else -5, 0), textcoords="offset points",
+                ha="left" if right else "right", va="center", size=0.85 * size,
             )  # fmt: skip
-        inner.set_xlabel(wrap(pair.output, 70), parse_math=False)
+        inner.set_xlabel(wrap(pair.output, 70), parse_math=False, size=size, labelpad=0.2 * size)
+        inner.tick_params(labelsize=size, length=0.3 * size, pad=0.2 * size)
 
-    def _draw_heads(self, ax: Any) -> None:
+    def _draw_heads(self, ax: Any, top: float, size: float) -> None:
         pair = self.pair
         assert pair is not None
         if pair.outputs is not None:
@@ -238,31 +242,34 @@ class PairDisplay:
             words = value_in_words(first), value_in_words(second)
         for side, (at, most) in enumerate(zip(COLUMNS[1:], LETTERS[1:], strict=True)):
             ax.plot(
-                [at + 0.01], [TOP - 0.5], linestyle="", marker=MARKERS[side], color=COLORS[side],
-                markersize=7, clip_on=False,
+                [at + 0.01], [top - 0.5], linestyle="", marker=MARKERS[side], color=COLORS[side],
+                markersize=0.7 * size, clip_on=False,
             )  # fmt: skip
-            self._write(ax, at + 0.03, TOP - 0.5, shorten(words[side], most - 3), weight="bold")
-        self._write(ax, COLUMNS[0], TOP - 0.5, "column", alpha=0.8)
-        ax.plot([0, 1], [TOP, TOP], color=ink(), linewidth=0.8)
+            self._write(
+                ax, at + 0.03, top - 0.5, shorten(words[side], most - 3), size=size, weight="bold"
+            )
+        self._write(ax, COLUMNS[0], top - 0.5, "column", size=size, alpha=0.8)
+        ax.plot([0, 1], [top, top], color=ink(), linewidth=0.8)
 
-    def _draw_cell(self, ax: Any, y: float, cell: Cell) -> None:
+    def _draw_cell(self, ax: Any, y: float, size: float, cell: Cell) -> None:
         values = value_in_words(cell.first), value_in_words(cell.second)
         style: dict[str, Any] = {"weight": "bold"} if cell.changed else {"alpha": 0.85}
         if cell.changed:
             # A band, a sign and bold letters: three ways to see it, of which colour is none.
             ax.axhspan(y - 0.5, y + 0.5, color=ink(), alpha=0.1, linewidth=0)
-            self._write(ax, 0.005, y, "≠", weight="bold")
+            self._write(ax, 0.005, y, "≠", size=size, weight="bold")
         words = (str(cell.name), values[0], values[1] if cell.changed else "same")
         for at, most, word in zip(COLUMNS, LETTERS, words, strict=True):
-            self._write(ax, at, y, shorten(word, most), **style)
+            self._write(ax, at, y, shorten(word, most), size=size, **style)
 
     def _write(self, ax: Any, x: float, y: float, text: str, **style: Any) -> None:
         self.texts_.append(ax.text(x, y, text, va="center", parse_math=False, **style))
 
-    def _fit_letters(self, ax: Any, height: float) -> None:
-        """Smaller letters where the axes given are too low for the rows, or too narrow."""
-        box = ax.get_window_extent()
-        points = 72 / ax.figure.dpi
-        for text in self.texts_:
-            room = min(0.75 * box.height * points / height, box.width * points / 45)
-            text.set_fontsize(max(4.0, min(text.get_fontsize(), room)))
+
+def _size_of_letters(ax: Any, height: float) -> float:
+    """That of the style, smaller where the axes are too low for the rows, or too narrow."""
+    from matplotlib.font_manager import FontProperties
+
+    box, points = ax.get_window_extent(), 72 / ax.figure.dpi
+    usual = FontProperties().get_size_in_points()
+    return float(max(3.0, min(usual, 0.6 * box.height * points / height, box.width * points / 45)))

@@ -83,8 +83,8 @@ class ProfileDisplay:
     >>> data = make_biased_regression(random_state=0)
     >>> auditor = RandomAuditor(data.estimator, max_queries=2000, random_state=0).fit(data.data)
     >>> display = ProfileDisplay.from_auditor(auditor, "points").plot()
-    >>> display.frame()["is_pair"].sum(), len(display.lines_)
-    (np.int64(1), 2)
+    >>> int(display.frame()["is_pair"].sum()), len(display.lines_)
+    (1, 2)
     """
 
     def __init__(

@@ -69,6 +69,14 @@ def series(place: int) -> dict[str, Any]:
     }
 
 
+def steps(place: int, points: Any) -> dict[str, Any]:
+    """Look of one of several step curves, told apart by colour, line and marks."""
+    return {
+        **series(place), "linewidth": 2, "markersize": 5, "markevery": (0.05 * (place % 3), 0.2),
+        "drawstyle": "steps-post", "clip_on": False, "rasterized": is_many(points),
+    }  # fmt: skip
+
+
 def is_many(points: Any) -> bool:
     """Whether an artist of so many points is to be held as pixels."""
     return len(points) > MANY_POINTS
@@ -84,7 +92,7 @@ def rows_axis(ax: Any, names: Sequence[str]) -> None:
     """Rows with names, the first on top, and no ticks."""
     ax.set_yticks(range(len(names)), names, parse_math=False)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="y", length=0, pad=8)
     bare(ax)
 
 
@@ -194,9 +202,7 @@ def span(values: Iterable[float], *, zero: bool = True) -> tuple[float, float]:
 
 def _find_glyphs(ax: Any) -> None:
     """Give texts in scripts that the usual font lacks one that has them, where one is installed."""
-    from matplotlib.text import Text
-
-    for text in ax.findobj(Text):
+    for text in _texts(ax):
         words = text.get_text()
         if words.isascii():
             continue
@@ -204,6 +210,20 @@ def _find_glyphs(ax: Any) -> None:
         more = _fonts_with("".join(sorted({c for c in words if not c.isspace()})), family)
         if more:
             text.set_fontfamily([*family, *more])
+
+
+def _texts(ax: Any) -> list[Any]:
+    """All texts but the numbers of axes, which would have to be made for a look at them."""
+    from matplotlib.ticker import FixedFormatter
+
+    found: list[Any] = []
+    for one in (ax, *ax.child_axes):
+        found += [*one.texts, one.xaxis.label, one.yaxis.label]
+        if isinstance(one.yaxis.get_major_formatter(), FixedFormatter):
+            found += one.get_yticklabels()
+        if one.get_legend() is not None:
+            found += one.get_legend().get_texts()
+    return found
 
 
 @lru_cache(maxsize=1000)
@@ -214,6 +234,8 @@ def _fonts_with(letters: str, family: tuple[str, ...]) -> tuple[str, ...]:
     missing = set(letters) - _letters_of(findfont(FontProperties(family=list(family))))
     chosen: list[str] = []
     for font in fontManager.ttflist if missing else []:
+        if "Last Resort" in font.name:  # matplotlib's own, which draws boxes, and needs no asking
+            continue
         has = missing & _letters_of(font.fname)
         if has and font.name not in chosen:
             chosen.append(font.name)

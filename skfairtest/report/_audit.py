@@ -163,7 +163,6 @@ def audit(
     return AuditReport(
         plain(_report(case, plan, results, {**given, "random_state": seed})),
         auditors=case.auditors,
-        certificates=case.certificates,
     )
 
 
@@ -182,7 +181,7 @@ def _report(
         }
         for label, names, _ in plan.searches
     ]
-    settle(searches)
+    settle(case, searches)
     parts = plan.course.parts
     status, reason = "complete", ""
     for part in parts:

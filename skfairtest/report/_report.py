@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from skfairtest.base import BaseAuditor
-from skfairtest.exact import Certificate
 from skfairtest.group import TestSGDAuditor
 from skfairtest.report._compare import compare_reports
 from skfairtest.report._limits import Limits, Outcome, check_limits
@@ -28,14 +27,10 @@ class AuditReport:
         The report as `to_dict` returns it.
     auditors : dict of str to auditor, default=None
         The fitted auditors, by the label of their search; "groups" is the group auditor.
-    certificates : dict of str to Certificate, default=None
-        The certificates, by the label of their search.
 
     Attributes
     ----------
     auditors : dict of str to auditor
-        As given; empty for a report that was read from a file.
-    certificates : dict of str to Certificate
         As given; empty for a report that was read from a file.
 
     See Also
@@ -65,11 +60,9 @@ class AuditReport:
         data: dict[str, Any],
         *,
         auditors: dict[str, BaseAuditor | TestSGDAuditor] | None = None,
-        certificates: dict[str, Certificate] | None = None,
     ) -> None:
         self._data = data
         self.auditors = auditors or {}
-        self.certificates = certificates or {}
 
     # Reading ---------------------------------------------------------------------------------
 

@@ -229,11 +229,15 @@ class Features:
         for j in np.flatnonzero(~self.wide):
             Z[:, j] = self.grids[j][places[j]]
         seen = self.transform(Z)
+        # All features of wide attributes at once: a run of the steps costs more than its rows.
+        of_wide = np.flatnonzero((self.source >= 0) & self.wide[self.source])
+        alone = self.evaluate(np.repeat(of_wide, len(Z)), Z[:, self.source[of_wide]].T.ravel())
+        values = dict(zip(of_wide.tolist(), alone.reshape(-1, len(Z)), strict=True))
         for t, j in enumerate(self.source):
             if j < 0:
                 expected = np.full(len(Z), self.origin[t])
             elif self.wide[j]:
-                expected = self.evaluate(np.full(len(Z), t), Z[:, j])
+                expected = values[t]
             else:
                 expected = self.table(t)[places[j]]
             if not np.array_equal(seen[:, t], expected, equal_nan=True):

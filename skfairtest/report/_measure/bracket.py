@@ -14,15 +14,14 @@ def certify_search(case: Case, label: str, seconds: float | None) -> dict[str, A
 
     auditor = case.auditors[label]
     certificate = certify(auditor, max_time=seconds, random_state=case.seed)
-    case.certificates[label] = certificate
-    pair, before = None, case.n_queries
+    before = case.n_queries
     if (
         certificate.worst_case is not None
         and certificate.fairness_degree > auditor.fairness_degree_
     ):
-        oracle = case.oracle(auditor.space_)
         twins = auditor.space_.encode(certificate.worst_case)
-        (pair,) = case.pairs(oracle, twins[:1], twins[1:])
+        (pair,) = case.pairs(case.oracle(auditor.space_), twins[:1], twins[1:])
+        case.offer(label, pair, twins, "the certificate")
     lower, upper = certificate.fairness_degree, certificate.fairness_degree_upper_bound
     if case.response == "predict_proba":
         upper = min(upper, 1.0)  # the rounding of the model's sums may lead past it
@@ -33,7 +32,6 @@ def certify_search(case: Case, label: str, seconds: float | None) -> dict[str, A
         "upper": upper,
         "certified": certificate.certified,
         "stop_reason": certificate.stop_reason,
-        "pair": None if pair is None else pair.to_dict(),
         "queries": case.n_queries - before,
         "told": f"{words} {number(upper)}",
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -23,6 +23,14 @@ from skfairtest.space._space import InputSpace
 PROBED = 32
 #: Queries that a pair takes at most: outputs and labels of both twins.
 QUERIES_A_PAIR = 4
+
+
+class Finding(NamedTuple):
+    """A pair, its twins as codes of shape (2, n_attributes), and what has shown it."""
+
+    pair: Pair
+    twins: Floats
+    shown_by: str
 
 
 @dataclass
@@ -49,8 +57,8 @@ class Case:
         Queries for labels, which no oracle has counted.
     auditors : dict of str to auditor
         The auditors that ran, by the label of their search.
-    certificates : dict of str to Certificate
-        The certificates, by the same labels.
+    findings : dict of str to Finding
+        The pair of each search that differs most, whatever has shown it.
     """
 
     estimator: Any
@@ -63,7 +71,7 @@ class Case:
     seconds_per_query: float = 0.0
     extra_queries: int = 0
     auditors: dict[str, Any] = field(default_factory=dict)
-    certificates: dict[str, Any] = field(default_factory=dict)
+    findings: dict[str, Finding] = field(default_factory=dict)
 
     def auditor(self, space: InputSpace, max_time: float | None) -> Any:
         """An unfitted auditor of a space of this case."""
@@ -123,6 +131,12 @@ class Case:
         if seconds is None or not self.seconds_per_query:
             return most
         return int(max(1, min(most, seconds / self.seconds_per_query)))
+
+    def offer(self, label: str, pair: Pair, twins: Floats, shown_by: str) -> None:
+        """Keep the pair, if it is the one of its search that differs most so far."""
+        known = self.findings.get(label)
+        if pair.difference > (0.0 if known is None else known.pair.difference):
+            self.findings[label] = Finding(pair, twins, shown_by)
 
     def pairs_unasked(
         self, space: InputSpace, first: Floats, second: Floats, gaps: Any

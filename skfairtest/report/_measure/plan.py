@@ -10,15 +10,23 @@ from sklearn.base import is_classifier
 from skfairtest.group._base import GroupAuditor
 from skfairtest.oracle._favourable import known_classes
 from skfairtest.oracle._judgement import Judgement
-from skfairtest.report._measure import bracket, groups, rows, search, selection
+from skfairtest.report._measure import bracket, columns, groups, rows, search, selection
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.course import Course
+from skfairtest.report._measure.settle import gather
 
 #: Shares of the time: of the parts for all sensitive attributes together, of those for each alone
 #: (divided by their number), of groups and of the table.
-WEIGHTS = {"rows": 3.0, "search": 4.0, "certificate": 4.0, "groups": 2.0, "selection": 0.5}
+WEIGHTS = {
+    "rows": 3.0,
+    "search": 4.0,
+    "certificate": 4.0,
+    "columns": 0.5,
+    "groups": 2.0,
+    "selection": 0.5,
+}
 ALONE = {"rows": 2.0, "search": 4.0, "certificate": 3.0}
-GROUPS, SELECTION = "groups", "selection table"
+COLUMNS, GROUPS, SELECTION = "columns that matter", "groups", "selection table"
 
 
 class Plan:
@@ -52,7 +60,11 @@ class Plan:
             for part in ("rows", "search", "certificate")
             for label in self.labels
         }
-        weights |= {GROUPS: WEIGHTS["groups"], SELECTION: WEIGHTS["selection"]}
+        weights |= {
+            COLUMNS: WEIGHTS["columns"],
+            GROUPS: WEIGHTS["groups"],
+            SELECTION: WEIGHTS["selection"],
+        }
         self.course = Course(max_time, weights, progress)
         self.callbacks = progress.callbacks
 
@@ -75,8 +87,8 @@ class Plan:
                 **rows.NOTHING,
                 **course.run(
                     self.name("rows", label),
-                    partial(rows.compare_rows, case, space, kept),
-                    partial(rows.rescue_rows, case, space, kept),
+                    partial(rows.compare_rows, case, label, space, kept),
+                    partial(rows.rescue_rows, case, label, space, kept),
                 ),
             }
         for label, _, space in self.searches[::-1]:
@@ -91,6 +103,8 @@ class Plan:
         reason = "certify=False" if self.certify is False else bracket.why_not(case)
         for label in self.labels[::-1]:
             found["certificate"][label] = {**bracket.NOTHING, **self._certificate(label, reason)}
+        gather(case, self.labels[-1])
+        course.run(COLUMNS, partial(columns.measure_columns, case))
         results: dict[str, Any] = dict(found)
         reason = self._why_no_groups()
         results["groups"] = {

@@ -11,6 +11,7 @@ from skfairtest._statistics import wilson_interval
 from skfairtest._typing import Floats, Ints
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
+from skfairtest.inspection._curve_display import disparity_curve
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
@@ -29,7 +30,7 @@ CONFIDENCE = 0.95
 
 
 def compare_rows(
-    case: Case, space: InputSpace, kept: list[Judgement], seconds: float | None
+    case: Case, label: str, space: InputSpace, kept: list[Judgement], seconds: float | None
 ) -> dict[str, Any]:
     """Compare the rows of the data with their twins, or as many as the time allows.
 
@@ -42,7 +43,7 @@ def compare_rows(
     for judged in judge_rows(oracle, space.data[order], most=MOST_TWINS, deadline=deadline):
         kept.append(judged)
     case.timed(began, case.n_queries - before)
-    result = rescue_rows(case, space, kept)
+    result = told_rows(case, space, kept)
     disparity = np.concatenate([part.disparity for part in kept])
     order = order[: len(disparity)]
     if oracle.response == "regression":
@@ -54,14 +55,28 @@ def compare_rows(
             : max(1, case.affordable(left, QUERIES_A_PAIR * len(worst)) // QUERIES_A_PAIR)
         ]
     first, second = _twins(space, order[worst], kept, worst)
-    result["worst"] = _named(case, order[worst], case.pairs(oracle, first, second))
+    pairs = case.pairs(oracle, first, second)
+    result["worst"] = _worst_rows(case, label, space, order[worst], pairs, (first, second))
     result["queries"] = case.n_queries - before
     result["told"] = in_words(result)
     return result
 
 
-def rescue_rows(case: Case, space: InputSpace, kept: list[Judgement]) -> dict[str, Any]:
-    """What the rows show that were judged; asks nothing."""
+def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judgement]) -> dict[str, Any]:
+    """What the rows show that were judged before a failure; asks nothing."""
+    result = told_rows(case, space, kept)
+    if kept:
+        disparity = np.concatenate([part.disparity for part in kept])
+        rows = shuffled(case)[: len(disparity)]
+        worst = worst_places(disparity, rows)
+        twins = _twins(space, rows[worst], kept, worst)
+        pairs = case.pairs_unasked(space, *twins, disparity[worst])
+        result["worst"] = _worst_rows(case, label, space, rows[worst], pairs, twins)
+    return result
+
+
+def told_rows(case: Case, space: InputSpace, kept: list[Judgement]) -> dict[str, Any]:
+    """Counts and shares of the rows that were judged."""
     result: dict[str, Any] = {**NOTHING, "n_rows": len(space.data)}
     if not kept:
         return result
@@ -73,17 +88,14 @@ def rescue_rows(case: Case, space: InputSpace, kept: list[Judgement]) -> dict[st
         rate = float(verdict.mean())
     if rate is not None and n < len(space.data):
         result["low"], result["high"] = wilson_interval(int(verdict.sum()), n, CONFIDENCE)
-    order = shuffled(case)[:n]
-    worst = worst_places(disparity, order)
-    pairs = case.pairs_unasked(space, *_twins(space, order[worst], kept, worst), disparity[worst])
+    points = disparity_curve(disparity, "", CURVE_POINTS)[["difference", "share"]]
     return {
         **result,
-        "worst": _named(case, order[worst], pairs),
         "n": n,
         "n_twins": int(min(space.n_twins, MOST_TWINS)),
         "degree": float(disparity.max(initial=0.0)),
         "rate": rate,
-        "curve": curve(disparity),
+        "curve": points.to_dict("list"),
     }
 
 
@@ -96,12 +108,25 @@ def _twins(
     return first, second
 
 
-def _named(case: Case, rows: Ints, pairs: list[Pair]) -> list[dict[str, Any]]:
-    names = row_names(case.X)
-    return [
-        {"row": names(int(row)), "pair": pair.to_dict()}
-        for row, pair in zip(rows, pairs, strict=True)
-    ]
+def _worst_rows(
+    case: Case,
+    label: str,
+    space: InputSpace,
+    rows: Ints,
+    pairs: list[Pair],
+    twins: tuple[Floats, Floats],
+) -> list[dict[str, Any]]:
+    """The worst rows as the report has them; the worst inside of the domain is a finding."""
+    names, Z = row_names(case.X), space.data[rows]
+    # Where the domain was given, rows of the data may lie outside of it.
+    inside = ((Z >= space.low) & (Z <= space.high)).all(axis=1) & space.valid(Z)
+    listed = []
+    for place, (row, pair) in enumerate(zip(rows.tolist(), pairs, strict=True)):
+        if inside[place]:
+            codes = np.stack([side[place] for side in twins])
+            case.offer(label, pair, codes, f"row {names(row)} of the data")
+        listed.append({"row": names(row), "inside": bool(inside[place]), "pair": pair.to_dict()})
+    return listed
 
 
 def shuffled(case: Case) -> Ints:
@@ -131,19 +156,6 @@ def worst_places(disparity: Floats, order: Ints) -> Ints:
     """Places of the rows that differ most, in the order of the data where they differ alike."""
     places = np.lexsort((order, -disparity))[:WORST_ROWS]
     return places[disparity[places] > 0]
-
-
-def curve(disparity: Floats) -> dict[str, list[float]]:
-    """Share of the rows whose difference exceeds t, at up to 200 values of t."""
-    values, counts = np.unique(disparity, return_counts=True)
-    above = 1 - np.cumsum(counts) / max(1, len(disparity))
-    if len(values) and values[0] > 0:
-        values, above = np.r_[0.0, values], np.r_[1.0, above]
-    if len(values) > CURVE_POINTS:
-        places = np.unique(np.linspace(0, len(values) - 1, CURVE_POINTS).astype(int))
-        values, above = values[places], above[places]
-    # Rounding must not leave a share of -1e-17.
-    return {"difference": values.tolist(), "share": np.clip(above, 0, 1).tolist()}
 
 
 def row_names(X: Any) -> Any:

@@ -8,19 +8,16 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.finding._words import number
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
 from skfairtest.space._space import InputSpace
 
 #: Queries of a search that a slow model has no time for are cut down to these.
 FEWEST_QUERIES = 64
-#: Seconds that the outputs of the finds, and how much each column matters, may take.
+#: Seconds that the outputs of the finds may take.
 TELLING_SECONDS = 2.0
 #: Finds that are shown as pairs, and finds that the data of a report hold.
 SHOWN_FINDS = 10
 KEPT_FINDS = 10_000
-#: Numbers with more different values have a median that is typical, not a most frequent one.
-MANY_VALUES = 20
 #: Points of the history.
 HISTORY_POINTS = 200
 
@@ -56,7 +53,7 @@ def describe_search(case: Case, label: str) -> dict[str, Any]:
     result["told"] = (
         f"largest difference {number(auditor.fairness_degree_)} ({auditor.n_queries_} queries)"
     )
-    result |= _finds(case, auditor)
+    result |= _finds(case, label, auditor)
     return result
 
 
@@ -67,8 +64,8 @@ def _history(auditor: Any) -> dict[str, list[float]]:
     return {name: table[name].tolist() for name in ("queries", "seconds", "degree", "found")}
 
 
-def _finds(case: Case, auditor: Any) -> dict[str, Any]:
-    """The worst pair, the worst finds as pairs, and all that are kept as a table."""
+def _finds(case: Case, label: str, auditor: Any) -> dict[str, Any]:
+    """The worst finds as pairs, and all that are kept as a table; offers the worst pair."""
     space, state, before = auditor.space_, auditor._state, case.n_queries
     Z, pairs = state["Z"][:KEPT_FINDS], state["pairs"][:KEPT_FINDS]
     first = space.with_sensitive(Z, pairs[:, 0])
@@ -76,15 +73,11 @@ def _finds(case: Case, auditor: Any) -> dict[str, Any]:
     oracle = case.oracle(space)
     n_shown = case.affordable(TELLING_SECONDS, SHOWN_FINDS * QUERIES_A_PAIR) // QUERIES_A_PAIR
     shown = case.pairs(oracle, first[:n_shown], second[:n_shown])
-    worst = None
     if "worst_z" in state:
         twins = space.with_sensitive(np.tile(state["worst_z"], (2, 1)), state["worst_pair"])
         (worst,) = case.pairs(oracle, twins[:1], twins[1:])
-        needed = 2 * (len(space.free) + 1)
-        if case.affordable(TELLING_SECONDS, needed) == needed:
-            worst = worst.with_matters(matters(oracle, twins))
+        case.offer(label, worst, twins, "the search")
     return {
-        "pair": None if worst is None else worst.to_dict(),
         "finds": [pair.to_dict() for pair in shown],
         "find_table": {
             "columns": [str(name) for name in space.container.names],
@@ -111,40 +104,6 @@ def _changed_only(space: InputSpace, first: Floats, second: Floats) -> dict[str,
     }
 
 
-def matters(oracle: Oracle, twins: Floats) -> list[float]:
-    """By how much the difference of two twins changes, with a typical value in each column.
-
-    Typical is the most frequent value of the data, of many numbers the median. One value a column
-    of the table, 0 for the sensitive ones; two queries a column that is free.
-    """
-    space = oracle.space
-    free = space.free.tolist()
-    rows = np.tile(twins, (len(free) + 1, 1))
-    for number_of, j in enumerate(free, start=1):
-        rows[2 * number_of : 2 * number_of + 2, j] = _typical(space.data[:, j])
-    if oracle.response == "labels":
-        codes = oracle.respond(rows)[:, 0].reshape(-1, 2)
-        gaps = (codes[:, :1] != codes[:, 1:]).astype(float)
-    else:
-        outputs = oracle.respond(rows)
-        gaps = outputs[0::2] - outputs[1::2]
-    changes = np.abs(gaps[1:] - gaps[0]).max(axis=1)
-    of_columns = np.zeros(len(space.container.names))
-    for j, change in zip(free, changes.tolist(), strict=True):
-        of_columns[space.layout.places[j]] = change
-    return [float(change) for change in of_columns]
-
-
-def _typical(codes: Floats) -> float:
-    known = codes[~np.isnan(codes)]
-    if not len(known):
-        return float("nan")
-    values, counts = np.unique(known, return_counts=True)
-    if len(values) > MANY_VALUES:
-        return float(np.quantile(known, 0.5, method="lower"))
-    return float(values[counts.argmax()])
-
-
 def rows_of(table: Any) -> list[list[Any]]:
     """The rows of a table of any kind as lists."""
     if hasattr(table, "columns"):
@@ -156,6 +115,6 @@ def rows_of(table: Any) -> list[list[Any]]:
 
 NOTHING: dict[str, Any] = {
     "degree": None, "found": 0, "kept": 0, "inputs": 0, "search_queries": 0, "stop_reason": "",
-    "history": {"queries": [], "seconds": [], "degree": [], "found": []}, "pair": None, "finds": [],
+    "history": {"queries": [], "seconds": [], "degree": [], "found": []}, "finds": [],
     "find_table": {"columns": [], "first": [], "changed": [], "second": [], "difference": []},
 }  # fmt: skip

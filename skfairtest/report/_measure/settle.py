@@ -4,37 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from skfairtest.report._measure.case import Case
 
-def settle(searches: list[dict[str, Any]]) -> None:
-    """Give each search the largest difference known of its twins; changes the dicts.
 
-    Twins that differ in one attribute alone are twins of all attributes together as well, so that
-    the last search, of all together, knows what the others have found.
+def gather(case: Case, label: str) -> None:
+    """Offer to the search of all sensitive attributes what those of each alone have found.
+
+    Twins that differ in one attribute alone are twins of all of them together as well.
     """
+    for other, finding in list(case.findings.items()):
+        if other != label:
+            shown_by = f"twins that differ in {other} alone"
+            case.offer(label, finding.pair, finding.twins, shown_by)
+
+
+def settle(case: Case, searches: list[dict[str, Any]]) -> None:
+    """Give each search its finding; changes the dicts."""
     for search in searches:
-        search["shown_by"] = "the search" if search["degree"] is not None else ""
-        rows, bracket = search["rows"], search["bracket"]
-        if rows["worst"]:
-            worst = rows["worst"][0]
-            _take(search, rows["degree"], worst["pair"], f"row {worst['row']} of the data")
-        pair = bracket.pop("pair", None)
-        if pair is not None:
-            _take(search, bracket["lower"], pair, "the certificate")
-    *alone, together = searches
-    for search in alone:
-        if search["degree"] is not None:
-            _take(
-                together,
-                search["degree"],
-                search["pair"],
-                f"twins that differ in {search['label']} alone",
-            )
-    for search in searches:
+        finding = case.findings.get(search["label"])
+        search["shown_by"], search["pair"] = "", None
+        if finding is not None:
+            search["shown_by"], search["pair"] = finding.shown_by, finding.pair.to_dict()
+            search["degree"] = max(search["degree"] or 0.0, finding.pair.difference)
         bracket = search["bracket"]
         if bracket["lower"] is not None and search["degree"] is not None:
             bracket["lower"] = max(bracket["lower"], search["degree"])
-
-
-def _take(search: dict[str, Any], degree: Any, pair: Any, shown_by: str) -> None:
-    if degree is not None and pair is not None and degree > (search["degree"] or 0.0):
-        search.update(degree=degree, pair=pair, shown_by=shown_by)

@@ -1,0 +1,64 @@
+"""Which columns matter for the difference of two twins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.report._measure.case import Case
+
+#: Numbers with more different values have a median that is typical, not a most frequent one.
+MANY_VALUES = 20
+
+
+def measure_columns(case: Case, seconds: float | None) -> dict[str, Any]:
+    """Measure it for the finding of each search, as far as the time allows."""
+    before = case.n_queries
+    needed = 2 * (len(case.space.columns) + 1)
+    for label, finding in case.findings.items():
+        if case.affordable(seconds, needed * len(case.findings)) < needed * len(case.findings):
+            return {
+                "status": "left out",
+                "reason": f"{needed * len(case.findings)} queries would take too long",
+            }
+        known = matters(case.oracle(case.space), finding.twins)
+        case.findings[label] = finding._replace(pair=finding.pair.with_matters(known))
+    return {"queries": case.n_queries - before}
+
+
+def matters(oracle: Oracle, twins: Floats) -> list[float]:
+    """By how much the difference of two twins changes, with a typical value in each column.
+
+    Typical is the most frequent value of the data, of many numbers the median. One value a column
+    of the table, 0 where the twins differ; two queries a column.
+    """
+    space = oracle.space
+    # What differs is left alone: sensitive attributes, and what follows from them.
+    free = np.flatnonzero((twins[0] == twins[1]) | np.isnan(twins).all(axis=0)).tolist()
+    rows = np.tile(twins, (len(free) + 1, 1))
+    for number_of, j in enumerate(free, start=1):
+        rows[2 * number_of : 2 * number_of + 2, j] = _typical(space.data[:, j])
+    if oracle.response == "labels":
+        codes = oracle.respond(rows)[:, 0].reshape(-1, 2)
+        gaps = (codes[:, :1] != codes[:, 1:]).astype(float)
+    else:
+        outputs = oracle.respond(rows)
+        gaps = outputs[0::2] - outputs[1::2]
+    changes = np.abs(gaps[1:] - gaps[0]).max(axis=1)
+    of_columns = np.zeros(len(space.container.names))
+    for j, change in zip(free, changes.tolist(), strict=True):
+        of_columns[space.layout.places[j]] = change
+    return [float(change) for change in of_columns]
+
+
+def _typical(codes: Floats) -> float:
+    known = codes[~np.isnan(codes)]
+    if not len(known):
+        return float("nan")
+    values, counts = np.unique(known, return_counts=True)
+    if len(values) > MANY_VALUES:
+        return float(np.quantile(known, 0.5, method="lower"))
+    return float(values[counts.argmax()])

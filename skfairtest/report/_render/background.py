@@ -1,0 +1,297 @@
+"""The second half of a report: groups, rates, the model and its domain, cost, and limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skfairtest.report._render.blocks import (
+    ABSENT,
+    Code,
+    Figure,
+    Fold,
+    Items,
+    Section,
+    Table,
+    Terms,
+    Text,
+    count,
+    figure,
+    fixed,
+    isolate,
+    level,
+    percent,
+    seconds,
+    table,
+    with_interval,
+)
+from skfairtest.report._render.findings import why_not
+
+#: Groups of a selection table that are in a page; in the JSON they are all.
+MOST_GROUPS = 200
+#: Rows of the plot of these groups.
+MOST_BARS = 25
+#: Attributes of the domain that are not folded away.
+MOST_ATTRIBUTES = 15
+
+
+# Groups ----------------------------------------------------------------------------------------
+
+
+def groups(report: dict[str, Any]) -> Section:
+    """The rule sets whose shares of favourable predictions differ most from everyone else's."""
+    part = report["groups"]
+    blocks: list[Any] = list(why_not(part, "Groups"))
+    rules = part["rules"]
+    if part["status"] == "done" and not rules:
+        blocks.append(Text("No group that is described by a rule has another share."))
+    if rules:
+        favourable = isolate(part["favourable"])
+        blocks.append(
+            Text(
+                f"A group is described by a rule. For each, the share of predictions that are "
+                f"{favourable} is compared with that of all other rows. The intervals hold "
+                f"for all {count(part['n_rule_sets'])} rule sets at once "
+                f"({level(part['confidence'])}, {part['correction']})."
+            )
+        )
+        alt = "; ".join(
+            f"{isolate(rule['rule'])}: "
+            f"{with_interval(rule['score'], rule['low'], rule['high'], fixed)}"
+            for rule in rules[:10]
+        )
+        caption = f"Difference of the share of {favourable}, within the group and outside of it"
+        blocks += [Figure("groups", rules, caption, alt), _rules_table(rules)]
+    return Section("groups", "Groups", tuple(blocks))
+
+
+def _rules_table(rules: list[dict[str, Any]]) -> Table:
+    rows = [
+        [
+            rule["rule"],
+            with_interval(rule["score"], rule["low"], rule["high"], fixed),
+            "yes" if rule["differs"] else "interval holds 0",
+            percent(rule["share_inside"]),
+            percent(rule["share_outside"]),
+            count(rule["n_inside"]),
+            count(rule["n_outside"]),
+        ]
+        for rule in rules
+    ]
+    head = ["group", "difference", "differs", "share inside", "outside", "rows inside", "outside"]
+    return table("Groups with the largest differences", head, rows, shown=10, words=[2])
+
+
+# Rates by group --------------------------------------------------------------------------------
+
+_ENDS = ("_low", "_high", "_n")
+_WORDS = ("attribute", "group", "note")
+
+
+def selection(report: dict[str, Any]) -> Section:
+    """The selection table, with intervals beside their figures."""
+    part = report["selection"]
+    blocks: list[Any] = list(why_not(part, "Rates by group"))
+    rows = [dict(zip(part["columns"], row, strict=True)) for row in part["rows"]]
+    if rows:
+        kept = rows
+        if len(rows) > MOST_GROUPS:
+            # By size and not by rate: the extremes of many small groups are chance.
+            largest = sorted(range(len(rows)), key=lambda place: -(rows[place]["n"] or 0))
+            kept = [rows[place] for place in sorted(largest[:MOST_GROUPS])]
+        blocks += [
+            Text(_what_it_is(part)),
+            _selection_figure(part, kept),
+            _selection_table(part["columns"], kept, len(rows)),
+        ]
+    return Section("selection", "Rates by group", tuple(blocks))
+
+
+def _what_it_is(part: dict[str, Any]) -> str:
+    at = f" Intervals are at {level(part['confidence'])}." if part["confidence"] else ""
+    if "impact_ratio" not in part["columns"]:
+        return f"Each group of the sensitive attributes and of their intersections.{at}"
+    favourable = f" of {isolate(part['favourable'])}" if part["favourable"] is not None else ""
+    return (
+        f"The rate is the share of predictions{favourable} in a group; the impact ratio is "
+        f"this rate, divided by the largest one of the same attribute.{at}"
+    )
+
+
+def _selection_figure(part: dict[str, Any], rows: list[dict[str, Any]]) -> Figure:
+    rate = rate_of(part["columns"])
+    alt = "; ".join(
+        f"{isolate(row['group'])}: "
+        f"{with_interval(row[rate], row.get(f'{rate}_low'), row.get(f'{rate}_high'), _words(rate))}"
+        for row in rows[:10]
+    )
+    drawn = rows[:MOST_BARS]
+    caption = f"{rate.replace('_', ' ').capitalize()} by group"
+    if len(drawn) < len(rows):
+        caption += f", the first {len(drawn)} of the table"
+    return Figure("selection", {"columns": part["columns"], "rows": drawn}, caption, alt)
+
+
+def rate_of(columns: list[str]) -> str:
+    """The column that the table is about."""
+    for name in ("selection_rate", "scoring_rate", "mean_prediction"):
+        if name in columns:
+            return name
+    return columns[4]
+
+
+def _words(column: str) -> Any:
+    if column == "n":
+        return count
+    if column == "impact_ratio":
+        return fixed
+    is_share = column in ("share", "accuracy") or column.endswith("_rate")
+    return percent if is_share else figure
+
+
+def _selection_table(columns: list[str], rows: list[dict[str, Any]], n_rows: int) -> Table:
+    names = [
+        name
+        for name in columns
+        if not any(name.endswith(end) and name.removesuffix(end) in columns for end in _ENDS)
+    ]
+    # A column of notes that are all empty says nothing.
+    names = [name for name in names if name != "note" or any(row["note"] for row in rows)]
+    # The group names a row; its attribute follows.
+    order = ["group", "attribute", *(n for n in names if n not in ("group", "attribute"))]
+    cells = [[_selection_cell(row, name) for name in order] for row in rows]
+    head = [{"n": "rows"}.get(name, name.replace("_", " ")) for name in order]
+    words = [place for place, name in enumerate(order) if name in _WORDS]
+    caption = "Rates by group, with intervals"
+    if len(rows) < n_rows:
+        caption += f"; the {len(rows)} groups with the most rows, of {count(n_rows)}"
+    return table(caption, head, cells, words=words)
+
+
+def _selection_cell(row: dict[str, Any], name: str) -> str:
+    if name in _WORDS:
+        return str(row[name])
+    told = with_interval(row[name], row.get(f"{name}_low"), row.get(f"{name}_high"), _words(name))
+    of = row.get(f"{name}_n")
+    return f"{told} of {count(of)}" if of is not None else told
+
+
+# Model, data and domain ------------------------------------------------------------------------
+
+
+def model(report: dict[str, Any]) -> Section:
+    """What was audited, and on which inputs."""
+    about, data = report["model"], report["data"]
+    of = f"{about['class']}, ending in {about['final']}"
+    terms = [
+        ("Model", about["class"] if about["class"] == about["final"] else of),
+        ("Task", about["task"]),
+        ("Asked by", _ASKED.get(about["response"], about["response"])),
+        ("Classes", _classes(about)),
+        ("Sensitive", ", ".join(map(isolate, report["sensitive_features"]))),
+        ("Threshold", figure(report["threshold"])),
+        ("Rows", count(data["n_rows"])),
+        ("Columns", count(data["n_columns"])),
+        ("Target", "given" if data["target_given"] else "not given"),
+    ]
+    blocks: list[Any] = [
+        Terms(tuple((name, words) for name, words in terms if words)),
+        Fold("The model as Python writes it", (Code(_short(about["repr"]), "model"),)),
+        _domain_table(report["domain"]["attributes"]),
+    ]
+    conditions = report["domain"]["conditions"]
+    if conditions:
+        blocks.append(Text("Inputs of the search keep to these conditions:"))
+        blocks.append(Items(tuple(map(isolate, conditions[:20]))))
+        if len(conditions) > 20:
+            more = Items(tuple(map(isolate, conditions[20:500])))
+            blocks.append(Fold(f"{len(conditions) - 20:,} more conditions", (more,)))
+    return Section("model", "Model, data and domain", tuple(blocks))
+
+
+_ASKED = {"labels": "predict", "predict": "predict"}
+
+
+def _classes(about: dict[str, Any]) -> str:
+    if about["n_classes"] is None:
+        return ""
+    rest = about["n_classes"] - len(about["classes"])
+    names = ", ".join(map(isolate, about["classes"]))
+    return f"{about['n_classes']}: {names}" + (f" and {rest} more" if rest > 0 else "")
+
+
+def _short(text: str, most: int = 5_000) -> str:
+    return text if len(text) <= most else f"{text[:most]} …"
+
+
+def _domain_table(attributes: list[dict[str, Any]]) -> Table:
+    # Sensitive ones first, as a long table folds the rest.
+    attributes = sorted(attributes, key=lambda attribute: not attribute["sensitive"])
+    rows = [
+        [
+            str(attribute["name"]),
+            "sensitive" if attribute["sensitive"] else "",
+            attribute["kind"],
+            str(attribute["domain"]),
+            ABSENT if attribute["step"] is None else str(attribute["step"]),
+            count(attribute["columns"]),
+        ]
+        for attribute in attributes
+    ]
+    head = ["attribute", "role", "kind", "domain", "step", "columns"]
+    # Columns in which all rows are the same tell nothing.
+    usual = {4: ABSENT, 5: "1"}
+    drop = {place for place, same in usual.items() if all(row[place] == same for row in rows)}
+    keep = [place for place in range(len(head)) if place not in drop]
+    rows = [[row[place] for place in keep] for row in rows]
+    words = [place for place, old in enumerate(keep) if head[old] not in ("step", "columns")]
+    return table(
+        "The domain: inputs that the search may make up",
+        [head[place] for place in keep],
+        rows,
+        shown=MOST_ATTRIBUTES,
+        words=words,
+    )
+
+
+# Cost, and limits ------------------------------------------------------------------------------
+
+
+def cost(report: dict[str, Any]) -> Section:
+    """What it took, and the code that repeats it."""
+    spent = report["cost"]
+    most = "" if spent["max_time"] is None else f", of {seconds(spent['max_time'])} at most"
+    seed = report["seed"]
+    terms = [
+        ("Made", report["created"]),
+        ("Queries", f"{count(spent['queries'])} inputs that the model was asked for"),
+        ("Time", f"{seconds(spent['seconds'])}{most}"),
+        ("Seed", "none: another run may find other pairs" if seed is None else str(seed)),
+        ("Versions", ", ".join(f"{name} {told}" for name, told in report["versions"].items())),
+    ]
+    rows = [
+        [
+            part["part"],
+            "; ".join(
+                [part["status"] + (f": {part['reason']}" if part["reason"] else ""), *part["notes"]]
+            ),
+            count(part["queries"]),
+            seconds(part["seconds"]),
+        ]
+        for part in report["parts"]
+    ]
+    blocks: list[Any] = [Terms(tuple(terms))]
+    if rows:
+        head = ["part", "status", "queries", "time"]
+        blocks.append(table("Parts in the order they ran", head, rows, shown=12, words=[1]))
+    settings = tuple((str(name), str(told)) for name, told in report["settings"].items())
+    if settings:
+        blocks.append(Fold("Settings", (Terms(settings),)))
+    if report["code"]:
+        blocks += [Text("This repeats the audit:"), Code(report["code"], "Python")]
+    blocks.append(Text("report.to_json(path) writes all that this report says as data.", True))
+    return Section("cost", "Cost, versions and code", tuple(blocks))
+
+
+def limits(report: dict[str, Any]) -> Section:
+    """What this does not show."""
+    return Section("limits", "What this does not show", (Items(tuple(report["not_shown"])),))

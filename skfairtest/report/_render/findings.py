@@ -1,0 +1,412 @@
+"""The first half of a report: the finding, the pair, how large it can get, and real rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from skfairtest.finding._pair import Pair
+from skfairtest.finding._words import name_output, number, two_numbers, value_in_words
+from skfairtest.report._render.blocks import (
+    ABSENT,
+    Fact,
+    Facts,
+    Figure,
+    Fold,
+    Lead,
+    Notice,
+    Section,
+    Table,
+    Text,
+    Twins,
+    count,
+    figure,
+    isolate,
+    percent,
+    seconds,
+    table,
+    together,
+    with_interval,
+)
+
+#: Columns of a pair besides the changed ones that are shown; where there are many pairs, fewer.
+MOST_CELLS, MOST_CELLS_OF_MANY = 15, 7
+#: A report is for those who have not read our papers.
+TWINS = "Twins are two inputs that are identical but for {which}."
+LOWER_BOUND = (
+    "A search gives a lower bound: what it found exists, and a larger difference that it did not "
+    "come upon may exist, too."
+)
+
+
+def main_search(report: dict[str, Any]) -> dict[str, Any]:
+    """The search of all sensitive attributes together, which knows what the others have found."""
+    search: dict[str, Any] = report["searches"][-1]
+    return search
+
+
+def main_rows(report: dict[str, Any]) -> dict[str, Any] | None:
+    """The search whose rows are told first: the last whose rows were compared."""
+    done = [search for search in report["searches"] if search["rows"]["n"]]
+    return done[-1] if done else None
+
+
+def why_not(part: dict[str, Any], what: str) -> list[Notice]:
+    """A word on a part that is not there or not whole."""
+    if part["status"] == "done":
+        return []
+    reason = f": {part['reason']}" if part["reason"] else ""
+    return [Notice(f"{what} – {part['status']}{reason}")]
+
+
+def by_more_than(report: dict[str, Any]) -> str:
+    """From when on a difference counts."""
+    threshold = report["threshold"]
+    return f"by more than {number(threshold)}" if threshold else "at all"
+
+
+# The finding -----------------------------------------------------------------------------------
+
+
+def finding(report: dict[str, Any]) -> Section:
+    """What was found, how sure that is, and for how many rows of data it holds."""
+    blocks: list[Any] = []
+    if report["status"] != "complete":
+        reason = f": {report['reason']}" if report["reason"] else ""
+        blocks.append(
+            Notice(
+                f"This audit is not complete. It {_ENDS.get(report['status'], report['status'])}"
+                f"{reason}. What it had measured until then is below."
+            )
+        )
+    sentence = report["sentence"]
+    blocks.append(Lead(sentence[:1].upper() + sentence[1:]))
+    which = together(report["sensitive_features"]) or "the sensitive attributes"
+    words = TWINS.format(which=which)
+    if report["threshold"]:
+        words += f" Differences above {number(report['threshold'])} count as discriminatory."
+    blocks.append(Text(words))
+    blocks.append(Facts(finding_facts(report)))
+    if report["carries"]:
+        blocks.append(Text(report["carries"][:1].upper() + report["carries"][1:]))
+    return Section("finding", "The finding", tuple(blocks))
+
+
+def finding_facts(report: dict[str, Any]) -> tuple[Fact, Fact, Fact, Fact]:
+    """The difference found, how large it can get, the share of real rows, and the cost."""
+    return _found(report), _how_sure(report), _real_rows(report), _cost(report)
+
+
+_ENDS = {"interrupted": "was interrupted", "failed": "failed"}
+
+
+def _found(report: dict[str, Any]) -> Fact:
+    name = "Largest difference found"
+    search = main_search(report)
+    if search["degree"] is None:
+        return Fact(name, ABSENT, "nothing was measured")
+    if search["pair"] is None:
+        note = f"in {count(search['search_queries'])} queries"
+        return Fact(name, figure(search["degree"]), note)
+    return Fact(name, figure(search["degree"]), outputs_in_words(Pair.from_dict(search["pair"])))
+
+
+def _how_sure(report: dict[str, Any]) -> Fact:
+    name = "How large it can get"
+    bracket = main_search(report)["bracket"]
+    if bracket["upper"] is None:
+        return Fact(name, "unknown", f"no certificate. {LOWER_BOUND}")
+    upper = figure(bracket["upper"])
+    if bracket["certified"]:
+        return Fact(name, upper, "certified: no larger difference exists in the domain")
+    return Fact(name, f"at most {upper}", "certified upper end; the search gives the lower one")
+
+
+def _real_rows(report: dict[str, Any]) -> Fact:
+    search = main_rows(report)
+    if search is None:
+        return Fact("Real rows", ABSENT, "no rows of data were compared")
+    rows = search["rows"]
+    if rows["rate"] is not None:
+        return Fact("Real rows treated differently", percent(rows["rate"]), _of_rows(rows))
+    for above in rows["above"][1:2] or rows["above"]:
+        part = f"{above['share_of_spread']:.0%} of the spread of the predictions"
+        note = f"{count(above['n'])} of {count(rows['n'])} rows: {figure(above['difference'])}"
+        return Fact(f"Real rows above {part}", percent(above["rate"]), note)
+    return Fact("Real rows", figure(rows["degree"]), "largest difference of a row of data")
+
+
+def _of_rows(rows: dict[str, Any]) -> str:
+    words = f"{count(rows['rate'] * rows['n'])} of {count(rows['n'])} rows"
+    if rows["n"] == rows["n_rows"]:
+        return f"{words}: all there are"
+    if rows["low"] is None:
+        return f"{words}, of {count(rows['n_rows'])}"
+    interval = f"{percent(rows['low'])} to {percent(rows['high'])}"
+    return f"{words}, a sample of {count(rows['n_rows'])}; interval {interval}"
+
+
+def _cost(report: dict[str, Any]) -> Fact:
+    cost = report["cost"]
+    note = "inputs that the model was asked for"
+    return Fact("Queries", count(cost["queries"]), f"{note}, in {seconds(cost['seconds'])}")
+
+
+# The pair --------------------------------------------------------------------------------------
+
+
+def outputs_in_words(pair: Pair) -> str:
+    """Both outputs: "probability of yes: 0.82 against 0.22"."""
+    return _outputs(pair) if pair.outputs is None else f"{pair.output}: {_outputs(pair)}"
+
+
+def _outputs(pair: Pair) -> str:
+    if pair.outputs is not None:
+        return " against ".join(two_numbers(*pair.outputs))
+    if pair.labels is None:
+        return "different labels"
+    first, second = map(value_in_words, pair.labels)
+    return f"{isolate(first)} against {isolate(second)}"
+
+
+def the_pair(report: dict[str, Any]) -> Section:
+    """The worst pair, and what else was found."""
+    title = "The pair"
+    search = main_search(report)
+    if search["pair"] is None:
+        words = "No pair of twins was found that the model treats differently "
+        return Section("pair", title, (Text(f"{words}{by_more_than(report)}."), *_states(report)))
+    blocks: list[Any] = [
+        Text(_where_from(search)),
+        Twins(Pair.from_dict(search["pair"])),
+        *_states(report),
+    ]
+    for other in report["searches"]:
+        if other is not search and other["pair"] is not None:
+            pair, left = cut(Pair.from_dict(other["pair"]), MOST_CELLS_OF_MANY)
+            summary = (
+                f"The pair with the largest difference of {isolate(other['label'])}: "
+                f"{figure(other['degree'])}"
+            )
+            blocks.append(Fold(summary, (Twins(pair), *left)))
+    if search["finds"]:
+        found = (
+            f"The search found {count(search['found'])} inputs with such a twin and kept "
+            f"{count(search['kept'])}; report.to_json(path) lists these, the worst are here. Their "
+            f"number is no share of people: a search looks where differences are."
+        )
+        rows = [(str(place + 1), find) for place, find in enumerate(search["finds"])]
+        summary = f"Further pairs: {len(rows)} of {count(search['found'])} found"
+        blocks.append(Fold(summary, (Text(found), pairs_table("Further pairs", "", rows))))
+    return Section("pair", title, tuple(blocks))
+
+
+def _where_from(search: dict[str, Any]) -> str:
+    words = f"The two inputs with the largest difference that the audit knows of. {_SHOWN_BY}"
+    if search["shown_by"].startswith("row "):
+        return f"{words} {isolate(search['shown_by'])}, beside its twin."
+    return f"{words} {isolate(search['shown_by'])}. They are made up and need not be people."
+
+
+_SHOWN_BY = "They were shown by"
+
+
+def _states(report: dict[str, Any]) -> list[Notice]:
+    return [
+        notice
+        for search in report["searches"]
+        for notice in why_not(search, f"Search of {isolate(search['label'])}")
+    ]
+
+
+def cut(pair: Pair, most: int) -> tuple[Pair, list[Text]]:
+    """The pair without the columns that matter least, and how many these are."""
+    shown, folded = pair.changed_first(most)
+    words = f"{len(folded)} more columns are equal in both twins and not listed here."
+    left = [Text(words, quiet=True)] if folded else []
+    return replace(pair, cells=tuple(shown)), left
+
+
+def pairs_table(caption: str, first: str, named: Sequence[tuple[str, dict[str, Any]]]) -> Table:
+    """Pairs below each other: what changed, both outputs, and the columns that matter most."""
+    pairs = [(name, Pair.from_dict(values)) for name, values in named]
+    changed = {cell.name for _, pair in pairs for cell in pair.cells if cell.changed}
+    shown, folded = pairs[0][1].changed_first(MOST_CELLS_OF_MANY)
+    others = [cell.name for cell in shown if cell.name not in changed]
+    places = {cell.name: place for place, cell in enumerate(pairs[0][1].cells)}
+    # What the outputs are is told once, where it is one thing.
+    is_one = len({pair.output for _, pair in pairs}) == 1
+    rows = []
+    for name, pair in pairs:
+        change = "; ".join(
+            f"{isolate(cell.name)}: {isolate(value_in_words(cell.first))} → "
+            f"{isolate(value_in_words(cell.second))}"
+            for cell in pair.cells
+            if cell.changed
+        )
+        rest = [value_in_words(pair.cells[places[other]].first) for other in others]
+        told = _outputs(pair) if is_one else outputs_in_words(pair)
+        rows.append([name, figure(pair.difference), change, told, *rest])
+    if folded:
+        caption += f"; {len(folded)} columns that matter less are not listed"
+    outputs = pairs[0][1].output if is_one else "outputs"
+    head = [first or "pair", "difference", "changed", outputs, *map(str, others)]
+    return table(caption, head, rows, words=range(2, len(head)))
+
+
+# How large it can get --------------------------------------------------------------------------
+
+
+def how_large(report: dict[str, Any]) -> Section:
+    """What a search found, what a certificate leaves possible, and who carries it."""
+    searches = [search for search in report["searches"] if search["degree"] is not None]
+    blocks: list[Any] = [
+        Text(
+            f"{LOWER_BOUND} A certificate, where the model can be read, gives an upper end that "
+            f"no input of the domain exceeds."
+        )
+    ]
+    if searches:
+        blocks.append(_bracket_figure(searches))
+        rows = [
+            [
+                search["label"],
+                figure(search["bracket"]["found"]),
+                figure(search["rows"]["degree"]),
+                _ends(search["bracket"]),
+                count(search["search_queries"]),
+                seconds(search["seconds"]),
+            ]
+            for search in searches
+        ]
+        head = ["sensitive", "found", "largest of a row", "certified", "queries", "time"]
+        caption = "Largest difference by sensitive attribute"
+        blocks.append(table(caption, head, rows, most=300))
+    if report["carries"]:
+        blocks.append(Text(report["carries"][:1].upper() + report["carries"][1:]))
+    for search in report["searches"]:
+        blocks += why_not(search["bracket"], f"Certificate of {isolate(search['label'])}")
+    courses = [search for search in searches if len(search["history"]["queries"]) > 1]
+    if courses:
+        alt = "; ".join(
+            f"{search['label']}: {figure(search['degree'])} after "
+            f"{count(search['search_queries'])} queries, {search['stop_reason']}"
+            for search in courses[:10]
+        )
+        drawing = Figure("history", courses, "Largest difference found so far, over queries", alt)
+        blocks.append(Fold("How the searches went", (drawing,)))
+    return Section("bracket", "How large it can get", tuple(blocks))
+
+
+def _ends(bracket: dict[str, Any]) -> str:
+    lower, upper = bracket["lower"], bracket["upper"]
+    if upper is None:
+        return ABSENT if lower is None else f"at least {number(lower)}"
+    if bracket["certified"]:
+        return f"exactly {number(upper)}"
+    return f"at most {number(upper)}" if not lower else f"{number(lower)} to {number(upper)}"
+
+
+def _bracket_figure(searches: list[dict[str, Any]]) -> Figure:
+    alt = "; ".join(
+        f"{search['label']}: found {figure(search['bracket']['found'])}, certified "
+        f"{_ends(search['bracket'])}, rows of data {figure(search['rows']['degree'])}"
+        for search in searches[:10]
+    )
+    caption = "What was found, what rows of data reach, and the certified ends where there are any"
+    return Figure("bracket", searches, caption, alt)
+
+
+# Real rows -------------------------------------------------------------------------------------
+
+
+def real_rows(report: dict[str, Any]) -> Section:
+    """How many rows of data have a twin that is treated differently, and the worst of them."""
+    blocks: list[Any] = [
+        Text(
+            "Each row of the data is compared with its own twins. This says how many rows have a "
+            "difference, which a search for the worst case does not."
+        )
+    ]
+    done = [search for search in report["searches"] if search["rows"]["n"]]
+    if done:
+        blocks += [_curve_figure(done, report), *_shares(report, done)]
+        main = done[-1]
+        if main["rows"]["worst"]:
+            rows = [(row["row"], row["pair"]) for row in main["rows"]["worst"][:10]]
+            caption = f"The rows with the largest differences ({isolate(main['label'])})"
+            blocks.append(pairs_table(caption, "row", rows))
+    for search in report["searches"]:
+        blocks += why_not(search["rows"], f"Rows of data, {isolate(search['label'])}")
+    return Section("rows", "Real rows", tuple(blocks))
+
+
+def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
+    tables = []
+    rated = [search for search in done if search["rows"]["rate"] is not None]
+    if rated:
+        rows = [
+            [
+                search["label"],
+                _rate(search["rows"]),
+                count(search["rows"]["rate"] * search["rows"]["n"]),
+                count(search["rows"]["n"]),
+                count(search["rows"]["n_rows"]),
+                figure(search["rows"]["degree"]),
+            ]
+            for search in rated
+        ]
+        caption = f"Rows that the model treats differently from a twin {by_more_than(report)}"
+        head = ["sensitive", "share", "rows", "compared", "there are", "largest difference"]
+        tables.append(table(caption, head, rows, most=300))
+    rows = [
+        [
+            search["label"],
+            f"{above['share_of_spread']:.0%} of the spread",
+            figure(above["difference"]),
+            percent(above["rate"]),
+            count(above["n"]),
+            count(search["rows"]["n"]),
+        ]
+        for search in done
+        for above in search["rows"]["above"]
+    ]
+    if rows:
+        spread = figure(done[-1]["rows"]["spread"])
+        caption = (
+            f"Rows whose difference exceeds a part of the spread of the predictions ({spread}, "
+            f"from their 5th to their 95th percentile)"
+        )
+        head = ["sensitive", "above", "difference", "share", "rows", "compared"]
+        tables.append(table(caption, head, rows, most=300))
+    return tables
+
+
+def _rate(rows: dict[str, Any]) -> str:
+    return with_interval(rows["rate"], rows["low"], rows["high"], percent)
+
+
+def _output(report: dict[str, Any]) -> str:
+    """What the differences are of."""
+    pair = main_search(report)["pair"]
+    return str(pair["output"]) if pair else name_output(report["model"]["response"])
+
+
+def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
+    alt = "; ".join(
+        f"{search['label']}: largest difference of a row {figure(search['rows']['degree'])}"
+        + (
+            f", {percent(search['rows']['rate'])} of rows treated differently"
+            if search["rows"]["rate"] is not None
+            else ""
+        )
+        for search in done[:10]
+    )
+    caption = "Share of the rows whose difference exceeds each value"
+    data = {
+        "searches": done,
+        "threshold": report["threshold"],
+        "output": _output(report),
+    }
+    return Figure("curve", data, caption, alt)

@@ -1,0 +1,155 @@
+"""The report as Markdown, as GitHub and model cards show it; it needs no further package."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from skfairtest.finding._card import MOST_CHARACTERS
+from skfairtest.finding._pair import Pair
+from skfairtest.finding._words import value_in_words
+from skfairtest.report._render.blocks import (
+    Code,
+    Facts,
+    Fold,
+    Items,
+    Lead,
+    Notice,
+    Section,
+    Table,
+    Terms,
+    Text,
+    Twins,
+    table,
+)
+from skfairtest.report._render.findings import MOST_CELLS, cut, outputs_in_words
+from skfairtest.report._render.sections import sections_of, title_of
+
+#: Rows of a table; a page of text cannot fold the rest.
+MOST_ROWS = 50
+#: What Markdown, or the HTML within it, would read as marks.
+_MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~$@:-])")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def render_markdown(report: dict[str, Any]) -> str:
+    """The report as GitHub-flavoured Markdown, without pictures.
+
+    Parameters
+    ----------
+    report : dict
+        What `AuditReport.to_dict` gives.
+
+    Returns
+    -------
+    str
+        Markdown in which names and values are text, whatever they hold.
+    """
+    lines = [f"# {in_markdown(title_of(report))}", f"Made {in_markdown(report['created'])}."]
+    for section in sections_of(report):
+        lines += [f"## {in_markdown(section.title)}", blocks_in_markdown(section)]
+    return "\n\n".join(line for line in lines if line) + "\n"
+
+
+def blocks_in_markdown(section: Section, show_table: Callable[[Table], str] | None = None) -> str:
+    """What stands below the heading of a section.
+
+    Parameters
+    ----------
+    section : Section
+        The section.
+    show_table : callable, default=None
+        What makes of a table; None writes it as Markdown. It may keep it and return "".
+    """
+    shown = [_block(block, show_table or table_in_markdown) for block in section.blocks]
+    return "\n\n".join(text for text in shown if text)
+
+
+def _block(block: Any, show: Callable[[Table], str]) -> str:
+    if isinstance(block, Lead):
+        return f"**{in_markdown(block.words)}**"
+    if isinstance(block, Text):
+        return in_markdown(block.words)
+    if isinstance(block, Notice):
+        return f"> {in_markdown(block.words)}"
+    if isinstance(block, Facts):
+        facts = [(f.name, f"{f.value} ({f.note})" if f.note else f.value) for f in block.facts]
+        return _listed(facts)
+    if isinstance(block, Terms):
+        return _listed(block.rows)
+    if isinstance(block, Items):
+        return "\n".join(f"- {in_markdown(item)}" for item in block.items)
+    if isinstance(block, Code):
+        # A fence longer than any in the text.
+        fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block.text)), default=0))
+        return f"{fence}python\n{block.text.rstrip()}\n{fence}"
+    if isinstance(block, Twins):
+        return "\n\n".join(filter(None, (_block(one, show) for one in _twins(block.pair))))
+    if isinstance(block, Table):
+        return show(block)
+    if isinstance(block, Fold):
+        inner = [text for text in (_block(one, show) for one in block.blocks) if text]
+        return "\n\n".join([f"**{in_markdown(block.summary)}**", *inner]) if inner else ""
+    return ""  # a picture; its figures are in the tables
+
+
+def _listed(rows: Any) -> str:
+    return "\n".join(f"- {in_markdown(name)}: **{in_markdown(words)}**" for name, words in rows)
+
+
+def _twins(pair: Pair) -> list[Any]:
+    """The pair as a table, changed columns first."""
+    shown, left = cut(pair, MOST_CELLS)
+    rows = [
+        (
+            f"≠ {cell.name}" if cell.changed else str(cell.name),
+            value_in_words(cell.first),
+            value_in_words(cell.second),
+        )
+        for cell in shown.cells
+    ]
+    told = Text(f"{outputs_in_words(pair)[:1].upper()}{outputs_in_words(pair)[1:]}.")
+    head = ("column", "first twin", "second twin")
+    marked = "The pair; columns in which the twins differ are marked ≠"
+    return [told, table(marked, head, rows, words=(1, 2)), *left]
+
+
+def table_in_markdown(table: Table) -> str:
+    """A table with its caption above, and a word on the rows that are not there."""
+    rows = table.rows[:MOST_ROWS]
+    marks = ["---:" if place in table.figures else ":---" for place in range(len(table.head))]
+    lines = [f"{in_markdown(table.caption)}:", "", _row(table.head), f"| {' | '.join(marks)} |"]
+    lines += map(_row, rows)
+    if left := len(table.rows) - len(rows):
+        lines += ["", f"{left:,} more rows are not listed here."]
+    return "\n".join(lines)
+
+
+def _row(cells: Any) -> str:
+    return f"| {' | '.join(in_markdown(cell[:MOST_CHARACTERS]) for cell in cells)} |"
+
+
+def in_markdown(text: str) -> str:
+    r"""Text that Markdown shows as it is, on one line.
+
+    Examples
+    --------
+    >>> print(in_markdown("a|b <script> *now*"))
+    a\|b &lt;script&gt; \*now\*
+    """
+    escaped = re.sub("[&<>]", lambda mark: _ENTITIES[mark[0]], " ".join(str(text).split()))
+    # Only those that mean something where they stand: "14 columns - 3" reads better bare.
+    return _MARKS.sub(_escape_where_needed, escaped)
+
+
+def _escape_where_needed(mark: re.Match[str]) -> str:
+    sign, before = mark[1], mark.string[: mark.start()]
+    after = mark.string[mark.end() :]
+    if sign in "-+#" and before.strip():
+        return sign  # a list or a heading only at the beginning
+    if sign in "():" and not (sign == "(" and before.endswith("]")):
+        return sign if sign != ":" or not after.startswith("//") else "&#58;"
+    if sign in "_" and before[-1:].isalnum() and after[:1].isalnum():
+        return sign
+    return "&#64;" if sign == "@" else f"\\{sign}"

@@ -1,0 +1,217 @@
+"""Pictures of a report: the displays of `skfairtest.inspection` as SVG inside of the page.
+
+Text stays text, in the font of the page. Colours are the page's, so that they follow light and dark
+mode; nothing is loaded from outside, and the same report gives the same letters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skfairtest.report._render.background import rate_of
+from skfairtest.report._render.blocks import Figure, Notice
+
+#: What is drawn in these colours takes the page's: ink and paper.
+INK, PAPER = "#010203", "#fdfcfb"
+#: Okabe's and Ito's colours, of which the page has a lighter or darker shade of each for its mode.
+NAMED = {
+    INK: "currentColor", PAPER: "var(--paper)", "#000000": "currentColor", "#ffffff":
+    "var(--paper)", "#0072b2": "var(--blue)", "#d55e00": "var(--red)", "#009e73": "var(--green)",
+    "#cc79a7": "var(--pink)", "#e69f00": "var(--amber)", "#56b4e9": "var(--sky)",
+}  # fmt: skip
+#: Bars and lines of one picture, and points of one line.
+MOST_ROWS, MOST_LINES, MOST_POINTS = 20, 6, 400
+
+_RC: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "skfairtest",
+    "font.family": ["sans-serif"],
+    "font.size": 10.5,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.labelcolor": INK,
+    "hatch.color": INK,
+    "grid.color": INK,
+    "axes.facecolor": PAPER,
+    "figure.facecolor": PAPER,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.dpi": 100,
+}
+
+
+def draw(figure: Figure, key: str) -> str | Notice:
+    """The figure as an SVG for the page, or a word on why there is none.
+
+    Parameters
+    ----------
+    figure : Figure
+        What to draw.
+    key : str
+        What ids begin with; another for each figure of the page.
+
+    Returns
+    -------
+    str or Notice
+        An ``<svg>`` with a title.
+
+    Raises
+    ------
+    ImportError
+        Where matplotlib is missing.
+    """
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure as Canvas
+
+    # The user's own style is none of the report's business.
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_RC)
+        try:
+            display, height, options = _DRAWN[figure.kind](figure.data)
+            canvas = Canvas(figsize=(7.2, height), layout="constrained")
+            FigureCanvasSVG(canvas)
+            display.plot(ax=canvas.subplots(), **options)
+            return svg_of(canvas, key, figure.alt)
+        except Exception as error:  # a picture is no reason to lose the report
+            why = f"{type(error).__name__}: {error}"
+            return Notice(f"Picture – failed: {why} Its figures are in the tables.")
+
+
+# One kind of figure each ------------------------------------------------------------------------
+
+
+def _bracket(searches: list[dict[str, Any]]) -> tuple[Any, float, dict[str, Any]]:
+    from skfairtest.inspection import BracketDisplay
+
+    rows = [
+        {
+            "name": search["label"],
+            **{end: _number(search["bracket"][end]) for end in ("found", "lower", "upper")},
+            "rows": _number(search["rows"]["degree"]),
+            "certified": bool(search["bracket"]["certified"]),
+        }
+        # All attributes together are the last one.
+        for search in searches[-MOST_ROWS:]
+    ]
+    return BracketDisplay(pd.DataFrame(rows)), 1.5 + 0.45 * len(rows), {}
+
+
+def _curve(data: dict[str, Any]) -> tuple[Any, float, dict[str, Any]]:
+    from skfairtest.inspection import DisparityCurveDisplay
+
+    table = pd.concat(
+        [
+            thinned(pd.DataFrame({"name": search["label"], **search["rows"]["curve"]}))
+            for search in data["searches"][-MOST_LINES:]
+        ]
+    )
+    return DisparityCurveDisplay(table, data["threshold"], data["output"]), 3.6, {}
+
+
+def _history(searches: list[dict[str, Any]]) -> tuple[Any, float, dict[str, Any]]:
+    from skfairtest.inspection import HistoryDisplay
+
+    table = pd.concat(
+        [
+            thinned(pd.DataFrame({"name": search["label"], **search["history"]}))
+            for search in searches[-MOST_LINES:]
+        ]
+    )
+    return HistoryDisplay(table), 3.4, {}
+
+
+def _groups(rules: list[dict[str, Any]]) -> tuple[Any, float, dict[str, Any]]:
+    from skfairtest.inspection import GroupScoresDisplay
+
+    table = pd.DataFrame(rules[:MOST_ROWS])
+    return GroupScoresDisplay(table), 1.3 + 0.42 * len(table), {}
+
+
+def _selection(part: dict[str, Any]) -> tuple[Any, float, dict[str, Any]]:
+    from skfairtest.inspection import SelectionDisplay
+
+    table = pd.DataFrame(part["rows"], columns=part["columns"])
+    known = table[table[rate_of(part["columns"])].notna()]
+    return SelectionDisplay(known), 1.3 + 0.36 * len(known), {}
+
+
+_DRAWN: dict[str, Callable[[Any], tuple[Any, float, dict[str, Any]]]] = {
+    "bracket": _bracket,
+    "curve": _curve,
+    "history": _history,
+    "groups": _groups,
+    "selection": _selection,
+}
+
+
+def _number(value: Any) -> float:
+    return np.nan if value is None else float(value)
+
+
+def thinned(course: pd.DataFrame) -> pd.DataFrame:
+    """At most so many points of a course, its ends among them."""
+    if len(course) <= MOST_POINTS:
+        return course
+    places = np.unique(np.linspace(0, len(course) - 1, MOST_POINTS).round().astype(int))
+    return course.iloc[places]
+
+
+# From matplotlib's SVG to one for a page -------------------------------------------------------
+
+
+def svg_of(canvas: Any, key: str, alt: str) -> str:
+    """A figure of matplotlib as an ``<svg>`` for the page."""
+    import io
+    import warnings
+
+    from matplotlib.text import Text
+
+    for text in canvas.findobj(Text):
+        text.set_fontfamily("sans-serif")  # the page has its own fonts for all scripts
+    out = io.StringIO()
+    with warnings.catch_warnings():
+        # The page's fonts have letters that matplotlib's lack.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        canvas.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+    svg = out.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->|<style .*?</style>", "", svg, flags=re.S)
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    assert size is not None
+    width, height = size.groups()
+    _, _, body = svg.partition(">")
+    body = re.sub(r"<[^>]*>", lambda tag: _tag_for_page(tag[0]), body)
+    body = _own_ids(re.sub(r">\s+<", "><", body), key)
+    return (
+        f'<svg class="plot" role="img" aria-labelledby="{key}-title" '
+        f'viewBox="0 0 {width} {height}"><title id="{key}-title">{escape(alt)}</title>'
+        f"{body.strip()}"
+    )
+
+
+def _tag_for_page(tag: str) -> str:
+    if tag.startswith("<image"):
+        return tag.replace("\n", "")
+    tag = re.sub(r"font: (?:[\w-]+ )*?([\d.]+px) [^;\"]*", r"font-size: \1", tag)
+    tag = re.sub(r"font-family: [^;\"]*;?", "", tag)
+    tag = re.sub(r"#[0-9a-f]{6}\b", lambda color: NAMED.get(color[0], color[0]), tag)
+    tag = re.sub(r"-?\d+\.\d{2,}", lambda number: f"{float(number[0]):.2f}".rstrip("0"), tag)
+    return re.sub(r"\s+", " ", tag).replace(". ", " ").replace('."', '"')
+
+
+def _own_ids(svg: str, key: str) -> str:
+    """Ids that are referred to begin with the key; the others go."""
+    used = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", svg))
+    svg = re.sub(r' id="([^"]*)"', lambda at: f' id="{key}-{at[1]}"' if at[1] in used else "", svg)
+    return re.sub(r"(url\(#|href=\"#)", rf"\g<1>{key}-", svg)

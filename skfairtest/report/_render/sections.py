@@ -1,0 +1,29 @@
+"""A report as sections, in the order in which they are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skfairtest.report._render import background, findings
+from skfairtest.report._render.blocks import Section
+
+
+def sections_of(report: dict[str, Any]) -> list[Section]:
+    """All sections of a report's dict (`schema/v1.json`)."""
+    return [
+        findings.finding(report),
+        findings.the_pair(report),
+        findings.how_large(report),
+        findings.real_rows(report),
+        background.groups(report),
+        background.selection(report),
+        background.model(report),
+        background.cost(report),
+        background.limits(report),
+    ]
+
+
+def title_of(report: dict[str, Any]) -> str:
+    """What the report is about; no judgement."""
+    model = report["model"]
+    return f"Audit of {model['final'] or model['class'] or 'a model'}"

@@ -1,0 +1,263 @@
+"""AuditReport: reading it, saving it, comparing it, and its limits."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.neighbors import KNeighborsClassifier
+from test_audit import LABELS, SCORE, X, coded, look
+
+from skfairtest import AuditReport, Limits, check_limits
+from skfairtest.io import TRUSTED_TYPES
+
+
+@pytest.fixture(scope="module")
+def report():
+    return look(y=LABELS, sensitive_features=["sex", "race"])
+
+
+@pytest.fixture(scope="module")
+def regression():
+    model = coded(GradientBoostingRegressor(n_estimators=10)).fit(X, SCORE)
+    return look(model, y=SCORE, sensitive_features=["sex"])
+
+
+@pytest.fixture(scope="module")
+def unread():
+    return look(coded(KNeighborsClassifier()).fit(X, LABELS), sensitive_features=["sex"])
+
+
+def changed(report, **values):
+    """A report with other figures, at paths written with dots."""
+    data = report.to_dict()
+    for path, value in values.items():
+        *way, last = path.split("__")
+        place = data
+        for step in way:
+            place = place[int(step) if step.lstrip("-").isdigit() else step]
+        place[last] = value
+    return AuditReport.from_dict(data)
+
+
+# Reading and saving -------------------------------------------------------------------------
+
+
+def test_repr_has_the_whole_pair_changed_columns_first(report):
+    lines = repr(report).splitlines()
+    table = [line for line in lines if line.startswith(("  > ", "    "))]
+    changes = [line.startswith("  > ") for line in table]
+    assert changes == sorted(changes, reverse=True) and changes[0]
+    assert all(any(f" {name} " in line for line in lines) for name in X)
+    assert "..." not in repr(report)
+
+
+def test_the_worst_case_is_a_whole_table(report):
+    table = report.worst_case
+    assert list(table.columns) == ["first", "second", "changed", "matters"]
+    assert set(table.index) == set(X) and table["changed"].iloc[0]
+
+
+def test_a_report_of_a_file_is_the_same(report, tmp_path):
+    path = tmp_path / "report.json"
+    report.to_json(path)
+    again = AuditReport.from_json(path)
+    assert again.to_dict() == report.to_dict() and again.auditors == {}
+    assert repr(again) == repr(report)
+    assert json.loads(report.to_json()) == report.to_dict()
+
+
+def test_a_file_is_replaced_only_when_asked(report, tmp_path):
+    path = tmp_path / "report.json"
+    path.write_text("mine")
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        report.to_json(path)
+    assert path.read_text() == "mine"
+    report.to_json(path, overwrite=True)
+    assert AuditReport.from_json(path).sentence == report.sentence
+
+
+def test_a_path_that_cannot_be_written_is_named(report, tmp_path):
+    with pytest.raises(OSError, match="nowhere"):
+        report.to_json(tmp_path / "nowhere" / "report.json")
+
+
+def test_a_dict_of_another_kind_is_refused(report):
+    with pytest.raises(ValueError, match="schema 2"):
+        AuditReport.from_dict({**report.to_dict(), "schema": 2})
+    with pytest.raises(ValueError, match="list"):
+        AuditReport.from_dict([])
+
+
+def test_the_dict_is_a_copy(report):
+    report.to_dict()["searches"].clear()
+    assert report.to_dict()["searches"]
+
+
+def test_a_report_goes_through_skops(report):
+    again = skops.io.loads(skops.io.dumps(report), trusted=TRUSTED_TYPES)
+    assert again.to_dict() == report.to_dict()
+    label = "sex, race together"
+    assert again.auditors[label].fairness_degree_ == report.auditors[label].fairness_degree_
+    assert copy.deepcopy(report).to_dict() == report.to_dict()
+
+
+def test_properties_of_what_is_not_known(regression, unread):
+    assert np.isnan(regression.on_data_rate) and np.isnan(unread.upper_bound)
+    assert regression.group_rules.empty
+    assert "mean_prediction" in regression.selection_table
+
+
+# Comparing ----------------------------------------------------------------------------------
+
+
+def test_two_models_side_by_side(report, unread):
+    blind = coded(KNeighborsClassifier(50)).fit(X.assign(sex="f"), LABELS)
+    table = report.compare(look(blind, y=LABELS, sensitive_features=["sex", "race"]))
+    row = table.loc["largest difference: sex"]
+    assert row["this"] == report.to_dict()["searches"][0]["degree"]
+    assert row["change"] == row["other"] - row["this"]
+    assert row["this_low"] <= row["this_high"] and np.isnan(row["other_high"])
+    assert row["says"] in ("the ends overlap", "higher")  # no upper bound: never lower
+    assert table.attrs["notes"] == []
+    assert set(report.compare(report)["says"]) == {"equal"}
+
+
+def test_a_certified_fall_is_lower(report):
+    low = changed(report, searches__0__degree=0.0, searches__0__bracket__upper=0.01)
+    table = report.compare(low, names=("before", "after"))
+    assert table.loc["largest difference: sex", "says"] == "lower"
+    assert low.compare(report).loc["largest difference: sex", "says"] == "higher"
+
+
+def test_what_was_not_measured_alike_is_said(report, regression):
+    notes = report.compare(regression).attrs["notes"]
+    assert any("sensitive attributes" in note for note in notes)
+    with pytest.raises(TypeError, match="AuditReport"):
+        report.compare({})
+
+
+# Limits -------------------------------------------------------------------------------------
+
+
+def only(outcome):
+    (check,) = outcome.checks
+    return check
+
+
+def test_no_limits_hold(report):
+    outcome = report.check(Limits())
+    assert outcome.status == "within" and outcome.exit_code == 0
+    assert report.sentence in outcome.verdict
+
+
+@pytest.mark.parametrize(
+    "limit, degree, upper, certified, status, words",
+    [
+        (0.5, 0.6, 0.9, False, "exceeded", "0.60 is above 0.50"),
+        (0.6, 0.6, 0.9, False, "within", "no difference above 0.60 found in"),
+        (0.6, 0.6, 0.9, True, "undecided", "it may be up to 0.90"),
+        (0.6, 0.5, None, True, "undecided", "no upper bound"),
+        (0.6, 0.5, None, False, "within", "(seed 0)"),
+        (0.6, 0.5, 0.6, True, "within", "(certified)"),
+        (0.0, 0.0, 0.0, True, "within", "(certified)"),
+    ],
+)
+def test_the_degree(report, limit, degree, upper, certified, status, words):
+    given = changed(report, searches__2__degree=degree, searches__2__bracket__upper=upper)
+    check = only(given.check(Limits(max_degree=limit, require_certified=certified)))
+    assert check.status == status and words in check.words
+    assert check.value == degree and check.high == upper
+
+
+def test_without_a_search_the_degree_is_undecided(report):
+    rows_only = changed(
+        report, searches__2__status="failed", searches__2__reason="no memory",
+        searches__2__bracket__upper=None,
+    )  # fmt: skip
+    outcome = rows_only.check(Limits(max_degree=5.0))
+    assert outcome.status == "failed" and outcome.exit_code == 4 and "no memory" in outcome.verdict
+    assert rows_only.check(Limits(max_degree=1e-9)).status == "exceeded"
+
+
+def test_a_bound_that_is_not_known_is_undecided(report, unread):
+    check = only(unread.check(Limits(max_upper_bound=1.0)))
+    assert check.status == "undecided" and "KNeighborsClassifier" in check.words
+    assert only(unread.check(Limits(max_upper_bound=0.0))).status == "exceeded"
+    upper = report.upper_bound
+    assert report.check(Limits(max_upper_bound=upper)).status == "within"
+    assert report.check(Limits(max_upper_bound=upper - 0.01)).status == "exceeded"
+
+
+def test_the_share_of_rows(report, regression):
+    rate = report.on_data_rate
+    assert report.check(Limits(max_on_data_rate=rate)).status == "within"
+    assert report.check(Limits(max_on_data_rate=rate - 0.01)).status == "exceeded"
+    with pytest.raises(ValueError, match="threshold="):
+        regression.check(Limits(max_on_data_rate=0.1))
+
+
+def test_a_sample_of_rows_proves_as_much_as_its_interval(report):
+    sample = changed(
+        report, searches__2__rows__rate=0.1, searches__2__rows__low=0.05,
+        searches__2__rows__high=0.2,
+    )  # fmt: skip
+    assert sample.check(Limits(max_on_data_rate=0.15)).status == "within"
+    strict = Limits(max_on_data_rate=0.15, require_certified=True)
+    assert sample.check(strict).status == "undecided"
+
+
+def test_groups_that_were_not_compared_are_named(report, regression):
+    score = report.group_rules["score"].iloc[0]
+    check = only(report.check(Limits(max_group_score=min(1.0, score + 0.01))))
+    assert check.status == "within" and "under 5%" in check.left_out[0] and check.is_lower_bound
+    assert report.check(Limits(max_group_score=score - 0.01)).status == "exceeded"
+    assert only(regression.check(Limits(max_group_score=1.0))).status == "undecided"
+
+
+def test_small_groups_do_not_vanish_into_a_pass(report):
+    data = report.to_dict()
+    places = {name: place for place, name in enumerate(data["selection"]["columns"])}
+    for row in data["selection"]["rows"]:
+        row[places["impact_ratio"]], row[places["note"]] = 0.9, ""
+    data["selection"]["rows"][0][places["impact_ratio"]] = 0.1
+    given = AuditReport.from_dict(data)
+    assert given.check(Limits(min_impact_ratio=0.8)).status == "exceeded"
+    data["selection"]["rows"][0][places["note"]] = "fewer than 30 rows"
+    check = only(AuditReport.from_dict(data).check(Limits(min_impact_ratio=0.8)))
+    name = data["selection"]["rows"][0][places["group"]]
+    assert check.status == "within" and name in check.words and name in check.left_out[0]
+
+
+def test_the_worst_of_several_limits_counts(report):
+    outcome = report.check(Limits(max_degree=0.0, max_on_data_rate=1.0))
+    assert [check.status for check in outcome.checks] == ["exceeded", "within"]
+    assert outcome.status == "exceeded" and outcome.exit_code == 1
+    assert outcome.verdict.startswith("Exceeded: ") and "\n" not in outcome.verdict
+    assert check_limits(report.to_dict(), Limits(max_degree=0.0)).status == "exceeded"
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"max_degree": -0.1},
+        {"max_on_data_rate": 1.5},
+        {"min_impact_ratio": "0.8"},
+        {"max_upper_bound": float("inf")},
+        {"max_group_score": float("nan")},
+        {"max_degree": True},
+        {"require_certified": 1},
+    ],
+)
+def test_limits_that_no_figure_can_have(params):
+    with pytest.raises(ValueError, match=next(iter(params))):
+        Limits(**params)
+
+
+def test_limits_are_limits(report):
+    with pytest.raises(TypeError, match="Limits"):
+        report.check({"max_degree": 0.1})

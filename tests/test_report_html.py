@@ -1,0 +1,408 @@
+"""The report as HTML and Markdown, and in model cards, without a browser."""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import report_samples
+from report_samples import HOSTILE, SAMPLES
+
+import skfairtest
+from skfairtest.finding._pair import Pair
+from skfairtest.report._render.blocks import fixed, isolate, percent, seconds, together
+from skfairtest.report._render.html import _environment, render_fragment, render_html
+from skfairtest.report._render.markdown import in_markdown, render_markdown
+from skfairtest.report._render.model_card import add_to_card
+from skfairtest.report._render.plots import draw
+from skfairtest.report._render.sections import sections_of
+
+#: Elements that have no end.
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+#: Of SVG, as matplotlib writes them.
+TITLES = [
+    "The finding", "The pair", "How large it can get", "Real rows", "Groups", "Rates by group",
+    "Model, data and domain", "Cost, versions and code", "What this does not show",
+]  # fmt: skip
+
+
+class Page(HTMLParser):
+    """A page, read strictly: what is opened is closed, in order."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.elements, self.problems, self.text = [], [], [], ""
+        self.feed(html)
+        self.close()
+        self.problems += [f"{tag} is not closed" for tag in self.open]
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs), tuple(self.open)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs), tuple(self.open)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open[-1] != tag:
+            self.problems.append(f"</{tag}> within {self.open[-3:]} at {self.getpos()}")
+        else:
+            self.open.pop()
+
+    def handle_data(self, data):
+        # An inline style is no text.
+        if "style" not in self.open:
+            self.text += f"{data} "
+
+    def all(self, tag):
+        return [attrs for name, attrs, _ in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def rendered():
+    """Pages of all samples, made once."""
+    pages = {}
+
+    def render(name):
+        if name not in pages:
+            pages[name] = render_html(SAMPLES[name]())
+        return pages[name]
+
+    return render
+
+
+def words_of(page):
+    """Text without the marks of isolates, and with one space between words."""
+    return " ".join(re.sub("[\u2068\u2069]", "", page.text).split())
+
+
+def test_samples_are_reports():
+    path = Path(skfairtest.__file__).parent / "report" / "schema" / "v1.json"
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = jsonschema.Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
+    for name, sample in SAMPLES.items():
+        problems = [error.json_path for error in schema.iter_errors(sample())]
+        assert problems == [], name
+
+
+# The file ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_page_is_whole(rendered, name):
+    page = Page(rendered(name))
+    assert page.problems == []
+    headings = [(tag, at) for tag, _, at in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert [tag for tag, _ in headings] == ["h1"] + ["h2"] * len(TITLES)
+    assert [title for title in TITLES if title not in words_of(page)] == []
+    places = [words_of(page).rindex(title) for title in TITLES[1:]]
+    assert places == sorted(places) or name == "hostile"
+    ids = [attrs["id"] for _, attrs, _ in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    assert page.all("html") == [{"lang": "en"}]
+    assert {"main", "header", "footer", "nav"} <= {tag for tag, *_ in page.elements}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_page_loads_nothing_and_runs_nothing(rendered, name):
+    page = Page(rendered(name))
+    tags = {tag for tag, *_ in page.elements}
+    assert tags & {"script", "iframe", "object", "embed", "form", "base"} == set()
+    for tag, attrs, _ in page.elements:
+        for key, value in attrs.items():
+            assert not key.startswith("on"), (tag, key)
+            if key in ("href", "src", "xlink:href", "action", "data", "poster", "srcset"):
+                assert value.startswith(("#", "data:")), (tag, key, value)
+            assert key == "content" or "//" not in value or name == "hostile", (tag, key, value)
+    styles = re.findall(r"<style>(.*?)</style>", rendered(name), re.S)
+    assert len(styles) == 1 and "url(" not in styles[0] and "@import" not in styles[0]
+    policy = next(a for a in page.all("meta") if a.get("http-equiv"))["content"]
+    assert policy.startswith("default-src 'none'") and "script" not in policy
+
+
+@pytest.mark.parametrize("name", ["usual", "interrupted"])
+def test_a_page_is_the_same_each_time_and_leaves_its_report_alone(rendered, name):
+    report = SAMPLES[name]()
+    before = copy.deepcopy(report)
+    assert render_html(report) == rendered(name)
+    assert report == before
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_size(rendered, name):
+    most = 2_000_000 if name == "huge" else 400_000
+    assert 10_000 < len(rendered(name).encode()) < most
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_tables_say_what_they_hold(rendered, name):
+    page = Page(rendered(name))
+    inside = [attrs for tag, attrs, at in page.elements if tag == "th" and "table" in at]
+    assert inside and all(attrs.get("scope") in ("row", "col") for attrs in inside)
+    # What may be scrolled can be reached by the keyboard.
+    for attrs in page.all("div"):
+        if "scroll" in attrs.get("class", "").split():
+            assert attrs["tabindex"] == "0" and attrs["aria-label"]
+
+
+# Pictures ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name, n",
+    [("usual", 5), ("regression", 4), ("nothing_found", 4), ("interrupted", 2), ("failed", 0),
+     ("hostile", 5), ("huge", 5)],
+)  # fmt: skip
+def test_pictures_are_drawn(rendered, name, n):
+    html = rendered(name)
+    assert "Picture –" not in html
+    drawn = re.findall(r"<svg .*?</svg>", html, re.S)
+    assert len(drawn) == n
+    for svg in drawn:
+        page = Page(svg)
+        assert page.problems == []
+        assert page.all("svg")[0]["role"] == "img" and re.search(r"<title id=[^>]*>[^<]+<", svg)
+        # Colours are the page's own.
+        assert re.findall(r"#0072b2|#010203|#fdfcfb|#000000", svg) == []
+        assert "currentColor" in svg and "<style" not in svg and "font-family" not in svg
+
+
+def test_references_within_pictures_lead_somewhere(rendered):
+    html = rendered("usual")
+    used = set(re.findall(r"url\(#([^)]+)\)|xlink:href=\"#([^\"]+)\"", html))
+    ids = set(re.findall(r' id="([^"]+)"', html))
+    assert used and {a or b for a, b in used} <= ids
+
+
+def test_a_picture_that_fails_leaves_its_tables(monkeypatch):
+    from skfairtest.inspection import BracketDisplay
+
+    def plot(self, *args, **options):
+        raise RuntimeError("no <ink>")
+
+    monkeypatch.setattr(BracketDisplay, "plot", plot)
+    page = Page(render_html(report_samples.usual()))
+    assert "Picture – failed: RuntimeError: no <ink>" in words_of(page)
+    assert len(page.all("svg")) == 4 and "exactly 0.49" in words_of(page)
+
+
+def test_the_users_style_is_left_alone():
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    with mpl.rc_context({"text.color": "red", "font.size": 40}):
+        figure = sections_of(report_samples.usual())[2].blocks[1]
+        assert "font-size: 40" not in draw(figure, "a")
+        assert mpl.rcParams["font.size"] == 40
+    assert dict(mpl.rcParams) == before
+
+
+def without(monkeypatch, *missing):
+    """These packages cannot be imported."""
+    real = builtins.__import__
+
+    def no_import(name, *args, **options):
+        if name.split(".")[0] in missing:
+            raise ImportError(f"No module named {name!r}")
+        return real(name, *args, **options)
+
+    monkeypatch.setattr(builtins, "__import__", no_import)
+
+
+def test_without_matplotlib_the_page_says_so_once(monkeypatch):
+    without(monkeypatch, "matplotlib")
+    page = Page(render_html(report_samples.usual()))
+    assert words_of(page).count("matplotlib") == 1 and page.all("svg") == []
+    assert "0.60 to 0.67" in words_of(page)
+
+
+def test_without_jinja_an_error_names_the_extra_and_the_rest_works(monkeypatch):
+    without(monkeypatch, "jinja2")
+    _environment.cache_clear()
+    report = report_samples.usual()
+    with pytest.raises(ImportError, match=r"jinja2.*pip install 'skfairtest\[report\]'"):
+        render_html(report)
+    assert "0.82" in render_fragment(report) and "0.82" in render_markdown(report)
+
+
+# What it says ------------------------------------------------------------------------------------
+
+
+def test_the_first_section_says_what_how_sure_and_how_many(rendered):
+    html = rendered("usual")
+    page = Page(html[html.index('<section id="finding"') : html.index('<section id="pair"')])
+    words = words_of(page)
+    for told in (
+        "Largest difference 0.60", "probability of yes: 0.82 against 0.22", "at most 0.67",
+        "11.8%", "1,180 of 10,000 rows, a sample of 30,162", "11.2% to 12.4%", "214,000",
+        "Sex carries most of it", "identical but for race and sex",
+    ):  # fmt: skip
+        assert told in words, told
+
+
+def test_a_regressor_without_threshold_has_shares_of_the_spread_and_no_hundred_percent(rendered):
+    words = words_of(Page(rendered("regression")))
+    for told in ("5% of the spread", "72.5%", "32.5%", "3.0%", "88,000", "no certificate"):
+        assert told in words or told == "no certificate", told
+    assert "100%" not in words and "treated differently" not in words
+    assert "Groups – left out: groups compare shares of a favourable label" in words
+    assert "certified: no larger difference exists" in words
+
+
+def test_nothing_found_is_said_with_what_was_tried(rendered):
+    words = words_of(Page(rendered("nothing_found")))
+    assert "No difference above 0.1 found in 40,000 queries" in words
+    assert "No pair of twins was found that the model treats differently by more than 0.10" in words
+    assert "KNeighborsClassifier cannot be read" in words and "lower bound" in words
+
+
+def test_an_audit_that_is_not_complete_says_so_first(rendered):
+    for name, word in (("interrupted", "was interrupted"), ("failed", "failed")):
+        words = words_of(Page(rendered(name)))
+        first = words.index(f"This audit is not complete. It {word}")
+        assert first < words.index("Twins are two inputs") and "Input y contains NaN" in words
+    assert "0.23" in words_of(Page(rendered("interrupted")))
+
+
+def test_no_verdicts(rendered):
+    for name in SAMPLES:
+        words = words_of(Page(rendered(name))) + render_markdown(SAMPLES[name]())
+        assert not re.search(r"unfair|\bbias|unlawful|illegal|four.fifths|\bpass", words, re.I)
+
+
+def test_of_500_columns_fifteen_are_open_and_the_rest_is_folded(rendered):
+    html = rendered("huge")
+    start = html.index('<div class="card">')
+    pair = html[start : html.index("</section>", start)]
+    shown, folded = pair.split("<details>", 2)[:2]
+    assert shown.count('<th scope="row">') == 1 + 15 + 2  # changed, those that matter, outputs
+    assert "484 more columns" in folded and folded.count('<th scope="row">') == 484
+    words = words_of(Page(html))
+    assert "485 more rows" in words and "10 of 10,000 found" in words  # the domain; the finds
+    assert "the 200 groups with the most rows, of 1,800" in words
+    assert "100: class 0" in words and "and 80 more" in words
+    assert "to_json" in words
+
+
+def test_figures_in_words():
+    told = [percent(x) for x in (None, 0, 1, 1e-9, 1 - 1e-9, 0.0005, 0.08, 0.1234)]
+    assert told == ["–", "0%", "100%", "under 0.1%", "over 99.9%", "0.1%", "8.0%", "12.3%"]
+    assert [fixed(x) for x in (None, 0.8, -0.031, 0.0004)] == ["–", "0.80", "-0.03", "0.00040"]
+    assert [seconds(x) for x in (None, 9.12, 200)] == ["–", "9.1 s", "3 min 20 s"]
+    assert together(["a"]) == "a" and together(["a", "b", "c"]) == "a, b and c"
+    assert isolate("age") == "age" and isolate("الجنس") == "\u2068الجنس\u2069"
+
+
+def test_a_pair_goes_through_json():
+    pair = Pair.from_dict(report_samples.usual()["searches"][2]["pair"])
+    assert Pair.from_dict(json.loads(json.dumps(pair.to_dict()))) == pair
+
+
+# Escapes -----------------------------------------------------------------------------------------
+
+
+def test_names_that_are_markup_are_text(rendered):
+    page = Page(rendered("hostile"))
+    words = words_of(page)
+    for name in HOSTILE:
+        assert " ".join(name.split()) in words, name
+    # Nothing of it has become an element, an attribute or a template.
+    assert "{{ 7 * 7 }}" in words and not re.search(r"(?<![.\d])49\b", words)
+    assert len(page.all("h1")) == 1 and page.all("b") == []
+    assert not any(key.startswith("on") for _, attrs, _ in page.elements for key in attrs)
+
+
+def test_names_of_all_scripts_keep_their_direction(rendered):
+    assert "<bdi>" in rendered("hostile") and "\u2068" in rendered("hostile")
+    assert "\u2068" not in rendered("usual")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_card_for_notebooks_is_small_and_stands_alone(name):
+    html = render_fragment(SAMPLES[name]())
+    page = Page(html)
+    assert page.problems == [] and page.all("script") == []
+    assert len(html) < (150_000 if name == "huge" else 40_000)
+    if name == "usual":
+        words = words_of(page)
+        for told in ("0.82", "0.22", "0.67 (certified)", "214,000", "11.8%"):
+            assert told in words
+
+
+# Markdown and cards ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_markdown_has_all_sections_and_tables_with_whole_rows(name):
+    text = render_markdown(SAMPLES[name]())
+    assert [f"## {t}" for t in TITLES] == [x for x in text.splitlines() if x.startswith("## ")]
+    outside = re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.S | re.M)
+    assert "<" not in outside and len(text) < 200_000
+    tables = re.findall(r"(?:^\|.*\n)+", outside, re.M)
+    assert tables
+    for one in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in one.splitlines()}) == 1
+
+
+def test_markdown_says_what_the_page_says():
+    text = render_markdown(report_samples.usual())
+    for told in ("0.82 against 0.22", "at most 0.67", "| ≠ sex | Male | Female |", "11.8%",
+                 "exactly 0.49", "random_state=0"):  # fmt: skip
+        assert told in text, told
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("a|b", "a\\|b"),
+        ("a\\|b", "a\\\\\\|b"),
+        ("<script>", "&lt;script&gt;"),
+        ("x\n| y", "x \\| y"),
+        ("# title", "\\# title"),
+        ("- item", "\\- item"),
+        ("[a](b)", "\\[a\\]\\(b)"),
+        ("https://example.org @name", "https&#58;//example.org &#64;name"),
+        ("capital_gain - 3 (of 4)", "capital_gain - 3 (of 4)"),
+        ("`$x$`", "\\`\\$x\\$\\`"),
+    ],
+)
+def test_markdown_escapes(text, told):
+    assert in_markdown(text) == told
+
+
+def test_a_fence_is_longer_than_those_within():
+    report = report_samples.usual()
+    report["code"] = "'''\n```\n<b>\n````\n'''"
+    assert "`````python\n'''\n```\n<b>\n````\n'''\n`````" in render_markdown(report)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_model_card_takes_the_report(name):
+    from skops.card import Card
+
+    card = Card(None, template=None)
+    card.add(**{"Model description": "Kept."})
+    assert add_to_card(SAMPLES[name](), card, "Evaluation/Fairness audit") is card
+    section = card.select("Evaluation/Fairness audit")
+    assert list(section.subsections) == TITLES
+    text = card.render()
+    assert "Kept." in text and "### The finding" in text
+    if name == "usual":
+        assert re.search(r"\| +≠ sex +\| +Male +\| +Female +\|", text) and "at most 0.67" in text
+    again = add_to_card(SAMPLES[name](), card, "Evaluation/Fairness audit").render()
+    assert again == text
+
+
+def test_a_model_card_that_is_none_is_refused():
+    with pytest.raises(TypeError, match="skops.card.Card; got dict"):
+        add_to_card(report_samples.usual(), {}, "Fairness")
+    from skops.card import Card
+
+    with pytest.raises(ValueError, match="title of a section"):
+        add_to_card(report_samples.usual(), Card(None, template=None), " ")
