@@ -179,6 +179,6 @@ def in_words(rows: dict[str, Any]) -> str:
 
 NOTHING: dict[str, Any] = {
     "n": 0, "n_rows": 0, "n_twins": 0, "n_combinations": 0, "degree": None, "rate": None,
-    "low": None, "high": None, "spread": None, "above": [], "curve": {"difference": [], "share": []},
-    "worst": [],
+    "low": None, "high": None, "spread": None, "above": [],
+    "curve": {"difference": [], "share": []}, "worst": [],
 }  # fmt: skip
