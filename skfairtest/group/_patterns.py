@@ -20,6 +20,9 @@ ROUNDING = 1 - 1e-12
 #: Columns that are added up in one go, so that their cells stay in the processor's cache.
 COLUMNS = 8
 
+#: Parents, last items, counts and marks of patterns.
+Found = tuple[Ints, Ints, Ints, NDArray[np.uint64]]
+
 
 class TooManyPatterns(Exception):
     """More than `MOST_PATTERNS` are frequent; the caller knows the names of the parameters."""
@@ -76,7 +79,8 @@ class Patterns:
         self.attribute, self.value = _frequent_items(columns, sizes, least)
         self._bits: NDArray[np.uint64] = np.empty((0, 0), dtype=np.uint64)
         self._cells: Cells | None = None
-        found = None
+        nothing = (np.empty(0, dtype=np.int64),) * 3
+        found: Found = (*nothing, np.empty(0, dtype=np.uint64))
         if len(self.attribute):
             self._bits = np.stack(
                 [
@@ -84,11 +88,7 @@ class Patterns:
                     for j, v in zip(self.attribute, self.value, strict=True)
                 ]
             )
-            limit = int(min(max_conditions, len(columns)))
-            found = self._search(int(least), limit)
-        if found is None:
-            found = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
-            found = (*found, np.empty(0, np.uint64))
+            found = self._search(int(least), int(min(max_conditions, len(columns))))
         self.parents, self.items, self.counts, self.marks = found
         self.depths = depths_of(self.parents)
 
@@ -102,7 +102,7 @@ class Patterns:
         """Share of the rows that each pattern holds for."""
         return self.counts / self.n_rows
 
-    def _search(self, least: int, max_conditions: int) -> Any:
+    def _search(self, least: int, max_conditions: int) -> Found:
         if not self.compiled:
             return _search_with_numpy(self._bits, self.attribute, least, max_conditions)
         from skfairtest.group._pattern_kernels import search
@@ -113,7 +113,8 @@ class Patterns:
         n = search(self._bits, self.attribute, least, max_conditions, *room, marks)
         if n < 0:
             raise TooManyPatterns
-        return (*(array[:n].copy() for array in room), marks[:n].copy())
+        parents, items, counts = (array[:n].copy() for array in room)
+        return parents, items, counts, marks[:n].copy()
 
     # Sums ------------------------------------------------------------------------------------
 
@@ -246,7 +247,7 @@ def _counts_of(bits: NDArray[np.uint64]) -> Ints:
 
 def _search_with_numpy(
     bits: NDArray[np.uint64], attribute: Ints, least: int, max_conditions: int
-) -> tuple[Ints, Ints, Ints, NDArray[np.uint64]]:
+) -> Found:
     """The same patterns in the same order as the compiled search."""
     found: list[tuple[int, int, int]] = []
     marks: list[int] = []
