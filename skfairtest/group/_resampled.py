@@ -1,0 +1,300 @@
+"""Tests and intervals for all patterns at once, whose error is shared as the patterns overlap.
+
+Bonferroni pays for 10,000 patterns as if they were 10,000 experiments. Most of them share most of
+their rows, and a maximum over overlapping patterns is smaller. How small, permutations say: the
+values are dealt anew to the rows that count, and the largest distance from 0 over all patterns is
+noted each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from skfairtest._statistics import Sides, sides_of
+from skfairtest._typing import Bools, Floats
+from skfairtest.group._pivot import interval_at, signed_root
+
+#: Entries of one table of sums over patterns and resamples: 16 MB each.
+MAX_ENTRIES = 2**21
+#: Differences in the last digits are none.
+ROUNDING = 1e-9
+
+
+class Patterns(Protocol):
+    """Sets of rows that can be summed over."""
+
+    @property
+    def n_patterns(self) -> int:
+        """How many there are."""
+
+    def sums(self, values: Floats, /) -> Floats:
+        """Sums of columns, (n_rows, k), over the rows inside each; shape (n_patterns, k)."""
+
+    def inside(self, pattern: int, /) -> Bools:
+        """Which rows are inside of one; shape (n_rows,)."""
+
+
+class Simultaneous(NamedTuple):
+    """Intervals of all differences; arrays of shape (n_patterns,).
+
+    Attributes
+    ----------
+    low, high : ndarray
+        Ends of the intervals.
+    differs : ndarray of bool
+        Where equality is refuted; the p-value is at most 1 less the confidence.
+    p_value : ndarray
+        Adjusted for all patterns: the least family-wise error at which equality is refuted.
+    critical : float
+        How many standard errors the intervals reach, about.
+    """
+
+    low: Floats
+    high: Floats
+    differs: Bools
+    p_value: Floats
+    critical: float
+
+
+def pattern_sides(
+    patterns: Patterns,
+    values: Floats,
+    counts: Bools,
+    weights: Floats | None = None,
+    *,
+    binary: bool,
+) -> Sides:
+    """Means inside and outside of each pattern, over the rows that count.
+
+    With weights the sizes are effective ones (Kish): the sum of weights, squared, over the sum of
+    squared weights.
+
+    Parameters
+    ----------
+    patterns : Patterns
+        Of n_rows rows.
+    values, counts : ndarray of shape (n_rows,)
+        One value a row, and whether it counts.
+    weights : ndarray of shape (n_rows,), optional
+        None counts each row once.
+    binary : bool
+        Whether values are 0 or 1.
+
+    Returns
+    -------
+    Sides
+        Arrays of shape (n_patterns,).
+    """
+    w = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
+    # Sums of squares of large numbers lose the small ones: means are taken about the middle.
+    middle = 0.0 if binary else float(np.average(values[counts], weights=w[counts]))
+    centred = np.where(counts, values - middle, 0.0)
+    columns = [w, w * centred, w * centred if binary else w * centred**2]
+    if weights is None:
+        table = np.column_stack(columns)
+        n, total, squares = patterns.sums(table).T
+        sides = sides_of(n, total, squares, tuple(table.sum(axis=0)), binary)
+    else:
+        table = np.column_stack([*columns, w**2])
+        inside = patterns.sums(table)
+        sides = _weighted(inside, table.sum(axis=0) - inside, binary)
+    return sides._replace(mean=sides.mean + middle, mean_out=sides.mean_out + middle)
+
+
+def _weighted(inside: Floats, outside: Floats, binary: bool) -> Sides:
+    """Sides of sums of weights, weighted values, weighted squares and squared weights."""
+    found: list[Floats] = []
+    for sums in (inside, outside):
+        weight, total, squares, squared = sums.T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # The rest of a difference of sums is no weight.
+            held = weight > ROUNDING * np.abs(weight).max(initial=0.0)
+            n = np.where(held, weight**2 / squared, 0.0)
+            mean = np.where(held, total / weight, np.nan)
+            if binary:
+                mean = np.clip(mean, 0, 1)
+                variance = mean * (1 - mean)
+            else:
+                variance = np.clip(squares / weight - mean**2, 0, None) * n / (n - 1)
+        found += [n, mean, variance]
+    n, mean, variance, n_out, mean_out, variance_out = found
+    return Sides(n, mean, variance, n_out, mean_out, variance_out, binary)
+
+
+def resampled(
+    sides: Sides,
+    patterns: Patterns,
+    values: Floats,
+    counts: Bools,
+    weights: Floats | None = None,
+    *,
+    confidence: float,
+    rng: np.random.Generator,
+    n_resamples: int = 999,
+) -> Simultaneous:
+    """Intervals that hold for all patterns at once, and tests of equality, by permutation.
+
+    Each permutation deals the values anew to the rows that count; attributes, weights and who
+    counts stay with the rows. Distances from 0 are those of `signed_root`, so that small patterns
+    with rare events do not decide alone what is far. The intervals reach as far as the largest
+    distance of all patterns does in `confidence` of the permutations. Tests step down: what was
+    refuted is left out of the maximum for the others, each direction by itself (Westfall and
+    Young; Romano and Wolf). Where the steps refute more than the interval does, the interval ends
+    at 0.
+
+    What is promised: where values do not depend on the attributes among the rows that count, any
+    pattern at all is said to differ with a probability of at most 1 less the confidence, exactly,
+    in tables of any size. Where some patterns differ and others do not, tests and intervals are
+    approximate: permutations take all patterns to have one distribution, so that correlations
+    between patterns are those of that case. For shares, equal means are equal distributions; means
+    whose variances or shapes differ between groups are covered by studentising, in large groups.
+    Simulations are in tests/test_resampled.py. With weights, values and weights are taken to be
+    independent inside of each pattern, as Kish's effective size does.
+
+    Parameters
+    ----------
+    sides : Sides
+        What `pattern_sides` gives for the same arguments. Patterns whose `n` is set to 0 are left
+        out: their intervals say nothing.
+    patterns, values, counts, weights
+        As for `pattern_sides`.
+    confidence : float
+        Of all intervals, and of all tests.
+    rng : numpy.random.Generator
+        For the permutations.
+    n_resamples : int
+        Permutations; 1 / (n_resamples + 1) is the smallest p-value.
+
+    Returns
+    -------
+    Simultaneous
+        One interval a pattern, in the patterns' order.
+
+    References
+    ----------
+    .. [1] Westfall, P. H., & Young, S. S. (1993). Resampling-based multiple testing. Wiley.
+    .. [2] Romano, J. P., & Wolf, M. (2005). Exact and approximate stepdown methods for multiple
+       hypothesis testing. JASA 100, 94-108.
+    .. [3] Chung, E., & Romano, J. P. (2013). Exact and asymptotically robust permutation tests.
+       Annals of Statistics 41, 484-507.
+    """
+    n_largest = int(np.floor((1 - confidence) * (n_resamples + 1) + ROUNDING))
+    if n_largest < 1:
+        raise ValueError(
+            f"n_resamples={n_resamples} cannot give a confidence of {confidence:g}: expected at "
+            f"least {int(np.ceil(1 / (1 - confidence))) - 1}. Give more, or a lower confidence."
+        )
+    observed = signed_root(sides)
+    order = np.argsort(np.abs(observed), kind="stable")  # the steps go from the last to the first
+    sign = np.where(observed[order] < 0, -1.0, 1.0)[:, None]
+    distance = np.abs(observed[order])
+    exceeded = np.zeros(len(order), dtype=np.intp)
+    largest = []
+    for block in _permuted(sides, patterns, values, counts, weights, rng, n_resamples):
+        leading = sign * block[order]
+        # The claims "not the other way round" are never refuted, and stay in each maximum.
+        opposite = (-leading).max(axis=0, initial=0.0)
+        maxima = np.maximum(np.maximum.accumulate(leading, axis=0), opposite)
+        exceeded += (maxima >= distance[:, None] - ROUNDING).sum(axis=1)
+        largest.append(maxima[-1] if len(maxima) else opposite)
+    critical = float(np.sort(np.concatenate(largest))[-n_largest])
+    steps = (1 + exceeded) / (n_resamples + 1)
+    p_value = np.empty(len(order))
+    p_value[order] = np.maximum.accumulate(steps[::-1])[::-1]
+    p_value[observed == 0] = 1.0
+    differs = p_value <= 1 - confidence + ROUNDING
+    low, high = interval_at(sides, critical)
+    low = np.where(differs & (observed > 0), np.maximum(low, 0.0), low)
+    high = np.where(differs & (observed < 0), np.minimum(high, 0.0), high)
+    return Simultaneous(low, high, differs, p_value, critical)
+
+
+def _permuted(
+    sides: Sides,
+    patterns: Patterns,
+    values: Floats,
+    counts: Bools,
+    weights: Floats | None,
+    rng: np.random.Generator,
+    n_resamples: int,
+) -> Iterator[Floats]:
+    """Signed roots of permuted values, in blocks of shape (n_patterns, k)."""
+    n_rows, n_patterns = len(values), patterns.n_patterns
+    n_columns = 1 if sides.binary else 2
+    k = max(1, MAX_ENTRIES // (n_columns * max(n_rows, n_patterns)))
+    places = np.flatnonzero(counts)
+    w = np.ones(len(places)) if weights is None else weights[places]
+    dealt = values[places] - (0.0 if sides.binary else np.average(values[places], weights=w))
+    # Sums of weights; the sizes of `sides` are effective ones.
+    column = np.zeros((n_rows, 1))
+    column[places, 0] = w
+    inside = patterns.sums(column)
+    outside = w.sum() - inside
+    fixed = [a[:, None] for a in (sides.n, sides.n_out)]
+    table = _Table(sides, values[places]) if sides.binary and weights is None else None
+    for start in range(0, n_resamples, k):
+        here = min(k, n_resamples - start)
+        drawn = rng.permuted(np.broadcast_to(dealt, (here, len(dealt))), axis=1).T
+        columns = np.zeros((n_rows, n_columns * here))
+        columns[places, :here] = w[:, None] * drawn
+        if not sides.binary:
+            columns[places, here:] = w[:, None] * drawn**2
+        sums = patterns.sums(columns)
+        if table is not None:
+            yield table.roots(sums)
+            continue
+        everyone = columns.sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = sums[:, :here] / inside
+            mean_out = (everyone[:here] - sums[:, :here]) / outside
+            if sides.binary:
+                mean, mean_out = np.clip(mean, 0, 1), np.clip(mean_out, 0, 1)
+                spread, spread_out = mean, mean_out  # not looked at
+            else:
+                spread = _spread(sums[:, here:] / inside, mean, fixed[0])
+                spread_out = _spread(
+                    (everyone[here:] - sums[:, here:]) / outside, mean_out, fixed[1]
+                )
+        yield signed_root(
+            Sides(fixed[0], mean, spread, fixed[1], mean_out, spread_out, sides.binary)
+        )
+
+
+def _spread(squares: Floats, mean: Floats, n: Floats) -> Floats:
+    return np.clip(squares - mean**2, 0, None) * n / (n - 1)
+
+
+class _Table:
+    """Signed roots of counts, whose logarithms are looked up: permutations are many."""
+
+    def __init__(self, sides: Sides, values: Floats) -> None:
+        numbers = np.arange(1, len(values) + 1, dtype=float)
+        self.terms = np.concatenate([[0.0], numbers * np.log(numbers)])
+        self.n_events = int(np.rint(values.sum()))
+        self.n = np.rint(sides.n).astype(np.intp)[:, None]
+        self.n_out = np.rint(sides.n_out).astype(np.intp)[:, None]
+        n_others = len(values) - self.n_events
+        rows, events, others = self.terms[[len(values), self.n_events, n_others]]
+        self.constant = rows - events - others - self.terms[self.n] - self.terms[self.n_out]
+        # A side that was set to 0 or is empty has no roots.
+        self.held = (self.n > 0) & (self.n_out > 0)
+
+    def roots(self, sums: Floats) -> Floats:
+        x = np.rint(sums).astype(np.intp)
+        # Where a side is left out, its sums lie outside the table.
+        x = np.where(self.held, x, 0)
+        n = np.where(self.held, self.n, 0)
+        n_out = np.where(self.held, self.n_out, self.n_events)
+        half = (
+            self.terms[x]
+            + self.terms[n - x]
+            + self.terms[self.n_events - x]
+            + self.terms[n_out - self.n_events + x]
+            + self.constant
+        )
+        larger = x * n_out > (self.n_events - x) * n
+        root = np.sqrt(2 * np.clip(half, 0, None))
+        return np.where(self.held, np.where(larger, root, -root), 0.0)

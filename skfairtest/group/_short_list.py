@@ -1,0 +1,331 @@
+"""Of all patterns a few that do not repeat each other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from skfairtest._statistics import Sides
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.group._pivot import chosen_sides, interval_at, signed_root
+from skfairtest.group._resampled import Patterns, pattern_sides
+
+#: Random numbers of rows below this add up without rounding over four million rows.
+MARKS = 2**31
+#: Differences in the last digits are none.
+DIGITS = 12
+
+
+class ShortList(NamedTuple):
+    """The listed patterns, worst first; arrays of shape (n_listed,).
+
+    Attributes
+    ----------
+    pattern : ndarray of int
+        Which ones.
+    sub_pattern : ndarray of int
+        The best part of each pattern's conditions that is a candidate itself; -1 where there is
+        none.
+    gain, gain_low, gain_high : ndarray
+        The mean of the pattern less that of the rest of its sub-pattern, and an interval that
+        holds for all patterns at once; NaN without a sub-pattern.
+    covered : ndarray
+        Share of the rows that count (of their weights) that are inside of this pattern or of one
+        that is listed before it.
+    """
+
+    pattern: Ints
+    sub_pattern: Ints
+    gain: Floats
+    gain_low: Floats
+    gain_high: Floats
+    covered: Floats
+
+
+def parents(rules: NDArray[np.integer]) -> Ints:
+    """For each rule and condition, the place of the rule without that condition.
+
+    Rules are found by sorting sums of random numbers, one for each condition; what is found is
+    compared, so that equal sums of different rules do no harm.
+
+    Parameters
+    ----------
+    rules : ndarray of int of shape (n_patterns, n_attributes)
+        The value of each attribute, -1 for any.
+
+    Returns
+    -------
+    ndarray of int of shape (n_patterns, n_attributes)
+        -1 where the attribute has no condition, or the shorter rule is not among the rules.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skfairtest.group._short_list import parents
+    >>> parents(np.array([[0, -1], [-1, 2], [0, 2]])).tolist()
+    [[-1, -1], [-1, -1], [1, 0]]
+    """
+    n_patterns, n_attributes = rules.shape
+    found = np.full((n_patterns, n_attributes), -1, dtype=np.intp)
+    if not n_patterns:
+        return found
+    # The numbers name conditions and decide nothing: the seed is of no account.
+    rng = np.random.default_rng(0)
+    names = rng.integers(2**64, size=(n_attributes, int(rules.max()) + 2), dtype=np.uint64)
+    names[:, 0] = 0
+    each = names[np.arange(n_attributes), rules + 1]
+    sums = each.sum(axis=1, dtype=np.uint64)
+    order = np.argsort(sums, kind="stable")
+    ranked = sums[order]
+    for j in range(n_attributes):
+        held = np.flatnonzero(rules[:, j] >= 0)
+        wanted = sums[held] - each[held, j]
+        place = order[np.minimum(np.searchsorted(ranked, wanted), n_patterns - 1)]
+        shorter = rules[held].copy()
+        shorter[:, j] = -1
+        same = (rules[place] == shorter).all(axis=1)
+        found[held[same], j] = place[same]
+    return found
+
+
+def best_parts(rules: NDArray[np.integer], score: Floats, candidates: Bools) -> Ints:
+    """For each rule the candidate with the largest score among its proper parts; -1 without one.
+
+    Of equal scores the part with fewer conditions is taken. A part of a part is a part: each rule
+    looks at those that are one condition shorter, and at what these found.
+
+    Parameters
+    ----------
+    rules : ndarray of int of shape (n_patterns, n_attributes)
+        The value of each attribute, -1 for any.
+    score : ndarray of shape (n_patterns,)
+        The larger, the better.
+    candidates : ndarray of bool of shape (n_patterns,)
+        Which rules count as parts.
+
+    Returns
+    -------
+    ndarray of int of shape (n_patterns,)
+        Places in `rules`.
+    """
+    above = parents(rules)
+    length = (rules >= 0).sum(axis=1)
+    value = np.where(candidates, np.round(score, DIGITS), -np.inf)
+    best = np.full(len(rules), -1, dtype=np.intp)
+    for size in range(2, int(length.max(initial=0)) + 1):
+        here = np.flatnonzero(length == size)
+        choices = above[here]
+        # The parts of the parts first: of equal scores, the first one stays.
+        inherited = np.where(choices >= 0, best[choices], -1)
+        both = np.column_stack([inherited, choices])
+        values = np.where(both >= 0, value[both], -np.inf)
+        # Parts of parts may have several lengths: the shortest of those with the largest score.
+        top = values.max(axis=1, keepdims=True)
+        short = np.where((values == top) & np.isfinite(values), length[both], size)
+        chosen = short.argmin(axis=1)
+        taken = both[np.arange(len(here)), chosen]
+        best[here] = np.where(np.isfinite(top[:, 0]), taken, -1)
+    return best
+
+
+def distinct_groups(
+    patterns: Patterns, n_rows: int, complexity: NDArray[np.integer], rng: np.random.Generator
+) -> Bools:
+    """The simplest of the patterns that have the same rows; the first one of those.
+
+    Parameters
+    ----------
+    patterns : Patterns
+        Of n_rows rows.
+    n_rows : int
+        Number of rows.
+    complexity : ndarray of int of shape (n_patterns,)
+        The smaller, the simpler.
+    rng : numpy.random.Generator
+        Gives each row two numbers; groups are the same where the sums are.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_patterns,)
+        True for one pattern a group.
+    """
+    marks = patterns.sums(rng.integers(MARKS, size=(n_rows, 2)).astype(float))
+    order = np.lexsort((complexity, marks[:, 1], marks[:, 0]))
+    ranked = marks[order]
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    kept = np.zeros(len(order), dtype=bool)
+    kept[order[first]] = True
+    return kept
+
+
+def rest_of(sides: Sides, part: Ints, weights: Floats | None = None) -> Sides:
+    """Each pattern against the rest of a pattern that it is a part of.
+
+    Parameters
+    ----------
+    sides : Sides
+        Every pattern against everybody else.
+    part : ndarray of int of shape (n_patterns,)
+        The larger pattern, -1 for none: nothing is known of the other side then.
+    weights : ndarray of shape (n_patterns, 2), optional
+        Sums of weights and of squared weights inside; None where each row weighs 1.
+
+    Returns
+    -------
+    Sides
+        The larger pattern without the smaller one takes the place of everybody else.
+    """
+    weight, squared = (sides.n, sides.n) if weights is None else weights.T
+    n, mean, variance = sides.n, sides.mean, sides.variance
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rest, rest_squared = weight[part] - weight, squared[part] - squared
+        held = (part >= 0) & (rest > 1e-9 * weight[part])
+        n_rest = np.where(held, rest**2 / rest_squared, 0.0)
+        shift = mean - mean[part]
+        # Means about the one of the larger pattern, so that no digits are lost.
+        mean_rest = np.where(held, -weight * shift / rest, np.nan)
+        if sides.binary:
+            mean_rest = np.clip(mean[part] + mean_rest, 0, 1)
+            return Sides(n, mean, variance, n_rest, mean_rest, mean_rest * (1 - mean_rest), True)
+        second = weight[part] * (variance * (n - 1) / n)[part]
+        second = second - weight * (variance * (n - 1) / n + shift**2)
+        spread = np.clip(second / rest - mean_rest**2, 0, None) * n_rest / (n_rest - 1)
+        return Sides(n, mean, variance, n_rest, mean[part] + mean_rest, spread, False)
+
+
+def short_list(
+    patterns: Patterns,
+    rules: NDArray[np.integer],
+    sides: Sides,
+    values: Floats,
+    counts: Bools,
+    weights: Floats | None = None,
+    *,
+    differs: Bools,
+    critical: float,
+    score: Floats | None = None,
+    complexity: NDArray[np.integer] | None = None,
+    confidence: float = 0.95,
+    most: int = 10,
+) -> ShortList:
+    """Choose patterns that differ, each of which says something that the others do not.
+
+    Candidates are the patterns that differ. One with a candidate among the parts of its conditions
+    (a sub-pattern, which differs the same way) must add to it: its mean is compared with that of
+    the rest of its best sub-pattern, in intervals that hold for all patterns at once (Bonferroni
+    over the patterns with more than one condition). Then the one with the largest score is listed,
+    its rows are set aside, and only such patterns stay in the choice that differ in what is left,
+    in the same direction, by as much as differences are asked for (`critical`). Of equal scores
+    the pattern with more new rows is taken, then the simpler one.
+
+    So of two patterns with the same rows one is listed, neither a group nor the rest of the rows is
+    listed twice, and a broad group that differs only by a small one inside of it is not listed
+    after it. What is not listed may still differ.
+
+    Parameters
+    ----------
+    patterns : Patterns
+        Of n_rows rows.
+    rules : ndarray of int of shape (n_patterns, n_attributes)
+        The value of each attribute, -1 for any.
+    sides, values, counts, weights
+        As for `resampled`.
+    differs : ndarray of bool of shape (n_patterns,)
+        The candidates.
+    critical : float
+        What `signed_root` must exceed for a difference to count: that of `resampled`, or the normal
+        quantile of another correction.
+    score : ndarray of shape (n_patterns,), optional
+        The larger, the earlier in the list; None is the absolute difference.
+    complexity : ndarray of int of shape (n_patterns,), optional
+        The smaller, the simpler; None is the number of conditions.
+    confidence : float
+        Of the intervals of what patterns add.
+    most : int
+        Lines, at most.
+
+    Returns
+    -------
+    ShortList
+        Empty where nothing differs.
+    """
+    length = (rules >= 0).sum(axis=1)
+    complexity = length if complexity is None else complexity
+    difference = np.where(np.isfinite(sides.difference), sides.difference, 0.0)
+    score = np.abs(difference) if score is None else score
+    n_compared = max(1, int((length > 1).sum()))
+    needed = float(stats.norm.isf((1 - confidence) / 2 / n_compared))
+    part = np.full(len(rules), -1, dtype=np.intp)
+    direction = np.sign(difference)
+    for way in (1.0, -1.0):
+        same = differs & (direction == way)
+        if same.any():
+            found = best_parts(rules, score, same)
+            part[same] = found[same]
+    sums = None if weights is None else _weight_sums(patterns, counts, weights)
+    against = rest_of(sides, part, sums)
+    adds = direction * signed_root(against) > needed
+    eligible = differs & ((part < 0) | adds)
+    listed, covered = _greedy(
+        patterns, rules, values, counts, weights, sides.binary, eligible,
+        (score, complexity, direction), critical, most,
+    )  # fmt: skip
+    chosen = np.array(listed, dtype=np.intp)
+    gains = chosen_sides(against, chosen)
+    low, high = interval_at(gains, needed)
+    alone = part[chosen] < 0
+    return ShortList(
+        chosen,
+        part[chosen],
+        np.where(alone, np.nan, gains.difference),
+        np.where(alone, np.nan, low),
+        np.where(alone, np.nan, high),
+        np.array(covered),
+    )
+
+
+def _weight_sums(patterns: Patterns, counts: Bools, weights: Floats) -> Floats:
+    w = np.where(counts, weights, 0.0)
+    return patterns.sums(np.column_stack([w, w**2]))
+
+
+def _greedy(
+    patterns: Patterns,
+    rules: NDArray[np.integer],
+    values: Floats,
+    counts: Bools,
+    weights: Floats | None,
+    binary: bool,
+    eligible: Bools,
+    keys: tuple[Floats, NDArray[np.integer], Floats],
+    critical: float,
+    most: int,
+) -> tuple[list[int], list[float]]:
+    """The chosen patterns, and the share of the rows that are covered after each."""
+    score, complexity, direction = keys
+    weight = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
+    everyone = weight.sum()
+    left = counts.copy()
+    listed: list[int] = []
+    covered: list[float] = []
+    open_ = eligible.copy()
+    while len(listed) < most and open_.any() and left.any():
+        remaining = pattern_sides(patterns, values, left, weights, binary=binary)
+        if listed:
+            open_ &= direction * signed_root(remaining) > critical
+        places = np.flatnonzero(open_)
+        if not len(places):
+            break
+        new = np.where(np.isfinite(remaining.n), remaining.n, 0.0)[places]
+        scale = float(np.abs(score[places]).max()) or 1.0
+        rank = np.round(score[places] / scale, DIGITS)
+        best = int(places[np.lexsort((complexity[places], -new, -rank))[0]])
+        listed.append(best)
+        open_[best] = False
+        left &= ~patterns.inside(best)
+        covered.append(1 - float(weight[left].sum() / everyone))
+    return listed, covered
