@@ -9,7 +9,7 @@ noted each time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Patterns(Protocol):
     def n_patterns(self) -> int:
         """How many there are."""
 
-    def sums(self, values: Floats, /) -> Floats:
+    def sums(self, values: Any, /) -> Floats:
         """Sums of columns, (n_rows, k), over the rows inside each; shape (n_patterns, k)."""
 
     def inside(self, pattern: int, /) -> Bools:
