@@ -65,10 +65,12 @@ def why_not(part: dict[str, Any], what: str) -> list[Notice]:
     return [Notice(f"{what} – {part['status']}{reason}")]
 
 
-def by_more_than(report: dict[str, Any]) -> str:
-    """From when on a difference counts."""
-    threshold = report["threshold"]
-    return f"by more than {number(threshold)}" if threshold else "at all"
+def treated_differently(report: dict[str, Any]) -> str:
+    """When an input and its twin are treated differently: they "..."."""
+    if report["threshold"] is not None:
+        return f"differ by more than {number(report['threshold'])}"
+    is_regression = report["model"]["task"] == "regression"
+    return "get different predictions" if is_regression else "get different labels"
 
 
 # The finding -----------------------------------------------------------------------------------
@@ -86,16 +88,24 @@ def finding(report: dict[str, Any]) -> Section:
             )
         )
     sentence = report["sentence"]
-    blocks.append(Lead(sentence[:1].upper() + sentence[1:]))
+    blocks.append(Lead(_with_names(sentence, report)))
     which = together(report["sensitive_features"]) or "the sensitive attributes"
     words = TWINS.format(which=which)
-    if report["threshold"]:
-        words += f" Differences above {number(report['threshold'])} count as discriminatory."
+    if report["threshold"] is not None or report["model"]["task"] != "regression":
+        words += f" Twins that {treated_differently(report)} count as discriminatory."
     blocks.append(Text(words))
     blocks.append(Facts(finding_facts(report)))
     if report["carries"]:
-        blocks.append(Text(report["carries"][:1].upper() + report["carries"][1:]))
+        blocks.append(Text(_with_names(report["carries"], report)))
     return Section("finding", "The finding", tuple(blocks))
+
+
+def _with_names(sentence: str, report: dict[str, Any]) -> str:
+    """A sentence whose names do not turn it, with a capital."""
+    for name in map(str, report["sensitive_features"]):
+        if isolate(name) != name:
+            sentence = sentence.replace(name, isolate(name))
+    return sentence[:1].upper() + sentence[1:]
 
 
 def finding_facts(report: dict[str, Any]) -> tuple[Fact, Fact, Fact, Fact]:
@@ -180,7 +190,7 @@ def the_pair(report: dict[str, Any]) -> Section:
     title = "The pair"
     search = main_search(report)
     if search["pair"] is None:
-        words = f"No twins were found that the model treats differently {by_more_than(report)}."
+        words = f"No twins were found that {treated_differently(report)}."
         if search["degree"] is None:
             words = "No twins were compared."
         return Section("pair", title, (Text(words), *_states(report)))
@@ -199,7 +209,7 @@ def the_pair(report: dict[str, Any]) -> Section:
             blocks.append(Fold(summary, (Twins(pair), *left)))
     if search["finds"]:
         found = (
-            f"The search found {count(search['found'])} inputs with such a twin and kept "
+            f"The search found {count(search['found'])} discriminatory inputs and kept "
             f"{count(search['kept'])}; report.to_json(path) lists these, the worst are here. Their "
             f"number is no share of people: a search looks where differences are."
         )
@@ -313,7 +323,7 @@ def how_large(report: dict[str, Any]) -> Section:
         caption = "Largest difference by sensitive attribute"
         blocks.append(table(caption, head, rows, most=300))
     if report["carries"]:
-        blocks.append(Text(report["carries"][:1].upper() + report["carries"][1:]))
+        blocks.append(Text(_with_names(report["carries"], report)))
     for search in report["searches"]:
         blocks += why_not(search["bracket"], f"Certificate of {isolate(search['label'])}")
     courses = [search for search in searches if len(search["history"]["queries"]) > 1]
@@ -416,7 +426,9 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
             ]
             for search in rated
         ]
-        caption = f"Rows that the model treats differently from a twin {by_more_than(report)}"
+        caption = (
+            f"Rows of which a twin is treated differently: the two {treated_differently(report)}"
+        )
         head = ["sensitive", "share", "rows", "compared", "there are", "largest difference"]
         tables.append(table(caption, head, rows, most=300))
     rows = [
