@@ -240,4 +240,4 @@ class SelectionDisplay:
 
 
 def _count(n: Any) -> str:
-    return f"{float(n):,.6g}" if np.isfinite(float(n)) else "?"
+    return "?" if pd.isna(n) else f"{float(n):,.6g}"
