@@ -160,7 +160,7 @@ class GroupScoresDisplay:
                 **(point_kwargs or {}),
             }  # fmt: skip
             self.points_ += ax.plot([score], [place], **style)
-            words = f"{'more' if inside > outside else 'less'} inside the group"
+            words = "more inside" if inside > outside else "less inside"
             shown[words if low > 0 else f"{words} (interval holds 0)"] = self.points_[-1]
             texts.append(f"{_side_by_side(inside, outside)}   n = {n_inside:,.0f}")
         ax.axvline(0, color=ink(), linewidth=1)
