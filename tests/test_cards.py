@@ -320,6 +320,16 @@ def test_brackets():
     assert told.startswith("Certificate Largest difference") and "probability of yes" in told
 
 
+def test_a_bound_of_an_earlier_fit_is_not_shown():
+    X, y = people()
+    tree = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
+    auditor = CertifiedAuditor(tree, sensitive_features="sex", random_state=0).fit(X)
+    assert "Certified: no twins" in card(auditor)
+    with pytest.raises(ValueError, match="Rule"):
+        auditor.set_params(estimator=Rule()).fit(X)
+    assert "Certified: no twins" not in card(auditor) and not hasattr(auditor, "certified_")
+
+
 def certificate(**changes):
     given = {
         "fairness_degree": 0.5, "fairness_degree_upper_bound": 0.75, "gap": 0.25,

@@ -59,7 +59,7 @@ def test_by_hand():
     assert table.attrs["unknown"] == {"sex": 10} and table.attrs["highest"] == {"sex": "m"}
     assert table.attrs["favourable"] == [1] and table.attrs["n_rows"] == 100
     assert table["note"].tolist() == [
-        "", "", "a sensitive value is missing: no ratio; fewer than 30 rows",
+        "", "", "value missing: no ratio; fewer than 30 rows",
     ]  # fmt: skip
 
 
@@ -314,9 +314,7 @@ def test_small_groups_are_listed_and_left_out_of_ratios():
     large = selection_table(selected, sensitive_features={"race": race}, min_share=0.02)
     small = row(large, "c")
     assert small["selection_rate"] == 1 and np.isnan(small["impact_ratio"])
-    assert small["note"] == (
-        "less than 0.02 of the rows: no ratio, and not the highest; fewer than 30 rows"
-    )
+    assert small["note"] == "under 2% of the rows: no ratio; fewer than 30 rows"
     assert row(large, "a")["impact_ratio"] == 1 and large.attrs["highest"] == {"race": "a"}
     # Less than the share; a group of exactly that share is compared.
     exactly = selection_table(selected, sensitive_features={"race": race}, min_share=0.01)
@@ -560,6 +558,14 @@ def test_labels_of_two_kinds():
         selection_table(1, sensitive_features=SEX[:1])
     with pytest.raises(TypeError, match="Labels must be of one kind"):
         selection_table(np.array([0, "a"], dtype=object), sensitive_features=SEX[:2])
+
+
+def test_outputs_that_look_like_labels():
+    outputs = [0, 1, 1, 3]
+    means = selection_table(outputs, sensitive_features=list("aabb"), favourable="mean")
+    assert means["mean_prediction"].tolist() == [0.5, 2.0] and "impact_ratio" not in means
+    labels = selection_table(["mean", "x"], sensitive_features=["a", "b"], favourable="mean")
+    assert labels["selection_rate"].tolist() == [1, 0]
 
 
 def test_probabilities_beside_true_labels_are_means():

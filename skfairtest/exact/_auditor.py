@@ -218,6 +218,9 @@ class CertifiedAuditor(BaseAuditor):
         check_bracket_params(self.rtol, self.engine)
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
+        for name in BOUND:  # of an earlier fit: if this one fails, nothing is certified
+            if hasattr(self, name):
+                delattr(self, name)
         seconds = np.inf if self.max_time is None else float(self.max_time)
         # The clock of the run is that of the oracle, so that reading the model takes from it, too.
         limits = Limits(time.perf_counter() - oracle.seconds + seconds, self.rtol)
@@ -273,6 +276,8 @@ class CertifiedAuditor(BaseAuditor):
         self.n_boxes_ = int(n_boxes)
 
 
+#: What `_note` sets.
+BOUND = ("fairness_degree_upper_bound_", "gap_", "certified_", "is_loose_", "n_boxes_")
 DEFAULT_QUERIES = 20_000.0
 COMPILED: dict[str, bool | None] = {"auto": None, "numba": True, "numpy": False}
 

@@ -45,8 +45,10 @@ def make_outcomes(
     if predicted is None and truth is not None:
         raise ValueError("y_true is compared with y_pred; got y_pred=None. Pass the predictions.")
     _check_alike(predicted, truth)
-    if predicted is not None and y_score is None and favourable is None and is_output(predicted):
-        return _of_outputs(predicted, truth)
+    if predicted is not None and y_score is None:
+        by_mean = isinstance(favourable, str) and favourable == "mean" and _is_number(predicted)
+        if by_mean or (favourable is None and is_output(predicted)):
+            return _of_outputs(predicted, truth)
     about: dict[str, Any] = {}
     rates: dict[str, tuple[Any, Bools | None]] = {}
     favoured = None
@@ -163,6 +165,10 @@ def is_output(values: NDArray[Any]) -> bool:
     # As scikit-learn's `type_of_target` has it, which refuses infinite values in words of its own.
     fraction = bool((np.isinf(values) | (values != np.floor(values))).any())
     return fraction or len(np.unique(values)) > MOST_LABELS
+
+
+def _is_number(values: NDArray[Any]) -> bool:
+    return values.dtype.kind in "biuf"
 
 
 def column(name: str, values: Any, n_rows: int) -> NDArray[Any]:

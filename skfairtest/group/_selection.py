@@ -45,9 +45,10 @@ def selection_table(
         as "unknown" is a group like any other.
     y_true : array-like of shape (n_rows,), default=None
         True labels, or targets of a regression.
-    favourable : label, list of labels, or float, default=None
+    favourable : label, list of labels, float or "mean", default=None
         The label that people want, or a set of them; for outputs of a regressor the least one.
-        None takes the last of two labels.
+        None takes the last of two labels. "mean" takes numbers as outputs of a regressor, whatever
+        they look like; None does so for floats with a fraction, or of more than 20 values.
     y_score : array-like of shape (n_rows,), default=None
         Scores: the table then holds scoring rates, the shares above the median score of all rows,
         in place of selection rates. A score that equals the median is not above it.
@@ -185,7 +186,7 @@ def _part(
                 first = int(np.nanargmax(ratios.value))
                 highest[attribute.name] = table["group"][first]
         elif unknown:
-            notes[-1].append("a sensitive value is missing")
+            notes[-1].append("value missing")
     for note, n in zip(notes, sums.n.tolist(), strict=True):
         if n < FEWEST_ROWS:
             note.append(f"fewer than {FEWEST_ROWS} rows")
@@ -205,9 +206,9 @@ def _note_ratios(
     """Say why a group has no ratio."""
     for j, note in enumerate(notes):
         if unknown and j == len(notes) - 1:
-            note.append("a sensitive value is missing: no ratio")
+            note.append("value missing: no ratio")
         elif is_small[j]:
-            note.append(f"less than {min_share:.4g} of the rows: no ratio, and not the highest")
+            note.append(f"under {100 * min_share:.4g}% of the rows: no ratio")
         elif not compared[j]:
             note.append("its rows have no weight")
         elif compared.sum() == 1:

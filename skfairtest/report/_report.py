@@ -133,6 +133,30 @@ class AuditReport:
 
         return render_fragment(self._data)
 
+    def display(self, kind: str) -> Any:
+        """A picture of the report; ``report.display("bracket").plot()`` draws it.
+
+        Parameters
+        ----------
+        kind : {"pair", "bracket", "curve", "history", "groups", "selection"}
+            The pair of the finding; what was found and what is certified; the share of rows that
+            exceed each difference; the course of the searches; groups with their intervals; rates
+            by group.
+
+        Returns
+        -------
+        display
+            From `skfairtest.inspection`; it asks the model nothing.
+
+        Raises
+        ------
+        ValueError
+            If the report has no such part; the message says why.
+        """
+        from skfairtest.report._render.displays import make_display
+
+        return make_display(self._data, kind)
+
     # Handing over ----------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
         predicted,
         sensitive_features=sensitive_values(case, Z),
         y_true=truth,
-        favourable=None if regresses else favourable,
+        favourable="mean" if regresses else favourable,
         confidence=CONFIDENCE,
         min_share=MIN_SHARE,
     )

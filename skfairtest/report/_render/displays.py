@@ -1,0 +1,79 @@
+"""The displays of what a report holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from skfairtest import inspection
+from skfairtest.finding._pair import Pair
+
+
+def make_display(report: dict[str, Any], kind: str) -> Any:
+    """The display of a kind; see `AuditReport.display`."""
+    if kind not in MAKERS:
+        raise ValueError(f"kind must be one of {sorted(MAKERS)}; got {kind!r}.")
+    return MAKERS[kind](report)
+
+
+def _pair(report: dict[str, Any]) -> Any:
+    search = report["searches"][-1]
+    if search["pair"] is None:
+        raise ValueError(f"The report has no pair to show. {report['sentence']}")
+    return inspection.PairDisplay(Pair.from_dict(search["pair"]))
+
+
+def _bracket(report: dict[str, Any]) -> Any:
+    rows = [
+        {
+            "name": search["label"],
+            "found": _real(search["degree"]),
+            "lower": _real(search["bracket"]["lower"]),
+            "upper": _real(search["bracket"]["upper"]),
+            "rows": _real(search["rows"]["degree"]),
+            "certified": search["bracket"]["certified"],
+        }
+        for search in report["searches"]
+    ]
+    return inspection.BracketDisplay(pd.DataFrame(rows))
+
+
+def _curve(report: dict[str, Any]) -> Any:
+    curves = [pd.DataFrame({"name": s["label"], **s["rows"]["curve"]}) for s in report["searches"]]
+    threshold = report["threshold"]
+    return inspection.DisparityCurveDisplay(pd.concat(curves, ignore_index=True), threshold)
+
+
+def _history(report: dict[str, Any]) -> Any:
+    courses = [pd.DataFrame({"name": s["label"], **s["history"]}) for s in report["searches"]]
+    return inspection.HistoryDisplay(pd.concat(courses, ignore_index=True))
+
+
+def _groups(report: dict[str, Any]) -> Any:
+    groups = report["groups"]
+    if not groups["rules"]:
+        raise ValueError(f"The report has no groups to show: {groups['reason']}")
+    return inspection.GroupScoresDisplay(pd.DataFrame(groups["rules"]))
+
+
+def _selection(report: dict[str, Any]) -> Any:
+    selection = report["selection"]
+    if not selection["rows"]:
+        raise ValueError(f"The report has no selection table to show: {selection['reason']}")
+    table = pd.DataFrame(selection["rows"], columns=selection["columns"])
+    return inspection.SelectionDisplay(table)
+
+
+def _real(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+MAKERS = {
+    "pair": _pair,
+    "bracket": _bracket,
+    "curve": _curve,
+    "history": _history,
+    "groups": _groups,
+    "selection": _selection,
+}
