@@ -669,6 +669,14 @@ def test_selection_of_many_groups_and_of_unknown_ones():
     place = table.index[table["group"] == "(unknown)"][0]
     assert len(unknown.points_[place].get_xdata()) == 0  # listed, without a ratio
     assert "$s$_" in [label.get_text() for label in unknown.ax_.get_yticklabels()]
+    # Groups with a note have a hollow mark and a letter, and the note stands below the axis.
+    noted = (table["note"] != "").tolist()
+    assert any(noted) and not all(noted)
+    paper = plt.rcParams["axes.facecolor"]
+    assert [point.get_markerfacecolor() == paper for point in unknown.points_] == noted
+    words = [text.get_text() for text in unknown.texts_ if text.get_text()]
+    assert [text.endswith(")") for text in words] == noted
+    assert f"(a) {table['note'][table['note'] != ''].iloc[0]}"[:60] in unknown.ax_.get_xlabel()
 
 
 # Searches and mitigation -------------------------------------------------------------------------
