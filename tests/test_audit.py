@@ -319,6 +319,14 @@ def test_many_classes_need_a_favourable_one():
     assert named["groups"]["favourable"] == "0, 1, 2" and named["selection"]["rows"]
 
 
+def test_groups_do_without_attributes_of_too_many_categories():
+    table = X.assign(race=[f"country {j % 20}" for j in range(len(X))])
+    data = look(coded(LogisticRegression()).fit(table, LABELS), table).to_dict()
+    assert data["sensitive_features"] == ["sex", "race"]
+    assert data["groups"]["reason"] == "without race, of more than 14 categories"
+    assert all("sex" in rule["rule"] for rule in data["groups"]["rules"])
+
+
 def test_hundreds_of_sensitive_values_and_columns():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(320, 500)), columns=[f"c{j}" for j in range(500)])

@@ -86,6 +86,24 @@ def test_a_path_that_cannot_be_written_is_named(report, tmp_path):
         report.to_json(tmp_path / "nowhere" / "report.json")
 
 
+def test_the_json_is_written_beside_a_page_that_shows_fewer_finds(report, unread, tmp_path):
+    page, beside = tmp_path / "report.html", tmp_path / "report.json"
+    report.save_html(page)
+    assert AuditReport.from_json(beside).to_dict() == report.to_dict()
+    page.unlink()
+    with pytest.raises(FileExistsError, match=r"report\.json"):
+        report.save_html(page)
+    assert not page.exists()
+    report.save_html(page, overwrite=True, with_json=False)
+    none_found = changed(report, **{f"searches__{j}__find_table__first": [] for j in range(3)})
+    none_found.save_html(tmp_path / "none.html")
+    assert not (tmp_path / "none.json").exists()
+    with pytest.raises(ValueError, match=r"\.html"):
+        report.save_html(tmp_path / "page.json")
+    with pytest.raises(ValueError, match="with_json"):
+        report.save_html(page, with_json="yes")
+
+
 def test_a_dict_of_another_kind_is_refused(report):
     with pytest.raises(ValueError, match="schema 2"):
         AuditReport.from_dict({**report.to_dict(), "schema": 2})
@@ -110,6 +128,24 @@ def test_properties_of_what_is_not_known(regression, unread):
     assert np.isnan(regression.on_data_rate) and np.isnan(unread.upper_bound)
     assert regression.group_rules.empty
     assert "mean_prediction" in regression.selection_table
+
+
+@pytest.mark.parametrize("kind", ["pair", "bracket", "curve", "history", "groups", "selection"])
+def test_a_report_has_displays_of_what_it_holds(report, kind):
+    display = report.display(kind).plot()
+    assert len(display.frame()) > 0
+    if kind == "bracket":
+        known = [search["degree"] for search in report.to_dict()["searches"]]
+        assert display.frame()["found"].tolist() == known
+
+
+def test_displays_of_what_a_report_does_not_hold(report, regression):
+    with pytest.raises(ValueError, match="classifier"):
+        regression.display("groups")
+    with pytest.raises(ValueError, match="'bracket'"):
+        regression.display("pie")
+    with pytest.raises(ValueError, match="no pair"):
+        changed(report, searches__2__pair=None).display("pair")
 
 
 # Comparing ----------------------------------------------------------------------------------

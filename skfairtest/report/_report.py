@@ -264,7 +264,7 @@ class AuditReport:
 
         return render_html(self._data)
 
-    def save_html(self, path: Any, *, overwrite: bool = False) -> None:
+    def save_html(self, path: Any, *, overwrite: bool = False, with_json: Any = "auto") -> None:
         """Write the report as one HTML file: nothing is loaded from outside, it prints and mails.
 
         Parameters
@@ -272,18 +272,38 @@ class AuditReport:
         path : str or path
             Where to write it.
         overwrite : bool, default=False
-            Whether a file at `path` may be replaced.
+            Whether files that are there may be replaced.
+        with_json : "auto" or bool, default="auto"
+            Whether to write the JSON beside it, by the same name with ``.json``. "auto" does where
+            more discriminatory inputs were kept than the page shows.
 
         Raises
         ------
         ImportError
             If jinja2 is missing (the extra ``report``); `to_json` and `to_markdown` need it not.
         FileExistsError
-            If there is a file already, and `overwrite` is false.
+            If there is a file already, and `overwrite` is false; nothing is written then.
         OSError
-            If the file cannot be written.
+            If a file cannot be written.
         """
-        write(path, self.to_html(), overwrite=overwrite)
+        if not (isinstance(with_json, bool) or with_json == "auto"):
+            raise ValueError(f"with_json must be 'auto', True or False; got {with_json!r}.")
+        page, beside = Path(path), Path(path).with_suffix(".json")
+        if with_json == "auto":
+            searches = self._data["searches"]
+            with_json = any(len(s["find_table"]["first"]) > len(s["finds"]) for s in searches)
+        if with_json and beside == page:
+            raise ValueError(
+                f"{str(path)!r} would be the page and the JSON beside it. Give a path that ends in "
+                ".html, or with_json=False."
+            )
+        texts = {page: self.to_html()}
+        if with_json:
+            texts[beside] = str(self.to_json()) + "\n"
+        for file in texts:
+            check_free(file, overwrite=overwrite)
+        for file, text in texts.items():
+            write(file, text, overwrite=overwrite)
 
     def to_markdown(self) -> str:
         """The report as Markdown, with tables as GitHub reads them.
@@ -365,16 +385,20 @@ class AuditReport:
         return check_limits(self, limits)
 
 
-def write(path: Any, text: str, *, overwrite: bool) -> None:
-    """Write a text file, whole or not at all where a file may not be replaced."""
-    try:
-        with Path(path).open("w" if overwrite else "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
+def check_free(path: Any, *, overwrite: bool) -> None:
+    """See that no file is at the path, unless it may be replaced."""
+    if not overwrite and Path(path).exists():
         raise FileExistsError(
             f"There is a file at {str(path)!r} already. Give overwrite=True to replace it, or "
             "another path."
-        ) from None
+        )
+
+
+def write(path: Any, text: str, *, overwrite: bool) -> None:
+    """Write a text file, if there is none yet that may not be replaced."""
+    check_free(path, overwrite=overwrite)
+    try:
+        Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise type(error)(
             f"{str(path)!r} cannot be written: {error.strerror or error}. Give a path in a folder "

@@ -85,14 +85,14 @@ class Case:
             random_state=self.seed,
         )
 
-    def group_auditor(self, template: Any) -> Any:
-        """An unfitted group auditor of the same columns and domain."""
+    def group_auditor(self, template: Any, names: list[Any]) -> Any:
+        """An unfitted group auditor of these sensitive columns and the same domain."""
         known = template.get_params(deep=False)
         domain = ("bounds", "categories", "steps", "one_hot", "constraint")
         own = {name: getattr(self.template, name) for name in domain if name in known}
         return clone(template).set_params(
             estimator=FrozenEstimator(self.estimator),
-            sensitive_features=self.space.sensitive_features,
+            sensitive_features=names,
             n_jobs=self.n_jobs,
             random_state=self.seed,
             **own,

@@ -70,15 +70,19 @@ class Course:
         function: Callable[[float | None], dict[str, Any]],
         rescue: Callable[[], dict[str, Any]] | None = None,
         refuses: tuple[type[Exception], ...] = (),
+        at_least: float = 0.0,
     ) -> dict[str, Any]:
         """Run a part; `function` takes its seconds and returns its results.
 
         `rescue` returns what there is after an error or Ctrl-C. Errors of the types `refuses` say
-        that the part does not apply to the model or the table: it is left out.
+        that the part does not apply to the model or the table: it is left out. A part that takes
+        next to no time has `at_least` so many seconds, also where the time is over.
         """
         if self.interrupted:
             return self.leave_out(name, "the audit was interrupted before this part")
         seconds = self.seconds_for(name)
+        if seconds is not None:
+            seconds = max(seconds, at_least)
         if seconds == 0:
             return self.leave_out(name, f"no time was left of max_time={self.max_time:g} s")
         self.progress.part(name)

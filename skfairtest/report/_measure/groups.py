@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from skfairtest.finding._words import number
+from skfairtest.group._rule_attribute import MAX_LEVELS
 from skfairtest.report._measure.case import Case
 
 #: Rule sets that are listed.
@@ -16,12 +17,26 @@ COLUMNS = (
 
 
 def compare_groups(case: Case, template: Any, seconds: float | None) -> dict[str, Any]:
-    """Run the group auditor with as many queries as the time allows."""
-    auditor = case.group_auditor(template)
+    """Run the group auditor with as many queries as the time allows.
+
+    Attributes of too many categories are left out, unless none is left then.
+    """
+    columns = [case.space.columns[j] for j in case.space.sensitive.tolist()]
+    names = case.space.sensitive_features
+    few = [
+        name
+        for name, column in zip(names, columns, strict=True)
+        if column.kind != "categorical" or len(column.levels) <= MAX_LEVELS
+    ]
+    auditor = case.group_auditor(template, few or names)
     auditor.set_params(max_queries=case.affordable(seconds, auditor.max_queries))
     case.auditors["groups"] = auditor
     auditor.fit(case.X)
-    return describe_groups(case)
+    result = describe_groups(case)
+    if few and len(few) < len(names):
+        left_out = ", ".join(str(name) for name in names if name not in few)
+        result["reason"] = f"without {left_out}, of more than {MAX_LEVELS} categories"
+    return result
 
 
 def describe_groups(case: Case) -> dict[str, Any]:

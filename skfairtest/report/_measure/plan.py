@@ -26,6 +26,7 @@ WEIGHTS = {
     "selection": 0.5,
 }
 ALONE = {"rows": 2.0, "search": 4.0, "certificate": 3.0}
+COLUMNS_SECONDS = 1.0
 COLUMNS, GROUPS, SELECTION = "columns that matter", "groups", "selection table"
 
 
@@ -100,36 +101,35 @@ class Plan:
                     partial(search.describe_search, case, label),
                 ),
             }
+        favourable = self.group_template.favourable
+        reason = self._why_no_groups()
+        found_groups = (
+            course.leave_out(GROUPS, reason)
+            if reason
+            else course.run(
+                GROUPS,
+                partial(groups.compare_groups, case, self.group_template),
+                partial(groups.describe_groups, case),
+                refuses=(ValueError,),
+            )
+        )
+        reason = self._why_no_favourable()
+        table = (
+            course.leave_out(SELECTION, reason)
+            if reason
+            else course.run(SELECTION, partial(selection.select, case, favourable))
+        )
+        # Certificates come last: a large model may take longer to be read than it should.
         reason = "certify=False" if self.certify is False else bracket.why_not(case)
         for label in self.labels[::-1]:
             found["certificate"][label] = {**bracket.NOTHING, **self._certificate(label, reason)}
         gather(case, self.labels[-1])
-        course.run(COLUMNS, partial(columns.measure_columns, case))
-        results: dict[str, Any] = dict(found)
-        reason = self._why_no_groups()
-        results["groups"] = {
-            **groups.NOTHING,
-            **(
-                course.leave_out(GROUPS, reason)
-                if reason
-                else course.run(
-                    GROUPS,
-                    partial(groups.compare_groups, case, self.group_template),
-                    partial(groups.describe_groups, case),
-                    refuses=(ValueError,),
-                )
-            ),
+        course.run(COLUMNS, partial(columns.measure_columns, case), at_least=COLUMNS_SECONDS)
+        return {
+            **found,
+            "groups": {**groups.NOTHING, **found_groups},
+            "selection": {**selection.NOTHING, **table},
         }
-        favourable = self.group_template.favourable
-        results["selection"] = {
-            **selection.NOTHING,
-            **(
-                course.leave_out(SELECTION, reason)
-                if (reason := self._why_no_favourable())
-                else course.run(SELECTION, partial(selection.select, case, favourable))
-            ),
-        }
-        return results
 
     def _certificate(self, label: str, reason: str) -> dict[str, Any]:
         name = self.name("certificate", label)

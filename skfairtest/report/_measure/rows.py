@@ -93,6 +93,7 @@ def told_rows(case: Case, space: InputSpace, kept: list[Judgement]) -> dict[str,
         **result,
         "n": n,
         "n_twins": int(min(space.n_twins, MOST_TWINS)),
+        "n_combinations": space.n_combinations,
         "degree": float(disparity.max(initial=0.0)),
         "rate": rate,
         "curve": points.to_dict("list"),
@@ -177,6 +178,7 @@ def in_words(rows: dict[str, Any]) -> str:
 
 
 NOTHING: dict[str, Any] = {
-    "n": 0, "n_rows": 0, "n_twins": 0, "degree": None, "rate": None, "low": None, "high": None,
-    "spread": None, "above": [], "curve": {"difference": [], "share": []}, "worst": [],
+    "n": 0, "n_rows": 0, "n_twins": 0, "n_combinations": 0, "degree": None, "rate": None,
+    "low": None, "high": None, "spread": None, "above": [],
+    "curve": {"difference": [], "share": []}, "worst": [],
 }  # fmt: skip

@@ -18,8 +18,8 @@ def render_text(report: dict[str, Any]) -> str:
         lines += _wrapped(status_in_words(report))
     if search["pair"] is not None:
         lines += ["", *_pair(search["pair"])]
-    lines += ["", f"  bracket   {bracket_in_words(search)}"]
-    lines += [f"  real rows {rows_in_words(search['rows'], report['threshold'])}"]
+    lines += ["", *_wrapped(bracket_in_words(search), "  bracket   ")]
+    lines += _wrapped(rows_in_words(search["rows"], report["threshold"]), "  real rows ")
     if report["carries"]:
         lines += _wrapped(report["carries"], "  attributes ")
     groups = report["groups"]
@@ -27,7 +27,8 @@ def render_text(report: dict[str, Any]) -> str:
         worst = groups["rules"][0]
         lines += _wrapped(
             f"{number(worst['score'])} ({number(worst['low'])} to {number(worst['high'])}) between "
-            f"{worst['rule']} and everybody else",
+            f"{worst['rule']} and everybody else"
+            + (f"; {groups['reason']}" if groups["reason"] else ""),
             "  groups    ",
         )
     else:
@@ -67,6 +68,8 @@ def rows_in_words(rows: dict[str, Any], threshold: float | None) -> str:
     of_rows = f"{rows['n']:,} rows compared"
     if rows["n"] < rows["n_rows"]:
         of_rows += f", a sample of {rows['n_rows']:,}"
+    if rows["n_combinations"] is None or rows["n_combinations"] > rows["n_twins"]:
+        of_rows += f", each with {rows['n_twins']} of its twins"
     if rows["rate"] is None:
         shares = ", ".join(
             f"{part['rate']:.1%} above {number(part['difference'])}" for part in rows["above"]
