@@ -258,6 +258,18 @@ def test_a_regressor_without_threshold_has_shares_of_the_spread_and_no_hundred_p
     assert "certified: no larger difference exists" in words
 
 
+@pytest.mark.parametrize(
+    "n_all, told",
+    [(9, None), (300, "each row was compared with 9 of its 300 twins"), (None, "endlessly many")],
+)
+def test_rows_that_were_not_compared_with_all_twins_say_so(n_all, told):
+    report = report_samples.usual()
+    report["searches"][-1]["rows"]["n_combinations"] = n_all
+    words = words_of(Page(render_html(report)))
+    assert ("race, sex together: each row was compared" in words) == (told is not None)
+    assert told is None or told in words
+
+
 def test_a_model_that_gives_labels_has_no_outputs():
     report = report_samples.usual()
     for search in report["searches"]:

@@ -387,6 +387,7 @@ def real_rows(report: dict[str, Any]) -> Section:
         if any(len(search["rows"]["curve"]["difference"]) > 1 for search in done):
             blocks.append(_curve_figure(done, report))
         blocks += _shares(report, done)
+        blocks += [Text(words) for words in map(_twins_compared, done) if words]
         main = done[-1]
         if main["rows"]["worst"]:
             rows = [
@@ -439,6 +440,19 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
         head = ["sensitive", "above", "difference", "share", "rows", "compared"]
         tables.append(table(caption, head, rows, most=300))
     return tables
+
+
+def _twins_compared(search: dict[str, Any]) -> str:
+    """A word on rows that were not compared with all their twins."""
+    rows = search["rows"]
+    n_all, n_twins = rows["n_combinations"], rows["n_twins"]
+    if n_all is not None and n_all <= n_twins:
+        return ""
+    all_of_them = "its endlessly many twins" if n_all is None else f"its {count(n_all)} twins"
+    return (
+        f"{isolate(search['label'])}: each row was compared with {count(n_twins)} of "
+        f"{all_of_them}, so more rows than these may have one that is treated differently."
+    )
 
 
 def _rate(rows: dict[str, Any]) -> str:
