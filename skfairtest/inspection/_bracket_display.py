@@ -231,7 +231,9 @@ class BracketDisplay:
     def _plot_bars(self, ax: Any, bar_kwargs: dict[str, Any]) -> BracketDisplay:
         numbers = self.table[["found", "lower", "upper", "rows"]]
         end = span(numbers.to_numpy(dtype=float).ravel())[1]
-        ax.set_xlim(0, end * 1.3)  # room for figures
+        ax.set_xlim(0, end * 1.3)  # room for figures, which the axis does not take part in
+        ax.spines["bottom"].set_bounds(0, end)
+        ax.set_xticks([tick for tick in ax.get_xticks() if 0 <= tick <= end])
         rows_axis(ax, [wrap(name, 24) for name in self.table["name"]])
         shown: dict[str, Any] = {}
         for place, row in enumerate(self.table.itertuples(index=False)):

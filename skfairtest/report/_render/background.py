@@ -55,11 +55,12 @@ def groups(report: dict[str, Any]) -> Section:
                 f"against that of all other rows. {_intervals(part)}"
             )
         )
-        alt = "; ".join(
-            f"{isolate(rule['rule'])}: "
-            f"{with_interval(rule['score'], rule['low'], rule['high'], fixed)}"
+        scores = [
+            with_interval(rule["score"], rule["low"], rule["high"], fixed)
             for rule in rules[:MOST_RULES]
-        )
+        ]
+        names = [isolate(rule["rule"]) for rule in rules]
+        alt = "; ".join(map(": ".join, zip(names, scores, strict=False)))
         drawn = {**report, "groups": {**part, "rules": rules[:MOST_RULES]}}
         caption = f"Difference of the share of {favourable}, within the group and outside of it"
         blocks += [Figure("groups", drawn, caption, alt), _rules_table(rules)]
@@ -133,11 +134,13 @@ def _what_it_is(part: dict[str, Any]) -> str:
 def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Figure:
     part = report["selection"]
     rate = rate_of(part["columns"])
-    alt = "; ".join(
-        f"{isolate(row['group'])}: "
-        f"{with_interval(row[rate], row.get(f'{rate}_low'), row.get(f'{rate}_high'), _words(rate))}"
+    words = _words(rate)
+    rates = [
+        with_interval(row[rate], row.get(f"{rate}_low"), row.get(f"{rate}_high"), words)
         for row in rows[:10]
-    )
+    ]
+    names = [isolate(row["group"]) for row in rows]
+    alt = "; ".join(map(": ".join, zip(names, rates, strict=False)))
     drawn = [list(row.values()) for row in rows[:MOST_BARS] if row[rate] is not None]
     caption = f"{rate.replace('_', ' ').capitalize()} by group"
     if len(drawn) < len(rows):
