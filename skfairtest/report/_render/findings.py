@@ -71,6 +71,14 @@ def by_more_than(report: dict[str, Any]) -> str:
     return f"by more than {number(threshold)}" if threshold else "at all"
 
 
+def treated(report: dict[str, Any]) -> str:
+    """What happens to rows that count as treated differently."""
+    threshold = report["threshold"]
+    if threshold is None:
+        return "get another label than a twin"
+    return f"differ from a twin by more than {number(threshold)}"
+
+
 # The finding -----------------------------------------------------------------------------------
 
 
@@ -134,7 +142,8 @@ def _real_rows(report: dict[str, Any]) -> Fact:
         return Fact("Real rows", ABSENT, "no rows of data were compared")
     rows = search["rows"]
     if rows["rate"] is not None:
-        return Fact("Real rows treated differently", percent(rows["rate"]), _of_rows(rows))
+        note = f"{_of_rows(rows)}; they {treated(report)}"
+        return Fact("Real rows treated differently", percent(rows["rate"]), note)
     for above in rows["above"][1:2] or rows["above"]:
         part = f"{above['share_of_spread']:.0%} of the spread of the predictions"
         note = f"{count(above['n'])} of {count(rows['n'])} rows: {figure(above['difference'])}"
@@ -416,7 +425,7 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
             ]
             for search in rated
         ]
-        caption = f"Rows that the model treats differently from a twin {by_more_than(report)}"
+        caption = f"Rows that {treated(report)}"
         head = ["sensitive", "share", "rows", "compared", "there are", "largest difference"]
         tables.append(table(caption, head, rows, most=300))
     rows = [
