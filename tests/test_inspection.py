@@ -821,6 +821,7 @@ def test_a_font_that_has_the_letters_is_found():
     assert _style._letters_of("no such file") == frozenset()
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200), st.integers(2, 60))
 def test_shortened_names_fit(text, most):
     short = _style.shorten(text, most)

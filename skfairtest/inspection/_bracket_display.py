@@ -12,7 +12,7 @@ from skfairtest.finding._words import number, two_numbers
 from skfairtest.inspection._asking import by_name, check_auditor
 from skfairtest.inspection._style import (
     COLORS,
-    HATCH,
+    HATCHES,
     ROW,
     axes_for,
     finish,
@@ -22,6 +22,7 @@ from skfairtest.inspection._style import (
     rows_axis,
     series,
     span,
+    steps,
     wrap,
 )
 
@@ -276,7 +277,7 @@ class BracketDisplay:
             words = " to ".join(two_numbers(lower, upper))
             self.open_ += ax.barh(
                 [place], [upper - lower], left=[lower], height=0.5, facecolor="none",
-                edgecolor=ink(), hatch=HATCH, linewidth=1,
+                edgecolor=ink(), hatch=HATCHES[0], linewidth=1,
             ).patches  # fmt: skip
             shown["not found, not ruled out"] = self.open_[-1]
         if closed or math.isfinite(upper):
@@ -294,30 +295,24 @@ class BracketDisplay:
         assert self.history is not None
         handles, names = [], []
         for place, row in enumerate(self.table.itertuples(index=False)):
-            look = series(place)
+            look = {**series(place), "linewidth": 1.2, "markersize": 5}
             course = self.history[self.history["name"] == row.name]
-            style = {"linestyle": look["linestyle"], "color": look["color"], "linewidth": 2}
-            self.lines_ += ax.plot(
-                course["seconds"], course["degree"], drawstyle="steps-post",
-                **{**style, **line_kwargs},
-            )  # fmt: skip
+            style = {**steps(place, course), **line_kwargs}
+            self.lines_ += ax.plot(course["seconds"], course["degree"], **style)
             handles.append(self.lines_[-1])
             names.append(f"{row.name}: found")
             upper, lower = _or_nan(row.upper), _known(row.lower)
             if math.isfinite(upper):
                 if upper > lower * (1 + 1e-6):
-                    self.open_.append(
-                        ax.axhspan(
-                            lower, upper, facecolor="none", edgecolor=look["color"], hatch=HATCH,
-                            linewidth=0, alpha=0.5,
-                        )
+                    band = ax.axhspan(
+                        lower, upper, facecolor="none", edgecolor=look["color"], linewidth=0,
+                        hatch=HATCHES[place % len(HATCHES)], alpha=0.5,
                     )  # fmt: skip
-                handles.append(ax.axhline(upper, color=look["color"], linewidth=1.2))
+                    self.open_.append(band)
+                handles.append(ax.axhline(upper, **look))
                 names.append(f"{row.name}: no difference is larger")
             if math.isfinite(_or_nan(row.rows)):
-                handles.append(
-                    ax.axhline(row.rows, color=look["color"], linewidth=1.2, linestyle=":")
-                )
+                handles.append(ax.axhline(row.rows, **{**look, "linestyle": ":"}))
                 names.append(f"{row.name}: rows of the data")
         values = self.table[["found", "lower", "upper", "rows"]].to_numpy(dtype=float)
         ax.set(xlabel="seconds", ylabel="difference between twins", ylim=span(values.ravel()))
