@@ -49,7 +49,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
         confidence=CONFIDENCE,
         min_share=MIN_SHARE,
     )
-    counted = table.attrs["favourable"]
+    counted = table.attrs.get("favourable", "")
     labels = "" if regresses else favourable_in_words(favourable_labels(counted))
     return {
         "favourable": labels,
