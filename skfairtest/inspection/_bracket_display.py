@@ -242,7 +242,7 @@ class BracketDisplay:
             lower = max(found, lower)
             style = {"height": 0.5, "color": COLORS[0], **bar_kwargs}
             self.bars_ += ax.barh([place], [found], **style).patches
-            shown["found by the search"] = self.bars_[-1]
+            shown["found"] = self.bars_[-1]
             if lower > found * (1 + 1e-9):
                 shown["found while certifying"] = ax.barh(
                     [place], [lower - found], left=[found], height=0.5, color=COLORS[5],
