@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from callbacks import Ticks
 from jsonschema import Draft202012Validator
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
@@ -463,24 +464,31 @@ def test_a_bar_in_a_terminal(monkeypatch, capsys):
     assert "search: sex" in capsys.readouterr().err
 
 
-class Ticks:
-    """A callback that counts."""
+class Counted(Ticks):
+    """Auditors copy their callbacks; the count is of all copies."""
 
-    n = 0
-
-    def setup(self, estimator, context):
-        pass
-
-    teardown = setup
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
+    n_all = 0
 
     def on_fit_task_end(self, estimator, context):
-        Ticks.n += 1
+        Counted.n_all += 1
+        return super().on_fit_task_end(estimator, context)
 
 
 def test_callbacks_are_told():
     pytest.importorskip("sklearn.callback")
-    look(sensitive_features=["sex"], progress=[Ticks()])
-    assert Ticks.n > 10
+    look(sensitive_features=["sex"], progress=[Counted()])
+    assert Counted.n_all > 10
+
+
+def test_a_plain_object_with_predict_can_be_audited():
+    class Plain:
+        classes_ = np.array(["no", "yes"])
+
+        def __deepcopy__(self, memo):
+            raise AssertionError("the model is not to be copied")
+
+        def predict(self, X):
+            return LOGISTIC.predict(X)
+
+    report = look(Plain(), y=LABELS, sensitive_features=["sex"])
+    assert report.fairness_degree == 1 and report.status == "complete"
