@@ -240,6 +240,15 @@ def usual():
             "n_rows": 30_162, "queries": 30_162, "seconds": 0.2, "min_share": 0.0,
             "columns": SELECTION, "rows": selection_rows(names),
         },
+        "errors": [
+            {
+                "metric": metric, "status": "done", "reason": "", "favourable": "yes",
+                "overall": 0.104, "confidence": 0.95, "correction": "Holm", "min_support": 0.05,
+                "n_rule_sets": 2_210, "rules": rules[:10], "queries": 0, "seconds": 0.4,
+                "stop_reason": "all frequent rule sets were compared",
+            }
+            for metric in ("false_positive_rate", "false_negative_rate")
+        ],
         "parts": [
             {"part": part, "status": "done", "reason": "", "queries": queries, "seconds": seconds,
              "notes": []}
@@ -285,6 +294,8 @@ def regression():
         groups={**report["groups"], "status": "left out", "rules": [], "favourable": "",
                 "reason": "groups compare shares of a favourable label; the model predicts numbers",
                 "n_rule_sets": 0},
+        errors=[{**part, "metric": "mean_error", "favourable": "", "overall": -20.5}
+                for part in report["errors"][:1]],
     )  # fmt: skip
     report["domain"] = {
         "attributes": [
@@ -352,6 +363,7 @@ def interrupted():
         sentence="largest difference 0.23 (probability of yes: 0.64 against 0.41), in the part "
         "that ran",
         groups={**report["groups"], **off, "rules": [], "n_rule_sets": 0},
+        errors=[{**part, **off, "rules": [], "overall": None} for part in report["errors"]],
         selection={**report["selection"], "status": "failed", "rows": [], "columns": [],
                    "reason": "ValueError: Input y contains NaN."},
         parts=[

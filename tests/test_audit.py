@@ -27,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skfairtest import (
     CertifiedAuditor,
     SBFTAuditor,
+    SubgroupAuditor,
     SurrogateAuditor,
     TestSGDAuditor,
     audit,
@@ -119,6 +120,7 @@ def test_every_part_is_there(report):
     assert report.status == "complete"
     assert [s["label"] for s in data["searches"]] == ["sex", "race", "sex, race together"]
     assert {part["status"] for part in data["parts"]} == {"done"}
+    assert len(data["errors"]) == 2
     assert report.upper_bound >= report.fairness_degree > 0
     assert data["groups"]["rules"] and data["selection"]["rows"] and data["carries"]
     assert data["cost"]["queries"] == sum(part["queries"] for part in data["parts"])
@@ -185,7 +187,13 @@ def test_what_carries_the_difference_is_named():
 def test_the_same_seed_gives_the_same_report():
     one, other = (look(y=LABELS, sensitive_features=["sex"]).to_dict() for _ in range(2))
     for data in (one, other):
-        for part in [*data["parts"], *data["searches"], data["groups"], data["selection"]]:
+        for part in [
+            *data["parts"],
+            *data["searches"],
+            *data["errors"],
+            data["groups"],
+            data["selection"],
+        ]:
             part.pop("seconds")
         for search in data["searches"]:
             search["bracket"].pop("seconds")
@@ -208,6 +216,31 @@ def test_the_code_repeats_the_audit():
     names = {"model": LOGISTIC, "X": X, "y": LABELS}
     exec(data["code"].replace("random_state=", "progress=False, random_state="), names)
     assert names["report"].to_dict()["searches"][0]["found"] == data["searches"][0]["found"]
+
+
+def test_errors_by_group_are_those_of_the_subgroup_auditor(report):
+    data = report.to_dict()
+    assert [part["metric"] for part in data["errors"]] == [
+        "false_positive_rate", "false_negative_rate",
+    ]  # fmt: skip
+    predicted = LOGISTIC.predict(X)
+    for part, label in zip(data["errors"], ("no", "yes"), strict=True):
+        among = label == LABELS
+        assert part["overall"] == pytest.approx((predicted != LABELS)[among].mean())
+        again = SubgroupAuditor(
+            metric=part["metric"], attributes="all", max_conditions=3, random_state=0,
+            sensitive_features=["sex", "race"],
+        ).fit(X, LABELS, y_pred=predicted)  # fmt: skip
+        assert [rule["rule"] for rule in part["rules"]] == again.rules_["rule"].tolist()[:10]
+        assert part["queries"] == 0  # the predictions are those of the selection table
+    assert "Where the model errs" in report.to_markdown()
+
+
+def test_errors_need_the_truth():
+    data = look(sensitive_features=["sex"]).to_dict()
+    assert {part["reason"] for part in data["errors"]} == {
+        "errors need y, what is true of the rows"
+    }
 
 
 def test_a_regressor_without_a_threshold_is_never_discriminatory_everywhere():
@@ -452,7 +485,7 @@ def test_lines_of_progress_go_to_standard_error(capsys):
     look(sensitive_features=["sex"], progress="auto")
     out, err = capsys.readouterr()
     lines = err.splitlines()
-    assert out == "" and len(lines) == 6 and lines[0].startswith("[audit 1/6")
+    assert out == "" and len(lines) == 8 and lines[0].startswith("[audit 1/8")
     assert "search: sex: largest difference" in err
     look(sensitive_features=["sex"], progress=False)
     assert capsys.readouterr() == ("", "")

@@ -31,6 +31,7 @@ FLAGS = (
 )  # fmt: skip
 TITLES = [
     "The finding", "The pair", "How large it can get", "Real rows", "Groups", "Rates by group",
+    "Where the model errs",
     "Model, data and domain", "Cost, versions and code", "What this does not show",
 ]  # fmt: skip
 #: A page is opened in each of these ways.

@@ -27,6 +27,7 @@ VOID = {"meta", "link", "br", "img", "hr", "input"}
 #: Of SVG, as matplotlib writes them.
 TITLES = [
     "The finding", "The pair", "How large it can get", "Real rows", "Groups", "Rates by group",
+    "Where the model errs",
     "Model, data and domain", "Cost, versions and code", "What this does not show",
 ]  # fmt: skip
 

@@ -212,6 +212,7 @@ def _report(
         "carries": carries(searches),
         "groups": results["groups"],
         "selection": results["selection"],
+        "errors": results["errors"],
         "parts": parts,
         "cost": {
             "queries": sum(part["queries"] for part in parts),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 
-from skfairtest._typing import Floats
+from skfairtest._typing import Floats, Ints
 from skfairtest.base import BaseAuditor
 from skfairtest.finding._pair import Pair, make_pair
 from skfairtest.finding._words import name_output
@@ -71,6 +71,7 @@ class Case:
     extra_queries: int = 0
     auditors: dict[str, Any] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
+    _predicted: tuple[Ints, Any] | None = None
 
     def auditor(self, space: InputSpace, max_time: float | None) -> Any:
         """An unfitted auditor of a space of this case."""
@@ -141,6 +142,31 @@ class Case:
         if seconds is None or not self.seconds_per_query:
             return most
         return int(max(1, min(most, seconds / self.seconds_per_query)))
+
+    def predictions(self, seconds: float | None) -> tuple[Ints, Any, int]:
+        """Places of rows of the data, their predictions, and the queries that took now.
+
+        All rows, or a random sample where they take too long; asked once, for all parts.
+        """
+        queries = 0
+        if self._predicted is None:
+            n_rows = len(self.space.data)
+            queries = self.affordable(seconds, n_rows)
+            rows = np.arange(n_rows)
+            if queries < n_rows:
+                rows = np.sort(np.random.default_rng(self.seed).permutation(n_rows)[:queries])
+            predicted = np.asarray(self.estimator.predict(self.space.decode(self.space.data[rows])))
+            if predicted.ndim != 1:
+                raise ValueError(
+                    f"the tables need one prediction a row; the model gives shape {predicted.shape}"
+                )
+            self._predicted = rows, predicted
+        return *self._predicted, queries
+
+    def rows_of(self, rows: Ints) -> tuple[Any, Any]:
+        """Rows of the data as a table, and what is true of them; None where that is not known."""
+        truth = None if self.y is None else np.asarray(self.y)[rows]
+        return self.space.decode(self.space.data[rows]), truth
 
     def offer(self, label: str, pair: Pair, twins: Floats, shown_by: str) -> None:
         """Keep the pair, if it is the one of its search that differs most so far."""

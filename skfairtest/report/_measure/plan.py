@@ -8,7 +8,7 @@ from typing import Any
 from skfairtest.group._base import GroupAuditor
 from skfairtest.oracle._favourable import known_classes
 from skfairtest.oracle._judgement import Judgement
-from skfairtest.report._measure import bracket, columns, groups, rows, search, selection
+from skfairtest.report._measure import bracket, columns, errors, groups, rows, search, selection
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.course import Course
 from skfairtest.report._measure.settle import gather
@@ -22,6 +22,7 @@ WEIGHTS = {
     "columns": 0.5,
     "groups": 2.0,
     "selection": 0.5,
+    "errors": 0.5,
 }
 ALONE = {"rows": 2.0, "search": 4.0, "certificate": 3.0}
 COLUMNS_SECONDS = 1.0
@@ -63,6 +64,10 @@ class Plan:
             COLUMNS: WEIGHTS["columns"],
             GROUPS: WEIGHTS["groups"],
             SELECTION: WEIGHTS["selection"],
+        }
+        weights |= {
+            self.name("errors", metric): WEIGHTS["errors"]
+            for metric in errors.METRICS.get(case.task, ())
         }
         self.course = Course(max_time, weights, progress)
         self.callbacks = progress.callbacks
@@ -117,6 +122,11 @@ class Plan:
             if reason
             else course.run(SELECTION, partial(selection.select, case, favourable))
         )
+        metrics = errors.METRICS.get(case.task, ())
+        found_errors = [
+            {"metric": metric, **errors.NOTHING, **self._errors(metric, favourable)}
+            for metric in metrics
+        ]
         # Certificates come last: a large model may take longer to be read than it should.
         reason = "certify=False" if self.certify is False else bracket.why_not(case)
         for label in self.labels[::-1]:
@@ -127,7 +137,21 @@ class Plan:
             **found,
             "groups": {**groups.NOTHING, **found_groups},
             "selection": {**selection.NOTHING, **table},
+            "errors": found_errors,
         }
+
+    def _errors(self, metric: str, favourable: Any) -> dict[str, Any]:
+        name = self.name("errors", metric)
+        reason = self._why_no_favourable()
+        if self.case.y is None:
+            reason = "errors need y, what is true of the rows"
+        if reason:
+            return self.course.leave_out(name, reason)
+        return self.course.run(
+            name,
+            partial(errors.compare_errors, self.case, metric, favourable),
+            refuses=(ValueError,),
+        )
 
     def _certificate(self, label: str, reason: str) -> dict[str, Any]:
         name = self.name("certificate", label)

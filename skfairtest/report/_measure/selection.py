@@ -23,27 +23,15 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
 
     A sample where predictions for all rows take too long.
     """
-    n_rows = len(case.space.data)
-    n = case.affordable(seconds, n_rows)
-    rows = np.arange(n_rows)
-    if n < n_rows:
-        rows = np.sort(np.random.default_rng(case.seed).permutation(n_rows)[:n])
-    Z = case.space.data[rows]
-    predicted = np.asarray(case.estimator.predict(case.space.decode(Z)))
-    if predicted.ndim != 1:
-        raise ValueError(
-            f"the table needs one prediction a row; the model gives shape {predicted.shape}"
-        )
-    truth = None
-    if case.y is not None:
-        truth = np.asarray(case.y)[rows]
+    rows, predicted, queries = case.predictions(seconds)
+    _, truth = case.rows_of(rows)
     regresses = case.task == "regression"
     classes = known_classes(case.estimator)
     if favourable is None and not regresses and classes is not None:
         favourable = classes[-1]
     table = selection_table(
         predicted,
-        sensitive_features=sensitive_values(case, Z),
+        sensitive_features=sensitive_values(case, case.space.data[rows]),
         y_true=truth,
         favourable="mean" if regresses else favourable,
         confidence=CONFIDENCE,
@@ -55,11 +43,11 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
         "favourable": labels,
         "confidence": CONFIDENCE,
         "min_share": MIN_SHARE,
-        "n": n,
-        "n_rows": n_rows,
+        "n": len(rows),
+        "n_rows": len(case.space.data),
         "columns": [str(name) for name in table.columns],
         "rows": table.to_numpy(dtype=object).tolist(),
-        "queries": n,
+        "queries": queries,
         "told": f"{len(table)} groups",
     }
 

@@ -93,6 +93,55 @@ def _rules_table(rules: list[dict[str, Any]]) -> Table:
     return table("Groups with the largest differences", head, rows, shown=MOST_RULES, words=[2])
 
 
+# Where the model errs --------------------------------------------------------------------------
+
+
+def errors(report: dict[str, Any]) -> Section:
+    """The groups for which false positives, misses or errors differ most, on the rows of data."""
+    blocks: list[Any] = []
+    if not report["errors"]:
+        blocks.append(Text("Nothing says what an error of this model is."))
+    # What holds for all metrics alike is told once.
+    reasons = {(part["status"], part["reason"]) for part in report["errors"]}
+    if len(reasons) == 1 and report["errors"]:
+        blocks += why_not(report["errors"][0], "Errors by group")
+    for part in report["errors"]:
+        name = part["metric"].replace("_", " ")
+        if len(reasons) > 1:
+            blocks += why_not(part, name.capitalize())
+        if part["status"] == "done" and not part["rules"]:
+            blocks.append(Text(f"{name.capitalize()}: no rule holds for enough rows."))
+        if not part["rules"]:
+            continue
+        of = f" of {isolate(part['favourable'])}" if part["favourable"] else ""
+        blocks.append(
+            Text(
+                f"{name.capitalize()}{of}: {figure(part['overall'])} of all rows that count. "
+                f"{count(part['n_rule_sets'])} rules that hold for {level(part['min_support'])} of "
+                f"the rows or more were compared with everybody else. {_intervals(part)}"
+            )
+        )
+        blocks.append(_errors_table(part["rules"], name))
+    return Section("errors", "Where the model errs", tuple(blocks))
+
+
+def _errors_table(rules: list[dict[str, Any]], name: str) -> Table:
+    rows = [
+        [
+            rule["rule"],
+            with_interval(rule["score"], rule["low"], rule["high"], figure),
+            "yes" if rule["differs"] else "interval holds 0",
+            figure(rule["share_inside"]),
+            figure(rule["share_outside"]),
+            count(rule["n_inside"]),
+            count(rule["n_outside"]),
+        ]
+        for rule in rules
+    ]
+    head = ["group", "difference", "differs", "inside", "outside", "rows inside", "rows outside"]
+    return table(f"Groups whose {name} differs most", head, rows, shown=MOST_RULES, words=[2])
+
+
 # Rates by group --------------------------------------------------------------------------------
 
 _ENDS = ("_low", "_high", "_n")

@@ -17,6 +17,7 @@ def sections_of(report: dict[str, Any]) -> list[Section]:
         findings.real_rows(report),
         background.groups(report),
         background.selection(report),
+        background.errors(report),
         background.model(report),
         background.cost(report),
         background.limits(report),

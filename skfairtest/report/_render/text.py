@@ -33,6 +33,14 @@ def render_text(report: dict[str, Any]) -> str:
         )
     else:
         lines += _wrapped(f"{groups['status']}: {groups['reason']}", "  groups    ")
+    for part in report["errors"]:
+        if part["rules"] and part["rules"][0]["differs"]:
+            worst = part["rules"][0]
+            lines += _wrapped(
+                f"{part['metric'].replace('_', ' ')} {number(worst['share_inside'])} where "
+                f"{worst['rule']}, {number(worst['share_outside'])} elsewhere",
+                "  errors    ",
+            )
     cost = report["cost"]
     lines.append(
         f"  cost      {cost['queries']:,} queries, {cost['seconds']:.1f} s, seed {report['seed']}"
