@@ -70,8 +70,8 @@ def _too_many(columns: list[Values], sizes: list[int], min_support: float, most:
             break
         leaves, fits = [f"max_conditions={conditions} leaves {about}{n:,}"], conditions
     support = min_support
-    while support < 0.5:
-        support = float(f"{min(0.5, 1.5 * support):.2g}")
+    while support < 0.9:
+        support = float(f"{min(0.9, 1.5 * support):.2g}")
         n = _n_patterns(columns, sizes, support, most)
         if n is not None:
             leaves.append(f"min_support={support:g} leaves {about}{n:,}")
