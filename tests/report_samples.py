@@ -174,7 +174,7 @@ def usual():
         cells, {"race": ("White", "Black"), "sex": ("Male", "Female")}, (0.82, 0.22), top=matters
     )
     worst_rows = [
-        {"row": str(1000 + 7 * k), "pair": pair(
+        {"row": str(1000 + 7 * k), "inside": k != 3, "pair": pair(
             {**cells, "age": 30 + k}, {"sex": ("Male", "Female")}, (0.7 - 0.01 * k, 0.28),
             top=matters)}
         for k in range(10)
@@ -237,7 +237,7 @@ def usual():
         },
         "selection": {
             "status": "done", "reason": "", "favourable": "yes", "confidence": 0.95, "n": 30_162,
-            "n_rows": 30_162, "queries": 30_162, "seconds": 0.2,
+            "n_rows": 30_162, "queries": 30_162, "seconds": 0.2, "min_share": 0.0,
             "columns": SELECTION, "rows": selection_rows(names),
         },
         "parts": [
@@ -268,7 +268,7 @@ def regression():
         {"share_of_spread": part, "difference": part * 88_000.0, "n": n, "rate": n / 4_000}
         for part, n in [(0.05, 2_900), (0.1, 1_300), (0.2, 120)]
     ]
-    rows = [{"row": str(k), "pair": worst} for k in range(10)]
+    rows = [{"row": str(k), "inside": True, "pair": worst} for k in range(10)]
     report = usual()
     report.update(
         sentence="largest difference 31,400 (prediction: 152,300 against 120,900)",
@@ -314,7 +314,7 @@ def nothing_found():
             ["sex"], None, degree=0.0, rows={"rate": 0.0, "degree": 0.0, "low": 0.0,
             "high": 0.0004, "n": 10_000, "curve": {"difference": [0.0], "share": [0.0]}},
             bracket={"status": "left out", "reason": why, "lower": None, "upper": None,
-                     "found": 0.0, "certified": False, "queries": 0, "seconds": 0.0},
+                     "found": None, "certified": False, "queries": 0, "seconds": 0.0},
         )],
     )  # fmt: skip
     report["groups"]["rules"] = []
@@ -328,7 +328,7 @@ def interrupted():
     alone, other = report["searches"][:2]
     off = {"status": "left out", "reason": why}
     alone.update(status="interrupted", reason=why)
-    alone["bracket"].update(off, lower=None, upper=None, certified=False)
+    alone["bracket"].update(off, lower=None, upper=None, found=None, certified=False)
     alone["rows"].update(
         off, n=0, degree=None, rate=None, worst=[], curve={"difference": [], "share": []}
     )
@@ -339,11 +339,16 @@ def interrupted():
         "bracket": {**alone["bracket"], "found": None, "queries": 0, "seconds": 0.0},
         "rows": {**alone["rows"], "queries": 0, "seconds": 0.0}, "search_queries": 0,
     }  # fmt: skip
+    both = {
+        **other, "sensitive": ["race", "sex"], "label": "race, sex together",
+        "degree": alone["degree"], "pair": alone["pair"],
+        "shown_by": "twins that differ in race alone",
+    }  # fmt: skip
     report.update(
         status="interrupted",
         reason=why,
         carries="",
-        searches=[alone, other],
+        searches=[alone, other, both],
         sentence="largest difference 0.23 (probability of yes: 0.64 against 0.41), in the part "
         "that ran",
         groups={**report["groups"], **off, "rules": [], "n_rule_sets": 0},
@@ -407,7 +412,7 @@ def huge(n_columns=500, n_values=300, n_classes=100, n_found=10_000):
         return pair(cells, change, outputs, output="probability of class 7", top=matters)
 
     finds = [one(k) for k in range(10)]
-    rows = [{"row": str(10**6 + k), "pair": one(k)} for k in range(10)]
+    rows = [{"row": str(10**6 + k), "inside": True, "pair": one(k)} for k in range(10)]
     sensitive = names[3:6]
     report["searches"] = [
         search(which, one(0), label=label, finds=finds, worst_rows=rows, found=n_found,

@@ -27,7 +27,7 @@ from skfairtest import (
     RandomAuditor,
     certify,
 )
-from skfairtest.exact._trees.compiled import AVAILABLE
+from skfairtest._compiled import AVAILABLE
 from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._constraints.rules import AllRule, Boxes
 

@@ -87,7 +87,8 @@ def test_samples_are_reports():
     jsonschema = pytest.importorskip("jsonschema")
     schema = jsonschema.Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
     for name, sample in SAMPLES.items():
-        problems = [error.json_path for error in schema.iter_errors(sample())]
+        report = report_samples.huge(30, 5) if name == "huge" else sample()
+        problems = [error.json_path for error in schema.iter_errors(report)]
         assert problems == [], name
 
 
@@ -156,7 +157,7 @@ def test_tables_say_what_they_hold(rendered, name):
 
 @pytest.mark.parametrize(
     "name, n",
-    [("usual", 5), ("regression", 4), ("nothing_found", 4), ("interrupted", 2), ("failed", 0),
+    [("usual", 5), ("regression", 4), ("nothing_found", 3), ("interrupted", 2), ("failed", 0),
      ("hostile", 5), ("huge", 5)],
 )  # fmt: skip
 def test_pictures_are_drawn(rendered, name, n):
@@ -170,6 +171,7 @@ def test_pictures_are_drawn(rendered, name, n):
         assert page.all("svg")[0]["role"] == "img" and re.search(r"<title id=[^>]*>[^<]+<", svg)
         # Colours are the page's own.
         assert re.findall(r"#0072b2|#010203|#fdfcfb|#000000", svg) == []
+        assert not re.search(r"<[^>]*\d\.[^\d>][^>]*>", svg)  # no number ends with its point
         assert "currentColor" in svg and "<style" not in svg and "font-family" not in svg
 
 
@@ -238,6 +240,7 @@ def test_the_first_section_says_what_how_sure_and_how_many(rendered):
     html = rendered("usual")
     page = Page(html[html.index('<section id="finding"') : html.index('<section id="pair"')])
     words = words_of(page)
+    assert "1021 (outside of the domain)" in words_of(Page(html))
     for told in (
         "Largest difference 0.60", "probability of yes: 0.82 against 0.22", "at most 0.67",
         "11.8%", "1,180 of 10,000 rows, a sample of 30,162", "11.2% to 12.4%", "214,000",
@@ -255,10 +258,22 @@ def test_a_regressor_without_threshold_has_shares_of_the_spread_and_no_hundred_p
     assert "certified: no larger difference exists" in words
 
 
+def test_a_model_that_gives_labels_has_no_outputs():
+    report = report_samples.usual()
+    for search in report["searches"]:
+        worst = [row["pair"] for row in search["rows"]["worst"]]
+        for one in [search["pair"], *search["finds"], *worst]:
+            one.update(outputs=None, output="label", difference=1.0)
+        search["degree"] = 1.0
+    words = words_of(Page(render_html(report)))
+    assert "label: yes against no" in words and "predicted yes no" in words
+    assert "Label: yes against no." in render_markdown(report)
+
+
 def test_nothing_found_is_said_with_what_was_tried(rendered):
     words = words_of(Page(rendered("nothing_found")))
     assert "No difference above 0.1 found in 40,000 queries" in words
-    assert "No pair of twins was found that the model treats differently by more than 0.10" in words
+    assert "No twins were found that the model treats differently by more than 0.10." in words
     assert "KNeighborsClassifier cannot be read" in words and "lower bound" in words
 
 
@@ -267,7 +282,9 @@ def test_an_audit_that_is_not_complete_says_so_first(rendered):
         words = words_of(Page(rendered(name)))
         first = words.index(f"This audit is not complete. It {word}")
         assert first < words.index("Twins are two inputs") and "Input y contains NaN" in words
-    assert "0.23" in words_of(Page(rendered("interrupted")))
+    words = words_of(Page(rendered("interrupted")))
+    assert "Largest difference found 0.23" in words and "twins that differ in race alone" in words
+    assert "No twins were compared." in words_of(Page(rendered("failed")))
 
 
 def test_no_verdicts(rendered):
@@ -294,7 +311,9 @@ def test_figures_in_words():
     told = [percent(x) for x in (None, 0, 1, 1e-9, 1 - 1e-9, 0.0005, 0.08, 0.1234)]
     assert told == ["–", "0%", "100%", "under 0.1%", "over 99.9%", "0.1%", "8.0%", "12.3%"]
     assert [fixed(x) for x in (None, 0.8, -0.031, 0.0004)] == ["–", "0.80", "-0.03", "0.00040"]
-    assert [seconds(x) for x in (None, 9.12, 200)] == ["–", "9.1 s", "3 min 20 s"]
+    assert [seconds(x) for x in (None, 0.1, 9.12, 60, 99.7, 200)] == [
+        "–", "0.1 s", "9.1 s", "60 s", "100 s", "3 min 20 s"
+    ]  # fmt: skip
     assert together(["a"]) == "a" and together(["a", "b", "c"]) == "a, b and c"
     assert isolate("age") == "age" and isolate("الجنس") == "\u2068الجنس\u2069"
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from skfairtest._compiled import AVAILABLE
 from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._bracketing import close, look_at_data
 from skfairtest.exact._dispatch import check_supported, read_family
 from skfairtest.exact._mixture import MixtureFamily
-from skfairtest.exact._trees.compiled import AVAILABLE
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._oracle import Oracle

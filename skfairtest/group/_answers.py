@@ -106,12 +106,7 @@ class Answers:
 
     def _learn(self, Z: Any) -> None:
         """Learn from a first prediction what an estimator without tags and classes predicts."""
-        answer = np.concatenate([np.asarray(part) for part, _ in self.model._call("predict", Z)])
-        if pd.isna(answer).any():
-            raise EstimatorFailedError(
-                f"{type(self.estimator).__name__}.predict must return one prediction a row; got "
-                "missing values. Fix the estimator."
-            )
+        answer = self.predictions(Z)
         if self.model.response == "unknown" and answer.dtype.kind == "f":
             self.model.response = "regression"
             self._choose_threshold()
@@ -135,6 +130,16 @@ class Answers:
         scores, _ = self.model.ask(Z)
         # Of several outputs the mean counts; who wants one of them passes a model of that one.
         return as_shares(scores.mean(axis=1), self.favourable)
+
+    def predictions(self, Z: Any) -> NDArray[Any]:
+        """What the estimator's ``predict`` says, as it is, one a row."""
+        answer = np.concatenate([np.asarray(part) for part, _ in self.model._call("predict", Z)])
+        if pd.isna(answer).any():
+            raise EstimatorFailedError(
+                f"{type(self.estimator).__name__}.predict must return one prediction a row; got "
+                "missing values. Fix the estimator."
+            )
+        return answer
 
     def _probabilities(self, Z: Any) -> Floats:
         scores, _ = self.model.ask(Z)

@@ -39,6 +39,8 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
     False
     """
 
+    _corrections = CORRECTIONS
+
     # Set by the constructors of the subclasses, which scikit-learn reads the parameters from.
     favourable: Any
     response_method: str
@@ -69,24 +71,37 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
 
     # Parameters ------------------------------------------------------------------------------
 
-    def _check_shared_params(self) -> None:
+    def _check_estimator(self, instead: str = "") -> None:
         if self.estimator is None:
             raise ValueError(
                 f"{type(self).__name__}(estimator=None) is a template for scorers and retrainers, "
-                "which set the estimator; it cannot be fitted itself. Give an estimator."
+                "which set the estimator; it cannot be fitted itself. Give an estimator"
+                f"{instead}."
             )
         if isinstance(self.estimator, type):
             raise TypeError(
                 f"estimator must be an instance; got the class {self.estimator.__name__}. Write "
                 f"{self.estimator.__name__}()."
             )
-        check_real(self, dict.fromkeys(("min_support", "min_outside", "confidence"), "(0, 1)"))
-        check_real(self, {"error_threshold": "(0, inf)"})
-        whole = ("sampling_threshold", "max_rules", "max_queries", "max_attributes")
+
+    def _check_intervals(self) -> None:
+        """What all auditors of groups say of their rules and intervals."""
+        check_real(self, dict.fromkeys(("min_support", "confidence"), "(0, 1)"))
+        check_whole(self, {"max_rules": 1})
+        self._check_among("ci_method", CI_METHODS)
+        self._check_among("correction", self._corrections)
+
+    def _check_among(self, name: str, known: tuple[str, ...]) -> None:
+        if getattr(self, name) not in known:
+            raise ValueError(f"{name} must be one of {known}; got {getattr(self, name)!r}.")
+
+    def _check_shared_params(self) -> None:
+        """Of the auditors that ask about a pool of rows."""
+        self._check_estimator()
+        self._check_intervals()
+        check_real(self, {"min_outside": "(0, 1)", "error_threshold": "(0, inf)"})
+        whole = ("sampling_threshold", "max_queries", "max_attributes")
         check_whole(self, dict.fromkeys(whole, 1), optional=("max_attributes",))
-        for name, known in (("ci_method", CI_METHODS), ("correction", CORRECTIONS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {known}; got {getattr(self, name)!r}.")
 
     def _alpha(self, n_groups: int) -> float:
         """The error that one of so many intervals may have."""
@@ -94,6 +109,14 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
         return (1 - self.confidence) / (1 if alone else max(1, n_groups))
 
     # Asking ----------------------------------------------------------------------------------
+
+    def _routed(self, fit_params: dict[str, Any], sensitive_features: Any) -> dict[str, Any]:
+        """Fit parameters, and the sensitive columns where the estimator asked for them, too."""
+        if sensitive_features is None or not hasattr(self.estimator, "get_metadata_routing"):
+            return fit_params
+        requests = self.estimator.get_metadata_routing()
+        consumed = requests.consumes("fit", ["sensitive_features"])
+        return fit_params | dict.fromkeys(consumed, sensitive_features)
 
     def _begin(self, X: Any, seconds: float) -> None:
         """Start the clock at what was spent before training, and the progress at nothing.
@@ -106,16 +129,19 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
         self._start = time.perf_counter() - seconds
         self._progress = Progress(self, X, self.verbose)
 
-    def _ask(self, answers: Answers, rows: Any, share: float) -> tuple[Floats, Any]:
+    def _ask(
+        self, answers: Answers, rows: Any, share: float, *, as_they_are: bool = False
+    ) -> tuple[NDArray[Any], Any]:
         """Predictions for the rows, and what ended the asking: an error, a stop, or None.
 
         What was predicted before an error is not lost.
         """
-        values: list[Floats] = []
+        ask = answers.predictions if as_they_are else answers.ask
+        values: list[NDArray[Any]] = []
         ended: Any = None
         for start in range(0, len(rows), BATCH):
             try:
-                values.append(answers.ask(rows[start : start + BATCH]))
+                values.append(ask(rows[start : start + BATCH]))
             except BaseException as error:  # Ctrl-C, too: the caller raises it again
                 ended = error
                 break
@@ -134,17 +160,20 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
         sides: Sides,
         n_rule_sets: int,
         n_groups: int,
-        answers: Answers,
+        favourable: Any,
+        n_queries: int,
         stop: StopSearch,
+        more: dict[str, NDArray[Any]] | None = None,
     ) -> None:
+        """Keep the results; `more` holds intervals that a subclass has made, and its columns."""
         state: dict[str, Any] = {"rules": rules, "support": support, "ranked": ranked}
         state |= {name: np.asarray(getattr(sides, name), dtype=np.float64) for name in SIDES}
-        state |= self._intervals(sides, n_groups)
+        state |= self._intervals(sides, n_groups) if more is None else more
         self._state = state
-        self.favourable_ = answers.favourable
+        self.favourable_ = favourable
         self.n_rule_sets_ = n_rule_sets
         self.n_groups_ = n_groups
-        self.n_queries_ = answers.n_queries
+        self.n_queries_ = n_queries
         self.seconds_ = time.perf_counter() - self._start
         self.stop_reason_, self.stop_kind_ = stop.text, stop.kind.value
 

@@ -44,7 +44,7 @@ def make_outcomes(
     truth = None if y_true is None else column("y_true", y_true, n_rows)
     if predicted is None and truth is not None:
         raise ValueError("y_true is compared with y_pred; got y_pred=None. Pass the predictions.")
-    _check_alike(predicted, truth)
+    check_alike(predicted, truth)
     if predicted is not None and y_score is None:
         by_mean = isinstance(favourable, str) and favourable == "mean" and _is_number(predicted)
         if by_mean or (favourable is None and is_output(predicted)):
@@ -73,14 +73,15 @@ def make_outcomes(
 
 
 def _of_outputs(predicted: NDArray[Any], truth: NDArray[Any] | None) -> Outcomes:
-    outputs = _finite("y_pred", numbers_of("y_pred", predicted))
+    outputs = finite("y_pred", numbers_of("y_pred", predicted))
     rates: dict[str, tuple[Any, Bools | None]] = {"mean_prediction": (outputs, None)}
     if truth is not None:
-        rates["mean_error"] = (outputs - _finite("y_true", numbers_of("y_true", truth)), None)
+        rates["mean_error"] = (outputs - finite("y_true", numbers_of("y_true", truth)), None)
     return Outcomes(rates, False, {})
 
 
-def _finite(name: str, values: Floats) -> Floats:
+def finite(name: str, values: Floats) -> Floats:
+    """The values, none of which is infinite."""
     if not np.isfinite(values).all():
         raise ValueError(
             f"{name} has {int((~np.isfinite(values)).sum())} infinite values, which have no mean. "
@@ -104,13 +105,17 @@ def _favoured(
             "y_score. Pass labels in y_pred, or favourable=50, say, for the least output that is "
             "favourable."
         )
-    known = _labels(predicted, truth)
-    labels = _last(known) if favourable is None else _named(favourable, known, truth is not None)
+    known = labels_of(predicted, truth)
+    labels = (
+        last_label(known)
+        if favourable is None
+        else named_labels(favourable, known, truth is not None)
+    )
     deserved = None if truth is None else is_favourable(truth, labels)
     return labels, is_favourable(predicted, labels), deserved
 
 
-def _labels(predicted: NDArray[Any], truth: NDArray[Any] | None) -> list[Any]:
+def labels_of(predicted: NDArray[Any], truth: NDArray[Any] | None) -> list[Any]:
     """The labels that occur, in their order."""
     both = [pd.unique(pd.Series(part)) for part in (predicted, truth) if part is not None]
     found = pd.unique(pd.Series(np.concatenate([np.asarray(part) for part in both])))
@@ -123,7 +128,7 @@ def _labels(predicted: NDArray[Any], truth: NDArray[Any] | None) -> list[Any]:
         ) from error
 
 
-def _last(known: list[Any]) -> list[Any]:
+def last_label(known: list[Any]) -> list[Any]:
     """The favourable label where none is named: the last of two, as of `classes_`."""
     if len(known) == 2:
         return known[-1:]
@@ -141,7 +146,8 @@ def _last(known: list[Any]) -> list[Any]:
     )
 
 
-def _named(favourable: Any, known: list[Any], are_all: bool) -> list[Any]:
+def named_labels(favourable: Any, known: list[Any], are_all: bool) -> list[Any]:
+    """The labels that the user names, which must be among the known ones where these are all."""
     labels = favourable_labels(favourable)
     foreign = [label for label in labels if isinstance(label, str) is not isinstance(known[0], str)]
     never = foreign or [label for label in labels if are_all and label not in known]
@@ -205,7 +211,8 @@ def numbers_of(name: str, values: NDArray[Any]) -> Floats:
         ) from error
 
 
-def _check_alike(predicted: NDArray[Any] | None, truth: NDArray[Any] | None) -> None:
+def check_alike(predicted: NDArray[Any] | None, truth: NDArray[Any] | None) -> None:
+    """See that predictions and truth are labels of one kind."""
     if predicted is None or truth is None:
         return
     kinds = [all(isinstance(v, str) for v in part[:100].tolist()) for part in (predicted, truth)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,20 @@ class Description(NamedTuple):
     words: str
     attributes: list[Any]
     conditions: list[Any]
+
+
+def describe(attributes: Sequence[Any], rule: NDArray[np.int16]) -> Description:
+    """A rule set over columns of a table: the number of a rule for each attribute, -1 for none."""
+    parts = [
+        (attribute, int(number))
+        for attribute, number in zip(attributes, rule, strict=True)
+        if number >= 0
+    ]
+    return Description(
+        " and ".join(attribute.words(number) for attribute, number in parts),
+        [attribute.name for attribute, _ in parts],
+        [attribute.values(number) for attribute, number in parts],
+    )
 
 
 class GroupResults:

@@ -129,18 +129,23 @@ class RuleAttribute:
 
     def words(self, rule: int) -> str:
         """The rule as people write it; different rules have different words."""
-        name = name_text(self.name)
         if self.cuts is None:
+            name = name_text(self.name)
             texts = [self.texts[j] for j in np.flatnonzero(self.members[rule])]
             return (
                 f"{name} = {texts[0]}" if len(texts) == 1 else f"{name} in {{{', '.join(texts)}}}"
             )
-        first, last = self.low[rule], self.high[rule]
-        if first == 0:
-            return f"{name} < {_text(self.cuts[last - 1])}"
-        if last == self.n_cells:
-            return f"{name} >= {_text(self.cuts[first - 1])}"
-        return f"{_text(self.cuts[first - 1])} <= {name} < {_text(self.cuts[last - 1])}"
+        return range_text(self.name, self.cuts, self.low[rule], self.high[rule])
+
+
+def range_text(name: Any, cuts: Floats, first: int, last: int) -> str:
+    """The run of bins from `first` to before `last` in words; the outermost ones are open."""
+    name = name_text(name)
+    if first == 0:
+        return f"{name} < {_text(cuts[last - 1])}"
+    if last == len(cuts) + 1:
+        return f"{name} >= {_text(cuts[first - 1])}"
+    return f"{_text(cuts[first - 1])} <= {name} < {_text(cuts[last - 1])}"
 
 
 def _text(value: Any) -> str:
@@ -229,7 +234,10 @@ def make_attribute(column: Column, codes: Floats, bins: Any, binning: str) -> Ru
         column = describe_column(column.name, present, categories=list(present))
     if column.levels is not None:
         return _categorical(column)
-    cuts = _edges(column, bins) if isinstance(bins, list) else _cuts(column, codes, bins, binning)
+    if isinstance(bins, list):
+        cuts = given_edges(column.name, bins, "n_bins")
+    else:
+        cuts = _cuts(column, codes, bins, binning)
     # Edges beyond the data bound bins that are empty: what is left out divides nobody.
     cuts = cuts[(cuts > present[0]) & (cuts <= present[-1])]
     if not len(cuts):
@@ -266,10 +274,11 @@ def _cuts(column: Column, codes: Floats, bins: int, binning: str) -> Floats:
         cuts = np.linspace(column.low, column.high, bins + 1)[1:-1]
     if column.kind == "integer":
         cuts = np.ceil(cuts - 1e-9)  # the same bins, in the numbers that occur
-    return _rounded(cuts)
+    return rounded_cuts(cuts)
 
 
-def _edges(column: Column, edges: list[Any]) -> Floats:
+def given_edges(name: Any, edges: list[Any], label: str) -> Floats:
+    """The edges between bins as the user wrote them."""
     try:
         values = np.asarray(edges, dtype=np.float64)
     except (TypeError, ValueError):
@@ -281,27 +290,28 @@ def _edges(column: Column, edges: list[Any]) -> Floats:
         or (np.diff(values) <= 0).any()
     ):
         raise ValueError(
-            f"n_bins= of column {column.name!r} must be a number of bins or a list of increasing "
+            f"{label}= of column {name!r} must be a number of bins or a list of increasing "
             f"edges; got {edges!r}."
         )
-    return _rounded(values)
+    return rounded_cuts(values)
 
 
-def _rounded(cuts: Floats) -> Floats:
+def rounded_cuts(cuts: Floats) -> Floats:
+    """Cut points that read as they count."""
     return np.unique([float(f"{cut:.{DIGITS}g}") for cut in cuts])
 
 
-def bins_of(name: Any, position: int, n_bins: Any) -> Any:
+def bins_of(name: Any, position: int, n_bins: Any, label: str = "n_bins", default: int = 10) -> Any:
     """What the user wants for one column: a number of bins, or a list of edges."""
     wish = n_bins
     if isinstance(n_bins, Mapping):
-        wish = n_bins.get(name, n_bins.get(position, 10))
+        wish = n_bins.get(name, n_bins.get(position, default))
     if isinstance(wish, (list, tuple, np.ndarray)):
         return list(wish)
     whole = isinstance(wish, (int, np.integer)) and not isinstance(wish, bool)
     if not whole or not 2 <= wish <= MAX_BINS:
         raise ValueError(
-            f"n_bins must be a whole number from 2 to {MAX_BINS}, or a dict of column to such a "
+            f"{label} must be a whole number from 2 to {MAX_BINS}, or a dict of column to such a "
             f"number or to a list of edges; got {wish!r} for column {name!r}."
         )
     return int(wish)

@@ -16,7 +16,7 @@ from skfairtest._validation import check_one_whole, check_table, fitted_estimato
 from skfairtest.group._answers import Answers
 from skfairtest.group._base import GroupAuditor, stop_of
 from skfairtest.group._ranking import Counted, compare_rule_sets, count_rule_sets
-from skfairtest.group._results import Description
+from skfairtest.group._results import Description, describe
 from skfairtest.group._sensitive_table import (
     GivenRows,
     SensitiveTables,
@@ -244,14 +244,6 @@ class TestSGDAuditor(GroupAuditor):
         self._finish(ended)
         return self
 
-    def _routed(self, fit_params: dict[str, Any], sensitive_features: Any) -> dict[str, Any]:
-        """Fit parameters, and the sensitive columns where the estimator asked for them, too."""
-        if sensitive_features is None or not hasattr(self.estimator, "get_metadata_routing"):
-            return fit_params
-        requests = self.estimator.get_metadata_routing()
-        consumed = requests.consumes("fit", ["sensitive_features"])
-        return fit_params | dict.fromkeys(consumed, sensitive_features)
-
     def _tables_of(self, X: Any, sensitive_features: Any) -> SensitiveTables:
         settings = {
             "bounds": self.bounds,
@@ -293,7 +285,8 @@ class TestSGDAuditor(GroupAuditor):
             sides=sides,
             n_rule_sets=census.n_rule_sets,
             n_groups=census.n_groups,
-            answers=answers,
+            favourable=answers.favourable,
+            n_queries=answers.n_queries,
             stop=stop_of(ended, needed, self.max_queries),
         )
         self._check_occurs(answers, float(values.sum()), len(values))
@@ -307,16 +300,7 @@ class TestSGDAuditor(GroupAuditor):
     # Results ---------------------------------------------------------------------------------
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:
-        parts = [
-            (attribute, int(number))
-            for attribute, number in zip(self.tables_.attributes, rule, strict=True)
-            if number >= 0
-        ]
-        return Description(
-            " and ".join(attribute.words(number) for attribute, number in parts),
-            [attribute.name for attribute, _ in parts],
-            [attribute.values(number) for attribute, number in parts],
-        )
+        return describe(self.tables_.attributes, rule)
 
     def _holds(self, cells: NDArray[np.intp], rule: int) -> NDArray[np.bool_]:
         holds = np.ones(len(cells), dtype=bool)

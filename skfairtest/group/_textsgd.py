@@ -245,7 +245,8 @@ class TextSGDAuditor(GroupAuditor):
             sides=make_sides(inside[order], outside[order], bool(answers.binary)),
             n_rule_sets=n_rules,
             n_groups=n_rules,
-            answers=answers,
+            favourable=answers.favourable,
+            n_queries=answers.n_queries,
             stop=stop_of(ended, needed, self.max_queries),
         )
         means = np.append(inside[:, 1], values)

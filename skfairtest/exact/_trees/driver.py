@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
+from skfairtest._compiled import AVAILABLE, plain
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._trees import best_first
 from skfairtest.exact._trees.best_first import N_OPEN, N_SPARE, PairBoxes, Pool, hand_over, search
-from skfairtest.exact._trees.compiled import AVAILABLE, plain
 from skfairtest.exact._trees.doubled_domain import Box, Layout
 from skfairtest.exact._trees.leaf_pairs import (
     FOLDED,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
+from skfairtest._compiled import AVAILABLE
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
-from skfairtest.exact._trees.compiled import AVAILABLE
 from skfairtest.exact._trees.driver import (
     CompiledSearch,
     is_compiled,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._trees.compiled import inlined, njit
+from skfairtest._compiled import inlined, njit
 from skfairtest.exact._trees.problem import Forest, levels_of
 
 #: Marks leaves and folded nodes among the places.

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._trees.compiled import njit, plain
+from skfairtest._compiled import njit, plain
 from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX
 
 #: Beyond it the exponential is no finite number.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._trees.compiled import inlined, njit
+from skfairtest._compiled import inlined, njit
 from skfairtest.exact._trees.link_bounds import gap_of_sums
 
 #: Most copies that are changed before a walk starts again.

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._compiled import plain
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._bracket import Bracket
-from skfairtest.exact._trees.compiled import plain
 from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
 from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, loss_allowed

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._compiled import plain
 from skfairtest._typing import Bools, Floats, Ints, Words
-from skfairtest.exact._trees.compiled import plain
 from skfairtest.exact._trees.doubled_domain import Layout
 from skfairtest.exact._trees.link_bounds import CODES, Links, gap_of_sums, interpreted_bound
 from skfairtest.exact._trees.threshold_cells import CutNodes, Grid

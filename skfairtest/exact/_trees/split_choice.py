@@ -11,7 +11,7 @@ from __future__ import annotations
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
-from skfairtest.exact._trees.compiled import inlined, njit, njit_fast
+from skfairtest._compiled import inlined, njit, njit_fast
 
 #: Columns of a proposed cut: score, 1 if ordered, place, cell or the tree whose pair's set cuts.
 SCORE, ORDERED, PLACE, CELL = 0, 1, 2, 3

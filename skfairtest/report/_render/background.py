@@ -30,6 +30,8 @@ from skfairtest.report._render.findings import why_not
 MOST_GROUPS = 200
 #: Rows of the plot of these groups.
 MOST_BARS = 25
+#: Rules of the plot of the groups.
+MOST_RULES = 10
 #: Attributes of the domain that are not folded away.
 MOST_ATTRIBUTES = 15
 
@@ -51,16 +53,17 @@ def groups(report: dict[str, Any]) -> Section:
                 f"A group is described by a rule. For each, the share of predictions that are "
                 f"{favourable} is compared with that of all other rows. The intervals hold "
                 f"for all {count(part['n_rule_sets'])} rule sets at once "
-                f"({level(part['confidence'])}, {part['correction']})."
+                f"({level(part['confidence'])}, {part['correction'].capitalize()})."
             )
         )
         alt = "; ".join(
             f"{isolate(rule['rule'])}: "
             f"{with_interval(rule['score'], rule['low'], rule['high'], fixed)}"
-            for rule in rules[:10]
+            for rule in rules[:MOST_RULES]
         )
+        drawn = {**report, "groups": {**part, "rules": rules[:MOST_RULES]}}
         caption = f"Difference of the share of {favourable}, within the group and outside of it"
-        blocks += [Figure("groups", rules, caption, alt), _rules_table(rules)]
+        blocks += [Figure("groups", drawn, caption, alt), _rules_table(rules)]
     return Section("groups", "Groups", tuple(blocks))
 
 
@@ -78,7 +81,7 @@ def _rules_table(rules: list[dict[str, Any]]) -> Table:
         for rule in rules
     ]
     head = ["group", "difference", "differs", "share inside", "outside", "rows inside", "outside"]
-    return table("Groups with the largest differences", head, rows, shown=10, words=[2])
+    return table("Groups with the largest differences", head, rows, shown=MOST_RULES, words=[2])
 
 
 # Rates by group --------------------------------------------------------------------------------
@@ -98,11 +101,10 @@ def selection(report: dict[str, Any]) -> Section:
             # By size and not by rate: the extremes of many small groups are chance.
             largest = sorted(range(len(rows)), key=lambda place: -(rows[place]["n"] or 0))
             kept = [rows[place] for place in sorted(largest[:MOST_GROUPS])]
-        blocks += [
-            Text(_what_it_is(part)),
-            _selection_figure(part, kept),
-            _selection_table(part["columns"], kept, len(rows)),
-        ]
+        blocks.append(Text(_what_it_is(part)))
+        if any(row[rate_of(part["columns"])] is not None for row in kept):
+            blocks.append(_selection_figure(report, kept))
+        blocks.append(_selection_table(part["columns"], kept, len(rows)))
     return Section("selection", "Rates by group", tuple(blocks))
 
 
@@ -110,25 +112,29 @@ def _what_it_is(part: dict[str, Any]) -> str:
     at = f" Intervals are at {level(part['confidence'])}." if part["confidence"] else ""
     if "impact_ratio" not in part["columns"]:
         return f"Each group of the sensitive attributes and of their intersections.{at}"
-    favourable = f" of {isolate(part['favourable'])}" if part["favourable"] is not None else ""
+    small = ""
+    if part["min_share"]:
+        small = f"; groups of less than {percent(part['min_share'])} of the rows have none"
+    favourable = f" of {isolate(part['favourable'])}" if part["favourable"] else ""
     return (
         f"The rate is the share of predictions{favourable} in a group; the impact ratio is "
-        f"this rate, divided by the largest one of the same attribute.{at}"
+        f"this rate, divided by the largest one of the same attribute{small}.{at}"
     )
 
 
-def _selection_figure(part: dict[str, Any], rows: list[dict[str, Any]]) -> Figure:
+def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Figure:
+    part = report["selection"]
     rate = rate_of(part["columns"])
     alt = "; ".join(
         f"{isolate(row['group'])}: "
         f"{with_interval(row[rate], row.get(f'{rate}_low'), row.get(f'{rate}_high'), _words(rate))}"
         for row in rows[:10]
     )
-    drawn = rows[:MOST_BARS]
+    drawn = [list(row.values()) for row in rows[:MOST_BARS] if row[rate] is not None]
     caption = f"{rate.replace('_', ' ').capitalize()} by group"
     if len(drawn) < len(rows):
         caption += f", the first {len(drawn)} of the table"
-    return Figure("selection", {"columns": part["columns"], "rows": drawn}, caption, alt)
+    return Figure("selection", {**report, "selection": {**part, "rows": drawn}}, caption, alt)
 
 
 def rate_of(columns: list[str]) -> str:
@@ -208,7 +214,7 @@ def model(report: dict[str, Any]) -> Section:
     return Section("model", "Model, data and domain", tuple(blocks))
 
 
-_ASKED = {"labels": "predict", "predict": "predict"}
+_ASKED = {"labels": "predict", "regression": "predict"}
 
 
 def _classes(about: dict[str, Any]) -> str:

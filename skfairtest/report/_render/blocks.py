@@ -103,10 +103,13 @@ class Twins:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture: the kind of display, the data that it draws, and what it shows in words."""
+    """A picture: the kind of display, the report that it draws, and what it shows in words.
+
+    The report holds no more than can be seen in a picture.
+    """
 
     kind: str
-    data: Any
+    report: dict[str, Any]
     caption: str
     alt: str
 
@@ -201,7 +204,7 @@ def seconds(value: Any) -> str:
     if value is None:
         return ABSENT
     if value < 100:
-        return f"{number(value, 2)} s"
+        return f"{value:.0f} s" if value >= 9.95 else f"{value:.2g} s"
     minutes, rest = divmod(round(value), 60)
     return f"{minutes:,} min {rest} s"
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from skfairtest import inspection
 from skfairtest.finding._pair import Pair
+from skfairtest.finding._words import name_output
 
 
 def make_display(report: dict[str, Any], kind: str) -> Any:
@@ -28,8 +29,8 @@ def _bracket(report: dict[str, Any]) -> Any:
     rows = [
         {
             "name": search["label"],
-            "found": _real(search["degree"]),
-            "lower": _real(search["bracket"]["lower"]),
+            "found": _real(_found(search)),
+            "lower": _real(search["degree"]),
             "upper": _real(search["bracket"]["upper"]),
             "rows": _real(search["rows"]["degree"]),
             "certified": search["bracket"]["certified"],
@@ -39,10 +40,19 @@ def _bracket(report: dict[str, Any]) -> Any:
     return inspection.BracketDisplay(pd.DataFrame(rows))
 
 
+def _found(search: dict[str, Any]) -> Any:
+    """What was found before the certificate, which may have shown more."""
+    known = search["shown_by"] == "the certificate" and search["bracket"]["found"] is not None
+    return search["bracket"]["found"] if known else search["degree"]
+
+
 def _curve(report: dict[str, Any]) -> Any:
     curves = [pd.DataFrame({"name": s["label"], **s["rows"]["curve"]}) for s in report["searches"]]
-    threshold = report["threshold"]
-    return inspection.DisparityCurveDisplay(pd.concat(curves, ignore_index=True), threshold)
+    pair = report["searches"][-1]["pair"]
+    output = pair["output"] if pair else name_output(report["model"]["response"])
+    return inspection.DisparityCurveDisplay(
+        pd.concat(curves, ignore_index=True), report["threshold"], output
+    )
 
 
 def _history(report: dict[str, Any]) -> Any:
@@ -54,7 +64,8 @@ def _groups(report: dict[str, Any]) -> Any:
     groups = report["groups"]
     if not groups["rules"]:
         raise ValueError(f"The report has no groups to show: {groups['reason']}")
-    return inspection.GroupScoresDisplay(pd.DataFrame(groups["rules"]))
+    rules = pd.DataFrame(groups["rules"])
+    return inspection.GroupScoresDisplay(rules, groups["confidence"], groups["correction"])
 
 
 def _selection(report: dict[str, Any]) -> Any:

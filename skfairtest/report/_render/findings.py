@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from skfairtest.finding._pair import Pair
-from skfairtest.finding._words import name_output, number, two_numbers, value_in_words
+from skfairtest.finding._pair import Cell, Pair
+from skfairtest.finding._words import number, two_numbers, value_in_words
 from skfairtest.report._render.blocks import (
     ABSENT,
     Fact,
@@ -32,6 +32,11 @@ from skfairtest.report._render.blocks import (
 
 #: Columns of a pair besides the changed ones that are shown; where there are many pairs, fewer.
 MOST_CELLS, MOST_CELLS_OF_MANY = 15, 7
+#: Changed columns that have a column of their own in a table of pairs.
+MOST_CHANGED = 4
+MADE_UP = "The two inputs are made up and need not be like anybody."
+#: Bars and lines of one picture, those of the last searches, and points of one line.
+MOST_BARS, MOST_LINES, MOST_POINTS = 20, 6, 400
 #: A report is for those who have not read our papers.
 TWINS = "Twins are two inputs that are identical but for {which}."
 LOWER_BOUND = (
@@ -158,14 +163,14 @@ def _cost(report: dict[str, Any]) -> Fact:
 
 def outputs_in_words(pair: Pair) -> str:
     """Both outputs: "probability of yes: 0.82 against 0.22"."""
-    return _outputs(pair) if pair.outputs is None else f"{pair.output}: {_outputs(pair)}"
+    return f"{pair.output}: {_outputs(pair)}"
 
 
 def _outputs(pair: Pair) -> str:
     if pair.outputs is not None:
         return " against ".join(two_numbers(*pair.outputs))
     if pair.labels is None:
-        return "different labels"
+        return "different for the two"
     first, second = map(value_in_words, pair.labels)
     return f"{isolate(first)} against {isolate(second)}"
 
@@ -175,8 +180,10 @@ def the_pair(report: dict[str, Any]) -> Section:
     title = "The pair"
     search = main_search(report)
     if search["pair"] is None:
-        words = "No pair of twins was found that the model treats differently "
-        return Section("pair", title, (Text(f"{words}{by_more_than(report)}."), *_states(report)))
+        words = f"No twins were found that the model treats differently {by_more_than(report)}."
+        if search["degree"] is None:
+            words = "No twins were compared."
+        return Section("pair", title, (Text(words), *_states(report)))
     blocks: list[Any] = [
         Text(_where_from(search)),
         Twins(Pair.from_dict(search["pair"])),
@@ -223,36 +230,57 @@ def _states(report: dict[str, Any]) -> list[Notice]:
 def cut(pair: Pair, most: int) -> tuple[Pair, list[Text]]:
     """The pair without the columns that matter least, and how many these are."""
     shown, folded = pair.changed_first(most)
-    words = f"{len(folded)} more columns are equal in both twins and not listed here."
+    words = f"More columns, equal in both twins and not listed here: {len(folded)}."
     left = [Text(words, quiet=True)] if folded else []
     return replace(pair, cells=tuple(shown)), left
 
 
 def pairs_table(caption: str, first: str, named: Sequence[tuple[str, dict[str, Any]]]) -> Table:
-    """Pairs below each other: what changed, both outputs, and the columns that matter most."""
+    """Pairs below each other: both outputs, what changed, and the columns that matter most."""
     pairs = [(name, Pair.from_dict(values)) for name, values in named]
-    changed = {cell.name for _, pair in pairs for cell in pair.cells if cell.changed}
-    shown, folded = pairs[0][1].changed_first(MOST_CELLS_OF_MANY)
-    others = [cell.name for cell in shown if cell.name not in changed]
-    places = {cell.name: place for place, cell in enumerate(pairs[0][1].cells)}
+    changed = [
+        place
+        for place, cells in enumerate(zip(*(pair.cells for _, pair in pairs), strict=True))
+        if any(cell.changed for cell in cells)
+    ]
+    # By place, since names may repeat.
+    cells = pairs[0][1].cells
+    names = [cell.name for cell in cells]
+    others = [place for place in range(len(cells)) if place not in changed]
+    others.sort(key=lambda place: -(cells[place].matters or 0.0))
+    others = others[:MOST_CELLS_OF_MANY]
+    if left := len(names) - len(changed) - len(others):
+        caption += f"; columns that matter less and are not listed: {left}"
     # What the outputs are is told once, where it is one thing.
     is_one = len({pair.output for _, pair in pairs}) == 1
-    rows = []
-    for name, pair in pairs:
-        change = "; ".join(
-            f"{isolate(cell.name)}: {isolate(value_in_words(cell.first))} → "
-            f"{isolate(value_in_words(cell.second))}"
-            for cell in pair.cells
-            if cell.changed
-        )
-        rest = [value_in_words(pair.cells[places[other]].first) for other in others]
-        told = _outputs(pair) if is_one else outputs_in_words(pair)
-        rows.append([name, figure(pair.difference), change, told, *rest])
-    if folded:
-        caption += f"; {len(folded)} columns that matter less are not listed"
+    rows = [
+        [
+            name,
+            figure(pair.difference),
+            _outputs(pair) if is_one else outputs_in_words(pair),
+            *_changes(pair, changed),
+            *(value_in_words(pair.cells[place].first) for place in others),
+        ]
+        for name, pair in pairs
+    ]
     outputs = pairs[0][1].output if is_one else "outputs"
-    head = [first or "pair", "difference", "changed", outputs, *map(str, others)]
+    told = [f"≠ {names[place]}" for place in changed] if len(changed) <= MOST_CHANGED else ["≠"]
+    head = [first or "pair", "difference", outputs, *told, *(str(names[k]) for k in others)]
     return table(caption, head, rows, words=range(2, len(head)))
+
+
+def _changes(pair: Pair, changed: Sequence[int]) -> list[str]:
+    """What changes in a pair: one cell a column, or one for all where these are many."""
+    cells = [pair.cells[place] for place in changed]
+    if len(cells) > MOST_CHANGED:
+        told = [f"{isolate(cell.name)}: {_change(cell)}" for cell in cells if cell.changed]
+        return ["; ".join(told)]
+    return [_change(cell) for cell in cells]
+
+
+def _change(cell: Cell) -> str:
+    first, second = map(value_in_words, (cell.first, cell.second))
+    return f"{isolate(first)} → {isolate(second)}" if cell.changed else first
 
 
 # How large it can get --------------------------------------------------------------------------
@@ -268,11 +296,12 @@ def how_large(report: dict[str, Any]) -> Section:
         )
     ]
     if searches:
-        blocks.append(_bracket_figure(searches))
+        blocks.append(_bracket_figure(searches, report))
         rows = [
             [
                 search["label"],
-                figure(search["bracket"]["found"]),
+                figure(search["degree"]),
+                figure(found_by_search(search)),
                 figure(search["rows"]["degree"]),
                 _ends(search["bracket"]),
                 count(search["search_queries"]),
@@ -280,7 +309,7 @@ def how_large(report: dict[str, Any]) -> Section:
             ]
             for search in searches
         ]
-        head = ["sensitive", "found", "largest of a row", "certified", "queries", "time"]
+        head = ["sensitive", "largest known", "by the search", "of a row", *_COST]
         caption = "Largest difference by sensitive attribute"
         blocks.append(table(caption, head, rows, most=300))
     if report["carries"]:
@@ -294,9 +323,19 @@ def how_large(report: dict[str, Any]) -> Section:
             f"{count(search['search_queries'])} queries, {search['stop_reason']}"
             for search in courses[:10]
         )
-        drawing = Figure("history", courses, "Largest difference found so far, over queries", alt)
+        drawn = {**report, "searches": [_thinned(s) for s in courses[-MOST_LINES:]]}
+        drawing = Figure("history", drawn, "Largest difference found so far, over queries", alt)
         blocks.append(Fold("How the searches went", (drawing,)))
     return Section("bracket", "How large it can get", tuple(blocks))
+
+
+_COST = ("certified", "queries", "time")
+
+
+def found_by_search(search: dict[str, Any]) -> float | None:
+    """What the search itself came upon; `degree` is what any part has shown."""
+    course: list[float] = search["history"]["degree"]
+    return course[-1] if course else None
 
 
 def _ends(bracket: dict[str, Any]) -> str:
@@ -308,14 +347,28 @@ def _ends(bracket: dict[str, Any]) -> str:
     return f"at most {number(upper)}" if not lower else f"{number(lower)} to {number(upper)}"
 
 
-def _bracket_figure(searches: list[dict[str, Any]]) -> Figure:
+def _thinned(search: dict[str, Any]) -> dict[str, Any]:
+    """The search with as many points of its courses as a picture needs, their ends among them."""
+    rows = {**search["rows"], "curve": _fewer(search["rows"]["curve"])}
+    return {**search, "history": _fewer(search["history"]), "rows": rows}
+
+
+def _fewer(course: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    n = len(next(iter(course.values())))
+    if n <= MOST_POINTS:
+        return course
+    places = sorted({round(k * (n - 1) / (MOST_POINTS - 1)) for k in range(MOST_POINTS)})
+    return {name: [values[place] for place in places] for name, values in course.items()}
+
+
+def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
     alt = "; ".join(
-        f"{search['label']}: found {figure(search['bracket']['found'])}, certified "
+        f"{search['label']}: found {figure(found_by_search(search))}, certified "
         f"{_ends(search['bracket'])}, rows of data {figure(search['rows']['degree'])}"
         for search in searches[:10]
     )
     caption = "What was found, what rows of data reach, and the certified ends where there are any"
-    return Figure("bracket", searches, caption, alt)
+    return Figure("bracket", {**report, "searches": searches[-MOST_BARS:]}, caption, alt)
 
 
 # Real rows -------------------------------------------------------------------------------------
@@ -331,10 +384,15 @@ def real_rows(report: dict[str, Any]) -> Section:
     ]
     done = [search for search in report["searches"] if search["rows"]["n"]]
     if done:
-        blocks += [_curve_figure(done, report), *_shares(report, done)]
+        if any(len(search["rows"]["curve"]["difference"]) > 1 for search in done):
+            blocks.append(_curve_figure(done, report))
+        blocks += _shares(report, done)
         main = done[-1]
         if main["rows"]["worst"]:
-            rows = [(row["row"], row["pair"]) for row in main["rows"]["worst"][:10]]
+            rows = [
+                (row["row"] + ("" if row["inside"] else " (outside of the domain)"), row["pair"])
+                for row in main["rows"]["worst"]
+            ]
             caption = f"The rows with the largest differences ({isolate(main['label'])})"
             blocks.append(pairs_table(caption, "row", rows))
     for search in report["searches"]:
@@ -387,12 +445,6 @@ def _rate(rows: dict[str, Any]) -> str:
     return with_interval(rows["rate"], rows["low"], rows["high"], percent)
 
 
-def _output(report: dict[str, Any]) -> str:
-    """What the differences are of."""
-    pair = main_search(report)["pair"]
-    return str(pair["output"]) if pair else name_output(report["model"]["response"])
-
-
 def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
     alt = "; ".join(
         f"{search['label']}: largest difference of a row {figure(search['rows']['degree'])}"
@@ -404,9 +456,5 @@ def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
         for search in done[:10]
     )
     caption = "Share of the rows whose difference exceeds each value"
-    data = {
-        "searches": done,
-        "threshold": report["threshold"],
-        "output": _output(report),
-    }
-    return Figure("curve", data, caption, alt)
+    drawn = [_thinned(search) for search in done[-MOST_LINES:]]
+    return Figure("curve", {**report, "searches": drawn}, caption, alt)

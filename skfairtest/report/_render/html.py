@@ -8,7 +8,7 @@ from typing import Any
 from skfairtest.finding._card import card_css, findings_card, in_html, pair_table
 from skfairtest.finding._pair import Pair
 from skfairtest.report._render.blocks import Figure, Notice, Table, count, seconds
-from skfairtest.report._render.findings import LOWER_BOUND, MOST_CELLS, main_search
+from skfairtest.report._render.findings import LOWER_BOUND, MADE_UP, MOST_CELLS, main_search
 from skfairtest.report._render.sections import sections_of, title_of
 from skfairtest.report._render.text import bracket_in_words, rows_in_words, status_in_words
 
@@ -81,7 +81,7 @@ def render_fragment(report: dict[str, Any]) -> str:
         pair=None if search["pair"] is None else Pair.from_dict(search["pair"]),
         bracket=f"How large it can get: {bracket_in_words(search)}.",
         facts=facts,
-        note=LOWER_BOUND,
+        note=MADE_UP if search["bracket"]["certified"] else LOWER_BOUND,
     )
 
 

@@ -7,14 +7,9 @@ mode; nothing is loaded from outside, and the same report gives the same letters
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from html import escape
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from skfairtest.report._render.background import rate_of
 from skfairtest.report._render.blocks import Figure, Notice
 
 #: What is drawn in these colours takes the page's: ink and paper.
@@ -25,8 +20,6 @@ NAMED = {
     "var(--paper)", "#0072b2": "var(--blue)", "#d55e00": "var(--red)", "#009e73": "var(--green)",
     "#cc79a7": "var(--pink)", "#e69f00": "var(--amber)", "#56b4e9": "var(--sky)",
 }  # fmt: skip
-#: Bars and lines of one picture, and points of one line.
-MOST_ROWS, MOST_LINES, MOST_POINTS = 20, 6, 400
 
 _RC: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -73,98 +66,30 @@ def draw(figure: Figure, key: str) -> str | Notice:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
 
+    from skfairtest.report._render.displays import make_display
+
     # The user's own style is none of the report's business.
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_RC)
         try:
-            display, height, options = _DRAWN[figure.kind](figure.data)
-            canvas = Canvas(figsize=(7.2, height), layout="constrained")
+            canvas = Canvas(figsize=(7.2, _height(figure)), layout="constrained")
             FigureCanvasSVG(canvas)
-            display.plot(ax=canvas.subplots(), **options)
+            make_display(figure.report, figure.kind).plot(ax=canvas.subplots())
             return svg_of(canvas, key, figure.alt)
         except Exception as error:  # a picture is no reason to lose the report
             why = f"{type(error).__name__}: {error}"
             return Notice(f"Picture – failed: {why} Its figures are in the tables.")
 
 
-# One kind of figure each ------------------------------------------------------------------------
-
-
-def _bracket(searches: list[dict[str, Any]]) -> tuple[Any, float, dict[str, Any]]:
-    from skfairtest.inspection import BracketDisplay
-
-    rows = [
-        {
-            "name": search["label"],
-            **{end: _number(search["bracket"][end]) for end in ("found", "lower", "upper")},
-            "rows": _number(search["rows"]["degree"]),
-            "certified": bool(search["bracket"]["certified"]),
-        }
-        # All attributes together are the last one.
-        for search in searches[-MOST_ROWS:]
-    ]
-    return BracketDisplay(pd.DataFrame(rows)), 1.5 + 0.45 * len(rows), {}
-
-
-def _curve(data: dict[str, Any]) -> tuple[Any, float, dict[str, Any]]:
-    from skfairtest.inspection import DisparityCurveDisplay
-
-    table = pd.concat(
-        [
-            thinned(pd.DataFrame({"name": search["label"], **search["rows"]["curve"]}))
-            for search in data["searches"][-MOST_LINES:]
-        ]
-    )
-    return DisparityCurveDisplay(table, data["threshold"], data["output"]), 3.6, {}
-
-
-def _history(searches: list[dict[str, Any]]) -> tuple[Any, float, dict[str, Any]]:
-    from skfairtest.inspection import HistoryDisplay
-
-    table = pd.concat(
-        [
-            thinned(pd.DataFrame({"name": search["label"], **search["history"]}))
-            for search in searches[-MOST_LINES:]
-        ]
-    )
-    return HistoryDisplay(table), 3.4, {}
-
-
-def _groups(rules: list[dict[str, Any]]) -> tuple[Any, float, dict[str, Any]]:
-    from skfairtest.inspection import GroupScoresDisplay
-
-    table = pd.DataFrame(rules[:MOST_ROWS])
-    return GroupScoresDisplay(table), 1.3 + 0.42 * len(table), {}
-
-
-def _selection(part: dict[str, Any]) -> tuple[Any, float, dict[str, Any]]:
-    from skfairtest.inspection import SelectionDisplay
-
-    table = pd.DataFrame(part["rows"], columns=part["columns"])
-    known = table[table[rate_of(part["columns"])].notna()]
-    return SelectionDisplay(known), 1.3 + 0.36 * len(known), {}
-
-
-_DRAWN: dict[str, Callable[[Any], tuple[Any, float, dict[str, Any]]]] = {
-    "bracket": _bracket,
-    "curve": _curve,
-    "history": _history,
-    "groups": _groups,
-    "selection": _selection,
-}
-
-
-def _number(value: Any) -> float:
-    return np.nan if value is None else float(value)
-
-
-def thinned(course: pd.DataFrame) -> pd.DataFrame:
-    """At most so many points of a course, its ends among them."""
-    if len(course) <= MOST_POINTS:
-        return course
-    places = np.unique(np.linspace(0, len(course) - 1, MOST_POINTS).round().astype(int))
-    return course.iloc[places]
+def _height(figure: Figure) -> float:
+    """Inches: rows have the same height in all pictures."""
+    report = figure.report
+    return {
+        "bracket": 1.5 + 0.45 * len(report["searches"]),
+        "groups": 1.8 + 0.42 * len(report["groups"]["rules"]),
+        "selection": 1.3 + 0.36 * len(report["selection"]["rows"]),
+    }.get(figure.kind, 3.5)
 
 
 # From matplotlib's SVG to one for a page -------------------------------------------------------
@@ -183,7 +108,11 @@ def svg_of(canvas: Any, key: str, alt: str) -> str:
     with warnings.catch_warnings():
         # The page's fonts have letters that matplotlib's lack.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
-        canvas.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+        # Not savefig, which draws twice; what lies behind is the page.
+        canvas.patch.set_visible(False)
+        for axes in canvas.axes:
+            axes.patch.set_visible(False)
+        canvas.canvas.print_svg(out, metadata={"Date": None})
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->|<style .*?</style>", "", svg, flags=re.S)
@@ -206,8 +135,12 @@ def _tag_for_page(tag: str) -> str:
     tag = re.sub(r"font: (?:[\w-]+ )*?([\d.]+px) [^;\"]*", r"font-size: \1", tag)
     tag = re.sub(r"font-family: [^;\"]*;?", "", tag)
     tag = re.sub(r"#[0-9a-f]{6}\b", lambda color: NAMED.get(color[0], color[0]), tag)
-    tag = re.sub(r"-?\d+\.\d{2,}", lambda number: f"{float(number[0]):.2f}".rstrip("0"), tag)
-    return re.sub(r"\s+", " ", tag).replace(". ", " ").replace('."', '"')
+    tag = re.sub(r"-?\d+\.\d{2,}", lambda number: _short(float(number[0])), tag)
+    return re.sub(r"\s+", " ", tag)
+
+
+def _short(number: float) -> str:
+    return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def _own_ids(svg: str, key: str) -> str:

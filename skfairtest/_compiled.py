@@ -1,6 +1,6 @@
 """numba where it is installed; every compiled function of the package is made here.
 
-Without numba the functions stay plain Python, and `numpy_engine` does their work with NumPy. Each
+Without numba the functions stay plain Python, and engines beside them do the work with NumPy. Each
 compiled function is optimised again in all that call it, so that compiling takes long where calls
 go deep: what has one caller is `inlined` into it, and is never compiled by itself.
 """

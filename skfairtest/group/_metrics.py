@@ -1,0 +1,243 @@
+"""What is averaged in each group: a value a row, and which rows count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._typing import Bools, Floats
+from skfairtest._validation import is_real
+from skfairtest.group._outcomes import (
+    check_alike,
+    column,
+    finite,
+    is_output,
+    labels_of,
+    last_label,
+    named_labels,
+    numbers_of,
+)
+from skfairtest.oracle._favourable import as_shares, is_favourable
+
+#: Metrics by what predictions they need, and whether they need the truth.
+OF_LABELS = {
+    "selection_rate": False,
+    "false_positive_rate": True,
+    "false_negative_rate": True,
+    "true_positive_rate": True,
+    "accuracy": True,
+    "positive_predictive_value": True,
+}
+OF_OUTPUTS = {"mean_prediction": False, "mean_error": True, "mean_absolute_error": True}
+OF_PROBABILITIES = {"calibration": True, "log_loss": True}
+METRICS = (*OF_LABELS, *OF_OUTPUTS, *OF_PROBABILITIES)
+
+#: Who counts where not everybody does, in words.
+AMONG = {
+    "false_positive_rate": "rows whose truth is not favourable",
+    "false_negative_rate": "rows whose truth is favourable",
+    "true_positive_rate": "rows whose truth is favourable",
+    "positive_predictive_value": "rows whose prediction is favourable",
+}
+
+
+class MetricRows(NamedTuple):
+    """A metric is the mean of `values` over the rows that `counts` says.
+
+    Attributes
+    ----------
+    values : ndarray of float of shape (n_rows,)
+        0 where a row does not count.
+    counts : ndarray of bool of shape (n_rows,)
+        Which rows count.
+    binary : bool
+        Whether all values are 0 or 1.
+    favourable : list, float or "mean"
+        What was taken to be favourable: labels, a least output, or nothing.
+    """
+
+    values: Floats
+    counts: Bools
+    binary: bool
+    favourable: Any
+
+
+def check_metric(metric: Any) -> None:
+    """See that there is such a metric."""
+    if callable(metric):
+        return
+    if not isinstance(metric, str) or metric not in METRICS:
+        raise ValueError(
+            f"metric must be one of {METRICS}, or a callable of (y_true, y_pred) that returns a "
+            f"value a row and which rows count; got {metric!r}."
+        )
+
+
+def needs_truth(metric: Any) -> bool:
+    """Whether a metric of ours compares predictions with the truth."""
+    if callable(metric):
+        return False
+    return {**OF_LABELS, **OF_OUTPUTS, **OF_PROBABILITIES}[metric]
+
+
+def metric_rows(
+    metric: str | Callable[..., Any],
+    y_pred: NDArray[Any],
+    y_true: Any,
+    favourable: Any,
+    *,
+    known: bool = False,
+    outputs: bool = False,
+) -> MetricRows:
+    """The value of each row, and which rows count.
+
+    Parameters
+    ----------
+    metric : str or callable
+        One of `METRICS`, or a callable of (y_true, y_pred).
+    y_pred : ndarray of shape (n_rows,)
+        Labels, outputs, or probabilities of the favourable labels, as the metric needs.
+    y_true : array-like of shape (n_rows,), or None
+        The truth.
+    favourable : label, list of labels, float, "mean" or None
+        What is favourable.
+    known : bool, default=False
+        Whether `favourable` is what an earlier call has found, and is right for these rows, too.
+    outputs : bool, default=False
+        Whether the predictions are known to be outputs of a regressor, whatever they look like.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If predictions or truth are not what the metric needs.
+    """
+    truth = None if y_true is None else column("y", y_true, len(y_pred))
+    if truth is None and needs_truth(metric):
+        raise ValueError(
+            f"metric={metric!r} compares predictions with the truth; got y=None. Pass the targets: "
+            "fit(X, y)."
+        )
+    if callable(metric):
+        return _of_callable(metric, y_pred, truth, favourable)
+    if metric in OF_OUTPUTS:
+        return _of_outputs(metric, y_pred, truth)
+    if metric in OF_PROBABILITIES:
+        return _of_probabilities(metric, y_pred, truth, favourable, known)
+    return _of_labels(metric, y_pred, truth, favourable, known, outputs or is_output(y_pred))
+
+
+def _of_labels(
+    metric: str, y_pred: NDArray[Any], truth: Any, favourable: Any, known: bool, outputs: bool
+) -> MetricRows:
+    everyone = np.ones(len(y_pred), dtype=bool)
+    # A threshold that was one before is one, although new outputs may look like labels.
+    least = is_real(favourable) and (outputs or known)
+    if outputs and not least:
+        raise ValueError(
+            f"metric={metric!r} needs labels; got numbers such as {y_pred[:3].tolist()!r}, which "
+            "are probabilities or outputs. Pass labels, or favourable=0.5, say, for the least "
+            "number that is favourable, or choose another metric, such as 'mean_prediction' or "
+            "'calibration'."
+        )
+    if not least and needs_truth(metric):
+        check_alike(y_pred, truth)
+    every_label = metric == "accuracy" and favourable is None
+    if every_label and (known or len(labels_of(y_pred, truth)) > 2):
+        return MetricRows((y_pred == truth).astype(np.float64), everyone, True, None)
+    chosen = favourable
+    if least:
+        chosen = float(favourable)
+    elif not known:
+        found = labels_of(y_pred, truth if needs_truth(metric) else None)
+        chosen = (
+            last_label(found)
+            if favourable is None
+            else named_labels(favourable, found, needs_truth(metric))
+        )
+    predicted = as_shares(y_pred, chosen)
+    if metric == "selection_rate":
+        return MetricRows(predicted, everyone, True, chosen)
+    actual = as_shares(numbers_of("y", truth) if least else truth, chosen)
+    is_yes, was_yes = predicted > 0, actual > 0
+    values, counts = {
+        "false_positive_rate": (is_yes, ~was_yes),
+        "false_negative_rate": (~is_yes, was_yes),
+        "true_positive_rate": (is_yes, was_yes),
+        "accuracy": (is_yes == was_yes, everyone),
+        "positive_predictive_value": (was_yes, is_yes),
+    }[metric]
+    return MetricRows((values & counts).astype(np.float64), counts, True, chosen)
+
+
+def _of_outputs(metric: str, y_pred: NDArray[Any], truth: Any) -> MetricRows:
+    values = finite("y_pred", numbers_of("y_pred", y_pred))
+    if metric != "mean_prediction":
+        values = values - finite("y", numbers_of("y", truth))
+    if metric == "mean_absolute_error":
+        values = np.abs(values)
+    return MetricRows(values, np.ones(len(values), dtype=bool), False, "mean")
+
+
+def _of_probabilities(
+    metric: str, y_pred: NDArray[Any], truth: Any, favourable: Any, known: bool
+) -> MetricRows:
+    shares = numbers_of("y_pred", y_pred)
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise ValueError(
+            f"metric={metric!r} needs probabilities of the favourable label, from 0 to 1; got "
+            f"values from {shares.min():g} to {shares.max():g}. Pass probabilities, or choose "
+            "another metric."
+        )
+    if is_output(truth):
+        raise ValueError(
+            f"metric={metric!r} compares probabilities with labels; got y with values such as "
+            f"{truth[:3].tolist()!r}. Pass labels in y, or choose another metric, such as "
+            "'mean_error'."
+        )
+    chosen = favourable
+    if not known:
+        found = labels_of(truth, None)
+        chosen = last_label(found) if favourable is None else named_labels(favourable, found, True)
+    actual = is_favourable(truth, chosen)
+    if metric == "calibration":
+        values = actual - shares
+    else:
+        # A certain prediction that is wrong costs much, and not infinitely much.
+        tiny = np.finfo(np.float64).eps
+        values = -np.log(np.clip(np.where(actual, shares, 1 - shares), tiny, 1))
+    return MetricRows(values, np.ones(len(values), dtype=bool), False, chosen)
+
+
+def _of_callable(
+    metric: Callable[..., Any], y_pred: NDArray[Any], truth: Any, favourable: Any
+) -> MetricRows:
+    answer = metric(truth, y_pred)
+    name = getattr(metric, "__name__", type(metric).__name__)
+    n = len(y_pred)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise ValueError(
+            f"metric {name} must return two arrays, a value a row and which rows count; got "
+            f"{type(answer).__name__}. Return (values, counts)."
+        )
+    values, counts = (np.asarray(part) for part in answer)
+    if values.shape != (n,) or counts.shape != (n,):
+        raise ValueError(
+            f"metric {name} must return a value a row and which rows count, both of shape ({n},); "
+            f"got shapes {values.shape} and {counts.shape}."
+        )
+    if counts.dtype != bool and not np.isin(counts, (0, 1)).all():
+        raise ValueError(
+            f"metric {name} must say which rows count in truth values; got dtype {counts.dtype}."
+        )
+    counts = counts.astype(bool)
+    values = numbers_of(f"the values of metric {name}", values)
+    if not np.isfinite(values[counts]).all():
+        raise ValueError(
+            f"metric {name} has values that are missing or infinite in rows that count. Leave "
+            "those rows out of the second array."
+        )
+    values = np.where(counts, values, 0.0)
+    return MetricRows(values, counts, bool(np.isin(values, (0, 1)).all()), favourable)

@@ -1,0 +1,167 @@
+"""Frequent patterns, compiled: depth first over sets of rows held as bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skfairtest._compiled import inlined, njit
+
+#: Masks that count bits, and an odd number whose bits are in no order, which mixes them.
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+PAIRS, FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+EIGHTS, ONES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+MIX = np.uint64(0x9E3779B97F4A7C15)
+ONE, TWO, FOUR, LAST = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
+HALF = np.uint64(32)
+
+
+@inlined
+def bits_of(word: Any) -> Any:
+    """How many bits are set, as processors without an instruction for it count them."""
+    word = word - ((word >> ONE) & PAIRS)
+    word = (word & FOURS) + ((word >> TWO) & FOURS)
+    word = (word + (word >> FOUR)) & EIGHTS
+    return (word * ONES) >> LAST
+
+
+@njit
+def n_common(first: Any, second: Any) -> Any:
+    """Bits that two sets have in common."""
+    total = np.uint64(0)
+    for w in range(len(first)):
+        total += bits_of(first[w] & second[w])
+    return np.int64(total)
+
+
+@njit
+def meet(first: Any, second: Any, out: Any) -> Any:
+    """The common bits of two sets, and a number that tells sets apart."""
+    mark = MIX
+    for w in range(len(first)):
+        word = first[w] & second[w]
+        out[w] = word
+        mark = (mark ^ word) * MIX
+        mark ^= mark >> HALF
+    return mark
+
+
+@njit
+def search(
+    bits: Any,
+    attribute_of: Any,
+    least: Any,
+    max_conditions: Any,
+    parents: Any,
+    items: Any,
+    counts: Any,
+    marks: Any,
+) -> Any:
+    """All frequent patterns in depth-first order; how many, or -1 where there is no room for all.
+
+    The items are frequent and in the order in which patterns name them. A pattern is its parent and
+    one item more; it is tried with what was frequent beside that item.
+    """
+    n_items, n_words = bits.shape
+    depth_limit = max_conditions + 1
+    held = np.empty((depth_limit, n_words), dtype=np.uint64)
+    held[0] = ALL
+    ahead = np.empty((depth_limit, n_items), dtype=np.int64)
+    n_rows = np.empty((depth_limit, n_items), dtype=np.int64)
+    n_ahead = np.zeros(depth_limit, dtype=np.int64)
+    place = np.zeros(depth_limit, dtype=np.int64)
+    parent = np.full(depth_limit, -1, dtype=np.int64)
+    for j in range(n_items):
+        ahead[0, j] = j
+        n_rows[0, j] = n_common(bits[j], bits[j])
+    n_ahead[0] = n_items
+    found = 0
+    depth = 0
+    while depth >= 0:
+        p = place[depth]
+        if p == n_ahead[depth]:
+            depth -= 1
+            continue
+        place[depth] += 1
+        if found == len(parents):
+            return -1
+        item = ahead[depth, p]
+        below = depth + 1
+        parents[found] = parent[depth]
+        items[found] = item
+        counts[found] = n_rows[depth, p]
+        marks[found] = meet(held[depth], bits[item], held[below])
+        found += 1
+        if below == max_conditions:
+            continue
+        parent[below] = found - 1
+        place[below] = 0
+        n = 0
+        for q in range(p + 1, n_ahead[depth]):
+            other = ahead[depth, q]
+            if attribute_of[other] == attribute_of[item]:
+                continue
+            common = n_common(held[below], bits[other])
+            if common >= least:
+                ahead[below, n] = other
+                n_rows[below, n] = common
+                n += 1
+        n_ahead[below] = n
+        if n:
+            depth = below
+    return found
+
+
+@njit
+def count_common(bits: Any, parents: Any, items: Any, depths: Any, columns: Any, sums: Any) -> Any:
+    """For each pattern, how many of its rows are in each of some sets."""
+    n_words = bits.shape[1]
+    held = np.empty((depths.max() + 1, n_words), dtype=np.uint64)
+    held[0] = ALL
+    for pattern in range(len(parents)):
+        depth = depths[pattern]
+        inside = held[depth]
+        outer = held[depth - 1]
+        item = bits[items[pattern]]
+        for w in range(n_words):
+            inside[w] = outer[w] & item[w]
+        for k in range(len(columns)):
+            sums[pattern, k] = n_common(inside, columns[k])
+
+
+@njit
+def add_up(codes: Any, attributes: Any, values_of: Any, depths: Any, cells: Any, sums: Any) -> Any:
+    """For each pattern, the sums of each column over the cells inside.
+
+    `codes` has the value of each attribute (first axis) in each cell; a pattern adds the value
+    `values_of` of the attribute `attributes` to the pattern before it that is one shorter.
+    """
+    n_cells, n_columns = cells.shape
+    deepest = depths.max()
+    # One place more than cells: what is written without a branch may be written behind the last.
+    inside = np.empty((deepest + 1, n_cells + 1), dtype=np.uint32)
+    size = np.zeros(deepest + 1, dtype=np.int64)
+    for cell in range(n_cells):
+        inside[0, cell] = cell
+    size[0] = n_cells
+    total = np.zeros(n_columns)
+    for pattern in range(len(depths)):
+        depth = depths[pattern]
+        of_attribute = codes[attributes[pattern]]
+        value = values_of[pattern]
+        outer, here = inside[depth - 1], inside[depth]
+        n = 0
+        for p in range(size[depth - 1]):
+            cell = outer[p]
+            # Without a branch, which a processor would guess wrong half of the time.
+            here[n] = cell
+            n += of_attribute[cell] == value
+        size[depth] = n
+        total[:] = 0.0
+        for p in range(n):
+            cell = here[p]
+            for k in range(n_columns):
+                total[k] += cells[cell, k]
+        for k in range(n_columns):
+            sums[pattern, k] = total[k]

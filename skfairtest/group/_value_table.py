@@ -1,0 +1,308 @@
+"""A table as the values that patterns name: a category, a bin of numbers, or that it is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skfairtest._typing import Floats
+from skfairtest.group._rule_attribute import (
+    MISSING,
+    bins_of,
+    given_edges,
+    level_texts,
+    name_text,
+    range_text,
+    rounded_cuts,
+)
+from skfairtest.group._sensitive_table import as_table, n_rows
+from skfairtest.space._column_names import by_position, resolve_columns
+from skfairtest.space._containers import Container, make_container
+from skfairtest.space._protected_names import protected_names
+
+Values = NDArray[np.int16]
+
+#: A column of more categories than this is a text or a name; no pattern over it says much.
+MOST_CATEGORIES = 1_000
+
+
+class ValueAttribute:
+    """One attribute as patterns see it: values with numbers from 0; changed by nobody.
+
+    Attributes
+    ----------
+    name : str or int
+        Name of the column.
+    levels : ndarray of object, or None
+        Categories, or the few numbers of a column that is not binned.
+    cuts : ndarray of float, or None
+        Where one bin ends and the next begins.
+    missing : int
+        The number for missing values, -1 where there were none.
+    n_values : int
+        How many values there are.
+    """
+
+    def __init__(self, name: Any, values: NDArray[Any], bins: Any, binning: str) -> None:
+        self.name = name
+        self.cuts: Floats | None = None
+        self.levels: NDArray[Any] | None = None
+        if values.dtype.kind == "f":
+            self._divide(values, bins, binning)
+        else:
+            self._list(values)
+        known = len(self.levels) if self.levels is not None else len(self._cuts) + 1
+        has_missing = bool(pd.isna(values).any())
+        self.missing = known if has_missing else -1
+        self.n_values = known + has_missing
+
+    @property
+    def _cuts(self) -> Floats:
+        assert self.cuts is not None
+        return self.cuts
+
+    def _list(self, values: NDArray[Any]) -> None:
+        levels = pd.unique(values[~pd.isna(values)])
+        if len(levels) > MOST_CATEGORIES:
+            raise ValueError(
+                f"Column {self.name!r} has {len(levels):,} different values in {len(values):,} "
+                f"rows; expected at most {MOST_CATEGORIES:,} categories. Leave a column of names "
+                "or texts out of attributes=, or merge its values."
+            )
+        try:
+            self.levels = np.sort(levels)
+        except TypeError:  # of several types
+            self.levels = np.array(sorted(levels, key=repr), dtype=object)
+
+    def _divide(self, values: Floats, bins: Any, binning: str) -> None:
+        present = values[~np.isnan(values)]
+        if not np.isfinite(present).all():
+            raise ValueError(
+                f"Column {self.name!r} has infinite values, which no bin holds. Replace them, or "
+                "leave them missing."
+            )
+        if isinstance(bins, list):
+            cuts = given_edges(self.name, bins, "bins")
+        else:
+            different = pd.unique(present)
+            if len(different) <= bins:
+                self.levels = np.sort(different)
+                return
+            cuts = _cuts_between(present, bins, binning)
+        if len(present):
+            # Edges beyond the data bound bins that are empty: what is left out divides nobody.
+            cuts = cuts[(cuts > present.min()) & (cuts <= present.max())]
+        self.cuts = cuts
+
+    def numbers(self, values: NDArray[Any]) -> Values:
+        """Number of each value; -1 for one that fit has not seen."""
+        gone = np.asarray(pd.isna(values), dtype=bool)
+        if self.cuts is not None:
+            found = np.searchsorted(self.cuts, self._as_floats(values), side="right")
+        else:
+            levels: Any = self.levels
+            if levels.dtype.kind == "f":
+                values = self._as_floats(values)
+            found = pd.Index(levels).get_indexer(values)
+        numbers = found.astype(np.int16)
+        if gone.any():
+            numbers[gone] = self.missing
+        return numbers
+
+    def _as_floats(self, values: NDArray[Any]) -> Floats:
+        try:
+            return values.astype(np.float64, copy=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"Column {self.name!r} held numbers in fit; got {values[:3].tolist()!r}. Give "
+                "numbers."
+            ) from error
+
+    def values(self, number: int) -> tuple[Any, ...] | pd.Interval:
+        """What the number stands for: a category (None is missing), or a range."""
+        if number == self.missing:
+            return (None,)
+        if self.cuts is None:
+            assert self.levels is not None
+            return (self.levels[number],)
+        ends = [-np.inf, *self.cuts, np.inf]
+        return pd.Interval(ends[number], ends[number + 1], closed="left")
+
+    def words(self, number: int) -> str:
+        """The condition as people write it; different ones have different words."""
+        if number == self.missing:
+            return f"{name_text(self.name)} = {MISSING}"
+        if self.cuts is None:
+            return f"{name_text(self.name)} = {self.texts[number]}"
+        return range_text(self.name, self.cuts, number, number + 1)
+
+    @property
+    def texts(self) -> list[str]:
+        """The categories in words."""
+        assert self.levels is not None
+        return level_texts(self.levels, -1)
+
+    @property
+    def complexity(self) -> NDArray[np.intp]:
+        """How much there is to read, value by value: the bounds of a bin."""
+        read = np.ones(self.n_values, dtype=np.intp)
+        if self.cuts is not None:
+            read[1 : len(self.cuts)] = 2
+        return read
+
+
+def _cuts_between(present: Floats, bins: int, binning: str) -> Floats:
+    if binning == "uniform":
+        cuts = np.linspace(present.min(), present.max(), bins + 1)[1:-1]
+    else:
+        cuts = np.quantile(present, np.arange(1, bins) / bins)
+        # Where most rows have the least value (often 0), it is a bin by itself.
+        lowest = present.min()
+        if (cuts <= lowest).any():
+            cuts = np.append(cuts[cuts > lowest], present[present > lowest].min())
+    if (present == np.floor(present)).all():
+        cuts = np.ceil(cuts - 1e-9)  # the same bins, in the numbers that occur
+    return rounded_cuts(cuts)
+
+
+class ValueTables:
+    """The attributes that patterns name, of the table and of the columns beside it.
+
+    Attributes
+    ----------
+    container, beside : Container
+        What is known of the two tables; None for no table beside.
+    attributes : list of ValueAttribute
+        Those of the table first; of a name in both, the one beside.
+    """
+
+    container: Container
+    beside: Container | None
+    attributes: list[ValueAttribute]
+
+    def __init__(self, X: Any, sensitive: Any, attributes: Any, beside: Any) -> None:
+        self.container = make_container(X)
+        self.beside = None if beside is None else make_container(beside)
+        taken = [] if self.beside is None else list(self.beside.names)
+        names = [*taken, *(name for name in self.container.names if name not in taken)]
+        self.sensitive = _sensitive_names(self.container.names, sensitive, taken, attributes)
+        if attributes is None:
+            wanted = self.sensitive
+        elif isinstance(attributes, str) and attributes == "all":
+            wanted = names
+        else:
+            wanted = _named(names, self.container.names, attributes)
+        self.is_all = isinstance(attributes, str) and attributes == "all"
+        #: Positions in the two tables.
+        self.inputs = [
+            j for j, n in enumerate(self.container.names) if n in wanted and n not in taken
+        ]
+        self.others = [j for j, n in enumerate(taken) if n in wanted]
+        self.attributes = []
+
+    @property
+    def names(self) -> list[Any]:
+        """Names of the attributes."""
+        return [attribute.name for attribute in self.attributes]
+
+    def divide(self, X: Any, beside: Any, bins: Any, binning: str) -> list[Values]:
+        """Make the attributes, and return the numbers of the rows' values, an array each."""
+        names = [self.container.names[j] for j in self.inputs]
+        names += [] if self.beside is None else [self.beside.names[j] for j in self.others]
+        if isinstance(bins, dict):
+            by_position(names, bins, "bins")
+        numbers = []
+        for container, table, positions in self._parts(X, beside):
+            kept = []
+            for j in positions:
+                name = container.names[j]
+                values = container.column_values(table, j)
+                here = bins_of(name, j, bins, "bins", 5)
+                attribute = ValueAttribute(name, values, here, binning)
+                if attribute.n_values < 2:
+                    if self.is_all:  # says nothing of anybody
+                        continue
+                    raise ValueError(
+                        f"Column {name!r} has one value only (n_samples={len(values)}), so no rule "
+                        "over it divides the rows. Give rows with other values, or leave it out."
+                    )
+                kept.append(j)
+                self.attributes.append(attribute)
+                numbers.append(attribute.numbers(values))
+            positions[:] = kept
+        if not numbers:
+            raise ValueError(
+                f"No column of X has more than one value (n_samples={n_rows(X)}), so no rule "
+                "divides the rows. Give rows that differ."
+            )
+        return numbers
+
+    def _parts(self, X: Any, beside: Any) -> list[tuple[Container, Any, list[int]]]:
+        parts = [(self.container, X, self.inputs)]
+        if self.beside is not None:
+            parts.append((self.beside, beside, self.others))
+        return parts
+
+    def numbers(self, X: Any, sensitive_features: Any) -> list[Values]:
+        """Numbers of the values of new rows, an array an attribute."""
+        X = self.container.check_names(X)
+        beside = as_table(sensitive_features, n_rows(X))
+        if self.beside is not None:
+            if beside is None:
+                raise ValueError(
+                    f"sensitive_features must hold the columns {self.beside.names!r}, which were "
+                    "given to fit and are no columns of X; got None."
+                )
+            beside = self.beside.check_names(beside)
+        found: list[Values] = []
+        for container, table, positions in self._parts(X, beside):
+            for j in positions:
+                values = container.column_values(table, j)
+                found.append(self.attributes[len(found)].numbers(values))
+        return found
+
+
+def _sensitive_names(names: list[Any], wanted: Any, taken: list[Any], attributes: Any) -> list[Any]:
+    """Names of the sensitive columns, those beside the table among them."""
+    if isinstance(wanted, str) and wanted == "auto":
+        found = protected_names(names)
+        if not found and not taken and attributes is None:
+            raise ValueError(
+                "sensitive_features='auto' found no column with the name of a common protected "
+                f"attribute (sex, race, age, ...) among {names!r}. Name the columns that groups "
+                "are described by: sensitive_features=[...] or attributes='all', or give columns "
+                "that are not in X to fit."
+            )
+    elif wanted is None:
+        found = []
+        if not taken and attributes is None:
+            raise ValueError(
+                "sensitive_features must be 'auto', a column or a list of columns where "
+                "attributes=None; got None."
+            )
+    else:
+        found = [names[j] for j in resolve_columns(names, wanted)]
+    return [*(name for name in found if name not in taken), *taken]
+
+
+def _named(names: list[Any], of_table: list[Any], attributes: Any) -> list[Any]:
+    if isinstance(attributes, (str, int, np.integer)):
+        attributes = [attributes]
+    wanted = []
+    for name in attributes:
+        known = name in names
+        is_place = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
+        if not known and is_place and 0 <= name < len(of_table):
+            name, known = of_table[name], True
+        if not known:
+            raise ValueError(
+                f"attributes names {name!r}, which is not a column. Expected None, 'all', or names "
+                f"or positions of columns among {names!r}."
+            )
+        wanted.append(name)
+    if not wanted:
+        raise ValueError("attributes is empty; name at least one column, or 'all'.")
+    return wanted

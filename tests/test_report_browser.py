@@ -1,0 +1,316 @@
+"""Reports opened in a browser: Debian's chromium, driven by selenium.
+
+Where these are missing the tests are skipped, but not in CI, which installs them (.ci/run). The
+environment variable SKFAIRTEST_AXE names the file axe.min.js of axe-core.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from report_samples import SAMPLES
+
+from skfairtest.report._render.html import render_fragment, render_html
+
+#: What CI is to have; a skip there would hide that nothing was tested.
+IN_CI = (
+    os.environ.get("CI", "").lower() in ("1", "true", "yes")
+    or os.environ.get("SKFAIRTEST_BROWSER") == "required"
+)
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage", "--hide-scrollbars", "--window-size=1200,900",
+)  # fmt: skip
+TITLES = [
+    "The finding", "The pair", "How large it can get", "Real rows", "Groups", "Rates by group",
+    "Model, data and domain", "Cost, versions and code", "What this does not show",
+]  # fmt: skip
+#: A page is opened in each of these ways.
+WIDTHS, MODES = (1200, 360), ("light", "dark")
+
+
+def missing(what):
+    """Skip, or fail where it must be there."""
+    if IN_CI:
+        pytest.fail(f"{what} is missing, which CI must have: see .ci/run")
+    pytest.skip(f"{what} is missing")
+
+
+def where(*names):
+    """The first of these programs that there is."""
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """A browser of these tests' own, with a log of all requests."""
+    try:
+        from selenium import webdriver
+    except ImportError:
+        missing("selenium")
+    chromium, driver = where("chromium", "chromium-browser"), where("chromedriver")
+    if chromium is None or driver is None:
+        missing("chromium or chromedriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    window = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield window
+    window.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Files of all samples."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    def path_of(name):
+        path = folder / f"{name}.html"
+        if not path.exists():
+            sample = SAMPLES[name.removesuffix("-card")]()
+            is_card = name.endswith("-card")
+            path.write_text(
+                f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>card</title>'
+                f"</head><body><main><h1>card</h1>{render_fragment(sample)}</main></body></html>"
+                if is_card
+                else render_html(sample),
+                encoding="utf-8",
+            )
+        return path.as_uri()
+
+    return path_of
+
+
+def show(browser, url, width=1200, mode="light"):
+    """Open a page in a window of this width, light or dark."""
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"media": "", "features": [{"name": "prefers-color-scheme", "value": mode}]},
+    )
+    browser.get(url)
+
+
+def requests_of(browser):
+    """Addresses that the browser asked for since the last call, but those that the page forbids."""
+    asked = {}
+    for entry in browser.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        told = message["params"]
+        if message["method"] == "Network.requestWillBeSent":
+            asked[told["requestId"]] = told["request"]["url"]
+        elif told.get("blockedReason") == "csp":
+            del asked[told["requestId"]]
+    return list(asked.values())
+
+
+# A page ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_no_request_leaves_the_file_and_the_console_is_empty(browser, pages, name):
+    url = pages(name)
+    requests_of(browser), browser.get_log("browser")
+    show(browser, url)
+    browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+    asked = [one for one in requests_of(browser) if not one.startswith("data:")]
+    assert asked == [url]
+    assert browser.get_log("browser") == []
+
+
+def test_the_log_of_requests_sees_one(browser, pages, tmp_path):
+    page = tmp_path / "leaks.html"
+    page.write_text("<img src='http://127.0.0.1:9/x.png'><script>console.error('no')</script>")
+    requests_of(browser), browser.get_log("browser")
+    show(browser, page.as_uri())
+    assert "http://127.0.0.1:9/x.png" in requests_of(browser)
+    assert browser.get_log("browser")
+
+
+def test_nothing_that_is_let_in_by_mistake_could_run(browser, pages, tmp_path):
+    html = Path(pages("usual").removeprefix("file://")).read_text(encoding="utf-8")
+    page = tmp_path / "spoiled.html"
+    bad = "<script>document.title='ran'</script><img src='http://127.0.0.1:9/x.png'></main>"
+    page.write_text(html.replace("</main>", bad), encoding="utf-8")
+    requests_of(browser)
+    show(browser, page.as_uri())
+    assert browser.title != "ran"
+    assert not any("127.0.0.1" in url for url in requests_of(browser))
+    browser.get_log("browser")
+
+
+@pytest.mark.parametrize("name", ["usual", "failed", "hostile"])
+def test_each_section_is_seen(browser, pages, name):
+    show(browser, pages(name))
+    seen = browser.execute_script(
+        "return [...document.querySelectorAll('main section')].map(s => {"
+        " const box = s.getBoundingClientRect(), h = s.querySelector('h2');"
+        " return [h.innerText, box.width > 300 && box.height > 40 && h.checkVisibility()]})"
+    )
+    assert seen == [[title, True] for title in TITLES]
+    shown = browser.execute_script("return document.body.innerText")
+    assert "<script>" in shown or name != "hostile"
+
+
+@pytest.mark.parametrize(
+    "name, width, mode",
+    [*((name, width, "light") for name in SAMPLES for width in WIDTHS), ("usual", 360, "dark")],
+)
+def test_no_page_scrolls_sideways(browser, pages, name, width, mode):
+    show(browser, pages(name), width, mode)
+    browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+    wide = "return document.documentElement.scrollWidth"
+    assert browser.execute_script(wide) <= width
+    # What a phone would zoom out to show.
+    assert browser.execute_script("return window.innerWidth") == width
+
+
+def test_dark_is_dark(browser, pages):
+    grey = []
+    for mode in MODES:
+        show(browser, pages("usual"), mode=mode)
+        color = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        grey.append(sum(map(int, re.findall(r"\d+", color)[:3])))
+    assert grey[0] > 700 and grey[1] < 120
+
+
+# On paper ----------------------------------------------------------------------------------------
+
+
+def text_on_paper(browser, tmp_path):
+    """The text of the page as printed, by poppler."""
+    if where("pdftotext") is None:
+        missing("pdftotext (poppler-utils)")
+    told = browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
+    pdf = tmp_path / "page.pdf"
+    pdf.write_bytes(base64.b64decode(told["data"]))
+    run = subprocess.run(
+        ["pdftotext", "-layout", str(pdf), "-"], check=True, capture_output=True, text=True
+    )
+    return " ".join(run.stdout.split())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_printing_opens_what_is_folded(browser, pages, tmp_path, mode):
+    show(browser, pages("usual"), mode=mode)
+    folded = browser.execute_script(
+        "return [...document.querySelectorAll('details')].map(d => [d.open,"
+        " d.querySelector('summary').innerText])"
+    )
+    assert len(folded) >= 5 and not any(is_open for is_open, _ in folded)
+    words = text_on_paper(browser, tmp_path)
+    assert [title for title in TITLES if title not in words] == []
+    # Of each fold something that stands only in it.
+    for told in ("Further pairs; columns that", "OrdinalEncoder()", "SBFTAuditor()", "queries"):
+        assert told in words, told
+    color = "return getComputedStyle(document.body).backgroundColor"
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert browser.execute_script(color) == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("name", ["usual", "huge"])
+def test_no_card_breaks_on_paper_and_nothing_is_cut_off(browser, pages, name):
+    show(browser, pages(name), width=680)  # A4 between its margins, in pixels of CSS
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 680
+    breaks = browser.execute_script(
+        "return [...document.querySelectorAll('.card, figure, .facts div, tr, .notice')]"
+        ".map(e => getComputedStyle(e).breakInside)"
+    )
+    assert len(breaks) > 50 and set(breaks) == {"avoid"}
+    folded = browser.execute_script(
+        "return [...document.querySelectorAll('details > :not(summary)')]"
+        ".filter(e => !e.checkVisibility() || !e.getBoundingClientRect().height).length"
+    )
+    assert folded == 0
+
+
+# For all readers ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def axe():
+    """The script of axe-core."""
+    path = os.environ.get("SKFAIRTEST_AXE")
+    if not path or not Path(path).is_file():
+        missing("axe-core (SKFAIRTEST_AXE names axe.min.js)")
+    return Path(path).read_text(encoding="utf-8")
+
+
+def findings_of(browser, script):
+    """What axe-core has against the page, as words; all folds are open."""
+    browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+    browser.execute_script(script)
+    found = browser.execute_async_script(
+        "const done = arguments[0];"
+        "axe.run(document, {resultTypes: ['violations']}).then(r => done(r.violations),"
+        " e => done([{id: String(e), impact: 'serious', nodes: []}]))"
+    )
+    return [
+        f"{one['impact']} {one['id']}: {[node['html'][:150] for node in one['nodes'][:3]]}"
+        for one in found
+    ]
+
+
+@pytest.mark.parametrize(
+    "name, width, mode",
+    [
+        *(("usual", width, mode) for width in WIDTHS for mode in MODES),
+        *(("usual-card", 1200, mode) for mode in MODES),
+        ("regression", 360, "light"),
+        ("interrupted", 360, "dark"),
+        ("failed", 1200, "light"),
+        ("hostile", 360, "dark"),
+    ],
+)
+def test_axe_has_nothing_to_say(browser, pages, axe, name, width, mode):
+    show(browser, pages(name), width, mode)
+    assert findings_of(browser, axe) == []
+
+
+def test_axe_sees_what_is_wrong(browser, axe, tmp_path):
+    page = tmp_path / "bad.html"
+    page.write_text("<html><body><img src='data:,'><p style='color:#bbb'>pale</p></body></html>")
+    show(browser, page.as_uri())
+    found = " ".join(findings_of(browser, axe))
+    assert all(rule in found for rule in ("image-alt", "color-contrast", "html-has-lang"))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pictures_can_be_seen_in_both_modes(browser, pages, mode):
+    """Lines, marks and texts of all pictures stand out from the page as WCAG 2 asks."""
+    show(browser, pages("usual"), mode=mode)
+    browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+    ratios = browser.execute_script(
+        """
+        const light = c => { const [r, g, b] = c.match(/[\\d.]+/g).slice(0, 3).map(Number)
+            .map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b };
+        const paper = light(getComputedStyle(document.body).backgroundColor);
+        const ratio = c => { const l = light(c);
+            return (Math.max(l, paper) + 0.05) / (Math.min(l, paper) + 0.05) };
+        return [...document.querySelectorAll('.plot text, .plot path, .plot use')].flatMap(e => {
+            const s = getComputedStyle(e), colors = e.tagName === 'text' ? [s.fill] : [s.stroke];
+            return colors.filter(c => c.startsWith('rgb')).map(c => [e.tagName, c, ratio(c)]) });
+        """
+    )
+    assert len(ratios) > 100
+    weak = {
+        (tag, color)
+        for tag, color, ratio in ratios
+        if ratio < (4.5 if tag == "text" else 2.9) and ratio > 1.01
+    }
+    assert weak == set()
