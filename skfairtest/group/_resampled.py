@@ -262,14 +262,16 @@ def _permuted(
     for start in range(0, n_resamples, k):
         here = min(k, n_resamples - start)
         drawn = rng.permuted(np.broadcast_to(dealt, (here, len(dealt))), axis=1).T
+        if table is not None:
+            events = np.zeros((n_rows, here), dtype=bool)  # truth values are counted fast
+            events[places] = drawn == 1
+            yield table.roots(patterns.sums(events))
+            continue
         columns = np.zeros((n_rows, n_columns * here))
         columns[places, :here] = w[:, None] * drawn
         if not sides.binary:
             columns[places, here:] = w[:, None] * drawn**2
         sums = patterns.sums(columns)
-        if table is not None:
-            yield table.roots(sums)
-            continue
         everyone = columns.sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = sums[:, :here] / inside
