@@ -131,14 +131,14 @@ def _outermost(
     )
     last = np.zeros(len(start))
     for _ in range(STEPS):
-        if not np.any(np.abs(outer - inner) > PRECISION):
+        if not np.any((np.abs(outer - inner) > PRECISION) & (f_outer > PRECISION)):
             break
         with np.errstate(invalid="ignore", divide="ignore"):
             middle = inner - f_inner * (outer - inner) / (f_outer - f_inner)
         straight = np.isfinite(middle) & np.isfinite(f_outer)
         middle = np.where(straight, middle, (inner + outer) / 2)
         found = distance(middle)
-        beyond = found > 0
+        beyond = found >= 0
         # An end that stays twice is given half its weight, so that the other one moves as well.
         f_inner = np.where(beyond, np.where(last > 0, f_inner / 2, f_inner), found)
         f_outer = np.where(beyond, found, np.where(last < 0, f_outer / 2, f_outer))

@@ -220,7 +220,8 @@ def short_list(
     over the patterns with more than one condition). Then the one with the largest score is listed,
     its rows are set aside, and only such patterns stay in the choice that differ in what is left,
     in the same direction, by as much as differences are asked for (`critical`). Of equal scores
-    the pattern with more new rows is taken, then the simpler one.
+    the pattern with more new rows is taken, then the simpler one; a group and everybody else have
+    one score, and the smaller of the two is taken.
 
     So of two patterns with the same rows one is listed, neither a group nor the rest of the rows is
     listed twice, and a broad group that differs only by a small one inside of it is not listed
@@ -323,7 +324,9 @@ def _greedy(
         new = np.where(np.isfinite(remaining.n), remaining.n, 0.0)[places]
         scale = float(np.abs(score[places]).max()) or 1.0
         rank = np.round(score[places] / scale, DIGITS)
-        best = int(places[np.lexsort((complexity[places], -new, -rank))[0]])
+        # A group and everyone else have one score: the smaller of the two is told of.
+        most_rows = remaining.n[places] > remaining.n_out[places]
+        best = int(places[np.lexsort((complexity[places], -new, most_rows, -rank))[0]])
         listed.append(best)
         open_[best] = False
         left &= ~patterns.inside(best)
