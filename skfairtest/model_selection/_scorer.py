@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from skfairtest._validation import check_table
 from skfairtest.base import DOMAIN_PARAMS, BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.group import SubgroupAuditor
 from skfairtest.model_selection._refit import (
     ConstrainedRefit,
     ParetoRefit,
@@ -92,10 +93,12 @@ class AuditScorer(BaseEstimator):
         X : array-like or DataFrame of shape (n_samples, n_features)
             Rows that show the domain, unless `space` does.
         y : array-like of shape (n_samples,), default=None
-            Not used: an audit needs no targets.
+            What is true of the rows. `SubgroupAuditor` compares predictions with it; the other
+            auditors need no targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. They count in ``on_data_rate``, unless `space` is given; the other
-            metrics are about the domain, or a maximum, where rows have no weight.
+            Weights of the rows. They count for a `SubgroupAuditor`, and in ``on_data_rate``, unless
+            `space` is given; the other metrics are about the domain, or a maximum, where rows have
+            no weight.
 
         Returns
         -------
@@ -107,13 +110,15 @@ class AuditScorer(BaseEstimator):
         EstimatorFailedError, ValueError, TypeError
             What the audit raises. Model selection writes `error_score` instead.
         """
-        audited = self.audit(estimator, X)
+        audited = self.audit(estimator, X, y, sample_weight)
         if self.metric == "on_data_rate" and sample_weight is not None and self.space is None:
             rows = audited.audit_rows(X)
             return -float(np.average(rows.is_discriminatory, weights=np.asarray(sample_weight)))
         return 0.0 - float(getattr(audited, f"{self.metric}_"))
 
-    def audit(self, estimator: Any, X: Any = None) -> Any:
+    def audit(
+        self, estimator: Any, X: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> Any:
         """The fitted auditor behind a score.
 
         Parameters
@@ -122,6 +127,10 @@ class AuditScorer(BaseEstimator):
             Fitted.
         X : array-like or DataFrame of shape (n_samples, n_features), default=None
             Rows that show the domain; not needed with `space`.
+        y : array-like of shape (n_samples,), default=None
+            What is true of the rows, for a `SubgroupAuditor`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for a `SubgroupAuditor`.
 
         Returns
         -------
@@ -138,10 +147,13 @@ class AuditScorer(BaseEstimator):
                 auditor = template._in_space(rows)
             rows = rows.decode(rows.data)
         auditor.set_params(**settings)
+        of_rows = {}
+        if isinstance(auditor, SubgroupAuditor):
+            of_rows = {"y": y, "sample_weight": sample_weight}
         with warnings.catch_warnings():
             # A candidate that treats all twins alike is what the selection looks for.
             warnings.simplefilter("ignore", NoDisparityWarning)
-            auditor.fit(rows)
+            auditor.fit(rows, **of_rows)
         if auditor is not template:
             auditor.set_params(**{name: getattr(template, name) for name in DOMAIN_PARAMS})
         return auditor
@@ -252,6 +264,11 @@ def make_audit_scorer(
 
 def _as_space(auditor: Any, space: Any) -> Any:
     """A table as the space that the auditor sees in it: that can be written to disk, too."""
+    if space is not None and isinstance(auditor, SubgroupAuditor):
+        raise ValueError(
+            "SubgroupAuditor looks at the rows that are scored, with what is true of them; it has "
+            "no space=. Leave space=None."
+        )
     if space is None or isinstance(space, InputSpace):
         return space
     template = clone(auditor)
