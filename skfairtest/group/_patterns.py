@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._compiled import AVAILABLE
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._row_groups import Cells
 
@@ -44,8 +43,8 @@ class Patterns:
         Share of the rows that a pattern holds for, at least.
     max_conditions : int
         Most attributes of a pattern.
-    compiled : bool, default=AVAILABLE
-        Whether to use numba; the same patterns and sums either way.
+    compiled : bool, default=None
+        Whether to use numba; None where it is installed. The same patterns and sums either way.
 
     Attributes
     ----------
@@ -69,8 +68,10 @@ class Patterns:
         *,
         min_support: float,
         max_conditions: int,
-        compiled: bool = AVAILABLE,
+        compiled: bool | None = None,
     ) -> None:
+        if compiled is None:
+            from skfairtest._compiled import AVAILABLE as compiled  # numba takes time to import
         self.columns, self.sizes = columns, sizes
         self.n_rows = len(columns[0])
         self.compiled = compiled

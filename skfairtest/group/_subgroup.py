@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from skfairtest._docstrings import document
 from skfairtest._progress import FIT_WRAPPERS, with_callbacks
-from skfairtest._statistics import CI_METHODS, CORRECTIONS, Sides
-from skfairtest._typing import Floats, Ints
+from skfairtest._statistics import CI_METHODS, CORRECTIONS
+from skfairtest._typing import Floats
 from skfairtest._validation import (
     check_one_whole,
     check_table,
@@ -37,16 +36,13 @@ from skfairtest.group._metrics import (
 from skfairtest.group._outcomes import check_weights, column
 from skfairtest.group._pattern_search import (
     GivenRowSets,
+    compare_patterns,
     complexity_of,
     frequent_patterns,
+    part_of_whole,
     rows_that_count,
-    sides_of_patterns,
-    simplest_of_equal,
-    worst_first,
 )
 from skfairtest.group._patterns import Patterns
-from skfairtest.group._pivot import chosen_sides
-from skfairtest.group._resampled import Patterns as RowSets
 from skfairtest.group._resampled import pattern_sides, resampled
 from skfairtest.group._results import Description, describe
 from skfairtest.group._sensitive_table import as_table, n_rows
@@ -399,43 +395,50 @@ class SubgroupAuditor(GroupAuditor):
     ) -> None:
         if weights is not None:
             rows = rows._replace(counts=rows.counts & (weights > 0))
-        complexity = complexity_of(patterns, self._tables.attributes)
-        distinct = simplest_of_equal(patterns.marks, complexity)
-        everything = sides_of_patterns(patterns, rows, weights)
-        n_inside, n_outside = rows_that_count(patterns, rows)
-        sides = chosen_sides(everything, distinct)
-        compared = (n_inside[distinct] > 0) & (n_outside[distinct] > 0)
-        n_groups = int(compared.sum())
         counted = None if weights is None else weights[rows.counts]
         self.overall_ = float(np.average(rows.values[rows.counts], weights=counted))
-        part = self._part(patterns, rows, weights)
-        part = None if part is None else part[distinct]
-        score = np.abs(sides.difference) * (1.0 if part is None else part)
-        criticals = [float(stats.norm.isf(self._alpha(n) / 2)) for n in (n_groups, 1)]
-        order = worst_first(sides, score, criticals, complexity[distinct], compared)
-        order = order[: self.max_rules]
-        kept, shown = distinct[order], chosen_sides(sides, order)
-        part = None if part is None else part[order]
+        found = compare_patterns(
+            patterns,
+            complexity_of(patterns, self._tables.attributes),
+            rows,
+            weights,
+            whole=self.against == "whole",
+            confidence=self.confidence,
+            corrected=self.correction != "none",
+            most=self.max_rules,
+        )
+        kept = found.kept
         if self.correction == "resampling":
-            found = self._resampled(patterns, everything, rows, weights, kept, shown, part, rng)
+            drawn = resampled(
+                found.everything,
+                patterns,
+                rows.values,
+                rows.counts,
+                weights,
+                confidence=self.confidence,
+                rng=rng,
+                n_resamples=self.n_resamples,
+            )
+            ends = drawn.low[kept], drawn.high[kept], drawn.differs[kept]
+            more = self._scores(found.sides, *ends, found.part)
         else:
-            found = self._intervals(shown, max(1, n_groups), part=part)
+            more = self._intervals(found.sides, max(1, found.n_groups), part=found.part)
         for name in ("low", "high"):  # undefined is undefined
-            found[name] = np.where(compared[order], found[name], np.nan)
+            more[name] = np.where(found.defined, more[name], np.nan)
         self._store(
             rules=patterns.conditions(kept),
             support=patterns.support[kept],
-            ranked=compared[order],
-            sides=shown,
+            ranked=found.defined,
+            sides=found.sides,
             n_rule_sets=patterns.n_patterns,
-            n_groups=n_groups,
+            n_groups=found.n_groups,
             favourable=rows.favourable,
             n_queries=n_queries,
             stop=stop,
-            more=found | {"n_inside": n_inside[kept], "n_outside": n_outside[kept]},
+            more=more | {"n_inside": found.n_inside, "n_outside": found.n_outside},
         )
         values = rows.values[rows.counts]
-        if n_groups and values.min() == values.max():
+        if found.n_groups and values.min() == values.max():
             warnings.warn(
                 f"metric={self.metric!r} is {values[0]:g} in all {len(values)} rows that count, so "
                 "all scores are 0. Expected if the model predicts alike for everybody; else choose "
@@ -443,38 +446,6 @@ class SubgroupAuditor(GroupAuditor):
                 NoDisparityWarning,
                 stacklevel=3 + FIT_WRAPPERS,
             )
-
-    def _part(self, patterns: RowSets, rows: MetricRows, weights: Floats | None) -> Floats | None:
-        """Share of a group's difference to the rest that is left of it against the whole."""
-        if self.against == "rest":
-            return None
-        counted: Any = rows.counts if weights is None else np.where(rows.counts, weights, 0.0)
-        # whole = share * inside + (1 - share) * outside
-        return 1 - patterns.sums(counted[:, None])[:, 0] / float(counted.sum())
-
-    def _resampled(
-        self,
-        patterns: Patterns,
-        everything: Sides,
-        rows: MetricRows,
-        weights: Floats | None,
-        kept: Ints,
-        shown: Sides,
-        part: Floats | None,
-        rng: np.random.Generator,
-    ) -> dict[str, NDArray[Any]]:
-        """Intervals from permutations of the rows."""
-        found = resampled(
-            everything,
-            patterns,
-            rows.values,
-            rows.counts,
-            weights,
-            confidence=self.confidence,
-            rng=rng,
-            n_resamples=self.n_resamples,
-        )
-        return self._scores(shown, found.low[kept], found.high[kept], found.differs[kept], part)
 
     # Results ---------------------------------------------------------------------------------
 
@@ -595,7 +566,7 @@ class SubgroupAuditor(GroupAuditor):
         given_rules = GivenRowSets(np.array([self._holds(columns, k) for k in numbers]))
         sides = pattern_sides(given_rules, rows.values, rows.counts, weights, binary=rows.binary)
         n_inside, n_outside = rows_that_count(given_rules, rows)
-        table = self._confirmation(
-            numbers, sides, given_rules.support, part=self._part(given_rules, rows, weights)
-        )
+        whole = self.against == "whole"
+        part = part_of_whole(given_rules, rows, weights) if whole else None
+        table = self._confirmation(numbers, sides, given_rules.support, part)
         return self._with_counts(table, n_inside, n_outside)
