@@ -236,8 +236,8 @@ def main():
             print(f"DivExplorer: {other['patterns']} patterns, {other['seconds']:.2f} s, "
                   f"{other['t over 1.96']} with t over 1.96")  # fmt: skip
         seconds = ", ".join(f"{name} {value:.2f} s" for name, value in ours.seconds.items())
-        print(f"ours: {ours.patterns.n_patterns} patterns, {ours.n_compared} with at least 10 rows "
-              f"that count on both sides, {ours.found.differs.sum()} differ; {seconds}")  # fmt: skip
+        print(f"ours: {ours.patterns.n_patterns} patterns, {ours.n_compared} with 10 rows that "
+              f"count on both sides, {ours.found.differs.sum()} differ; {seconds}")  # fmt: skip
         print(f"distance for all at once: {ours.found.critical:.2f}, "
               f"Bonferroni {stats.norm.isf(0.025 / ours.n_compared):.2f}")  # fmt: skip
         if other:
