@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         MitigationWarning,
         NoDisparityWarning,
     )
-    from skfairtest.group import TestSGDAuditor, TextSGDAuditor, selection_table
+    from skfairtest.group import SubgroupAuditor, TestSGDAuditor, TextSGDAuditor, selection_table
     from skfairtest.individual import (
         ADFAuditor,
         AequitasAuditor,
@@ -116,6 +116,7 @@ __all__ = [
     "RowsAudit",
     "SBFTAuditor",
     "SelectionDisplay",
+    "SubgroupAuditor",
     "SurrogateAuditor",
     "SymbolicAuditor",
     "TestSGDAuditor",

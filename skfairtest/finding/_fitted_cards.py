@@ -101,7 +101,9 @@ def certificate_card(certificate: Any) -> str:
 
 def rules_card(auditor: Any) -> str:
     """The worst rule sets of an auditor of groups."""
-    kind = f"{type(auditor).__name__} of {model_name(auditor.estimator_)}"
+    model = auditor.estimator_
+    of = "predictions that were given" if model is None else model_name(model)
+    kind = f"{type(auditor).__name__} of {of}"
     facts = [
         ("rule sets compared", f"{auditor.n_rule_sets_:,}"),
         *_cost(auditor.n_queries_, auditor.seconds_, auditor.stop_reason_),
@@ -135,6 +137,10 @@ def rules_card(auditor: Any) -> str:
 
 def _share_name(auditor: Any) -> str:
     """What is compared between groups, in words."""
+    metric = getattr(auditor, "metric", None)
+    if metric is not None:
+        words = metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
+        return words.strip("_").replace("_", " ")
     favourable = auditor.favourable_
     if isinstance(favourable, str):
         return "mean prediction"

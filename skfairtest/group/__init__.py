@@ -1,8 +1,15 @@
 """Testers of group discrimination: the group that a model treats differently, and its rates."""
 
 from skfairtest.group._selection import selection_table
+from skfairtest.group._subgroup import SubgroupAuditor
 from skfairtest.group._terms import IDENTITY_TERMS
 from skfairtest.group._testsgd import TestSGDAuditor
 from skfairtest.group._textsgd import TextSGDAuditor
 
-__all__ = ["IDENTITY_TERMS", "TestSGDAuditor", "TextSGDAuditor", "selection_table"]
+__all__ = [
+    "IDENTITY_TERMS",
+    "SubgroupAuditor",
+    "TestSGDAuditor",
+    "TextSGDAuditor",
+    "selection_table",
+]

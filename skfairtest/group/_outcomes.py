@@ -224,6 +224,17 @@ def check_alike(predicted: NDArray[Any] | None, truth: NDArray[Any] | None) -> N
         )
 
 
+def check_weights(given: Any, n_rows: int) -> Floats:
+    """Weights of the rows: finite, of at least 0, and not all of them 0."""
+    weights = numbers_of("sample_weight", column("sample_weight", given, n_rows))
+    if (weights < 0).any() or not np.isfinite(weights).all() or not weights.sum() > 0:
+        raise ValueError(
+            "sample_weight must be finite, of at least 0, and not 0 everywhere; got values from "
+            f"{weights.min()} to {weights.max()}."
+        )
+    return weights
+
+
 def weighted_median(values: Floats, weights: Floats | None) -> float:
     """The median; with weights, half of the weight is on either side."""
     if weights is None:

@@ -62,25 +62,36 @@ class GroupResults:
             )
         return self._state
 
-    def _intervals(self, sides: Sides, n_rules: int) -> dict[str, NDArray[Any]]:
-        """Score, its interval, whether that excludes 0, and the paper's error."""
+    def _intervals(
+        self,
+        sides: Sides,
+        n_rules: int,
+        *,
+        correction: str | None = None,
+        part: Floats | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Score, its interval, whether that excludes 0, and the paper's error.
+
+        `part` is the share of each difference that counts; None where all of it does.
+        """
         low, high, differs = simultaneous(
             sides,
             confidence=self.confidence,
             kind=self.ci_method,
-            correction=self.correction,
+            correction=correction or self.correction,
             n_rules=n_rules,
         )
         least, most = score_interval(low, high)
         if sides.binary:
             most = np.minimum(most, 1.0)
         z = float(stats.norm.isf((1 - self.confidence) / 2))
+        counted: Any = 1.0 if part is None else part
         return {
-            "score": np.abs(sides.difference),
-            "low": least,
-            "high": most,
+            "score": np.abs(sides.difference) * counted,
+            "low": least * counted,
+            "high": most * counted,
             "differs": differs,
-            "error": paper_error(sides, z),
+            "error": paper_error(sides, z) * counted,
         }
 
     @property
@@ -136,7 +147,9 @@ class GroupResults:
             f"got {rule!r}, which is none of its {len(rules)} rules."
         )
 
-    def _confirmation(self, numbers: list[int], sides: Sides, support: Floats) -> pd.DataFrame:
+    def _confirmation(
+        self, numbers: list[int], sides: Sides, support: Floats, part: Floats | None = None
+    ) -> pd.DataFrame:
         """The table that `confirm` returns."""
         state = self._state
         chosen = np.asarray(numbers)
@@ -148,7 +161,7 @@ class GroupResults:
             "support": support,
             "share_inside": sides.mean,
             "share_outside": sides.mean_out,
-            **self._intervals(sides, len(numbers)),
+            **self._intervals(sides, len(numbers), part=part),
             "n_inside": sides.n.astype(np.int64),
             "n_outside": sides.n_out.astype(np.int64),
             "searched_score": state["score"][chosen],

@@ -10,7 +10,7 @@ import pandas as pd
 from skfairtest._typing import Bools, Floats
 from skfairtest._validation import is_real
 from skfairtest.group._group_rates import GroupSums, Means, Ratios, ratios_to_highest
-from skfairtest.group._outcomes import Outcomes, column, make_outcomes, numbers_of
+from skfairtest.group._outcomes import Outcomes, check_weights, make_outcomes
 from skfairtest.group._sensitive_columns import Attribute, sensitive_attributes
 from skfairtest.group._sensitive_groups import FEWEST_ROWS
 
@@ -127,7 +127,7 @@ def selection_table(
     _check_share("confidence", confidence, 0 < confidence < 1 if is_real(confidence) else False)
     _check_share("min_share", min_share, 0 <= min_share < 1 if is_real(min_share) else False)
     n_rows = _n_rows(y_pred if y_pred is not None else y_score)
-    weights = None if sample_weight is None else _weights(sample_weight, n_rows)
+    weights = None if sample_weight is None else check_weights(sample_weight, n_rows)
     outcomes = make_outcomes(y_pred, y_true, favourable, y_score, weights, n_rows)
     attributes = sensitive_attributes(sensitive_features, n_rows, intersections)
     about = {
@@ -231,13 +231,3 @@ def _n_rows(values: Any) -> int:
     if not len(values):
         raise ValueError("y_pred has 0 rows while a minimum of 1 is required.")
     return len(values)
-
-
-def _weights(given: Any, n_rows: int) -> Floats:
-    weights = numbers_of("sample_weight", column("sample_weight", given, n_rows))
-    if (weights < 0).any() or not np.isfinite(weights).all() or not weights.sum() > 0:
-        raise ValueError(
-            "sample_weight must be finite, of at least 0, and not 0 everywhere; got values from "
-            f"{weights.min()} to {weights.max()}."
-        )
-    return weights

@@ -46,56 +46,24 @@ class ValueAttribute:
         How many values there are.
     """
 
-    def __init__(self, name: Any, values: NDArray[Any], bins: Any, binning: str) -> None:
+    def __init__(
+        self, name: Any, levels: NDArray[Any] | None, cuts: Floats | None, has_missing: bool
+    ) -> None:
         self.name = name
-        self.cuts: Floats | None = None
-        self.levels: NDArray[Any] | None = None
-        if values.dtype.kind == "f":
-            self._divide(values, bins, binning)
-        else:
-            self._list(values)
-        known = len(self.levels) if self.levels is not None else len(self._cuts) + 1
-        has_missing = bool(pd.isna(values).any())
+        self.levels = levels
+        self.cuts = cuts
+        known = len(levels) if levels is not None else len(self._edges) + 1
         self.missing = known if has_missing else -1
         self.n_values = known + has_missing
+        texts = [] if levels is None else level_texts(levels, -1)
+        #: Conditions in words, and what they stand for: rules repeat them thousands of times.
+        self._words = [self._say(number, texts) for number in range(self.n_values)]
+        self._values = [self._stands_for(number) for number in range(self.n_values)]
 
     @property
-    def _cuts(self) -> Floats:
+    def _edges(self) -> Floats:
         assert self.cuts is not None
         return self.cuts
-
-    def _list(self, values: NDArray[Any]) -> None:
-        levels = pd.unique(values[~pd.isna(values)])
-        if len(levels) > MOST_CATEGORIES:
-            raise ValueError(
-                f"Column {self.name!r} has {len(levels):,} different values in {len(values):,} "
-                f"rows; expected at most {MOST_CATEGORIES:,} categories. Leave a column of names "
-                "or texts out of attributes=, or merge its values."
-            )
-        try:
-            self.levels = np.sort(levels)
-        except TypeError:  # of several types
-            self.levels = np.array(sorted(levels, key=repr), dtype=object)
-
-    def _divide(self, values: Floats, bins: Any, binning: str) -> None:
-        present = values[~np.isnan(values)]
-        if not np.isfinite(present).all():
-            raise ValueError(
-                f"Column {self.name!r} has infinite values, which no bin holds. Replace them, or "
-                "leave them missing."
-            )
-        if isinstance(bins, list):
-            cuts = given_edges(self.name, bins, "bins")
-        else:
-            different = pd.unique(present)
-            if len(different) <= bins:
-                self.levels = np.sort(different)
-                return
-            cuts = _cuts_between(present, bins, binning)
-        if len(present):
-            # Edges beyond the data bound bins that are empty: what is left out divides nobody.
-            cuts = cuts[(cuts > present.min()) & (cuts <= present.max())]
-        self.cuts = cuts
 
     def numbers(self, values: NDArray[Any]) -> Values:
         """Number of each value; -1 for one that fit has not seen."""
@@ -123,27 +91,26 @@ class ValueAttribute:
 
     def values(self, number: int) -> tuple[Any, ...] | pd.Interval:
         """What the number stands for: a category (None is missing), or a range."""
+        return self._values[number]
+
+    def _stands_for(self, number: int) -> tuple[Any, ...] | pd.Interval:
         if number == self.missing:
             return (None,)
-        if self.cuts is None:
-            assert self.levels is not None
+        if self.levels is not None:
             return (self.levels[number],)
-        ends = [-np.inf, *self.cuts, np.inf]
+        ends = [-np.inf, *self._edges, np.inf]
         return pd.Interval(ends[number], ends[number + 1], closed="left")
 
     def words(self, number: int) -> str:
         """The condition as people write it; different ones have different words."""
+        return self._words[number]
+
+    def _say(self, number: int, texts: list[str]) -> str:
         if number == self.missing:
             return f"{name_text(self.name)} = {MISSING}"
-        if self.cuts is None:
-            return f"{name_text(self.name)} = {self.texts[number]}"
-        return range_text(self.name, self.cuts, number, number + 1)
-
-    @property
-    def texts(self) -> list[str]:
-        """The categories in words."""
-        assert self.levels is not None
-        return level_texts(self.levels, -1)
+        if self.levels is not None:
+            return f"{name_text(self.name)} = {texts[number]}"
+        return range_text(self.name, self._edges, number, number + 1)
 
     @property
     def complexity(self) -> NDArray[np.intp]:
@@ -152,6 +119,67 @@ class ValueAttribute:
         if self.cuts is not None:
             read[1 : len(self.cuts)] = 2
         return read
+
+
+def read_attribute(
+    name: Any, values: NDArray[Any], bins: Any, binning: str
+) -> tuple[ValueAttribute, Values]:
+    """Divide a column; the attribute, and the number of each row's value.
+
+    Parameters
+    ----------
+    name : str or int
+        Name of the column.
+    values : ndarray of shape (n_rows,)
+        Floats, booleans or objects.
+    bins : int or list of float
+        Number of bins, or the edges between them.
+    binning : {"quantile", "uniform"}
+        Bins of equal numbers of rows, or of equal width.
+
+    Raises
+    ------
+    ValueError
+        For more categories than rules can be about, and for infinite numbers.
+    """
+    if values.dtype.kind == "f":
+        present = values[~np.isnan(values)]
+        if not np.isfinite(present).all():
+            raise ValueError(
+                f"Column {name!r} has infinite values, which no bin holds. Replace them, or leave "
+                "them missing."
+            )
+        if isinstance(bins, list) or len(pd.unique(present)) > bins:
+            cuts = _cuts(name, present, bins, binning)
+            attribute = ValueAttribute(name, None, cuts, len(present) < len(values))
+            return attribute, attribute.numbers(values)
+    codes, levels = pd.factorize(values)
+    levels = np.asarray(levels)
+    if len(levels) > MOST_CATEGORIES:
+        raise ValueError(
+            f"Column {name!r} has {len(levels):,} different values in {len(values):,} rows; "
+            f"expected at most {MOST_CATEGORIES:,} categories. Leave a column of names or texts "
+            "out of attributes=, or merge its values."
+        )
+    try:
+        order = np.argsort(levels, kind="stable")
+    except TypeError:  # of several types
+        order = np.array(sorted(range(len(levels)), key=lambda j: repr(levels[j])), dtype=np.intp)
+    attribute = ValueAttribute(name, levels[order], None, bool((codes < 0).any()))
+    number = np.full(len(levels) + 1, attribute.missing, dtype=np.int16)
+    number[order] = np.arange(len(levels))
+    return attribute, number[codes]  # the code of a missing value is -1, the last place
+
+
+def _cuts(name: Any, present: Floats, bins: Any, binning: str) -> Floats:
+    if isinstance(bins, list):
+        cuts = given_edges(name, bins, "bins")
+    else:
+        cuts = _cuts_between(present, bins, binning)
+    if len(present):
+        # Edges beyond the data bound bins that are empty: what is left out divides nobody.
+        cuts = cuts[(cuts > present.min()) & (cuts <= present.max())]
+    return cuts
 
 
 def _cuts_between(present: Floats, bins: int, binning: str) -> Floats:
@@ -220,8 +248,8 @@ class ValueTables:
             for j in positions:
                 name = container.names[j]
                 values = container.column_values(table, j)
-                here = bins_of(name, j, bins, "bins", 5)
-                attribute = ValueAttribute(name, values, here, binning)
+                wish = bins_of(name, j, bins, "bins", 5)
+                attribute, here = read_attribute(name, values, wish, binning)
                 if attribute.n_values < 2:
                     if self.is_all:  # says nothing of anybody
                         continue
@@ -231,7 +259,7 @@ class ValueTables:
                     )
                 kept.append(j)
                 self.attributes.append(attribute)
-                numbers.append(attribute.numbers(values))
+                numbers.append(here)
             positions[:] = kept
         if not numbers:
             raise ValueError(

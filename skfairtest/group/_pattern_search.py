@@ -1,0 +1,189 @@
+"""From rows to the patterns that are compared: what is frequent, each group once, worst first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skfairtest._statistics import Sides, difference_interval, sides_of
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.group._metrics import MetricRows
+from skfairtest.group._patterns import MOST_PATTERNS, Patterns, TooManyPatterns
+from skfairtest.group._resampled import Patterns as RowSets
+from skfairtest.group._resampled import pattern_sides
+from skfairtest.group._value_table import ValueAttribute, Values
+
+#: Rows beyond which it is estimated on some of them what other parameters would leave.
+ROWS_TO_ESTIMATE = 20_000
+
+
+def frequent_patterns(
+    attributes: list[ValueAttribute],
+    columns: list[Values],
+    *,
+    min_support: float,
+    max_conditions: int | None,
+) -> Patterns:
+    """All frequent patterns over the attributes.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or more than a million: the message says what other parameters leave.
+    """
+    sizes = [attribute.n_values for attribute in attributes]
+    most = min(max_conditions or len(sizes), len(sizes))
+    try:
+        patterns = Patterns(columns, sizes, min_support=min_support, max_conditions=most)
+    except TooManyPatterns:
+        raise _too_many(columns, sizes, min_support, most) from None
+    if patterns.n_patterns:
+        return patterns
+    names = [attribute.name for attribute in attributes]
+    n_rows = len(columns[0])
+    counts = np.concatenate(
+        [np.bincount(column, minlength=1) for column in columns]
+    )  # no pattern has more support than a single condition
+    largest = counts[counts < n_rows].max(initial=0)
+    raise ValueError(
+        f"No rule over {names!r} holds for min_support={min_support:g} of {n_rows} rows and not "
+        f"for all of them. The largest support of one is {largest / n_rows:.4g}: set min_support "
+        "to that or less, or name other attributes."
+    )
+
+
+def _too_many(columns: list[Values], sizes: list[int], min_support: float, most: int) -> ValueError:
+    """Say what fewer conditions, and what a higher support would leave."""
+    n_rows = len(columns[0])
+    about = ""
+    if n_rows > ROWS_TO_ESTIMATE:
+        rows = np.linspace(0, n_rows - 1, ROWS_TO_ESTIMATE).astype(np.intp)
+        columns, about = [column[rows] for column in columns], "about "
+    leaves = []
+    fits = 0
+    for conditions in range(1, most):
+        n = _n_patterns(columns, sizes, min_support, conditions)
+        if n is None:
+            break
+        leaves, fits = [f"max_conditions={conditions} leaves {about}{n:,}"], conditions
+    support = min_support
+    while support < 0.9:
+        support = float(f"{min(0.9, 1.5 * support):.2g}")
+        n = _n_patterns(columns, sizes, support, most)
+        if n is not None:
+            leaves.append(f"min_support={support:g} leaves {about}{n:,}")
+            break
+    told = " and ".join(leaves) or f"even max_conditions={fits + 1} leaves more"
+    return ValueError(
+        f"There are more than {MOST_PATTERNS:,} rules that hold for min_support={min_support:g} of "
+        f"the rows, with up to {most} conditions over {len(sizes)} attributes. Raise min_support "
+        f"or lower max_conditions: {told}. Or name fewer attributes."
+    )
+
+
+def _n_patterns(
+    columns: list[Values], sizes: list[int], min_support: float, most: int
+) -> int | None:
+    try:
+        found = Patterns(columns, sizes, min_support=min_support, max_conditions=most)
+    except TooManyPatterns:
+        return None
+    return found.n_patterns
+
+
+def sides_of_patterns(patterns: Patterns, rows: MetricRows, weights: Floats | None) -> Sides:
+    """What was observed inside and outside of each pattern, over the rows that count."""
+    if weights is not None or not rows.binary:
+        return pattern_sides(patterns, rows.values, rows.counts, weights, binary=rows.binary)
+    # Whole numbers of rows are counted, which is much faster than adding up.
+    table = np.column_stack([rows.counts, rows.counts & (rows.values > 0)])
+    n, total = patterns.sums(table).T
+    everyone = table.sum(axis=0).astype(np.float64)
+    return sides_of(n, total, total, (everyone[0], everyone[1], everyone[1]), True)
+
+
+def rows_that_count(patterns: RowSets, rows: MetricRows) -> tuple[Ints, Ints]:
+    """Numbers of rows inside and outside of each pattern that count."""
+    inside = patterns.sums(rows.counts[:, None])[:, 0].astype(np.int64)
+    return inside, int(rows.counts.sum()) - inside
+
+
+def complexity_of(patterns: Patterns, attributes: list[ValueAttribute]) -> Ints:
+    """Fewer conditions are simpler, then fewer bounds to read."""
+    read = [attribute.complexity for attribute in attributes]
+    of_item = np.array(
+        [
+            10_000 + read[j][value]
+            for j, value in zip(patterns.attribute, patterns.value, strict=True)
+        ]
+    )
+    total = np.zeros(patterns.n_patterns, dtype=np.int64)
+    at, todo = np.arange(patterns.n_patterns), np.arange(patterns.n_patterns)
+    while len(todo):
+        total[todo] += of_item[patterns.items[at]]
+        above = patterns.parents[at]
+        todo, at = todo[above >= 0], above[above >= 0]
+    return total
+
+
+def simplest_of_equal(marks: NDArray[np.uint64], complexity: Ints) -> Ints:
+    """For each group of rows its simplest pattern, in the order of the patterns."""
+    order = np.argsort(complexity, kind="stable")
+    first = ~pd.Series(marks[order]).duplicated().to_numpy()
+    kept: Any = np.sort(order[first])
+    return kept
+
+
+def worst_first(
+    sides: Sides, low: Floats, alpha: float, kind: str, complexity: Ints, compared: Bools
+) -> Ints:
+    """The order of patterns: by the least difference that chance leaves.
+
+    First by the lower end of the interval that holds for all at once; then by that of the interval
+    alone; then by the difference itself. Largest observed differences would come from the groups
+    with fewest rows, for these vary most.
+    """
+    least, most = difference_interval(sides, alpha, kind)
+    alone = np.where((least <= 0) & (most >= 0), 0.0, np.minimum(np.abs(least), np.abs(most)))
+    keys: list[NDArray[Any]] = [complexity]
+    for values in (np.abs(sides.difference), alone, low):
+        values = np.where(compared, np.nan_to_num(values), 0.0)
+        # Equal values may differ in their last bits; rounded, the simpler pattern comes first.
+        scale = float(values.max(initial=0.0)) or 1.0
+        keys.append(-np.round(values / scale, 12))
+    return np.lexsort([*keys, ~compared])
+
+
+class GivenRowSets:
+    """A few sets of rows that are known already.
+
+    Parameters
+    ----------
+    held : ndarray of bool of shape (n_patterns, n_rows)
+        Which rows each holds.
+    """
+
+    def __init__(self, held: Bools) -> None:
+        self.held = held
+
+    @property
+    def n_patterns(self) -> int:
+        """How many there are."""
+        return len(self.held)
+
+    @property
+    def support(self) -> Floats:
+        """Share of the rows that each holds."""
+        return self.held.mean(axis=1)
+
+    def sums(self, values: NDArray[Any]) -> Floats:
+        """Sum of each column over the rows of each."""
+        return self.held.astype(np.float64) @ values.astype(np.float64)
+
+    def inside(self, pattern: int) -> Bools:
+        """Which rows one holds."""
+        held: Bools = self.held[pattern]
+        return held

@@ -1,0 +1,598 @@
+"""SubgroupAuditor: for which group, described by a rule, is a metric worst, on rows as they are."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from skfairtest._docstrings import document
+from skfairtest._progress import FIT_WRAPPERS, with_callbacks
+from skfairtest._statistics import Sides
+from skfairtest._typing import Floats
+from skfairtest._validation import (
+    check_one_whole,
+    check_table,
+    check_whole,
+    fitted_estimator,
+    make_generator,
+)
+from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.group._asked_metric import AskedMetric
+from skfairtest.group._base import GroupAuditor, stop_of
+from skfairtest.group._metrics import (
+    AMONG,
+    MetricRows,
+    check_metric,
+    metric_rows,
+    needs_truth,
+)
+from skfairtest.group._outcomes import check_weights, column
+from skfairtest.group._pattern_search import (
+    GivenRowSets,
+    complexity_of,
+    frequent_patterns,
+    rows_that_count,
+    sides_of_patterns,
+    simplest_of_equal,
+    worst_first,
+)
+from skfairtest.group._patterns import Patterns
+from skfairtest.group._pivot import chosen_sides
+from skfairtest.group._resampled import Patterns as RowSets
+from skfairtest.group._resampled import pattern_sides
+from skfairtest.group._results import Description, describe
+from skfairtest.group._sensitive_table import as_table, n_rows
+from skfairtest.group._value_table import ValueTables
+from skfairtest.oracle._stop import StopSearch
+
+AGAINST = ("rest", "whole")
+BINNINGS = ("quantile", "uniform")
+
+
+@document
+class SubgroupAuditor(GroupAuditor):
+    """Find the group for which a rate, an error or a mean differs most, on the rows as they are.
+
+    A rule is a conjunction of conditions, each of which names one value of one attribute: a
+    category, a bin of numbers, or that the value is missing. Every rule that holds for at least
+    `min_support` of the rows is looked at, of all lengths. Its score is the difference between the
+    metric inside of it and outside of it (or in the whole table), with intervals that hold for all
+    rules at once. The model is asked about each row once, or not at all: predictions that were
+    logged are as good.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Regressor, classifier or pipeline whose predictions are looked at. One that is fitted is
+        audited as it stands and never fitted again; of one that is not, ``fit(X, y)`` fits a clone
+        first, whose errors on the rows that it has learnt from are too small. None where `fit` is
+        given `y_pred`.
+    metric : str or callable, default="selection_rate"
+        What is compared.
+
+        - Of labels: "selection_rate", "false_positive_rate", "false_negative_rate",
+          "true_positive_rate", "positive_predictive_value", each among the rows that it is a share
+          of, and "accuracy".
+        - Of numbers: "mean_prediction" (of a classifier, the mean probability of the favourable
+          labels), "mean_error" (prediction less target), "mean_absolute_error".
+        - Of probabilities: "calibration" (mean of outcome less probability), "log_loss".
+        - A callable of (y_true, y_pred) that returns a value a row and which rows count, two
+          arrays of shape (n_rows,); y_true is None without targets.
+    sensitive_features : "auto", str, int or list of these, default="auto"
+        Sensitive columns of X by name or position. "auto" takes the columns whose names are common
+        protected attributes (sex, race, age, ...). Columns that are not in X are given to ``fit``.
+    attributes : None, "all" or list of str or int, default=None
+        Columns that rules may name. None takes the sensitive ones, "all" every column that has more
+        than one value.
+    min_support : float, default=0.05
+        Share of the rows that a rule must hold for, at least, in (0, 1). Weights play no part.
+    max_conditions : int, default=None
+        Most conditions of a rule; None for as many as there are attributes.
+    bins : int or dict of column to int or list of float, default=5
+        Bins of numeric columns, or the edges between them. A column of no more different numbers
+        than bins is not binned. Values beyond the outermost edges belong to the outermost bins.
+    binning : {"quantile", "uniform"}, default="quantile"
+        Bins of equal numbers of rows, or of equal width.
+    against : {"rest", "whole"}, default="rest"
+        Whether a group is compared with everybody else, or with all rows, itself among them.
+    favourable : label, set of labels or float, default=None
+        The label that people want, or several; with more than two classes these are one class
+        against the rest. None takes the last of ``classes_``, or of the two labels that occur. For
+        outputs of a regressor the least output that is favourable.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    correction : {"holm", "bonferroni", "none"}, default="holm"
+        "bonferroni" and "holm": all intervals hold at once with the confidence, so that the worst
+        of many rules may be quoted. "holm" shows a difference for more rules; for those its
+        interval begins at 0. "none": each interval by itself: right for a rule that was chosen
+        beforehand, too narrow for the worst of many.
+    ci_method : {"newcombe", "wilson", "paper"}, default="newcombe"
+        How an interval is made of the two sides, as for `TestSGDAuditor`. Differences of means have
+        Welch's interval, or the paper's.
+    max_rules : int, default=20_000
+        Rules that are kept, worst first. All of them are counted and compared.
+    {n_jobs}
+    {random_state}
+    verbose : int, default=0
+        1 prints a line each tenth of the work, 2 each hundredth.
+
+    Attributes
+    ----------
+    rules_ : DataFrame
+        The kept rules, worst first: by the least difference that chance leaves, the lower end of an
+        interval that holds for all rules; where that is 0, by the lower end of the interval alone.
+        Columns: `rule` (in words), `attributes`, `conditions` (for each attribute the value: a
+        tuple of one category, in which None is a missing one, or an interval), `support` (share of
+        the rows), `share_inside` and `share_outside` (the metric), `score` (their absolute
+        difference, or that to the whole), `low` and `high` (the interval of the score), `differs`
+        (whether it shows a difference), `error` (for the rule alone, from a normal approximation),
+        `n_inside` and `n_outside` (rows that count for the metric), `ranked` (whether some count on
+        both sides), `note` (what is not known). Where no row counts, the metric is undefined and
+        NaN.
+    worst_rule_ : Series
+        The first row of `rules_`.
+    group_fairness_score_ : float
+        Its score. The largest of many estimates tends to be too large: quote it with its interval,
+        or `confirm` it.
+    overall_ : float
+        The metric of all rows that count.
+    n_rule_sets_, n_groups_ : int
+        Frequent rules, and the different groups of rows that they describe and that have a metric
+        inside and outside. The intervals allow for so many groups.
+    attributes_ : list
+        The columns that rules may name.
+    sensitive_features_ : list
+        The sensitive columns.
+    favourable_ : list, float, "mean" or None
+        What was taken to be favourable; None for accuracy over more than two labels.
+    n_queries_, seconds_ : int, float
+        The cost: queries, seconds.
+    stop_reason_, stop_kind_ : str
+        What ended the run: in words, and as one of "complete", "callback", "interrupted" and
+        "failed".
+    {estimator}
+
+    See Also
+    --------
+    TestSGDAuditor : Asks about rows near the data, whose favourable answers it compares.
+    selection_table : Rates of groups that are known beforehand.
+
+    Notes
+    -----
+    The intervals take the rows for independent draws from a population, and hold for all groups of
+    that population at once. With weights the number of rows is Kish's effective sample size.
+
+    Groups of the same rows are reported once, by the rule that is simplest to read. A difference
+    does not say why groups differ: they may differ in columns that no rule names. Whether it is
+    justified is for people to judge. Nothing is said of groups below `min_support`.
+
+    The search is exact: rules are extended depth first over sets of rows that are held as bits
+    [4]_. More than a million rules are refused. DivExplorer [1]_ and SliceLine [2]_ search such
+    rules, too, without intervals that hold for all of them; TestSGD [3]_ has intervals, for shares
+    of favourable predictions near the data.
+
+    References
+    ----------
+    .. [1] Pastor, E., de Alfaro, L., & Baralis, E. (2021). Looking for trouble: analyzing
+       classifier behavior via pattern divergence. SIGMOD, 1400-1412. (DivExplorer.)
+    .. [2] Sagadeeva, S., & Boehm, M. (2021). SliceLine: fast, linear-algebra-based slice finding
+       for ML model debugging. SIGMOD, 2290-2299.
+    .. [3] Zhang, M., Sun, J., Wang, J., & Sun, B. (2022). TestSGD: Interpretable testing of neural
+       networks against subtle group discrimination. ACM TOSEM.
+    .. [4] Zaki, M. J. (2000). Scalable algorithms for association mining. IEEE Transactions on
+       Knowledge and Data Engineering 12(3), 372-390.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from skfairtest import SubgroupAuditor
+    >>> rng = np.random.default_rng(0)
+    >>> X = pd.DataFrame(
+    ...     {"group": rng.choice(["A", "B"], 4000), "age": rng.integers(20, 70, 4000)})
+    >>> y = rng.integers(0, 2, 4000)
+    >>> missed = (X["group"] == "B") & (X["age"] >= 60) & (rng.random(4000) < 0.5)
+    >>> logged = np.where(missed, 0, y)
+    >>> auditor = SubgroupAuditor(
+    ...     metric="false_negative_rate", attributes="all", bins=[30, 40, 50, 60])
+    >>> auditor = auditor.fit(X, y, y_pred=logged)
+    >>> auditor.worst_rule_["rule"]
+    'group = B and age >= 60'
+    >>> bool(auditor.worst_rule_["differs"])
+    True
+    """
+
+    _tables: ValueTables
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        metric: Any = "selection_rate",
+        sensitive_features: Any = "auto",
+        attributes: Any = None,
+        min_support: float = 0.05,
+        max_conditions: int | None = None,
+        bins: Any = 5,
+        binning: str = "quantile",
+        against: str = "rest",
+        favourable: Any = None,
+        confidence: float = 0.95,
+        correction: str = "holm",
+        ci_method: str = "newcombe",
+        max_rules: int = 20_000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.metric = metric
+        self.sensitive_features = sensitive_features
+        self.attributes = attributes
+        self.min_support = min_support
+        self.max_conditions = max_conditions
+        self.bins, self.binning = bins, binning
+        self.against = against
+        self.favourable = favourable
+        self.confidence = confidence
+        self.correction = correction
+        self.ci_method = ci_method
+        self.max_rules = max_rules
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # Fit -------------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        y_pred: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        **fit_params: Any,
+    ) -> Any:
+        """Look at every frequent rule.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,), default=None
+            The truth that predictions are compared with, for metrics that need it. An estimator
+            that is not fitted yet is fitted to it.
+        y_pred : array-like of shape (n_samples,), default=None
+            Predictions; the estimator is not asked then. Labels, outputs, or probabilities of the
+            favourable labels, as the metric needs.
+        sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
+            Sensitive columns that are not in X, in the order of its rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, of at least 0. A row of weight 0 does not count.
+        **fit_params : dict
+            For an estimator that is not fitted yet: passed to its ``fit``, or routed when metadata
+            routing is on.
+
+        Returns
+        -------
+        self : object
+            The fitted auditor.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For parameters and input that cannot be audited: more than a million rules, no truth for
+            a metric that needs it, predictions of another length or kind. Before the model is asked
+            where possible.
+        NotFittedError
+            If the estimator is not fitted and `y` is not given.
+        EstimatorFailedError
+            If the estimator fails; rules are ranked by the predictions so far.
+        """
+        start = time.perf_counter()
+        self._check_params(y_pred is not None)
+        X = check_table(self, X)
+        make_generator(self.random_state)
+        n = n_rows(X)
+        given = None if y_pred is None else column("y_pred", y_pred, n)
+        weights = None if sample_weight is None else check_weights(sample_weight, n)
+        truth = self._truth(y, n)
+        beside = as_table(sensitive_features, n)
+        tables = ValueTables(X, self.sensitive_features, self.attributes, beside)
+        columns = tables.divide(X, beside, self.bins, self.binning)
+        patterns = frequent_patterns(
+            tables.attributes,
+            columns,
+            min_support=self.min_support,
+            max_conditions=self.max_conditions,
+        )
+        if given is not None:  # all that can be wrong with it is told before anything is stored
+            rows = metric_rows(self.metric, given, truth, self.favourable)
+            self._check_counts(rows, weights)
+        seconds = time.perf_counter() - start
+        if given is None:
+            fit_params = self._routed(fit_params, sensitive_features)
+            self.estimator_ = self._fitted(X, y, sample_weight, fit_params)
+        else:
+            self.estimator_ = self.estimator
+        self._tables = tables
+        self.attributes_ = tables.names
+        self.sensitive_features_ = tables.sensitive
+        self._begin(X, seconds)
+        ended, n_queries = None, 0
+        try:
+            if given is None:
+                rows, ended, n_queries = self._ask_rows(X, truth, n)
+                self._check_counts(rows, weights)
+            self._compare(patterns, rows, weights, n_queries, stop_of(ended, 0, 0))
+        except BaseException as error:  # raised again, when nothing of the run is left behind
+            ended = error
+        self._finish(ended)
+        return self
+
+    def _check_params(self, has_predictions: bool) -> None:
+        if not has_predictions:
+            self._check_estimator(", or predictions: fit(X, y, y_pred=...)")
+        check_metric(self.metric)
+        self._check_intervals()
+        check_whole(self, {"max_conditions": 1}, optional=("max_conditions",))
+        self._check_among("against", AGAINST)
+        self._check_among("binning", BINNINGS)
+
+    def _truth(self, y: Any, n: int) -> Any:
+        """The truth, where the metric needs it or may want it."""
+        if callable(self.metric):
+            return None if y is None else column("y", y, n)
+        if not needs_truth(self.metric):
+            return None
+        if y is None:
+            raise ValueError(
+                f"metric={self.metric!r} compares predictions with the truth; got y=None. Pass the "
+                "targets: fit(X, y)."
+            )
+        return column("y", y, n)
+
+    def _fitted(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Any:
+        try:
+            if hasattr(self.estimator, "fit"):
+                check_is_fitted(self.estimator)
+        except NotFittedError:
+            if sample_weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
+                fit_params = {"sample_weight": sample_weight, **fit_params}
+            return fitted_estimator(self, X, y, fit_params)
+        return fitted_estimator(self, X, None, fit_params)
+
+    # Asking ----------------------------------------------------------------------------------
+
+    def _ask_rows(self, X: Any, truth: Any, n: int) -> tuple[MetricRows, Any, int]:
+        """Ask the model; what each row is worth, what ended the asking, and the queries."""
+        asked = AskedMetric(self.metric, self.estimator_, X, self.favourable, self.n_jobs)
+        predicted, ended = self._ask(
+            asked.answers, np.arange(n), 0.9, as_they_are=asked.as_they_are
+        )
+        if not len(predicted):
+            raise ended
+        rows = asked.rows(predicted, None if truth is None else truth[: len(predicted)])
+        if len(predicted) < n:  # rows that were not asked about do not count
+            more = np.zeros(n - len(predicted))
+            rows = rows._replace(
+                values=np.concatenate([rows.values, more]),
+                counts=np.concatenate([rows.counts, more > 0]),
+            )
+        return rows, ended, asked.answers.n_queries
+
+    def _check_counts(self, rows: MetricRows, weights: Floats | None) -> None:
+        """See that the metric is defined for somebody."""
+        counts = rows.counts if weights is None else rows.counts & (weights > 0)
+        if counts.any():
+            return
+        who = AMONG.get(self.metric, "rows that count") if isinstance(self.metric, str) else None
+        raise ValueError(
+            f"metric={self.metric!r} is undefined: there are no {who or 'rows that count'}"
+            + ("" if rows.favourable is None else f" (favourable={rows.favourable!r})")
+            + (" with a weight above 0" if weights is not None else "")
+            + ". Give rows of which some count, or another favourable=."
+        )
+
+    # Comparing -------------------------------------------------------------------------------
+
+    def _compare(
+        self,
+        patterns: Patterns,
+        rows: MetricRows,
+        weights: Floats | None,
+        n_queries: int,
+        stop: StopSearch,
+    ) -> None:
+        if weights is not None:
+            rows = rows._replace(counts=rows.counts & (weights > 0))
+        complexity = complexity_of(patterns, self._tables.attributes)
+        distinct = simplest_of_equal(patterns.marks, complexity)
+        everything = sides_of_patterns(patterns, rows, weights)
+        n_inside, n_outside = rows_that_count(patterns, rows)
+        sides = chosen_sides(everything, distinct)
+        compared = (n_inside[distinct] > 0) & (n_outside[distinct] > 0)
+        n_groups = int(compared.sum())
+        counted = None if weights is None else weights[rows.counts]
+        self.overall_ = float(np.average(rows.values[rows.counts], weights=counted))
+        part = self._part(patterns, rows, weights)
+        part = None if part is None else part[distinct]
+        found = self._scores_of(sides, max(1, n_groups), part)
+        low = found["low"]
+        if self.correction == "holm":  # what it refutes is all it says, so all begin at 0
+            low = self._scores_of(sides, max(1, n_groups), part, "bonferroni")["low"]
+        order = worst_first(
+            sides, low, 1 - self.confidence, self.ci_method, complexity[distinct], compared
+        )[: self.max_rules]
+        kept = distinct[order]
+        self._store(
+            rules=patterns.conditions(kept),
+            support=patterns.support[kept],
+            ranked=compared[order],
+            sides=chosen_sides(sides, order),
+            n_rule_sets=patterns.n_patterns,
+            n_groups=n_groups,
+            favourable=rows.favourable,
+            n_queries=n_queries,
+            stop=stop,
+            more={name: values[order] for name, values in found.items()}
+            | {"n_inside": n_inside[kept], "n_outside": n_outside[kept]},
+        )
+        values = rows.values[rows.counts]
+        if n_groups and values.min() == values.max():
+            warnings.warn(
+                f"metric={self.metric!r} is {values[0]:g} in all {len(values)} rows that count, so "
+                "all scores are 0. Expected if the model predicts alike for everybody; else choose "
+                "another favourable=.",
+                NoDisparityWarning,
+                stacklevel=3 + FIT_WRAPPERS,
+            )
+
+    def _part(self, patterns: RowSets, rows: MetricRows, weights: Floats | None) -> Floats | None:
+        """Share of a group's difference to the rest that is left of it against the whole."""
+        if self.against == "rest":
+            return None
+        counted: Any = rows.counts if weights is None else np.where(rows.counts, weights, 0.0)
+        # whole = share * inside + (1 - share) * outside
+        return 1 - patterns.sums(counted[:, None])[:, 0] / float(counted.sum())
+
+    def _scores_of(
+        self, sides: Sides, n_rules: int, part: Floats | None, correction: str | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Scores with their intervals; NaN where the metric is undefined on one side."""
+        found = self._intervals(sides, n_rules, correction=correction, part=part)
+        unknown = ~np.isfinite(sides.difference)
+        return found | {name: np.where(unknown, np.nan, found[name]) for name in ("low", "high")}
+
+    # Results ---------------------------------------------------------------------------------
+
+    def _describe(self, rule: NDArray[np.int16]) -> Description:
+        return describe(self._tables.attributes, rule)
+
+    def _table(self, state: dict[str, Any]) -> pd.DataFrame:
+        table = super()._table(state)
+        return self._with_counts(table, state["n_inside"], state["n_outside"])
+
+    def _with_counts(
+        self, table: pd.DataFrame, n_inside: NDArray[Any], n_outside: NDArray[Any]
+    ) -> pd.DataFrame:
+        """Numbers of rows in place of effective sizes, and what is not known."""
+        table["n_inside"], table["n_outside"] = n_inside, n_outside
+        notes = np.full(len(table), "", dtype=object)
+        notes[n_inside == 0] = "undefined: no row inside counts"
+        notes[n_outside == 0] = "undefined: no row outside counts"
+        table["note"] = notes
+        return table
+
+    def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
+        """Which rows a rule holds for.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_features)
+            Rows with the columns and the kind of table seen in fit.
+        rule : int, str or Series
+            Place in `rules_`, the words of the rule, or a row of `rules_`.
+        sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
+            The columns beside X, where fit got some.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows,)
+            Which rows. A value that fit has not seen is in no rule.
+
+        Raises
+        ------
+        ValueError
+            If there is no such rule.
+        """
+        number = self._rule_number(rule)
+        return self._holds(self._tables.numbers(X, sensitive_features), number)
+
+    def _holds(self, columns: list[NDArray[np.int16]], rule: int) -> NDArray[np.bool_]:
+        holds = np.ones(len(columns[0]), dtype=bool)
+        for column_, value in zip(columns, self._state["rules"][rule], strict=True):
+            if value >= 0:
+                holds &= column_ == value
+        return holds
+
+    def confirm(
+        self,
+        X_new: Any,
+        y: Any = None,
+        n_rules: int = 10,
+        *,
+        y_pred: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> pd.DataFrame:
+        """Estimate the worst rules again, on rows that were not searched.
+
+        The intervals allow for `n_rules` rules, no longer for all that were searched, because these
+        were chosen without a look at the new rows.
+
+        Parameters
+        ----------
+        X_new : array-like or DataFrame of shape (n_rows, n_features)
+            Rows that fit has not seen.
+        y : array-like of shape (n_rows,), default=None
+            Their truth, where the metric needs it.
+        n_rules : int, default=10
+            How many of the worst rules.
+        y_pred : array-like of shape (n_rows,), default=None
+            Their predictions; needed where fit had no estimator.
+        sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
+            The columns beside X_new, where fit got some.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        DataFrame
+            One row a rule: as in `rules_`, and `searched_score` and `same_direction`, which compare
+            with the search. Where no row counts on one side, the metric is undefined and NaN.
+
+        Raises
+        ------
+        ValueError
+            If predictions or truth are missing or of another kind.
+        """
+        self._result("confirm")
+        check_one_whole("n_rules", n_rules, 1)
+        columns = self._tables.numbers(X_new, sensitive_features)
+        n = len(columns[0])
+        if not n:
+            raise ValueError("X_new has no rows; give rows to confirm the rules on.")
+        weights = None if sample_weight is None else check_weights(sample_weight, n)
+        truth = self._truth(y, n)
+        if y_pred is not None:
+            given = column("y_pred", y_pred, n)
+            rows = metric_rows(self.metric, given, truth, self.favourable_, known=True)
+        elif self.estimator_ is None:
+            raise ValueError(
+                "y_pred must hold the predictions for X_new, as fit had no estimator; got None."
+            )
+        else:
+            X_new = self._tables.container.check_names(X_new)
+            asked = AskedMetric(self.metric, self.estimator_, X_new, self.favourable, self.n_jobs)
+            rows = asked.rows(asked.ask(np.arange(n)), truth)
+        self._check_counts(rows, weights)
+        if weights is not None:
+            rows = rows._replace(counts=rows.counts & (weights > 0))
+        numbers = list(range(min(n_rules, len(self._state["rules"]))))
+        given_rules = GivenRowSets(np.array([self._holds(columns, k) for k in numbers]))
+        sides = pattern_sides(given_rules, rows.values, rows.counts, weights, binary=rows.binary)
+        n_inside, n_outside = rows_that_count(given_rules, rows)
+        table = self._confirmation(
+            numbers, sides, given_rules.support, part=self._part(given_rules, rows, weights)
+        )
+        return self._with_counts(table, n_inside, n_outside)
