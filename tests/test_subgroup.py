@@ -58,11 +58,12 @@ def loop_metric(metric, y, p, w):
 def loop_patterns(codes, min_support, most):
     """Every frequent pattern of a table of numbers, as {columns and values: rows}."""
     found = {}
+    differ = [j for j in range(codes.shape[1]) if len(set(codes[:, j])) > 1]
     for size in range(1, most + 1):
-        for chosen in itertools.combinations(range(codes.shape[1]), size):
-            columns = pd.DataFrame(codes[:, chosen])
+        for chosen in itertools.combinations(differ, size):
+            columns = pd.DataFrame(codes[:, list(chosen)])
             for values, rows in columns.groupby(columns.columns.tolist()).indices.items():
-                if min_support * len(codes) <= len(rows) + 1e-9 and len(rows) < len(codes):
+                if min_support * len(codes) <= len(rows) + 1e-9:
                     key = values if isinstance(values, tuple) else (values,)
                     found[tuple(zip(chosen, key, strict=True))] = np.sort(rows)
     return found
@@ -319,8 +320,10 @@ def test_rules_come_by_what_chance_leaves_of_their_difference():
     auditor = SubgroupAuditor(attributes="all", min_support=0.01, correction="bonferroni")
     rules = auditor.fit(X, y_pred=p).rules_
     assert auditor.worst_rule_["rule"] == "sex = f"
-    assert rules["low"].is_monotonic_decreasing
+    assert rules["differs"].is_monotonic_decreasing
+    assert 0 < rules["differs"].sum() < len(rules)
     assert not rules["score"].is_monotonic_decreasing
+    assert rules["low"].iloc[0] == pytest.approx(rules["low"].max())
     holm = auditor.set_params(correction="holm").fit(X, y_pred=p).rules_
     assert holm["rule"].tolist() == rules["rule"].tolist()
     assert holm["differs"].sum() >= rules["differs"].sum() > 0

@@ -39,7 +39,8 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
     False
     """
 
-    _corrections = CORRECTIONS
+    _corrections: tuple[str, ...] = CORRECTIONS
+    _ci_methods: tuple[str, ...] = CI_METHODS
 
     # Set by the constructors of the subclasses, which scikit-learn reads the parameters from.
     favourable: Any
@@ -88,7 +89,7 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
         """What all auditors of groups say of their rules and intervals."""
         check_real(self, dict.fromkeys(("min_support", "confidence"), "(0, 1)"))
         check_whole(self, {"max_rules": 1})
-        self._check_among("ci_method", CI_METHODS)
+        self._check_among("ci_method", self._ci_methods)
         self._check_among("correction", self._corrections)
 
     def _check_among(self, name: str, known: tuple[str, ...]) -> None:

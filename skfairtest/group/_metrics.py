@@ -83,6 +83,20 @@ def needs_truth(metric: Any) -> bool:
     return {**OF_LABELS, **OF_OUTPUTS, **OF_PROBABILITIES}[metric]
 
 
+def truth_of(metric: Any, y: Any, n_rows: int) -> NDArray[Any] | None:
+    """The truth, where the metric needs it or may want it."""
+    if not callable(metric) and not needs_truth(metric):
+        return None
+    if y is None:
+        if callable(metric):
+            return None
+        raise ValueError(
+            f"metric={metric!r} compares predictions with the truth; got y=None. Pass the targets: "
+            "fit(X, y)."
+        )
+    return column("y", y, n_rows)
+
+
 def metric_rows(
     metric: str | Callable[..., Any],
     y_pred: NDArray[Any],
@@ -114,12 +128,7 @@ def metric_rows(
     ValueError, TypeError
         If predictions or truth are not what the metric needs.
     """
-    truth = None if y_true is None else column("y", y_true, len(y_pred))
-    if truth is None and needs_truth(metric):
-        raise ValueError(
-            f"metric={metric!r} compares predictions with the truth; got y=None. Pass the targets: "
-            "fit(X, y)."
-        )
+    truth = truth_of(metric, y_true, len(y_pred))
     if callable(metric):
         return _of_callable(metric, y_pred, truth, favourable)
     if metric in OF_OUTPUTS:
@@ -241,3 +250,17 @@ def _of_callable(
         )
     values = np.where(counts, values, 0.0)
     return MetricRows(values, counts, bool(np.isin(values, (0, 1)).all()), favourable)
+
+
+def check_counts(metric: Any, rows: MetricRows, weights: Floats | None) -> None:
+    """See that the metric is defined for somebody."""
+    counts = rows.counts if weights is None else rows.counts & (weights > 0)
+    if counts.any():
+        return
+    who = AMONG.get(metric, "rows that count") if isinstance(metric, str) else "rows that count"
+    raise ValueError(
+        f"metric={metric!r} is undefined: there are no {who}"
+        + ("" if rows.favourable is None else f" (favourable={rows.favourable!r})")
+        + (" with a weight above 0" if weights is not None else "")
+        + ". Give rows of which some count, or another favourable=."
+    )

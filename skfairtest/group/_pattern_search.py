@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest._statistics import Sides, difference_interval, sides_of
+from skfairtest._statistics import Sides, sides_of
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._metrics import MetricRows
 from skfairtest.group._patterns import MOST_PATTERNS, Patterns, TooManyPatterns
+from skfairtest.group._pivot import signed_root
 from skfairtest.group._resampled import Patterns as RowSets
 from skfairtest.group._resampled import pattern_sides
 from skfairtest.group._value_table import ValueAttribute, Values
@@ -138,22 +139,35 @@ def simplest_of_equal(marks: NDArray[np.uint64], complexity: Ints) -> Ints:
 
 
 def worst_first(
-    sides: Sides, low: Floats, alpha: float, kind: str, complexity: Ints, compared: Bools
+    sides: Sides, score: Floats, criticals: list[float], complexity: Ints, compared: Bools
 ) -> Ints:
-    """The order of patterns: by the least difference that chance leaves.
+    """The order of patterns: by the part of the score that chance leaves.
 
-    First by the lower end of the interval that holds for all at once; then by that of the interval
-    alone; then by the difference itself. Largest observed differences would come from the groups
-    with fewest rows, for these vary most.
+    First by what is left where all patterns are looked at, then where each is by itself, then by
+    the score. Largest scores would come from the groups with fewest rows, for these vary most.
+
+    Parameters
+    ----------
+    sides : Sides
+        Of the patterns.
+    score : ndarray of shape (n,)
+        Their scores.
+    criticals : list of float
+        How far a signed root must be from 0 for all patterns, and for one.
+    complexity : ndarray of int of shape (n,)
+        The smaller, the simpler.
+    compared : ndarray of bool of shape (n,)
+        Whether the metric is defined on both sides.
     """
-    least, most = difference_interval(sides, alpha, kind)
-    alone = np.where((least <= 0) & (most >= 0), 0.0, np.minimum(np.abs(least), np.abs(most)))
-    keys: list[NDArray[Any]] = [complexity]
-    for values in (np.abs(sides.difference), alone, low):
-        values = np.where(compared, np.nan_to_num(values), 0.0)
-        # Equal values may differ in their last bits; rounded, the simpler pattern comes first.
-        scale = float(values.max(initial=0.0)) or 1.0
-        keys.append(-np.round(values / scale, 12))
+    roots = np.abs(signed_root(sides))
+    score = np.where(compared, np.nan_to_num(score), 0.0)
+    keys: list[NDArray[Any]] = [complexity, score]
+    for critical in criticals[::-1]:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            keys.append(np.where(roots > critical, score * (1 - critical / roots), 0.0))
+    # Equal values may differ in their last bits; rounded, the simpler pattern comes first.
+    scale = float(score.max(initial=0.0)) or 1.0
+    keys[1:] = [-np.round(key / scale, 12) for key in keys[1:]]
     return np.lexsort([*keys, ~compared])
 
 

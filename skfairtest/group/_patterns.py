@@ -31,7 +31,7 @@ class TooManyPatterns(Exception):
 class Patterns:
     """All patterns that hold for a share of the rows, fewer conditions before more of the same.
 
-    A pattern names one value each of one or more attributes. Those that hold for every row are left
+    A pattern names one value each of one or more attributes. Values that every row has are left
     out, for nobody is outside.
 
     Parameters
@@ -124,7 +124,7 @@ class Patterns:
         Parameters
         ----------
         V : ndarray of shape (n_rows, k)
-            Numbers, or truth values, which are counted much faster.
+            Numbers; where all are 0 or 1 they are counted, which is much faster.
 
         Returns
         -------
@@ -135,10 +135,10 @@ class Patterns:
         sums = np.empty((self.n_patterns, V.shape[1]))
         if not self.n_patterns:
             return sums
-        if V.dtype == bool and self.compiled:
+        if self.compiled and (V.dtype == bool or bool(((V == 0) | (V == 1)).all())):
             from skfairtest.group._pattern_kernels import count_common
 
-            columns = np.stack([bits_of_rows(column) for column in V.T])
+            columns = np.stack([bits_of_rows(column != 0) for column in V.T])
             count_common(self._bits, self.parents, self.items, self.depths, columns, sums)
             return sums
         cells = self._different_rows()

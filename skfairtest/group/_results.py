@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from skfairtest._statistics import Sides, paper_error, score_interval, simultaneous
-from skfairtest._typing import Floats
+from skfairtest._typing import Bools, Floats
+from skfairtest.group._at_once import all_at_once
 
 SIDES = ("n", "mean", "variance", "n_out", "mean_out", "variance_out")
 
@@ -67,20 +68,28 @@ class GroupResults:
         sides: Sides,
         n_rules: int,
         *,
-        correction: str | None = None,
         part: Floats | None = None,
     ) -> dict[str, NDArray[Any]]:
         """Score, its interval, whether that excludes 0, and the paper's error.
 
         `part` is the share of each difference that counts; None where all of it does.
         """
-        low, high, differs = simultaneous(
-            sides,
-            confidence=self.confidence,
-            kind=self.ci_method,
-            correction=correction or self.correction,
-            n_rules=n_rules,
-        )
+        of_all: dict[str, Any] = {
+            "confidence": self.confidence,
+            # Few rules that were chosen beforehand need no permutations.
+            "correction": "holm" if self.correction == "resampling" else self.correction,
+            "n_rules": n_rules,
+        }
+        if self.ci_method == "likelihood":
+            low, high, differs = all_at_once(sides, **of_all)
+        else:
+            low, high, differs = simultaneous(sides, kind=self.ci_method, **of_all)
+        return self._scores(sides, low, high, differs, part)
+
+    def _scores(
+        self, sides: Sides, low: Floats, high: Floats, differs: Bools, part: Floats | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Columns of the score and its interval, from the interval of the difference."""
         least, most = score_interval(low, high)
         if sides.binary:
             most = np.minimum(most, 1.0)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from skfairtest._docstrings import document
 from skfairtest._progress import FIT_WRAPPERS, with_callbacks
-from skfairtest._statistics import Sides
-from skfairtest._typing import Floats
+from skfairtest._statistics import CI_METHODS, CORRECTIONS, Sides
+from skfairtest._typing import Floats, Ints
 from skfairtest._validation import (
     check_one_whole,
     check_table,
@@ -27,11 +28,11 @@ from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group._asked_metric import AskedMetric
 from skfairtest.group._base import GroupAuditor, stop_of
 from skfairtest.group._metrics import (
-    AMONG,
     MetricRows,
+    check_counts,
     check_metric,
     metric_rows,
-    needs_truth,
+    truth_of,
 )
 from skfairtest.group._outcomes import check_weights, column
 from skfairtest.group._pattern_search import (
@@ -46,7 +47,7 @@ from skfairtest.group._pattern_search import (
 from skfairtest.group._patterns import Patterns
 from skfairtest.group._pivot import chosen_sides
 from skfairtest.group._resampled import Patterns as RowSets
-from skfairtest.group._resampled import pattern_sides
+from skfairtest.group._resampled import pattern_sides, resampled
 from skfairtest.group._results import Description, describe
 from skfairtest.group._sensitive_table import as_table, n_rows
 from skfairtest.group._value_table import ValueTables
@@ -108,14 +109,20 @@ class SubgroupAuditor(GroupAuditor):
         outputs of a regressor the least output that is favourable.
     confidence : float, default=0.95
         Confidence of the intervals.
-    correction : {"holm", "bonferroni", "none"}, default="holm"
-        "bonferroni" and "holm": all intervals hold at once with the confidence, so that the worst
-        of many rules may be quoted. "holm" shows a difference for more rules; for those its
-        interval begins at 0. "none": each interval by itself: right for a rule that was chosen
-        beforehand, too narrow for the worst of many.
-    ci_method : {"newcombe", "wilson", "paper"}, default="newcombe"
-        How an interval is made of the two sides, as for `TestSGDAuditor`. Differences of means have
-        Welch's interval, or the paper's.
+    correction : {"holm", "bonferroni", "resampling", "none"}, default="holm"
+        "bonferroni", "holm" and "resampling": all intervals hold at once with the confidence, so
+        that the worst of many rules may be quoted. "holm" shows a difference for more rules than
+        "bonferroni"; for those its interval begins at 0. "resampling" takes the largest difference
+        of all rules in permutations of the values: it is far less cautious where rules overlap, and
+        costs as many looks at all rules. "none": each interval by itself: right for a rule that was
+        chosen beforehand, too narrow for the worst of many.
+    ci_method : {"likelihood", "newcombe", "wilson", "paper"}, default="likelihood"
+        How an interval is made of the two sides. "likelihood": the differences of shares that the
+        profile likelihood does not rule out, which is right for rare events in small groups, too;
+        the others, as for `TestSGDAuditor`, are too short there. Differences of means have Welch's
+        interval, or the paper's. "resampling" always takes the likelihood.
+    n_resamples : int, default=999
+        Permutations for "resampling".
     max_rules : int, default=20_000
         Rules that are kept, worst first. All of them are counted and compared.
     {n_jobs}
@@ -126,16 +133,15 @@ class SubgroupAuditor(GroupAuditor):
     Attributes
     ----------
     rules_ : DataFrame
-        The kept rules, worst first: by the least difference that chance leaves, the lower end of an
-        interval that holds for all rules; where that is 0, by the lower end of the interval alone.
-        Columns: `rule` (in words), `attributes`, `conditions` (for each attribute the value: a
-        tuple of one category, in which None is a missing one, or an interval), `support` (share of
-        the rows), `share_inside` and `share_outside` (the metric), `score` (their absolute
-        difference, or that to the whole), `low` and `high` (the interval of the score), `differs`
-        (whether it shows a difference), `error` (for the rule alone, from a normal approximation),
-        `n_inside` and `n_outside` (rows that count for the metric), `ranked` (whether some count on
-        both sides), `note` (what is not known). Where no row counts, the metric is undefined and
-        NaN.
+        The kept rules, worst first: by what chance leaves of the difference, about the lower end of
+        an interval that holds for all rules; where that is 0, of the interval alone. Columns:
+        `rule` (in words), `attributes`, `conditions` (for each attribute the value: a tuple of one
+        category, in which None is a missing one, or an interval), `support` (share of the rows),
+        `share_inside` and `share_outside` (the metric), `score` (their absolute difference, or that
+        to the whole), `low` and `high` (the interval of the score), `differs` (whether it shows a
+        difference), `error` (for the rule alone, from a normal approximation), `n_inside` and
+        `n_outside` (rows that count for the metric), `ranked` (whether some count on both sides),
+        `note` (what is not known). Where no row counts, the metric is undefined and NaN.
     worst_rule_ : Series
         The first row of `rules_`.
     group_fairness_score_ : float
@@ -209,6 +215,9 @@ class SubgroupAuditor(GroupAuditor):
     True
     """
 
+    _corrections = (*CORRECTIONS, "resampling")
+    _ci_methods = ("likelihood", *CI_METHODS)
+
     _tables: ValueTables
 
     def __init__(
@@ -226,7 +235,8 @@ class SubgroupAuditor(GroupAuditor):
         favourable: Any = None,
         confidence: float = 0.95,
         correction: str = "holm",
-        ci_method: str = "newcombe",
+        ci_method: str = "likelihood",
+        n_resamples: int = 999,
         max_rules: int = 20_000,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -242,12 +252,10 @@ class SubgroupAuditor(GroupAuditor):
         self.against = against
         self.favourable = favourable
         self.confidence = confidence
-        self.correction = correction
+        self.correction, self.n_resamples = correction, n_resamples
         self.ci_method = ci_method
         self.max_rules = max_rules
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     # Fit -------------------------------------------------------------------------------------
 
@@ -301,11 +309,11 @@ class SubgroupAuditor(GroupAuditor):
         start = time.perf_counter()
         self._check_params(y_pred is not None)
         X = check_table(self, X)
-        make_generator(self.random_state)
+        rng = make_generator(self.random_state)
         n = n_rows(X)
         given = None if y_pred is None else column("y_pred", y_pred, n)
         weights = None if sample_weight is None else check_weights(sample_weight, n)
-        truth = self._truth(y, n)
+        truth = truth_of(self.metric, y, n)
         beside = as_table(sensitive_features, n)
         tables = ValueTables(X, self.sensitive_features, self.attributes, beside)
         columns = tables.divide(X, beside, self.bins, self.binning)
@@ -317,7 +325,7 @@ class SubgroupAuditor(GroupAuditor):
         )
         if given is not None:  # all that can be wrong with it is told before anything is stored
             rows = metric_rows(self.metric, given, truth, self.favourable)
-            self._check_counts(rows, weights)
+            check_counts(self.metric, rows, weights)
         seconds = time.perf_counter() - start
         if given is None:
             fit_params = self._routed(fit_params, sensitive_features)
@@ -332,8 +340,8 @@ class SubgroupAuditor(GroupAuditor):
         try:
             if given is None:
                 rows, ended, n_queries = self._ask_rows(X, truth, n)
-                self._check_counts(rows, weights)
-            self._compare(patterns, rows, weights, n_queries, stop_of(ended, 0, 0))
+                check_counts(self.metric, rows, weights)
+            self._compare(patterns, rows, weights, n_queries, stop_of(ended, 0, 0), rng)
         except BaseException as error:  # raised again, when nothing of the run is left behind
             ended = error
         self._finish(ended)
@@ -344,22 +352,10 @@ class SubgroupAuditor(GroupAuditor):
             self._check_estimator(", or predictions: fit(X, y, y_pred=...)")
         check_metric(self.metric)
         self._check_intervals()
-        check_whole(self, {"max_conditions": 1}, optional=("max_conditions",))
+        whole = {"max_conditions": 1, "n_resamples": 1}
+        check_whole(self, whole, optional=("max_conditions",))
         self._check_among("against", AGAINST)
         self._check_among("binning", BINNINGS)
-
-    def _truth(self, y: Any, n: int) -> Any:
-        """The truth, where the metric needs it or may want it."""
-        if callable(self.metric):
-            return None if y is None else column("y", y, n)
-        if not needs_truth(self.metric):
-            return None
-        if y is None:
-            raise ValueError(
-                f"metric={self.metric!r} compares predictions with the truth; got y=None. Pass the "
-                "targets: fit(X, y)."
-            )
-        return column("y", y, n)
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Any:
         try:
@@ -390,19 +386,6 @@ class SubgroupAuditor(GroupAuditor):
             )
         return rows, ended, asked.answers.n_queries
 
-    def _check_counts(self, rows: MetricRows, weights: Floats | None) -> None:
-        """See that the metric is defined for somebody."""
-        counts = rows.counts if weights is None else rows.counts & (weights > 0)
-        if counts.any():
-            return
-        who = AMONG.get(self.metric, "rows that count") if isinstance(self.metric, str) else None
-        raise ValueError(
-            f"metric={self.metric!r} is undefined: there are no {who or 'rows that count'}"
-            + ("" if rows.favourable is None else f" (favourable={rows.favourable!r})")
-            + (" with a weight above 0" if weights is not None else "")
-            + ". Give rows of which some count, or another favourable=."
-        )
-
     # Comparing -------------------------------------------------------------------------------
 
     def _compare(
@@ -412,6 +395,7 @@ class SubgroupAuditor(GroupAuditor):
         weights: Floats | None,
         n_queries: int,
         stop: StopSearch,
+        rng: np.random.Generator,
     ) -> None:
         if weights is not None:
             rows = rows._replace(counts=rows.counts & (weights > 0))
@@ -426,26 +410,29 @@ class SubgroupAuditor(GroupAuditor):
         self.overall_ = float(np.average(rows.values[rows.counts], weights=counted))
         part = self._part(patterns, rows, weights)
         part = None if part is None else part[distinct]
-        found = self._scores_of(sides, max(1, n_groups), part)
-        low = found["low"]
-        if self.correction == "holm":  # what it refutes is all it says, so all begin at 0
-            low = self._scores_of(sides, max(1, n_groups), part, "bonferroni")["low"]
-        order = worst_first(
-            sides, low, 1 - self.confidence, self.ci_method, complexity[distinct], compared
-        )[: self.max_rules]
-        kept = distinct[order]
+        score = np.abs(sides.difference) * (1.0 if part is None else part)
+        criticals = [float(stats.norm.isf(self._alpha(n) / 2)) for n in (n_groups, 1)]
+        order = worst_first(sides, score, criticals, complexity[distinct], compared)
+        order = order[: self.max_rules]
+        kept, shown = distinct[order], chosen_sides(sides, order)
+        part = None if part is None else part[order]
+        if self.correction == "resampling":
+            found = self._resampled(patterns, everything, rows, weights, kept, shown, part, rng)
+        else:
+            found = self._intervals(shown, max(1, n_groups), part=part)
+        for name in ("low", "high"):  # undefined is undefined
+            found[name] = np.where(compared[order], found[name], np.nan)
         self._store(
             rules=patterns.conditions(kept),
             support=patterns.support[kept],
             ranked=compared[order],
-            sides=chosen_sides(sides, order),
+            sides=shown,
             n_rule_sets=patterns.n_patterns,
             n_groups=n_groups,
             favourable=rows.favourable,
             n_queries=n_queries,
             stop=stop,
-            more={name: values[order] for name, values in found.items()}
-            | {"n_inside": n_inside[kept], "n_outside": n_outside[kept]},
+            more=found | {"n_inside": n_inside[kept], "n_outside": n_outside[kept]},
         )
         values = rows.values[rows.counts]
         if n_groups and values.min() == values.max():
@@ -465,13 +452,29 @@ class SubgroupAuditor(GroupAuditor):
         # whole = share * inside + (1 - share) * outside
         return 1 - patterns.sums(counted[:, None])[:, 0] / float(counted.sum())
 
-    def _scores_of(
-        self, sides: Sides, n_rules: int, part: Floats | None, correction: str | None = None
+    def _resampled(
+        self,
+        patterns: Patterns,
+        everything: Sides,
+        rows: MetricRows,
+        weights: Floats | None,
+        kept: Ints,
+        shown: Sides,
+        part: Floats | None,
+        rng: np.random.Generator,
     ) -> dict[str, NDArray[Any]]:
-        """Scores with their intervals; NaN where the metric is undefined on one side."""
-        found = self._intervals(sides, n_rules, correction=correction, part=part)
-        unknown = ~np.isfinite(sides.difference)
-        return found | {name: np.where(unknown, np.nan, found[name]) for name in ("low", "high")}
+        """Intervals from permutations of the rows."""
+        found = resampled(
+            everything,
+            patterns,
+            rows.values,
+            rows.counts,
+            weights,
+            confidence=self.confidence,
+            rng=rng,
+            n_resamples=self.n_resamples,
+        )
+        return self._scores(shown, found.low[kept], found.high[kept], found.differs[kept], part)
 
     # Results ---------------------------------------------------------------------------------
 
@@ -573,7 +576,7 @@ class SubgroupAuditor(GroupAuditor):
         if not n:
             raise ValueError("X_new has no rows; give rows to confirm the rules on.")
         weights = None if sample_weight is None else check_weights(sample_weight, n)
-        truth = self._truth(y, n)
+        truth = truth_of(self.metric, y, n)
         if y_pred is not None:
             given = column("y_pred", y_pred, n)
             rows = metric_rows(self.metric, given, truth, self.favourable_, known=True)
@@ -585,7 +588,7 @@ class SubgroupAuditor(GroupAuditor):
             X_new = self._tables.container.check_names(X_new)
             asked = AskedMetric(self.metric, self.estimator_, X_new, self.favourable, self.n_jobs)
             rows = asked.rows(asked.ask(np.arange(n)), truth)
-        self._check_counts(rows, weights)
+        check_counts(self.metric, rows, weights)
         if weights is not None:
             rows = rows._replace(counts=rows.counts & (weights > 0))
         numbers = list(range(min(n_rules, len(self._state["rules"]))))
