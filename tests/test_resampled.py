@@ -11,8 +11,9 @@ from scipy import optimize, stats
 
 from skfairtest._statistics import Sides, simultaneous
 from skfairtest.group import _resampled
+from skfairtest.group._at_once import all_at_once
 from skfairtest.group._pivot import interval_at, signed_root
-from skfairtest.group._resampled import corrected, pattern_sides, resampled
+from skfairtest.group._resampled import pattern_sides, resampled
 
 
 def shares(x, n, x_out, n_out):
@@ -213,36 +214,6 @@ def test_weights_of_one_are_no_weights():
         assert one == pytest.approx(other)
 
 
-def test_corrections_by_number_are_the_textbooks():
-    rng = np.random.default_rng(0)
-    n = np.full(30, 400.0)
-    x, y = rng.binomial(400, rng.uniform(0.3, 0.7, (2, 30)))
-    n[0] = x[0] = 0  # left out, and not paid for
-    sides = shares(x, n, y, np.full(30, 400))
-    root = signed_root(sides)[1:]
-    both = 2 * stats.norm.sf(np.abs(root))
-    found = {
-        name: corrected(sides, confidence=0.95, correction=name)
-        for name in ("none", "bonferroni", "holm")
-    }
-    assert found["none"].p_value[1:] == pytest.approx(both)
-    assert found["bonferroni"].p_value[1:] == pytest.approx(np.minimum(29 * both, 1))
-    # Holm's loop over 58 claims of one direction each.
-    claims = np.concatenate([stats.norm.sf(root), stats.norm.sf(-root)])
-    adjusted, last = np.ones(58), 0.0
-    for step, place in enumerate(np.argsort(claims, kind="stable")):
-        last = max(last, (58 - step) * claims[place])
-        adjusted[place] = min(last, 1)
-    expected = np.minimum(adjusted[:29], adjusted[29:])
-    assert found["holm"].p_value[1:] == pytest.approx(expected)
-    for each in found.values():
-        assert (each.low[0], each.high[0], each.p_value[0], each.differs[0]) == (-1, 1, 1, False)
-        assert (each.differs == (each.p_value <= 0.05)).all()
-        assert ((each.low > 0) | (each.high < 0) <= each.differs).all()
-    fewer = found["holm"].p_value <= found["bonferroni"].p_value
-    assert fewer.all() and (found["holm"].p_value < found["bonferroni"].p_value).any()
-
-
 def reported(kind, runs):
     """Share of tables without effect and with rare outcomes in which Bonferroni says "differs"."""
     rng = np.random.default_rng(0)
@@ -251,13 +222,11 @@ def reported(kind, runs):
     for _ in range(runs):
         values = (rng.random(600) < 0.05).astype(float)
         sides = pattern_sides(patterns, values, np.ones(600, dtype=bool), binary=True)
+        shared = {"confidence": 0.95, "correction": "bonferroni", "n_rules": patterns.n_patterns}
         if kind == "root":
-            differs = corrected(sides, confidence=0.95, correction="bonferroni").differs
+            differs = all_at_once(sides, **shared)[2]
         else:
-            differs = simultaneous(
-                sides, confidence=0.95, kind=kind, correction="bonferroni",
-                n_rules=patterns.n_patterns,
-            )[2]  # fmt: skip
+            differs = simultaneous(sides, kind=kind, **shared)[2]
         wrong += differs.any()
     return wrong / runs
 

@@ -36,8 +36,8 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
-from skfairtest._statistics import simultaneous
 from skfairtest.datasets import fetch_adult
+from skfairtest.group._at_once import all_at_once
 from skfairtest.group._patterns import Patterns
 from skfairtest.group._pivot import chosen_sides, interval_at
 from skfairtest.group._resampled import pattern_sides, resampled
@@ -113,9 +113,9 @@ class Ours:
         self.n_compared = int(compared.sum())
         self.seconds["sides"] = time.perf_counter() - start
         start = time.perf_counter()
-        simultaneous(
+        all_at_once(
             chosen_sides(self.sides, np.flatnonzero(compared)), confidence=0.95,
-            kind="newcombe", correction="holm", n_rules=self.n_compared,
+            correction="holm", n_rules=self.n_compared,
         )  # fmt: skip
         self.seconds["Holm"] = time.perf_counter() - start
         start = time.perf_counter()

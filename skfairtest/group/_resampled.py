@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy import stats
 
 from skfairtest._statistics import Sides, sides_of
 from skfairtest._typing import Bools, Floats
@@ -134,55 +133,6 @@ def _weighted(inside: Floats, outside: Floats, binary: bool) -> Sides:
     return Sides(n, mean, variance, n_out, mean_out, variance_out, binary)
 
 
-def corrected(sides: Sides, *, confidence: float, correction: str) -> Simultaneous:
-    """The same without resampling: the error is shared among the patterns by their number.
-
-    Distances are those of `signed_root`. Newcombe's intervals, which `simultaneous` makes of
-    shares, are too short at the levels that many patterns need: with no effect at all, outcomes of
-    5% and 174 patterns that hold for 2% of 600 rows or more, they report a group in 23% of the
-    tables, and those of the signed root in 1% (tests/test_resampled.py). Skewed means in small
-    patterns need `resampled`.
-
-    Parameters
-    ----------
-    sides : Sides
-        What `pattern_sides` gives. Patterns whose `n` is set to 0 are left out, and not paid for.
-    confidence : float
-        Of all intervals, and of all tests; of each one where nothing is corrected.
-    correction : {"none", "bonferroni", "holm"}
-        Holm steps down among the claims "less" and "more" of each pattern, as `simultaneous` does;
-        its intervals are Bonferroni's, and end at 0 where only the steps refute.
-
-    Returns
-    -------
-    Simultaneous
-        One interval a pattern.
-    """
-    root = signed_root(sides)
-    n_known = int(known(sides).sum())
-    share = 1 if correction == "none" else max(1, n_known)
-    critical = float(stats.norm.isf((1 - confidence) / 2 / share))
-    p_value = np.minimum(2 * stats.norm.sf(np.abs(root)) * share, 1.0)
-    if correction == "holm":
-        order = np.argsort(-np.abs(root), kind="stable")
-        left = np.maximum(2 * n_known - np.arange(len(root)), 1)
-        steps = np.minimum(stats.norm.sf(np.abs(root[order])) * left, 1.0)
-        p_value[order] = np.maximum.accumulate(steps)
-    p_value = np.where(known(sides), p_value, 1.0)
-    return _with_ends(sides, root, p_value, critical, confidence)
-
-
-def _with_ends(
-    sides: Sides, root: Floats, p_value: Floats, critical: float, confidence: float
-) -> Simultaneous:
-    """The intervals, which end at 0 where only the steps refute equality."""
-    differs = p_value <= 1 - confidence + ROUNDING
-    low, high = interval_at(sides, critical)
-    low = np.where(differs & (root > 0), np.maximum(low, 0.0), low)
-    high = np.where(differs & (root < 0), np.minimum(high, 0.0), high)
-    return Simultaneous(low, high, differs, p_value, critical)
-
-
 def resampled(
     sides: Sides,
     patterns: Patterns,
@@ -260,7 +210,11 @@ def resampled(
     outcomes = [steps.down(course) for course in courses]
     p_value = np.max([p for p, _ in outcomes], axis=0)
     critical = max(c for _, c in outcomes)
-    return _with_ends(sides, steps.observed, p_value, critical, confidence)
+    differs = p_value <= 1 - confidence + ROUNDING
+    low, high = interval_at(sides, critical)
+    low = np.where(differs & (steps.observed > 0), np.maximum(low, 0.0), low)
+    high = np.where(differs & (steps.observed < 0), np.minimum(high, 0.0), high)
+    return Simultaneous(low, high, differs, p_value, critical)
 
 
 class _Steps:
