@@ -88,6 +88,8 @@ def pattern_sides(
     Sides
         Arrays of shape (n_patterns,).
     """
+    if binary and weights is None:
+        return _counted(patterns, counts & (values == 1), counts)
     w = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
     # Sums of squares of large numbers lose the small ones: means are taken about the middle.
     middle = 0.0 if binary else float(np.average(values[counts], weights=w[counts]))
@@ -102,6 +104,13 @@ def pattern_sides(
         inside = patterns.sums(table)
         sides = _weighted(inside, table.sum(axis=0) - inside, binary)
     return sides._replace(mean=sides.mean + middle, mean_out=sides.mean_out + middle)
+
+
+def _counted(patterns: Patterns, events: Bools, counts: Bools) -> Sides:
+    """Sides of shares: truth values are counted faster than numbers are added up."""
+    n, total = patterns.sums(np.column_stack([counts, events])).T
+    everyone = (float(counts.sum()), float(events.sum()), float(events.sum()))
+    return sides_of(n, total, total, everyone, True)
 
 
 def _weighted(inside: Floats, outside: Floats, binary: bool) -> Sides:
