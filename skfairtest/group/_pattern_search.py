@@ -17,8 +17,11 @@ from skfairtest.group._patterns import MOST_PATTERNS, Patterns, TooManyPatterns
 from skfairtest.group._pivot import chosen_sides, signed_root
 from skfairtest.group._resampled import Patterns as RowSets
 from skfairtest.group._resampled import pattern_sides
+from skfairtest.group._short_list import ShortList, short_list
 from skfairtest.group._value_table import ValueAttribute, Values
 
+#: Patterns that a short list is chosen from, the worst ones.
+MOST_CANDIDATES = 1_000
 #: Rows beyond which it is estimated on some of them what other parameters would leave.
 ROWS_TO_ESTIMATE = 20_000
 
@@ -238,6 +241,38 @@ def compare_patterns(
         n_groups,
         everything,
     )
+
+
+def listed_patterns(
+    patterns: Patterns,
+    found: Compared,
+    differs: Bools,
+    rows: MetricRows,
+    weights: Floats | None,
+    *,
+    complexity: Ints,
+    critical: float,
+    confidence: float,
+) -> tuple[Ints, ShortList]:
+    """A short list of the kept patterns that differ; their places among the kept ones."""
+    candidates = np.flatnonzero(differs)[:MOST_CANDIDATES]
+    chosen = found.kept[candidates]
+    short = short_list(
+        patterns.subset(chosen),
+        patterns.conditions(chosen),
+        chosen_sides(found.sides, candidates),
+        rows.values,
+        rows.counts,
+        weights,
+        differs=np.ones(len(chosen), dtype=bool),
+        critical=critical,
+        # In the order of what chance leaves, not of the largest scores, which vary most.
+        score=np.arange(len(chosen), 0, -1, dtype=np.float64),
+        complexity=complexity[chosen],
+        confidence=confidence,
+        n_compared=max(1, int((patterns.depths > 1).sum())),
+    )
+    return candidates, short
 
 
 def part_of_whole(patterns: RowSets, rows: MetricRows, weights: Floats | None) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -39,6 +40,7 @@ from skfairtest.group._pattern_search import (
     compare_patterns,
     complexity_of,
     frequent_patterns,
+    listed_patterns,
     part_of_whole,
     rows_that_count,
 )
@@ -71,17 +73,7 @@ class SubgroupAuditor(GroupAuditor):
         audited as it stands and never fitted again; of one that is not, ``fit(X, y)`` fits a clone
         first, whose errors on the rows that it has learnt from are too small. None where `fit` is
         given `y_pred`.
-    metric : str or callable, default="selection_rate"
-        What is compared.
-
-        - Of labels: "selection_rate", "false_positive_rate", "false_negative_rate",
-          "true_positive_rate", "positive_predictive_value", each among the rows that it is a share
-          of, and "accuracy".
-        - Of numbers: "mean_prediction" (of a classifier, the mean probability of the favourable
-          labels), "mean_error" (prediction less target), "mean_absolute_error".
-        - Of probabilities: "calibration" (mean of outcome less probability), "log_loss".
-        - A callable of (y_true, y_pred) that returns a value a row and which rows count, two
-          arrays of shape (n_rows,); y_true is None without targets.
+    {metric}
     sensitive_features : "auto", str, int or list of these, default="auto"
         Sensitive columns of X by name or position. "auto" takes the columns whose names are common
         protected attributes (sex, race, age, ...). Columns that are not in X are given to ``fit``.
@@ -138,6 +130,14 @@ class SubgroupAuditor(GroupAuditor):
         difference), `error` (for the rule alone, from a normal approximation), `n_inside` and
         `n_outside` (rows that count for the metric), `ranked` (whether some count on both sides),
         `note` (what is not known). Where no row counts, the metric is undefined and NaN.
+    short_list_ : DataFrame
+        At most ten of the rules that differ, each of which says something that the others do not:
+        as `rules_`, and `sub_rule` (the best of its parts that differs, too), `gain` (how far the
+        metric is from that of the rest of its sub-rule) with `gain_low` and `gain_high`, which hold
+        for all rules at once, and `covered` (share of the rows that count which this rule and those
+        before it hold for). A rule is listed only where its gain is more than chance, and where it
+        differs without the rows of those before it, which are at most half of its own. Chosen from
+        the 1,000 worst.
     worst_rule_ : Series
         The first row of `rules_`.
     group_fairness_score_ : float
@@ -244,8 +244,7 @@ class SubgroupAuditor(GroupAuditor):
         self.attributes = attributes
         self.min_support = min_support
         self.max_conditions = max_conditions
-        self.bins, self.binning = bins, binning
-        self.against = against
+        self.bins, self.binning, self.against = bins, binning, against
         self.favourable = favourable
         self.confidence = confidence
         self.correction, self.n_resamples = correction, n_resamples
@@ -397,9 +396,10 @@ class SubgroupAuditor(GroupAuditor):
             rows = rows._replace(counts=rows.counts & (weights > 0))
         counted = None if weights is None else weights[rows.counts]
         self.overall_ = float(np.average(rows.values[rows.counts], weights=counted))
+        complexity = complexity_of(patterns, self._tables.attributes)
         found = compare_patterns(
             patterns,
-            complexity_of(patterns, self._tables.attributes),
+            complexity,
             rows,
             weights,
             whole=self.against == "whole",
@@ -408,6 +408,7 @@ class SubgroupAuditor(GroupAuditor):
             most=self.max_rules,
         )
         kept = found.kept
+        critical = float(stats.norm.isf(self._alpha(found.n_groups) / 2))
         if self.correction == "resampling":
             drawn = resampled(
                 found.everything,
@@ -419,6 +420,7 @@ class SubgroupAuditor(GroupAuditor):
                 rng=rng,
                 n_resamples=self.n_resamples,
             )
+            critical = drawn.critical
             ends = drawn.low[kept], drawn.high[kept], drawn.differs[kept]
             more = self._scores(found.sides, *ends, found.part)
         else:
@@ -437,6 +439,19 @@ class SubgroupAuditor(GroupAuditor):
             stop=stop,
             more=more | {"n_inside": found.n_inside, "n_outside": found.n_outside},
         )
+        candidates, short = listed_patterns(
+            patterns,
+            found,
+            more["differs"],
+            rows,
+            weights,
+            complexity=complexity,
+            critical=critical,
+            confidence=self.confidence,
+        )
+        self._short = {name: np.asarray(values) for name, values in short._asdict().items()}
+        self._short["pattern"] = candidates[short.pattern]
+        self._short["sub_pattern"] = np.append(candidates, -1)[short.sub_pattern]
         values = rows.values[rows.counts]
         if found.n_groups and values.min() == values.max():
             warnings.warn(
@@ -466,6 +481,18 @@ class SubgroupAuditor(GroupAuditor):
         notes[n_outside == 0] = "undefined: no row outside counts"
         table["note"] = notes
         return table
+
+    @property
+    def short_list_(self) -> pd.DataFrame:
+        """At most ten rules that do not repeat each other."""
+        state, short = self._result("short_list_"), self._short
+        chosen = {name: values[short["pattern"]] for name, values in state.items()}
+        table = self._table(chosen)
+        parts = [state["rules"][k] if k >= 0 else None for k in short["sub_pattern"]]
+        words = ["" if part is None else self._describe(part).words for part in parts]
+        return table.assign(
+            sub_rule=words, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
+        )
 
     def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
         """Which rows a rule holds for.
