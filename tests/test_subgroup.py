@@ -413,8 +413,9 @@ def test_a_short_list_does_not_repeat_itself():
     auditor.fit(X, y, y_pred=p)
     assert auditor.rules_["differs"].sum() > 10
     short = auditor.short_list_
-    assert set(short["rule"][:2]) == {"sex = f and race = b", "sex = m and town = x"}
-    assert len(short) < 6
+    assert short.loc[0, "rule"] == "sex = f and race = b"
+    assert "sex = m and town = x" in set(short["rule"])
+    assert len(short) < 8
     assert short["covered"].is_monotonic_increasing
     listed = short[short["sub_rule"] != ""]
     assert (listed["gain_low"] * listed["gain_high"] > 0).all()
