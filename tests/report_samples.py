@@ -111,7 +111,7 @@ def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), brac
         },
         "rows": {
             "status": "done", "reason": "", "n": 30_162, "n_rows": 30_162, "degree": largest * 0.7,
-            "n_twins": 9,
+            "n_twins": 9, "n_combinations": 9,
             "rate": 0.118 if worst else 0.0, "low": None, "high": None, "spread": None,
             "above": [], "curve": curve(largest * 0.7), "worst": [], "queries": 60_324,
             "seconds": 2.2,

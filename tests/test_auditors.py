@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from callbacks import Ticks
 from joblib import parallel_config
 from sklearn import config_context
 from sklearn.base import clone
@@ -459,28 +460,15 @@ def test_a_progress_bar_and_a_callback_that_stops(make, models):
     pytest.importorskip("rich", reason="ProgressBar needs rich")
     from sklearn.callback import ProgressBar
 
-    class Stop:
-        """Ends the run at the tenth tick."""
-
-        ticks = 0
-
-        def setup(self, estimator, context):
-            pass
-
-        teardown = setup
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
-
-        def on_fit_task_end(self, estimator, context):
-            self.ticks += 1
-            return self.ticks >= 10
-
     X, _ = toy()
     model = models.Regressor(lambda X: X[:, 0] * 1.0)
     auditor = make(model, sensitive_features=[0]).set_callbacks(ProgressBar()).fit(X)
     assert auditor.stop_reason_ == "max_queries=1500 reached"
-    stopped = make(model, sensitive_features=[0], max_queries=90_000).set_callbacks(Stop()).fit(X)
+    stopped = (
+        make(model, sensitive_features=[0], max_queries=90_000)
+        .set_callbacks(Ticks(stop_at=10))
+        .fit(X)
+    )
     assert stopped.stop_reason_ == "a callback asked to stop"
     assert 0 < stopped.n_queries_ < 60_000 and stopped.fairness_degree_ == 1
 

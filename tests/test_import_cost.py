@@ -29,6 +29,7 @@ def loaded_by(code):
     [
         "import skfairtest; skfairtest.RandomAuditor, skfairtest.make_audit_scorer",
         "import skfairtest.mitigation, skfairtest.datasets, skfairtest.group, skfairtest.testing",
+        "import skfairtest; skfairtest.base, skfairtest.PairDisplay(None).frame()",
     ],
 )
 def test_import_leaves_out_what_takes_long(code):

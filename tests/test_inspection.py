@@ -279,6 +279,9 @@ def test_pair_of_a_find_costs_two_queries(fitted, models):
     assert display.pair.difference == pytest.approx(auditor.disparities_[1])
     assert display.pair.outputs == pytest.approx((0.55, 0.45))
     assert [cell.name for cell in display.pair.cells if cell.changed] == [0]
+    # With `plausible` the plausible twin comes first in the finds, in a pair the larger output.
+    auditor._state["pairs"] = auditor._state["pairs"][:, ::-1]
+    assert PairDisplay.from_auditor(auditor, place=1).pair == display.pair
 
 
 @pytest.mark.parametrize("place", [-1, 10**6, 0.5, True, "first"])
@@ -341,6 +344,8 @@ def test_letters_of_a_card_shrink_with_the_axes():
     usual = pair.plot().texts_[0].get_fontsize()
     _, axes = plt.subplots(3, 3, figsize=(6, 6))
     assert pair.plot(ax=axes[0, 0]).texts_[0].get_fontsize() < 0.7 * usual
+    for size in ((12, 1.5), (1.5, 12)):
+        assert pair.plot(ax=plt.subplots(figsize=size)[1]).texts_[0].get_fontsize() < 0.7 * usual
 
 
 @settings(max_examples=10, deadline=None)
@@ -397,6 +402,14 @@ def test_bracket_that_is_open():
     assert len(BracketDisplay(pd.DataFrame([row]), history).plot(kind="time").open_) == 1
 
 
+def test_bracket_of_what_was_found_alone():
+    row = {"name": "a", "found": 0.4, "lower": np.nan, "upper": np.nan, "rows": np.nan}
+    display = BracketDisplay(pd.DataFrame([row]).assign(certified=False)).plot()
+    assert [text.get_text() for text in display.ax_.texts] == ["→ 0.40 found, no upper end"]
+    assert len(display.ax_.lines) == 0 and display.open_ == []
+    assert max(display.ax_.get_xticks()) <= 0.43  # the room for words is no part of the axis
+
+
 def test_rows_of_the_data_may_be_left_out(models):
     model = models.Regressor(lambda X: np.asarray(X)[:, 0] * 1.0)
     X = np.array([[0, 1], [1, 5], [0, 3]])
@@ -426,7 +439,8 @@ def test_curves_of_rows(fitted):
     display = DisparityCurveDisplay.from_auditor({"some": fitted.auditor, "all": fitted.auditor})
     assert display.threshold == 0.1 and display.output == "probability"
     some = DisparityCurveDisplay.from_auditor(fitted.auditor, rows).frame()
-    assert some["difference"].max() == fitted.auditor.audit_rows(rows).degree
+    audited = fitted.auditor.audit_rows(rows).disparities
+    assert some["difference"].iloc[1:].tolist() == np.unique(audited).tolist()
     display.plot()
     for name, line in zip(("some", "all"), display.lines_, strict=True):
         curve = display.frame()
@@ -457,6 +471,7 @@ def test_history_of_auditors(fitted):
     display = HistoryDisplay.from_auditors({"a": fitted.auditor, "b": fitted.certified})
     table = display.frame()
     assert list(table.columns) == ["name", "queries", "seconds", "found", "degree"]
+    assert (table.groupby("name").first() == 0).all(axis=None)
     last = table.groupby("name").last()
     assert last.loc["a", "queries"] == fitted.auditor.n_queries_
     assert last.loc["b", "degree"] == fitted.certified.fairness_degree_
@@ -548,9 +563,11 @@ def test_profile_leaves_out_what_the_constraint_excludes(models):
     auditor = RandomAuditor(
         model, sensitive_features="sex", constraint=lambda T: T["a"] <= T["b"], random_state=0
     ).fit(X[X["a"] <= X["b"]])
-    table = ProfileDisplay.from_auditor(auditor, "a").frame()
-    limit = auditor.worst_case_["b"].iloc[0]
-    assert table["first"].isna().tolist() == [value > limit for value in table["value"]]
+    limits = auditor.discriminatory_inputs_["b"]
+    place = int(np.argmin(limits))
+    table = ProfileDisplay.from_auditor(auditor, "a", place).frame()
+    assert table["first"].isna().tolist() == [v > limits.iloc[place] for v in table["value"]]
+    assert table["first"].isna().any() and table["second"].isna().equals(table["first"].isna())
 
 
 def test_profile_of_very_many_categories_shows_those_that_differ_most():
@@ -646,10 +663,20 @@ def test_selection_of_many_groups_and_of_unknown_ones():
     display = SelectionDisplay(table).plot()
     assert len(display.points_) == 50 and len(display.frame()) == 71
     assert "21 of 71 groups are left out" in display.ax_.get_xlabel()
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert "g1" in labels and "(unknown)" not in labels  # the largest ones are shown
     unknown = display.plot(measure="impact_ratio", most=100)
     place = table.index[table["group"] == "(unknown)"][0]
     assert len(unknown.points_[place].get_xdata()) == 0  # listed, without a ratio
     assert "$s$_" in [label.get_text() for label in unknown.ax_.get_yticklabels()]
+    # Groups with a note have a hollow mark and a letter, and the note stands below the axis.
+    noted = (table["note"] != "").tolist()
+    assert any(noted) and not all(noted)
+    paper = plt.rcParams["axes.facecolor"]
+    assert [point.get_markerfacecolor() == paper for point in unknown.points_] == noted
+    words = [text.get_text() for text in unknown.texts_ if text.get_text()]
+    assert [text.endswith(")") for text in words] == noted
+    assert f"(a) {table['note'][table['note'] != ''].iloc[0]}"[:60] in unknown.ax_.get_xlabel()
 
 
 # Searches and mitigation -------------------------------------------------------------------------
@@ -784,6 +811,17 @@ def test_names_are_written_as_they_are():
             assert any(NAME in word for word in words), display
 
 
+def test_a_font_that_has_the_letters_is_found():
+    curves = pd.DataFrame({"name": ["שלום"], "difference": 0.0, "share": 0.5})
+    with plt.rc_context({"font.family": "DejaVu Serif"}):  # which has no Hebrew
+        display = DisparityCurveDisplay(curves).plot()
+    (text,) = display.ax_.get_legend().get_texts()
+    assert text.get_fontfamily()[0] == "DejaVu Serif" and len(text.get_fontfamily()) > 1
+    assert display.ax_.yaxis.label.get_fontfamily() == ["DejaVu Serif"]
+    assert _style._letters_of("no such file") == frozenset()
+
+
+@settings(deadline=None)
 @given(st.text(max_size=200), st.integers(2, 60))
 def test_shortened_names_fit(text, most):
     short = _style.shorten(text, most)

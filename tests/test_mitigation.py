@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from callbacks import Ticks
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -252,25 +253,8 @@ def test_verbose_prints_a_line_a_round(capsys):
 @pytest.mark.skipif(not FIT_WRAPPERS, reason="callbacks need scikit-learn 1.9")
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_callbacks_see_the_rounds_and_may_stop_them():
-    class Stop:
-        """Ends the course at the first tick, which comes with the first round."""
-
-        ticks = 0
-
-        def setup(self, estimator, context):
-            pass
-
-        teardown = setup
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
-
-        def on_fit_task_end(self, estimator, context):
-            self.ticks += 1
-            return True
-
     X, y = people()
-    stop = Stop()
+    stop = Ticks(stop_at=1)
     mitigated = mitigate(max_rounds=4).set_callbacks(stop).fit(X, y)
     assert mitigated.stop_reason_ == "a callback asked to stop after round 1"
     assert len(mitigated.history_) == 2 and stop.ticks > 1

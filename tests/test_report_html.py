@@ -258,6 +258,18 @@ def test_a_regressor_without_threshold_has_shares_of_the_spread_and_no_hundred_p
     assert "certified: no larger difference exists" in words
 
 
+@pytest.mark.parametrize(
+    "n_all, told",
+    [(9, None), (300, "each row was compared with 9 of its 300 twins"), (None, "endlessly many")],
+)
+def test_rows_that_were_not_compared_with_all_twins_say_so(n_all, told):
+    report = report_samples.usual()
+    report["searches"][-1]["rows"]["n_combinations"] = n_all
+    words = words_of(Page(render_html(report)))
+    assert ("race, sex together: each row was compared" in words) == (told is not None)
+    assert told is None or told in words
+
+
 def test_a_model_that_gives_labels_has_no_outputs():
     report = report_samples.usual()
     for search in report["searches"]:
@@ -270,10 +282,34 @@ def test_a_model_that_gives_labels_has_no_outputs():
     assert "Label: yes against no." in render_markdown(report)
 
 
+@pytest.mark.parametrize(
+    "name, threshold, told",
+    [
+        ("usual", 0.0, "differ by more than 0"),
+        ("usual", None, "get different labels"),
+        ("regression", None, "get different predictions"),
+    ],
+)
+def test_what_counts_is_said(name, threshold, told):
+    report = SAMPLES[name]()
+    report["threshold"] = threshold
+    page = Page(render_html(report))
+    assert f"Counts twins that {told}" in words_of(page)
+    is_said_first = f"Twins that {told} count as discriminatory" in words_of(page)
+    assert is_said_first == (name == "usual")
+
+
+def test_names_written_right_to_left_do_not_turn_sentences():
+    report = report_samples.usual()
+    report["sensitive_features"] = ["race", "الجنس"]
+    report["carries"] = "alone الجنس 0.2, race 0.1."
+    assert "Alone \u2068الجنس\u2069 0.2, race" in render_html(report)
+
+
 def test_nothing_found_is_said_with_what_was_tried(rendered):
     words = words_of(Page(rendered("nothing_found")))
     assert "No difference above 0.1 found in 40,000 queries" in words
-    assert "No twins were found that the model treats differently by more than 0.10." in words
+    assert "No twins were found that differ by more than 0.10." in words
     assert "KNeighborsClassifier cannot be read" in words and "lower bound" in words
 
 
@@ -311,8 +347,8 @@ def test_figures_in_words():
     told = [percent(x) for x in (None, 0, 1, 1e-9, 1 - 1e-9, 0.0005, 0.08, 0.1234)]
     assert told == ["–", "0%", "100%", "under 0.1%", "over 99.9%", "0.1%", "8.0%", "12.3%"]
     assert [fixed(x) for x in (None, 0.8, -0.031, 0.0004)] == ["–", "0.80", "-0.03", "0.00040"]
-    assert [seconds(x) for x in (None, 0.1, 9.12, 60, 99.7, 200)] == [
-        "–", "0.1 s", "9.1 s", "60 s", "100 s", "3 min 20 s"
+    assert [seconds(x) for x in (None, 0, 4e-5, 0.1, 9.12, 60, 99.7, 200)] == [
+        "–", "0 s", "under 0.01 s", "0.1 s", "9.1 s", "60 s", "100 s", "3 min 20 s"
     ]  # fmt: skip
     assert together(["a"]) == "a" and together(["a", "b", "c"]) == "a, b and c"
     assert isolate("age") == "age" and isolate("الجنس") == "\u2068الجنس\u2069"

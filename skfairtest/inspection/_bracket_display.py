@@ -12,7 +12,7 @@ from skfairtest.finding._words import number, two_numbers
 from skfairtest.inspection._asking import by_name, check_auditor
 from skfairtest.inspection._style import (
     COLORS,
-    HATCH,
+    HATCHES,
     ROW,
     axes_for,
     finish,
@@ -22,6 +22,7 @@ from skfairtest.inspection._style import (
     rows_axis,
     series,
     span,
+    steps,
     wrap,
 )
 
@@ -231,7 +232,9 @@ class BracketDisplay:
     def _plot_bars(self, ax: Any, bar_kwargs: dict[str, Any]) -> BracketDisplay:
         numbers = self.table[["found", "lower", "upper", "rows"]]
         end = span(numbers.to_numpy(dtype=float).ravel())[1]
-        ax.set_xlim(0, end * 1.3)  # room for figures
+        ax.set_xlim(0, end * 1.3)  # room for figures, which the axis does not take part in
+        ax.spines["bottom"].set_bounds(0, end)
+        ax.set_xticks([tick for tick in ax.get_xticks() if 0 <= tick <= end])
         rows_axis(ax, [wrap(name, 24) for name in self.table["name"]])
         shown: dict[str, Any] = {}
         for place, row in enumerate(self.table.itertuples(index=False)):
@@ -239,7 +242,7 @@ class BracketDisplay:
             lower = max(found, lower)
             style = {"height": 0.5, "color": COLORS[0], **bar_kwargs}
             self.bars_ += ax.barh([place], [found], **style).patches
-            shown["found by the search"] = self.bars_[-1]
+            shown["found"] = self.bars_[-1]
             if lower > found * (1 + 1e-9):
                 shown["found while certifying"] = ax.barh(
                     [place], [lower - found], left=[found], height=0.5, color=COLORS[5],
@@ -274,7 +277,7 @@ class BracketDisplay:
             words = " to ".join(two_numbers(lower, upper))
             self.open_ += ax.barh(
                 [place], [upper - lower], left=[lower], height=0.5, facecolor="none",
-                edgecolor=ink(), hatch=HATCH, linewidth=1,
+                edgecolor=ink(), hatch=HATCHES[0], linewidth=1,
             ).patches  # fmt: skip
             shown["not found, not ruled out"] = self.open_[-1]
         if closed or math.isfinite(upper):
@@ -292,30 +295,24 @@ class BracketDisplay:
         assert self.history is not None
         handles, names = [], []
         for place, row in enumerate(self.table.itertuples(index=False)):
-            look = series(place)
+            look = {**series(place), "linewidth": 1.2, "markersize": 5}
             course = self.history[self.history["name"] == row.name]
-            style = {"linestyle": look["linestyle"], "color": look["color"], "linewidth": 2}
-            self.lines_ += ax.plot(
-                course["seconds"], course["degree"], drawstyle="steps-post",
-                **{**style, **line_kwargs},
-            )  # fmt: skip
+            style = {**steps(place, course), **line_kwargs}
+            self.lines_ += ax.plot(course["seconds"], course["degree"], **style)
             handles.append(self.lines_[-1])
             names.append(f"{row.name}: found")
             upper, lower = _or_nan(row.upper), _known(row.lower)
             if math.isfinite(upper):
                 if upper > lower * (1 + 1e-6):
-                    self.open_.append(
-                        ax.axhspan(
-                            lower, upper, facecolor="none", edgecolor=look["color"], hatch=HATCH,
-                            linewidth=0, alpha=0.5,
-                        )
+                    band = ax.axhspan(
+                        lower, upper, facecolor="none", edgecolor=look["color"], linewidth=0,
+                        hatch=HATCHES[place % len(HATCHES)], alpha=0.5,
                     )  # fmt: skip
-                handles.append(ax.axhline(upper, color=look["color"], linewidth=1.2))
+                    self.open_.append(band)
+                handles.append(ax.axhline(upper, **look))
                 names.append(f"{row.name}: no difference is larger")
             if math.isfinite(_or_nan(row.rows)):
-                handles.append(
-                    ax.axhline(row.rows, color=look["color"], linewidth=1.2, linestyle=":")
-                )
+                handles.append(ax.axhline(row.rows, **{**look, "linestyle": ":"}))
                 names.append(f"{row.name}: rows of the data")
         values = self.table[["found", "lower", "upper", "rows"]].to_numpy(dtype=float)
         ax.set(xlabel="seconds", ylabel="difference between twins", ylim=span(values.ravel()))

@@ -147,31 +147,24 @@ class GroupScoresDisplay:
         rows_axis(ax, names)
         for label in ax.get_yticklabels():
             label.set_fontsize("small")
-        columns = table[["score", "low", "high"]].to_numpy(dtype=float)
-        ax.set_xlim(span(columns.ravel()))
+        names = ["score", "low", "high", "share_inside", "share_outside", "n_inside"]
+        numbers = table[names].to_numpy(dtype=float)
+        ax.set_xlim(span(numbers[:, :3].ravel()))
         at = np.arange(len(table))
-        self.intervals_ = ax.hlines(at, columns[:, 1], columns[:, 2], color=COLORS[0], linewidth=2)
-        self.points_, shown = [], {}
-        for place, row in enumerate(table.to_dict("records")):
-            more = row["share_inside"] > row["share_outside"]
+        self.intervals_ = ax.hlines(at, numbers[:, 1], numbers[:, 2], color=COLORS[0], linewidth=2)
+        self.points_, shown, texts = [], {}, []
+        for place, (score, low, _, inside, outside, n_inside) in enumerate(numbers):
             style = {
-                "linestyle": "", "marker": ">" if more else "<", "markersize": 8,
-                "color": COLORS[0], "markerfacecolor": COLORS[0] if row["low"] > 0 else paper(),
+                "linestyle": "", "marker": ">" if inside > outside else "<", "markersize": 8,
+                "color": COLORS[0], "markerfacecolor": COLORS[0] if low > 0 else paper(),
                 **(point_kwargs or {}),
             }  # fmt: skip
-            self.points_ += ax.plot([row["score"]], [place], **style)
-            words = "more inside the group" if more else "less inside the group"
-            shown[f"{words}{'' if row['low'] > 0 else ' (interval holds 0)'}"] = self.points_[-1]
+            self.points_ += ax.plot([score], [place], **style)
+            words = "more inside" if inside > outside else "less inside"
+            shown[words if low > 0 else f"{words} (interval holds 0)"] = self.points_[-1]
+            texts.append(f"{_side_by_side(inside, outside)}   n = {n_inside:,.0f}")
         ax.axvline(0, color=ink(), linewidth=1)
-        beside(
-            ax,
-            [
-                f"{_side_by_side(row['share_inside'], row['share_outside'])}   "
-                f"n = {int(row['n_inside']):,}"
-                for row in table.to_dict("records")
-            ],
-            "inside | outside",
-        )
+        beside(ax, texts, "inside | outside")
         n = len(self.rules) - len(table)
         ax.set_xlabel(f"score{self._intervals()}{left_out(n, len(self.rules), 'rule sets')}")
         if not shown:

@@ -18,7 +18,6 @@ from skfairtest.inspection._style import (
     finish,
     ink,
     left_out,
-    legend,
     paper,
     rows_axis,
     shorten,
@@ -58,7 +57,7 @@ class SelectionDisplay:
     intervals_ : matplotlib LineCollection
         Their intervals.
     texts_ : list of matplotlib Text
-        The counts.
+        Figures and counts, and a letter where the table has a note; the notes are below the axis.
 
     See Also
     --------
@@ -174,11 +173,14 @@ class SelectionDisplay:
         labels = ax.get_yticklabels()
         for place in breaks:
             labels[at[place] - 1].set_fontweight("bold")
-        self._draw(ax, table, at, measure, n_rows, point_kwargs or {})
+        letters = _letters(table)
+        self._draw(ax, table, at, measure, n_rows, letters, point_kwargs or {})
         sure = self.table.attrs.get("confidence")
         sure = "with intervals" if sure is None else f"{100 * sure:.4g}% intervals"
-        words = f"{measure.replace('_', ' ')}, {sure}"
-        ax.set_xlabel(words + left_out(len(self.table) - len(table), len(self.table), "groups"))
+        words = [f"{measure.replace('_', ' ')}, {sure}"]
+        words += [f"({letter}) {shorten(note, 70)}" for note, letter in letters.items()]
+        below = left_out(len(self.table) - len(table), len(self.table), "groups")
+        ax.set_xlabel("\n".join(words) + below, parse_math=False)
         return finish(self, ax)
 
     def _measure(self, wanted: str | None) -> str:
@@ -202,17 +204,15 @@ class SelectionDisplay:
         at: Any,
         measure: str,
         n_rows: int,
+        letters: dict[str, str],
         point_kwargs: dict[str, Any],
     ) -> None:
         columns = [measure, f"{measure}_low", f"{measure}_high"]
         value, low, high = (table[name].to_numpy(dtype=float) for name in columns)
         counts = table.get(f"{measure}_n", table["n"])
-        notes = table["note"].fillna("").astype(str) if "note" in table else [""] * len(table)
         self.intervals_ = ax.hlines(at, low, high, color=COLORS[0], linewidth=2)
-        self.points_, shown, texts = [], {}, [""] * n_rows
-        for place, row, one, n, note in zip(
-            at, range(len(table)), value, counts, notes, strict=True
-        ):
+        self.points_, texts = [], [""] * n_rows
+        for place, one, n, note in zip(at, value, counts, _notes(table), strict=True):
             style = {
                 "linestyle": "", "marker": MARKERS[2 if note else 0], "markersize": 7,
                 "color": COLORS[0], "markerfacecolor": paper() if note else COLORS[0],
@@ -222,12 +222,7 @@ class SelectionDisplay:
             self.points_ += ax.plot([one] if known else [], [place] if known else [], **style)
             said = "–" if not known else f"{one:.3f}" if abs(one) <= 1 else number(one)
             words = f"{said}   n = {_count(n)}"
-            texts[place] = words + (f"   {shorten(note, 30)}" if note else "")
-            if note:
-                shown["with a note"] = self.points_[-1]
-            elif known:
-                shown["group"] = self.points_[-1]
-            del row
+            texts[place] = words + (f"   ({letters.get(note, '…')})" if note else "")
         ends = [*value, *low, *high]
         ax.set_xlim((-0.02, 1.02) if measure in SHARES else span(ends))
         ax.grid(axis="x", alpha=0.3)
@@ -235,9 +230,20 @@ class SelectionDisplay:
         if measure == "mean_error":
             ax.axvline(0, color=ink(), linewidth=1)
         self.texts_ = beside(ax, texts)
-        if "with a note" in shown:
-            legend(ax, list(shown.values()), list(shown), ncols=2)
+
+
+def _notes(table: pd.DataFrame) -> list[str]:
+    return table["note"].fillna("").astype(str).tolist() if "note" in table else [""] * len(table)
+
+
+def _letters(table: pd.DataFrame) -> dict[str, str]:
+    """A letter for each of the first notes; it stands by the groups and, with them, below the axis.
+
+    Further notes are only in the table.
+    """
+    notes = dict.fromkeys(note for note in _notes(table) if note)
+    return dict(zip(notes, "abcdefgh", strict=False))
 
 
 def _count(n: Any) -> str:
-    return f"{float(n):,.6g}" if np.isfinite(float(n)) else "?"
+    return "?" if pd.isna(n) else f"{float(n):,.6g}"

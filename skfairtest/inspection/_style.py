@@ -16,7 +16,7 @@ from typing import Any
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1.5, 1.5, 1.5, 1.5, 1.5)), (0, (1, 3)))
-HATCH = "////"
+HATCHES = ("////", "\\\\\\\\", "....", "||||")
 #: Points of one artist above which a picture holds it as pixels.
 MANY_POINTS = 2000
 #: Inches of a row of a picture with rows.

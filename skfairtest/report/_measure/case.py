@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
+from sklearn.base import clone, is_classifier, is_regressor
 
 from skfairtest._typing import Floats
 from skfairtest.base import BaseAuditor
@@ -79,7 +78,7 @@ class Case:
         limits = [seconds for seconds in (own, max_time) if seconds is not None]
         return self.template._in_space(
             space,
-            estimator=FrozenEstimator(self.estimator),
+            estimator=self.estimator,
             max_time=min(limits) if limits else None,
             n_jobs=self.n_jobs,
             random_state=self.seed,
@@ -91,12 +90,23 @@ class Case:
         domain = ("bounds", "categories", "steps", "one_hot", "constraint")
         own = {name: getattr(self.template, name) for name in domain if name in known}
         return clone(template).set_params(
-            estimator=FrozenEstimator(self.estimator),
+            estimator=self.estimator,
             sensitive_features=names,
             n_jobs=self.n_jobs,
             random_state=self.seed,
             **own,
         )
+
+    @property
+    def task(self) -> str:
+        """What the model does: "classification", "regression" or "unknown"."""
+        # Objects that are no scikit-learn estimators have no tags to ask.
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            if is_classifier(self.estimator):
+                return "classification"
+            if is_regressor(self.estimator):
+                return "regression"
+        return "regression" if self.response == "regression" else "unknown"
 
     @property
     def response(self) -> str:

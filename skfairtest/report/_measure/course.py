@@ -13,10 +13,6 @@ from skfairtest.report._measure.progress import Progress
 MOST_NOTES = 5
 
 
-class Interrupted(Exception):
-    """Ctrl-C, once it was written down; parts that follow are left out."""
-
-
 class Course:
     """Runs the parts of an audit within its time.
 

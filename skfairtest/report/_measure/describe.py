@@ -7,7 +7,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
 
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._favourable import known_classes
@@ -24,19 +23,13 @@ def describe_model(case: Case) -> dict[str, Any]:
     estimator = case.estimator
     steps = getattr(estimator, "steps", None)
     final = steps[-1][1] if isinstance(steps, list) and steps else estimator
-    has_tags = hasattr(estimator, "__sklearn_tags__")
-    task = "unknown"
-    if has_tags and is_classifier(estimator):
-        task = "classification"
-    elif has_tags and is_regressor(estimator):
-        task = "regression"
     classes = known_classes(estimator)
     text = repr(estimator)
     return {
         "class": type(estimator).__name__,
         "final": type(final).__name__,
         "repr": text if len(text) <= MOST_TEXT else text[:MOST_TEXT] + " ...",
-        "task": task,
+        "task": case.task,
         "response": case.response,
         "n_classes": None if classes is None else len(classes),
         "classes": [] if classes is None else [str(name) for name in classes[:MOST_CLASSES]],

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from sklearn.base import is_classifier
-
 from skfairtest.group._base import GroupAuditor
 from skfairtest.oracle._favourable import known_classes
 from skfairtest.oracle._judgement import Judgement
@@ -146,8 +144,7 @@ class Plan:
             return "groups=False"
         if isinstance(self.groups, GroupAuditor):
             return ""
-        estimator = self.case.estimator
-        if not (hasattr(estimator, "__sklearn_tags__") and is_classifier(estimator)):
+        if self.case.task != "classification":
             return (
                 "groups are compared by their shares of favourable predictions, which a classifier "
                 "gives; for a regressor give groups=TestSGDAuditor(favourable=...)"

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_regressor
 
 from skfairtest.group import selection_table
 from skfairtest.oracle._favourable import favourable_labels, known_classes
@@ -38,7 +37,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
     truth = None
     if case.y is not None:
         truth = np.asarray(case.y)[rows]
-    regresses = is_regressor(case.estimator)
+    regresses = case.task == "regression"
     classes = known_classes(case.estimator)
     if favourable is None and not regresses and classes is not None:
         favourable = classes[-1]
@@ -50,7 +49,8 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
         confidence=CONFIDENCE,
         min_share=MIN_SHARE,
     )
-    labels = "" if regresses else favourable_in_words(favourable_labels(favourable))
+    counted = table.attrs.get("favourable", "")
+    labels = "" if regresses else favourable_in_words(favourable_labels(counted))
     return {
         "favourable": labels,
         "confidence": CONFIDENCE,

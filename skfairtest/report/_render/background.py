@@ -24,7 +24,7 @@ from skfairtest.report._render.blocks import (
     table,
     with_interval,
 )
-from skfairtest.report._render.findings import why_not
+from skfairtest.report._render.findings import treated_differently, why_not
 
 #: Groups of a selection table that are in a page; in the JSON they are all.
 MOST_GROUPS = 200
@@ -50,21 +50,30 @@ def groups(report: dict[str, Any]) -> Section:
         favourable = isolate(part["favourable"])
         blocks.append(
             Text(
-                f"A group is described by a rule. For each, the share of predictions that are "
-                f"{favourable} is compared with that of all other rows. The intervals hold "
-                f"for all {count(part['n_rule_sets'])} rule sets at once "
-                f"({level(part['confidence'])}, {part['correction'].capitalize()})."
+                f"A group is described by a rule set, of which {count(part['n_rule_sets'])} were "
+                f"compared. For each, the share of predictions that are {favourable} is set "
+                f"against that of all other rows. {_intervals(part)}"
             )
         )
-        alt = "; ".join(
-            f"{isolate(rule['rule'])}: "
-            f"{with_interval(rule['score'], rule['low'], rule['high'], fixed)}"
+        scores = [
+            with_interval(rule["score"], rule["low"], rule["high"], fixed)
             for rule in rules[:MOST_RULES]
-        )
+        ]
+        names = [isolate(rule["rule"]) for rule in rules]
+        alt = "; ".join(map(": ".join, zip(names, scores, strict=False)))
         drawn = {**report, "groups": {**part, "rules": rules[:MOST_RULES]}}
         caption = f"Difference of the share of {favourable}, within the group and outside of it"
         blocks += [Figure("groups", drawn, caption, alt), _rules_table(rules)]
     return Section("groups", "Groups", tuple(blocks))
+
+
+def _intervals(part: dict[str, Any]) -> str:
+    at = level(part["confidence"])
+    if part["correction"] == "none":
+        return f"Each interval holds by itself at {at}; of many some miss by chance."
+    return (
+        f"The intervals hold for all of them at once at {at} ({part['correction'].capitalize()})."
+    )
 
 
 def _rules_table(rules: list[dict[str, Any]]) -> Table:
@@ -125,11 +134,13 @@ def _what_it_is(part: dict[str, Any]) -> str:
 def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Figure:
     part = report["selection"]
     rate = rate_of(part["columns"])
-    alt = "; ".join(
-        f"{isolate(row['group'])}: "
-        f"{with_interval(row[rate], row.get(f'{rate}_low'), row.get(f'{rate}_high'), _words(rate))}"
+    words = _words(rate)
+    rates = [
+        with_interval(row[rate], row.get(f"{rate}_low"), row.get(f"{rate}_high"), words)
         for row in rows[:10]
-    )
+    ]
+    names = [isolate(row["group"]) for row in rows]
+    alt = "; ".join(map(": ".join, zip(names, rates, strict=False)))
     drawn = [list(row.values()) for row in rows[:MOST_BARS] if row[rate] is not None]
     caption = f"{rate.replace('_', ' ').capitalize()} by group"
     if len(drawn) < len(rows):
@@ -194,7 +205,7 @@ def model(report: dict[str, Any]) -> Section:
         ("Asked by", _ASKED.get(about["response"], about["response"])),
         ("Classes", _classes(about)),
         ("Sensitive", ", ".join(map(isolate, report["sensitive_features"]))),
-        ("Threshold", figure(report["threshold"])),
+        ("Counts", f"twins that {treated_differently(report)}"),
         ("Rows", count(data["n_rows"])),
         ("Columns", count(data["n_columns"])),
         ("Target", "given" if data["target_given"] else "not given"),

@@ -203,6 +203,8 @@ def seconds(value: Any) -> str:
     """A time."""
     if value is None:
         return ABSENT
+    if 0 < value < 0.01:
+        return "under 0.01 s"
     if value < 100:
         return f"{value:.0f} s" if value >= 9.95 else f"{value:.2g} s"
     minutes, rest = divmod(round(value), 60)

@@ -73,6 +73,7 @@ def _selection(report: dict[str, Any]) -> Any:
     if not selection["rows"]:
         raise ValueError(f"The report has no selection table to show: {selection['reason']}")
     table = pd.DataFrame(selection["rows"], columns=selection["columns"])
+    table.attrs["confidence"] = selection["confidence"]
     return inspection.SelectionDisplay(table)
 
 

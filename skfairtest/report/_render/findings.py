@@ -65,10 +65,20 @@ def why_not(part: dict[str, Any], what: str) -> list[Notice]:
     return [Notice(f"{what} – {part['status']}{reason}")]
 
 
-def by_more_than(report: dict[str, Any]) -> str:
-    """From when on a difference counts."""
+def treated_differently(report: dict[str, Any]) -> str:
+    """What happens to twins that count as treated differently."""
+    if report["threshold"] is not None:
+        return f"differ by more than {number(report['threshold'])}"
+    is_regression = report["model"]["task"] == "regression"
+    return "get different predictions" if is_regression else "get different labels"
+
+
+def treated(report: dict[str, Any]) -> str:
+    """What happens to rows that count as treated differently."""
     threshold = report["threshold"]
-    return f"by more than {number(threshold)}" if threshold else "at all"
+    if threshold is None:
+        return "get another label than a twin"
+    return f"differ from a twin by more than {number(threshold)}"
 
 
 # The finding -----------------------------------------------------------------------------------
@@ -86,16 +96,24 @@ def finding(report: dict[str, Any]) -> Section:
             )
         )
     sentence = report["sentence"]
-    blocks.append(Lead(sentence[:1].upper() + sentence[1:]))
+    blocks.append(Lead(_with_names(sentence, report)))
     which = together(report["sensitive_features"]) or "the sensitive attributes"
     words = TWINS.format(which=which)
-    if report["threshold"]:
-        words += f" Differences above {number(report['threshold'])} count as discriminatory."
+    if report["threshold"] is not None or report["model"]["task"] != "regression":
+        words += f" Twins that {treated_differently(report)} count as discriminatory."
     blocks.append(Text(words))
     blocks.append(Facts(finding_facts(report)))
     if report["carries"]:
-        blocks.append(Text(report["carries"][:1].upper() + report["carries"][1:]))
+        blocks.append(Text(_with_names(report["carries"], report)))
     return Section("finding", "The finding", tuple(blocks))
+
+
+def _with_names(sentence: str, report: dict[str, Any]) -> str:
+    """A sentence whose names do not turn it, with a capital."""
+    for name in map(str, report["sensitive_features"]):
+        if isolate(name) != name:
+            sentence = sentence.replace(name, isolate(name))
+    return sentence[:1].upper() + sentence[1:]
 
 
 def finding_facts(report: dict[str, Any]) -> tuple[Fact, Fact, Fact, Fact]:
@@ -134,7 +152,8 @@ def _real_rows(report: dict[str, Any]) -> Fact:
         return Fact("Real rows", ABSENT, "no rows of data were compared")
     rows = search["rows"]
     if rows["rate"] is not None:
-        return Fact("Real rows treated differently", percent(rows["rate"]), _of_rows(rows))
+        note = f"{_of_rows(rows)}; they {treated(report)}"
+        return Fact("Real rows treated differently", percent(rows["rate"]), note)
     for above in rows["above"][1:2] or rows["above"]:
         part = f"{above['share_of_spread']:.0%} of the spread of the predictions"
         note = f"{count(above['n'])} of {count(rows['n'])} rows: {figure(above['difference'])}"
@@ -180,7 +199,7 @@ def the_pair(report: dict[str, Any]) -> Section:
     title = "The pair"
     search = main_search(report)
     if search["pair"] is None:
-        words = f"No twins were found that the model treats differently {by_more_than(report)}."
+        words = f"No twins were found that {treated_differently(report)}."
         if search["degree"] is None:
             words = "No twins were compared."
         return Section("pair", title, (Text(words), *_states(report)))
@@ -199,7 +218,7 @@ def the_pair(report: dict[str, Any]) -> Section:
             blocks.append(Fold(summary, (Twins(pair), *left)))
     if search["finds"]:
         found = (
-            f"The search found {count(search['found'])} inputs with such a twin and kept "
+            f"The search found {count(search['found'])} discriminatory inputs and kept "
             f"{count(search['kept'])}; report.to_json(path) lists these, the worst are here. Their "
             f"number is no share of people: a search looks where differences are."
         )
@@ -313,7 +332,7 @@ def how_large(report: dict[str, Any]) -> Section:
         caption = "Largest difference by sensitive attribute"
         blocks.append(table(caption, head, rows, most=300))
     if report["carries"]:
-        blocks.append(Text(report["carries"][:1].upper() + report["carries"][1:]))
+        blocks.append(Text(_with_names(report["carries"], report)))
     for search in report["searches"]:
         blocks += why_not(search["bracket"], f"Certificate of {isolate(search['label'])}")
     courses = [search for search in searches if len(search["history"]["queries"]) > 1]
@@ -387,6 +406,7 @@ def real_rows(report: dict[str, Any]) -> Section:
         if any(len(search["rows"]["curve"]["difference"]) > 1 for search in done):
             blocks.append(_curve_figure(done, report))
         blocks += _shares(report, done)
+        blocks += [Text(words) for words in map(_twins_compared, done) if words]
         main = done[-1]
         if main["rows"]["worst"]:
             rows = [
@@ -415,7 +435,7 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
             ]
             for search in rated
         ]
-        caption = f"Rows that the model treats differently from a twin {by_more_than(report)}"
+        caption = f"Rows that {treated(report)}"
         head = ["sensitive", "share", "rows", "compared", "there are", "largest difference"]
         tables.append(table(caption, head, rows, most=300))
     rows = [
@@ -439,6 +459,19 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
         head = ["sensitive", "above", "difference", "share", "rows", "compared"]
         tables.append(table(caption, head, rows, most=300))
     return tables
+
+
+def _twins_compared(search: dict[str, Any]) -> str:
+    """A word on rows that were not compared with all their twins."""
+    rows = search["rows"]
+    n_all, n_twins = rows["n_combinations"], rows["n_twins"]
+    if n_all is not None and n_all <= n_twins:
+        return ""
+    all_of_them = "its endlessly many twins" if n_all is None else f"its {count(n_all)} twins"
+    return (
+        f"{isolate(search['label'])}: each row was compared with {count(n_twins)} of "
+        f"{all_of_them}, so more rows than these may have one that is treated differently."
+    )
 
 
 def _rate(rows: dict[str, Any]) -> str:
