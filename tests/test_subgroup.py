@@ -357,6 +357,7 @@ def test_rules_come_by_what_chance_leaves_of_their_difference():
         ({"bins": 1}, {}, "bins must be"),
         ({"bins": {"age": [3, 2]}}, {}, "increasing"),
         ({"correction": "fdr"}, {}, "correction"),
+        ({"correction": "resampling", "n_resamples": 9}, {}, "at least 19"),
         ({"attributes": ["shoe"]}, {}, "attributes names 'shoe'"),
         ({"attributes": []}, {}, "attributes is empty"),
         ({"favourable": 7}, {}, "never occurs"),

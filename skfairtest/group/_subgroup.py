@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from typing import Any
@@ -240,16 +241,13 @@ class SubgroupAuditor(GroupAuditor):
     ) -> None:
         self.estimator = estimator
         self.metric = metric
-        self.sensitive_features = sensitive_features
-        self.attributes = attributes
-        self.min_support = min_support
-        self.max_conditions = max_conditions
+        self.sensitive_features, self.attributes = sensitive_features, attributes
+        self.min_support, self.max_conditions = min_support, max_conditions
         self.bins, self.binning, self.against = bins, binning, against
         self.favourable = favourable
         self.confidence = confidence
         self.correction, self.n_resamples = correction, n_resamples
-        self.ci_method = ci_method
-        self.max_rules = max_rules
+        self.ci_method, self.max_rules = ci_method, max_rules
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     # Fit -------------------------------------------------------------------------------------
@@ -347,7 +345,9 @@ class SubgroupAuditor(GroupAuditor):
             self._check_estimator(", or predictions: fit(X, y, y_pred=...)")
         check_metric(self.metric)
         self._check_intervals()
-        whole = {"max_conditions": 1, "n_resamples": 1}
+        drawn = self.correction == "resampling"  # as many as the confidence needs
+        least = math.ceil(1 / (1 - self.confidence) - 1e-9) - 1 if drawn else 1
+        whole = {"max_conditions": 1, "n_resamples": least}
         check_whole(self, whole, optional=("max_conditions",))
         self._check_among("against", AGAINST)
         self._check_among("binning", BINNINGS)
