@@ -56,7 +56,7 @@ def adult_columns():
     return columns, sizes, target == 1
 
 
-def invented_columns(n_rows=12_000, seed=0):
+def invented_columns(n_rows=18_000, seed=0):
     """Six attributes, of which two follow others, and a truth for half of the rows."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 7, (n_rows, 6))
