@@ -1,6 +1,6 @@
 """DivExplorer's patterns of one table, as JSON; run by `bench_subgroups.py`, maybe elsewhere.
 
-Arguments: a pickled table (attributes, and the column "outcome": 0, 1, or missing where a row does
+Arguments: a table as CSV (attributes, and the column "outcome": 0, 1, or missing where a row does
 not count), and the least support. DivExplorer wants its own versions of pandas, so this file needs
 nothing of skfairtest and may be run by the interpreter of another environment.
 """

@@ -6,7 +6,8 @@ table); the outcomes are drawn, so that the truth is known. Three tables are pri
 - Pockets: among the rows with a positive truth the model misses three in ten, and six in ten of
   those inside a rule of two conditions that holds for about 2% of them. Two thirds of the rows are
   searched, the listed rules are looked at again on the rest. How often the worst confirmed line is
-  the planted group (the same rows but for 5% of them, since adult has names for one thing twice).
+  the planted group (the same rows but for 5% of them, since adult has names for one thing twice);
+  and how often the first rule of `SubgroupAuditor` is that `confirm` confirms.
 - No effect: misses do not depend on any attribute. How often any group at all is said to differ.
 - Power: the rows inside the pocket that count, and how often the pocket is said to differ, for each
   correction; and the size at which half of the pockets are found.
@@ -24,8 +25,10 @@ import pandas as pd
 from _machine import describe_machine
 from scipy import stats
 
+from skfairtest import SubgroupAuditor
 from skfairtest.datasets import fetch_adult
 from skfairtest.group._at_once import critical_root
+from skfairtest.group._pattern_search import GivenRowSets
 from skfairtest.group._patterns import Patterns
 from skfairtest.group._pivot import signed_root
 from skfairtest.group._resampled import pattern_sides, resampled
@@ -53,7 +56,7 @@ def adult_columns():
     return columns, sizes, target == 1
 
 
-def invented_columns(n_rows=12_000, seed=0):
+def invented_columns(n_rows=18_000, seed=0):
     """Six attributes, of which two follow others, and a truth for half of the rows."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 7, (n_rows, 6))
@@ -117,7 +120,10 @@ def find_pocket(columns, sizes, truth, seed, *, rate=0.3, min_support=0.02):
         inside = rows_of(rules[line], columns)
         new = ~searched & truth
         side = pattern_sides(
-            OneGroup(inside[new]), missed[new], np.ones(new.sum(), dtype=bool), binary=True
+            GivenRowSets(inside[new][None]),
+            missed[new],
+            np.ones(new.sum(), dtype=bool),
+            binary=True,
         )
         # The same direction, at a level that holds for all lines at once.
         root = signed_root(side)[0] * np.sign(sides.difference[line])
@@ -125,6 +131,7 @@ def find_pocket(columns, sizes, truth, seed, *, rate=0.3, min_support=0.02):
             confirmed.append((abs(float(side.difference[0])), inside))
     confirmed_worst = max(confirmed, key=lambda pair: pair[0])[1] if confirmed else None
     listed = rows_of(rules[lines[0]], columns) if len(lines) else None
+    worst_rule = auditors_worst(columns, truth, missed, searched, support)
     return {
         "patterns": patterns.n_patterns,
         "rows": int((pocket & truth & searched).sum()),
@@ -133,22 +140,23 @@ def find_pocket(columns, sizes, truth, seed, *, rate=0.3, min_support=0.02):
         "confirmed": len(confirmed),
         "first line": alike(listed, pocket, truth),
         "worst confirmed": alike(confirmed_worst, pocket, truth),
+        "auditor's": alike(worst_rule, pocket, truth),
     }
 
 
-class OneGroup:
-    """A single group as patterns."""
-
-    n_patterns = 1
-
-    def __init__(self, held):
-        self.held = held
-
-    def sums(self, values):
-        return (self.held @ values)[None]
-
-    def inside(self, pattern):
-        return self.held
+def auditors_worst(columns, truth, missed, searched, min_support, n_rules=10):
+    """The worst of the first rules of SubgroupAuditor that new rows confirm."""
+    X = pd.DataFrame({f"a{j}": column.astype(str) for j, column in enumerate(columns)})
+    y, predicted = truth.astype(int), np.where(truth & (missed == 1), 0, truth)
+    auditor = SubgroupAuditor(
+        metric="false_negative_rate", attributes="all", min_support=min_support, favourable=1
+    ).fit(X[searched], y[searched], y_pred=predicted[searched])
+    table = auditor.confirm(
+        X[~searched], y[~searched], y_pred=predicted[~searched], n_rules=n_rules
+    )
+    # In the auditor's order, which puts first what chance leaves the most of.
+    confirmed = table[table["same_direction"] & table["differs"]]
+    return auditor.matches(X, confirmed["rule"].iloc[0]) if len(confirmed) else None
 
 
 def alike(inside, pocket, counts):

@@ -31,7 +31,10 @@ class Patterns(Protocol):
         """How many there are."""
 
     def sums(self, values: Any, /) -> Floats:
-        """Sums of columns, (n_rows, k), over the rows inside each; shape (n_patterns, k)."""
+        """Sums of columns, (n_rows, k), over the rows inside each; shape (n_patterns, k).
+
+        Truth values are counted.
+        """
 
     def inside(self, pattern: int, /) -> Bools:
         """Which rows are inside of one; shape (n_rows,)."""
