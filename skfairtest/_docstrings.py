@@ -279,6 +279,18 @@ response_method : {"auto", "predict", "predict_proba"}, default="auto"
     "auto" asks for labels. "predict_proba" compares the mean probability of the favourable
     labels in place of their share."""
 
+TEXTS["metric"] = """metric : str or callable, default="selection_rate"
+    What is compared.
+
+    - Of labels: "selection_rate", "false_positive_rate", "false_negative_rate",
+      "true_positive_rate", "positive_predictive_value", each among the rows that it is a share
+      of, and "accuracy".
+    - Of numbers: "mean_prediction" (of a classifier, the mean probability of the favourable
+      labels), "mean_error" (prediction less target), "mean_absolute_error".
+    - Of probabilities: "calibration" (mean of outcome less probability), "log_loss".
+    - A callable of (y_true, y_pred) that returns a value a row and which rows count, two
+      arrays of shape (n_rows,); y_true is None without targets."""
+
 TEXTS["run_parameters"] = """max_queries : int, default={default_queries}
     Budget in queries: one query is one row for which the model is asked. Where it is smaller than
     what the thresholds need, the intervals are wider, and a warning says so.

@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skfairtest import TestSGDAuditor, TextSGDAuditor
+from skfairtest import SubgroupAuditor, TestSGDAuditor, TextSGDAuditor
 from skfairtest.datasets import make_biased_classification, make_identity_comments
 
 SETTINGS = {"sensitive_features": [0], "sampling_threshold": 30, "random_state": 0}
@@ -27,6 +27,10 @@ def instances():
     return [
         TestSGDAuditor(LogisticRegression(), **SETTINGS),
         TestSGDAuditor(LinearRegression(), **SETTINGS),
+        SubgroupAuditor(LogisticRegression(), attributes="all", max_conditions=1),
+        SubgroupAuditor(
+            LinearRegression(), metric="mean_prediction", attributes="all", max_conditions=1
+        ),
     ]
 
 
@@ -41,6 +45,7 @@ def test_scikit_learn_checks(estimator, check):
 
 def test_at_least_ninety_checks_ran():
     CHECKS.assert_passed("TestSGDAuditor", 90)
+    CHECKS.assert_passed("SubgroupAuditor", 90)
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,7 @@ from skfairtest import (
     MarginalizedRegressor,
     ParetoRefit,
     RandomAuditor,
+    SubgroupAuditor,
     TestSGDAuditor,
     TextSGDAuditor,
     make_audit_scorer,
@@ -50,8 +51,8 @@ TWINS = [name for name, value in PUBLIC.items() if issubclass(value, BaseAuditor
 #: Estimators that are tested one by one below.
 OTHERS = {
     "AuditScorer", "ConstrainedRefit", "FairnessAugmenter", "FairnessRetrainer",
-    "MarginalizedClassifier", "MarginalizedRegressor", "ParetoRefit", "TestSGDAuditor",
-    "TextSGDAuditor",
+    "MarginalizedClassifier", "MarginalizedRegressor", "ParetoRefit", "SubgroupAuditor",
+    "TestSGDAuditor", "TextSGDAuditor",
 }  # fmt: skip
 
 
@@ -126,8 +127,14 @@ def test_containers(container, mixed, people, pipeline_of):
 
 def test_auditor_of_groups(people):
     X, y = people
-    auditor = TestSGDAuditor(LogisticRegression(), sensitive_features="sex", random_state=0)
-    auditor.fit(X, y)
+    for auditor in (
+        TestSGDAuditor(LogisticRegression(), sensitive_features="sex", random_state=0),
+        SubgroupAuditor(LogisticRegression(), attributes="all"),
+    ):
+        check_rules(auditor.fit(X, y), X)
+
+
+def check_rules(auditor, X):
     again = round_trip(auditor)
     assert_frame_equal(again.rules_, auditor.rules_)
     assert_array_equal(again.matches(X, 0), auditor.matches(X, 0))

@@ -11,13 +11,14 @@ from scipy import optimize, stats
 
 from skfairtest._statistics import Sides, simultaneous
 from skfairtest.group import _resampled
+from skfairtest.group._at_once import all_at_once
 from skfairtest.group._pivot import interval_at, signed_root
 from skfairtest.group._resampled import pattern_sides, resampled
 
 
 def shares(x, n, x_out, n_out):
     x, n, x_out, n_out = (np.atleast_1d(np.asarray(v, dtype=float)) for v in (x, n, x_out, n_out))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
         p, q = x / n, x_out / n_out
     return Sides(n, p, p * (1 - p), n_out, q, q * (1 - q), True)
 
@@ -211,6 +212,27 @@ def test_weights_of_one_are_no_weights():
         )  # fmt: skip
     for one, other in zip(*found, strict=True):
         assert one == pytest.approx(other)
+
+
+def reported(kind, runs):
+    """Share of tables without effect and with rare outcomes in which Bonferroni says "differs"."""
+    rng = np.random.default_rng(0)
+    patterns = DensePatterns(rng.integers(0, 3, (600, 4)), min_support=0.02)
+    wrong = 0
+    for _ in range(runs):
+        values = (rng.random(600) < 0.05).astype(float)
+        sides = pattern_sides(patterns, values, np.ones(600, dtype=bool), binary=True)
+        shared = {"confidence": 0.95, "correction": "bonferroni", "n_rules": patterns.n_patterns}
+        if kind == "root":
+            differs = all_at_once(sides, **shared)[2]
+        else:
+            differs = simultaneous(sides, kind=kind, **shared)[2]
+        wrong += differs.any()
+    return wrong / runs
+
+
+def test_with_rare_outcomes_the_signed_root_reports_nothing_and_newcombe_does():
+    assert reported("root", 60) <= 0.05 < 0.1 < reported("newcombe", 60)
 
 
 def test_patterns_that_are_left_out_say_nothing_and_cost_nothing():

@@ -518,7 +518,7 @@ def test_whole_outputs_of_a_regressor():
         ({"y_score": [0.1] * 5 + [np.nan]}, "y_score has 1 missing"),
         ({"y_score": list("abcdef")}, "y_score must hold numbers"),
         ({"sample_weight": [-1] * 6}, "sample_weight must be finite"),
-        ({"sample_weight": [0] * 6}, "not 0 everywhere"),
+        ({"sample_weight": [0] * 6}, "not zero everywhere"),
         ({"sample_weight": [1] * 5}, "sample_weight must have one value a row"),
         ({"favourable": 3, "y_true": [0, 1] * 3}, "3 is a label that never occurs"),
         ({"favourable": "1"}, "'1' is a label that never occurs"),

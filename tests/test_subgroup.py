@@ -357,6 +357,7 @@ def test_rules_come_by_what_chance_leaves_of_their_difference():
         ({"bins": 1}, {}, "bins must be"),
         ({"bins": {"age": [3, 2]}}, {}, "increasing"),
         ({"correction": "fdr"}, {}, "correction"),
+        ({"correction": "resampling", "n_resamples": 9}, {}, "at least 19"),
         ({"attributes": ["shoe"]}, {}, "attributes names 'shoe'"),
         ({"attributes": []}, {}, "attributes is empty"),
         ({"favourable": 7}, {}, "never occurs"),
@@ -400,3 +401,55 @@ def test_everybody_alike_is_worth_a_warning():
     model = DummyClassifier(strategy="constant", constant=1).fit(X, y)
     with pytest.warns(NoDisparityWarning, match="is 1 in all 600 rows"):
         SubgroupAuditor(model).fit(X)
+
+
+def test_a_short_list_does_not_repeat_itself():
+    X, y, p = table(6000)
+    rng = np.random.default_rng(3)
+    X["town"] = rng.choice(["x", "y", "z"], len(X))
+    pocket = (X["race"] == "b") & (X["sex"] == "f")
+    other = (X["town"] == "x") & (X["sex"] == "m")
+    p = np.where((pocket & (rng.random(len(X)) < 0.6)) | (other & (rng.random(len(X)) < 0.3)), 0, y)
+    auditor = SubgroupAuditor(metric="false_negative_rate", attributes="all", min_support=0.02)
+    auditor.fit(X, y, y_pred=p)
+    assert auditor.rules_["differs"].sum() > 10
+    short = auditor.short_list_
+    assert short.loc[0, "rule"] == "sex = f and race = b"
+    assert "sex = m and town = x" in set(short["rule"])
+    assert len(short) < 8
+    assert short["covered"].is_monotonic_increasing
+    listed = short[short["sub_rule"] != ""]
+    assert (listed["gain_low"] * listed["gain_high"] > 0).all()
+    nothing = SubgroupAuditor(attributes="all").fit(X, y_pred=rng.integers(0, 2, len(X)))
+    assert len(nothing.short_list_) == 0
+    assert list(nothing.short_list_) == list(short)
+
+
+def test_resampling_is_repeated_by_its_seed():
+    X, y, p = table(500)
+    p = np.where((X["sex"] == "f") & (np.arange(500) % 2 == 0), 0, p)
+    settings_ = {"attributes": "all", "correction": "resampling", "n_resamples": 99}
+    first, second = (
+        SubgroupAuditor(**settings_, random_state=0).fit(X, y_pred=p).rules_ for _ in range(2)
+    )
+    pd.testing.assert_frame_equal(first, second)
+    assert first.loc[0, "rule"] == "sex = f"
+    assert first.loc[0, "differs"]
+    cautious = SubgroupAuditor(attributes="all", correction="bonferroni").fit(X, y_pred=p).rules_
+    assert first.loc[0, "low"] > cautious.loc[0, "low"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [500, 2000])
+@pytest.mark.parametrize("metric", ["false_negative_rate", "accuracy"])
+def test_without_an_effect_hardly_any_run_reports_a_group(n, metric):
+    """At a confidence of 0.95 for all groups at once, 10 of 200 runs may."""
+    reported = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame({f"c{j}": rng.choice(list("abc"), n, p=[0.6, 0.3, 0.1]) for j in range(5)})
+        y = rng.random(n) < 0.3
+        p = np.where(rng.random(n) < 0.1, ~y, y)
+        auditor = SubgroupAuditor(metric=metric, attributes="all", min_support=0.02)
+        reported += auditor.fit(X, y, y_pred=p).rules_["differs"].any()
+    assert reported <= 10

@@ -229,7 +229,7 @@ def check_weights(given: Any, n_rows: int) -> Floats:
     weights = numbers_of("sample_weight", column("sample_weight", given, n_rows))
     if (weights < 0).any() or not np.isfinite(weights).all() or not weights.sum() > 0:
         raise ValueError(
-            "sample_weight must be finite, of at least 0, and not 0 everywhere; got values from "
+            "sample_weight must be finite, of at least 0, and not zero everywhere; got values from "
             f"{weights.min()} to {weights.max()}."
         )
     return weights

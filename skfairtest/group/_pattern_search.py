@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from skfairtest._statistics import Sides, sides_of
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.group._at_once import half_a_case
 from skfairtest.group._metrics import MetricRows
 from skfairtest.group._patterns import MOST_PATTERNS, Patterns, TooManyPatterns
-from skfairtest.group._pivot import signed_root
+from skfairtest.group._pivot import chosen_sides, signed_root
 from skfairtest.group._resampled import Patterns as RowSets
 from skfairtest.group._resampled import pattern_sides
+from skfairtest.group._short_list import ShortList, short_list
 from skfairtest.group._value_table import ValueAttribute, Values
 
+#: Patterns that a short list is chosen from, the worst ones.
+MOST_CANDIDATES = 1_000
 #: Rows beyond which it is estimated on some of them what other parameters would leave.
 ROWS_TO_ESTIMATE = 20_000
 
@@ -159,7 +164,7 @@ def worst_first(
     compared : ndarray of bool of shape (n,)
         Whether the metric is defined on both sides.
     """
-    roots = np.abs(signed_root(sides))
+    roots = np.abs(signed_root(half_a_case(sides, -1.0)))
     score = np.where(compared, np.nan_to_num(score), 0.0)
     keys: list[NDArray[Any]] = [complexity, score]
     for critical in criticals[::-1]:
@@ -169,6 +174,112 @@ def worst_first(
     scale = float(score.max(initial=0.0)) or 1.0
     keys[1:] = [-np.round(key / scale, 12) for key in keys[1:]]
     return np.lexsort([*keys, ~compared])
+
+
+class Compared(NamedTuple):
+    """The patterns that are kept, worst first; arrays of shape (n_kept,).
+
+    Attributes
+    ----------
+    kept : ndarray of int
+        Their places among all.
+    sides : Sides
+        What was observed inside and outside.
+    defined : ndarray of bool
+        Whether the metric is defined on both sides.
+    n_inside, n_outside : ndarray of int
+        Rows that count.
+    part : ndarray or None
+        Share of the difference to the rest that is left against the whole; None for the rest.
+    n_groups : int
+        Different groups with a metric on both sides, kept or not.
+    everything : Sides
+        Of all patterns, in their order.
+    """
+
+    kept: Ints
+    sides: Sides
+    defined: Bools
+    n_inside: Ints
+    n_outside: Ints
+    part: Floats | None
+    n_groups: int
+    everything: Sides
+
+
+def compare_patterns(
+    patterns: Patterns,
+    complexity: Ints,
+    rows: MetricRows,
+    weights: Floats | None,
+    *,
+    whole: bool,
+    confidence: float,
+    corrected: bool,
+    most: int,
+) -> Compared:
+    """Put each group once, by its simplest pattern, in the order of `worst_first`."""
+    distinct = simplest_of_equal(patterns.marks, complexity)
+    everything = sides_of_patterns(patterns, rows, weights)
+    n_inside, n_outside = rows_that_count(patterns, rows)
+    sides = chosen_sides(everything, distinct)
+    defined = (n_inside[distinct] > 0) & (n_outside[distinct] > 0)
+    n_groups = int(defined.sum())
+    part = part_of_whole(patterns, rows, weights)[distinct] if whole else None
+    score = np.abs(sides.difference) * (1.0 if part is None else part)
+    alphas = [(1 - confidence) / (max(1, n_groups) if corrected else 1), 1 - confidence]
+    criticals = [float(stats.norm.isf(alpha / 2)) for alpha in alphas]
+    order = worst_first(sides, score, criticals, complexity[distinct], defined)[:most]
+    kept = distinct[order]
+    return Compared(
+        kept,
+        chosen_sides(sides, order),
+        defined[order],
+        n_inside[kept],
+        n_outside[kept],
+        None if part is None else part[order],
+        n_groups,
+        everything,
+    )
+
+
+def listed_patterns(
+    patterns: Patterns,
+    found: Compared,
+    differs: Bools,
+    rows: MetricRows,
+    weights: Floats | None,
+    *,
+    complexity: Ints,
+    critical: float,
+    confidence: float,
+) -> tuple[Ints, ShortList]:
+    """A short list of the kept patterns that differ; their places among the kept ones."""
+    candidates = np.flatnonzero(differs)[:MOST_CANDIDATES]
+    chosen = found.kept[candidates]
+    short = short_list(
+        patterns.subset(chosen),
+        patterns.conditions(chosen),
+        chosen_sides(found.sides, candidates),
+        rows.values,
+        rows.counts,
+        weights,
+        differs=np.ones(len(chosen), dtype=bool),
+        critical=critical,
+        # In the order of what chance leaves, not of the largest scores, which vary most.
+        score=np.arange(len(chosen), 0, -1, dtype=np.float64),
+        complexity=complexity[chosen],
+        confidence=confidence,
+        n_compared=max(1, int((patterns.depths > 1).sum())),
+    )
+    return candidates, short
+
+
+def part_of_whole(patterns: RowSets, rows: MetricRows, weights: Floats | None) -> Floats:
+    """Share of a group's difference to the rest that is left of it against the whole."""
+    counted: Any = rows.counts if weights is None else np.where(rows.counts, weights, 0.0)
+    # whole = share * inside + (1 - share) * outside
+    return 1 - patterns.sums(counted[:, None])[:, 0] / float(counted.sum())
 
 
 class GivenRowSets:

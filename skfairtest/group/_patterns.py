@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._compiled import AVAILABLE
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._row_groups import Cells
 
@@ -44,8 +44,8 @@ class Patterns:
         Share of the rows that a pattern holds for, at least.
     max_conditions : int
         Most attributes of a pattern.
-    compiled : bool, default=AVAILABLE
-        Whether to use numba; the same patterns and sums either way.
+    compiled : bool, default=None
+        Whether to use numba; None where it is installed. The same patterns and sums either way.
 
     Attributes
     ----------
@@ -69,8 +69,10 @@ class Patterns:
         *,
         min_support: float,
         max_conditions: int,
-        compiled: bool = AVAILABLE,
+        compiled: bool | None = None,
     ) -> None:
+        if compiled is None:
+            from skfairtest._compiled import AVAILABLE as compiled  # numba takes time to import
         self.columns, self.sizes = columns, sizes
         self.n_rows = len(columns[0])
         self.compiled = compiled
@@ -178,6 +180,10 @@ class Patterns:
             self._cells = Cells(named, sizes)
         return self._cells
 
+    def subset(self, places: Ints) -> PatternSubset:
+        """Some of the patterns, whose sums cost as much as so many."""
+        return PatternSubset(self, places)
+
     # Single patterns -------------------------------------------------------------------------
 
     def conditions(self, patterns: Ints) -> NDArray[np.int16]:
@@ -199,6 +205,48 @@ class Patterns:
             if value >= 0:
                 held &= self.columns[j] == value
         return held
+
+
+class PatternSubset:
+    """Some patterns of many, in a given order.
+
+    Parameters
+    ----------
+    whole : Patterns
+        All of them.
+    places : ndarray of int of shape (n_patterns,)
+        Which ones.
+    """
+
+    def __init__(self, whole: Patterns, places: Ints) -> None:
+        self.whole, self.places = whole, places
+        held = np.zeros(whole.n_patterns, dtype=bool)
+        at = places
+        while len(at):  # what they extend is walked through, too
+            held[at] = True
+            at = np.unique(whole.parents[at])
+            at = at[at >= 0]
+        walked = np.flatnonzero(held)
+        number = np.full(whole.n_patterns + 1, -1, dtype=np.int64)
+        number[walked] = np.arange(len(walked))
+        self._where = number[places]
+        self._walked = copy.copy(whole)
+        self._walked.parents = number[whole.parents[walked]]
+        self._walked.items = whole.items[walked]
+        self._walked.depths = whole.depths[walked]
+
+    @property
+    def n_patterns(self) -> int:
+        """How many there are."""
+        return len(self.places)
+
+    def sums(self, V: NDArray[Any]) -> Floats:
+        """Sum of each column over the rows inside of each pattern; as for `Patterns`."""
+        return self._walked.sums(V)[self._where]
+
+    def inside(self, pattern: int) -> Bools:
+        """Which rows a pattern holds for, shape (n_rows,)."""
+        return self.whole.inside(int(self.places[pattern]))
 
 
 def _frequent_items(

@@ -31,7 +31,10 @@ class Patterns(Protocol):
         """How many there are."""
 
     def sums(self, values: Any, /) -> Floats:
-        """Sums of columns, (n_rows, k), over the rows inside each; shape (n_patterns, k)."""
+        """Sums of columns, (n_rows, k), over the rows inside each; shape (n_patterns, k).
+
+        Truth values are counted.
+        """
 
     def inside(self, pattern: int, /) -> Bools:
         """Which rows are inside of one; shape (n_rows,)."""
@@ -88,6 +91,8 @@ def pattern_sides(
     Sides
         Arrays of shape (n_patterns,).
     """
+    if binary and weights is None:
+        return _counted(patterns, counts & (values == 1), counts)
     w = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
     # Sums of squares of large numbers lose the small ones: means are taken about the middle.
     middle = 0.0 if binary else float(np.average(values[counts], weights=w[counts]))
@@ -102,6 +107,13 @@ def pattern_sides(
         inside = patterns.sums(table)
         sides = _weighted(inside, table.sum(axis=0) - inside, binary)
     return sides._replace(mean=sides.mean + middle, mean_out=sides.mean_out + middle)
+
+
+def _counted(patterns: Patterns, events: Bools, counts: Bools) -> Sides:
+    """Sides of shares: truth values are counted faster than numbers are added up."""
+    n, total = patterns.sums(np.column_stack([counts, events])).T
+    everyone = (float(counts.sum()), float(events.sum()), float(events.sum()))
+    return sides_of(n, total, total, everyone, True)
 
 
 def _weighted(inside: Floats, outside: Floats, binary: bool) -> Sides:

@@ -211,6 +211,7 @@ def short_list(
     complexity: NDArray[np.integer] | None = None,
     confidence: float = 0.95,
     most: int = 10,
+    n_compared: int | None = None,
 ) -> ShortList:
     """Choose patterns that differ, each of which says something that the others do not.
 
@@ -218,10 +219,9 @@ def short_list(
     (a sub-pattern, which differs the same way) must add to it: its mean is compared with that of
     the rest of its best sub-pattern, in intervals that hold for all patterns at once (Bonferroni
     over the patterns with more than one condition). Then the one with the largest score is listed,
-    its rows are set aside, and only such patterns stay in the choice that differ in what is left,
-    in the same direction, by as much as differences are asked for (`critical`). Of equal scores
-    the pattern with more new rows is taken, then the simpler one; a group and everybody else have
-    one score, and the smaller of the two is taken.
+    and its rows are set aside. Only such patterns stay in the choice that differ in what is left,
+    in the same direction, by as much as differences are asked for (`critical`), and of whose rows
+    half are left. Of equal scores the pattern with more new rows is taken, then the simpler one.
 
     So of two patterns with the same rows one is listed, neither a group nor the rest of the rows is
     listed twice, and a broad group that differs only by a small one inside of it is not listed
@@ -248,6 +248,9 @@ def short_list(
         Of the intervals of what patterns add.
     most : int
         Lines, at most.
+    n_compared : int, optional
+        Patterns that the intervals of what patterns add allow for; None is those given that have
+        more than one condition.
 
     Returns
     -------
@@ -258,7 +261,8 @@ def short_list(
     complexity = length if complexity is None else complexity
     difference = np.where(np.isfinite(sides.difference), sides.difference, 0.0)
     score = np.abs(difference) if score is None else score
-    n_compared = max(1, int((length > 1).sum()))
+    if n_compared is None:
+        n_compared = max(1, int((length > 1).sum()))
     needed = float(stats.norm.isf((1 - confidence) / 2 / n_compared))
     part = np.full(len(rules), -1, dtype=np.intp)
     direction = np.sign(difference)
@@ -313,11 +317,16 @@ def _greedy(
     left = counts.copy()
     listed: list[int] = []
     covered: list[float] = []
+    n_inside = np.zeros(len(rules))
     open_ = eligible.copy()
     while len(listed) < most and open_.any() and left.any():
         remaining = pattern_sides(patterns, values, left, weights, binary=binary)
         if listed:
             open_ &= direction * signed_root(remaining) > critical
+            # Nor the same people by another rule: half of the rows must be new.
+            open_ &= remaining.n >= 0.5 * n_inside
+        else:
+            n_inside = remaining.n
         places = np.flatnonzero(open_)
         if not len(places):
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from typing import Any
@@ -15,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from skfairtest._docstrings import document
 from skfairtest._progress import FIT_WRAPPERS, with_callbacks
-from skfairtest._statistics import CI_METHODS, CORRECTIONS, Sides
-from skfairtest._typing import Floats, Ints
+from skfairtest._statistics import CI_METHODS, CORRECTIONS
+from skfairtest._typing import Floats
 from skfairtest._validation import (
     check_one_whole,
     check_table,
@@ -37,16 +38,14 @@ from skfairtest.group._metrics import (
 from skfairtest.group._outcomes import check_weights, column
 from skfairtest.group._pattern_search import (
     GivenRowSets,
+    compare_patterns,
     complexity_of,
     frequent_patterns,
+    listed_patterns,
+    part_of_whole,
     rows_that_count,
-    sides_of_patterns,
-    simplest_of_equal,
-    worst_first,
 )
 from skfairtest.group._patterns import Patterns
-from skfairtest.group._pivot import chosen_sides
-from skfairtest.group._resampled import Patterns as RowSets
 from skfairtest.group._resampled import pattern_sides, resampled
 from skfairtest.group._results import Description, describe
 from skfairtest.group._sensitive_table import as_table, n_rows
@@ -75,17 +74,7 @@ class SubgroupAuditor(GroupAuditor):
         audited as it stands and never fitted again; of one that is not, ``fit(X, y)`` fits a clone
         first, whose errors on the rows that it has learnt from are too small. None where `fit` is
         given `y_pred`.
-    metric : str or callable, default="selection_rate"
-        What is compared.
-
-        - Of labels: "selection_rate", "false_positive_rate", "false_negative_rate",
-          "true_positive_rate", "positive_predictive_value", each among the rows that it is a share
-          of, and "accuracy".
-        - Of numbers: "mean_prediction" (of a classifier, the mean probability of the favourable
-          labels), "mean_error" (prediction less target), "mean_absolute_error".
-        - Of probabilities: "calibration" (mean of outcome less probability), "log_loss".
-        - A callable of (y_true, y_pred) that returns a value a row and which rows count, two
-          arrays of shape (n_rows,); y_true is None without targets.
+    {metric}
     sensitive_features : "auto", str, int or list of these, default="auto"
         Sensitive columns of X by name or position. "auto" takes the columns whose names are common
         protected attributes (sex, race, age, ...). Columns that are not in X are given to ``fit``.
@@ -142,6 +131,14 @@ class SubgroupAuditor(GroupAuditor):
         difference), `error` (for the rule alone, from a normal approximation), `n_inside` and
         `n_outside` (rows that count for the metric), `ranked` (whether some count on both sides),
         `note` (what is not known). Where no row counts, the metric is undefined and NaN.
+    short_list_ : DataFrame
+        At most ten of the rules that differ, each of which says something that the others do not:
+        as `rules_`, and `sub_rule` (the best of its parts that differs, too), `gain` (how far the
+        metric is from that of the rest of its sub-rule) with `gain_low` and `gain_high`, which hold
+        for all rules at once, and `covered` (share of the rows that count which this rule and those
+        before it hold for). A rule is listed only where its gain is more than chance, and where it
+        differs without the rows of those before it, which are at most half of its own. Chosen from
+        the 1,000 worst.
     worst_rule_ : Series
         The first row of `rules_`.
     group_fairness_score_ : float
@@ -244,17 +241,13 @@ class SubgroupAuditor(GroupAuditor):
     ) -> None:
         self.estimator = estimator
         self.metric = metric
-        self.sensitive_features = sensitive_features
-        self.attributes = attributes
-        self.min_support = min_support
-        self.max_conditions = max_conditions
-        self.bins, self.binning = bins, binning
-        self.against = against
+        self.sensitive_features, self.attributes = sensitive_features, attributes
+        self.min_support, self.max_conditions = min_support, max_conditions
+        self.bins, self.binning, self.against = bins, binning, against
         self.favourable = favourable
         self.confidence = confidence
         self.correction, self.n_resamples = correction, n_resamples
-        self.ci_method = ci_method
-        self.max_rules = max_rules
+        self.ci_method, self.max_rules = ci_method, max_rules
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     # Fit -------------------------------------------------------------------------------------
@@ -352,7 +345,9 @@ class SubgroupAuditor(GroupAuditor):
             self._check_estimator(", or predictions: fit(X, y, y_pred=...)")
         check_metric(self.metric)
         self._check_intervals()
-        whole = {"max_conditions": 1, "n_resamples": 1}
+        drawn = self.correction == "resampling"  # as many as the confidence needs
+        least = math.ceil(1 / (1 - self.confidence) - 1e-9) - 1 if drawn else 1
+        whole = {"max_conditions": 1, "n_resamples": least}
         check_whole(self, whole, optional=("max_conditions",))
         self._check_among("against", AGAINST)
         self._check_among("binning", BINNINGS)
@@ -399,43 +394,66 @@ class SubgroupAuditor(GroupAuditor):
     ) -> None:
         if weights is not None:
             rows = rows._replace(counts=rows.counts & (weights > 0))
-        complexity = complexity_of(patterns, self._tables.attributes)
-        distinct = simplest_of_equal(patterns.marks, complexity)
-        everything = sides_of_patterns(patterns, rows, weights)
-        n_inside, n_outside = rows_that_count(patterns, rows)
-        sides = chosen_sides(everything, distinct)
-        compared = (n_inside[distinct] > 0) & (n_outside[distinct] > 0)
-        n_groups = int(compared.sum())
         counted = None if weights is None else weights[rows.counts]
         self.overall_ = float(np.average(rows.values[rows.counts], weights=counted))
-        part = self._part(patterns, rows, weights)
-        part = None if part is None else part[distinct]
-        score = np.abs(sides.difference) * (1.0 if part is None else part)
-        criticals = [float(stats.norm.isf(self._alpha(n) / 2)) for n in (n_groups, 1)]
-        order = worst_first(sides, score, criticals, complexity[distinct], compared)
-        order = order[: self.max_rules]
-        kept, shown = distinct[order], chosen_sides(sides, order)
-        part = None if part is None else part[order]
+        complexity = complexity_of(patterns, self._tables.attributes)
+        found = compare_patterns(
+            patterns,
+            complexity,
+            rows,
+            weights,
+            whole=self.against == "whole",
+            confidence=self.confidence,
+            corrected=self.correction != "none",
+            most=self.max_rules,
+        )
+        kept = found.kept
+        critical = float(stats.norm.isf(self._alpha(found.n_groups) / 2))
         if self.correction == "resampling":
-            found = self._resampled(patterns, everything, rows, weights, kept, shown, part, rng)
+            drawn = resampled(
+                found.everything,
+                patterns,
+                rows.values,
+                rows.counts,
+                weights,
+                confidence=self.confidence,
+                rng=rng,
+                n_resamples=self.n_resamples,
+            )
+            critical = drawn.critical
+            ends = drawn.low[kept], drawn.high[kept], drawn.differs[kept]
+            more = self._scores(found.sides, *ends, found.part)
         else:
-            found = self._intervals(shown, max(1, n_groups), part=part)
+            more = self._intervals(found.sides, max(1, found.n_groups), part=found.part)
         for name in ("low", "high"):  # undefined is undefined
-            found[name] = np.where(compared[order], found[name], np.nan)
+            more[name] = np.where(found.defined, more[name], np.nan)
         self._store(
             rules=patterns.conditions(kept),
             support=patterns.support[kept],
-            ranked=compared[order],
-            sides=shown,
+            ranked=found.defined,
+            sides=found.sides,
             n_rule_sets=patterns.n_patterns,
-            n_groups=n_groups,
+            n_groups=found.n_groups,
             favourable=rows.favourable,
             n_queries=n_queries,
             stop=stop,
-            more=found | {"n_inside": n_inside[kept], "n_outside": n_outside[kept]},
+            more=more | {"n_inside": found.n_inside, "n_outside": found.n_outside},
         )
+        candidates, short = listed_patterns(
+            patterns,
+            found,
+            more["differs"],
+            rows,
+            weights,
+            complexity=complexity,
+            critical=critical,
+            confidence=self.confidence,
+        )
+        self._short = {name: np.asarray(values) for name, values in short._asdict().items()}
+        self._short["pattern"] = candidates[short.pattern]
+        self._short["sub_pattern"] = np.append(candidates, -1)[short.sub_pattern]
         values = rows.values[rows.counts]
-        if n_groups and values.min() == values.max():
+        if found.n_groups and values.min() == values.max():
             warnings.warn(
                 f"metric={self.metric!r} is {values[0]:g} in all {len(values)} rows that count, so "
                 "all scores are 0. Expected if the model predicts alike for everybody; else choose "
@@ -443,38 +461,6 @@ class SubgroupAuditor(GroupAuditor):
                 NoDisparityWarning,
                 stacklevel=3 + FIT_WRAPPERS,
             )
-
-    def _part(self, patterns: RowSets, rows: MetricRows, weights: Floats | None) -> Floats | None:
-        """Share of a group's difference to the rest that is left of it against the whole."""
-        if self.against == "rest":
-            return None
-        counted: Any = rows.counts if weights is None else np.where(rows.counts, weights, 0.0)
-        # whole = share * inside + (1 - share) * outside
-        return 1 - patterns.sums(counted[:, None])[:, 0] / float(counted.sum())
-
-    def _resampled(
-        self,
-        patterns: Patterns,
-        everything: Sides,
-        rows: MetricRows,
-        weights: Floats | None,
-        kept: Ints,
-        shown: Sides,
-        part: Floats | None,
-        rng: np.random.Generator,
-    ) -> dict[str, NDArray[Any]]:
-        """Intervals from permutations of the rows."""
-        found = resampled(
-            everything,
-            patterns,
-            rows.values,
-            rows.counts,
-            weights,
-            confidence=self.confidence,
-            rng=rng,
-            n_resamples=self.n_resamples,
-        )
-        return self._scores(shown, found.low[kept], found.high[kept], found.differs[kept], part)
 
     # Results ---------------------------------------------------------------------------------
 
@@ -495,6 +481,18 @@ class SubgroupAuditor(GroupAuditor):
         notes[n_outside == 0] = "undefined: no row outside counts"
         table["note"] = notes
         return table
+
+    @property
+    def short_list_(self) -> pd.DataFrame:
+        """At most ten rules that do not repeat each other."""
+        state, short = self._result("short_list_"), self._short
+        chosen = {name: values[short["pattern"]] for name, values in state.items()}
+        table = self._table(chosen)
+        parts = [state["rules"][k] if k >= 0 else None for k in short["sub_pattern"]]
+        words = ["" if part is None else self._describe(part).words for part in parts]
+        return table.assign(
+            sub_rule=words, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
+        )
 
     def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
         """Which rows a rule holds for.
@@ -595,7 +593,7 @@ class SubgroupAuditor(GroupAuditor):
         given_rules = GivenRowSets(np.array([self._holds(columns, k) for k in numbers]))
         sides = pattern_sides(given_rules, rows.values, rows.counts, weights, binary=rows.binary)
         n_inside, n_outside = rows_that_count(given_rules, rows)
-        table = self._confirmation(
-            numbers, sides, given_rules.support, part=self._part(given_rules, rows, weights)
-        )
+        whole = self.against == "whole"
+        part = part_of_whole(given_rules, rows, weights) if whole else None
+        table = self._confirmation(numbers, sides, given_rules.support, part)
         return self._with_counts(table, n_inside, n_outside)

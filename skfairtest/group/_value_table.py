@@ -56,9 +56,8 @@ class ValueAttribute:
         self.missing = known if has_missing else -1
         self.n_values = known + has_missing
         texts = [] if levels is None else level_texts(levels, -1)
-        #: Conditions in words, and what they stand for: rules repeat them thousands of times.
+        #: Conditions in words: rules repeat them thousands of times.
         self._words = [self._say(number, texts) for number in range(self.n_values)]
-        self._values = [self._stands_for(number) for number in range(self.n_values)]
 
     @property
     def _edges(self) -> Floats:
@@ -91,9 +90,6 @@ class ValueAttribute:
 
     def values(self, number: int) -> tuple[Any, ...] | pd.Interval:
         """What the number stands for: a category (None is missing), or a range."""
-        return self._values[number]
-
-    def _stands_for(self, number: int) -> tuple[Any, ...] | pd.Interval:
         if number == self.missing:
             return (None,)
         if self.levels is not None:
@@ -153,7 +149,13 @@ def read_attribute(
             cuts = _cuts(name, present, bins, binning)
             attribute = ValueAttribute(name, None, cuts, len(present) < len(values))
             return attribute, attribute.numbers(values)
-    codes, levels = pd.factorize(values)
+    try:
+        codes, levels = pd.factorize(values)
+    except TypeError as error:  # lists and the like
+        raise TypeError(
+            f"Column {name!r} holds values that are no categories ({error}); each argument must be "
+            "a string or a number. Convert the column, or leave it out of attributes=."
+        ) from error
     levels = np.asarray(levels)
     if len(levels) > MOST_CATEGORIES:
         raise ValueError(
