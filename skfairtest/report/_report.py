@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,11 @@ class AuditReport:
                 f"Expected a report of schema {SCHEMA_VERSION}, as AuditReport.to_dict returns it; "
                 f"got {'schema ' + repr(found) if isinstance(data, dict) else type(data).__name__}."
             )
+        missing = [name for name in required_keys() if name not in data]
+        if missing:
+            raise ValueError(
+                f"The report lacks {missing}. Give a dict as AuditReport.to_dict returns it, whole."
+            )
         return cls(copy.deepcopy(data))
 
     def to_json(self, path: Any = None, *, overwrite: bool = False) -> str | None:
@@ -383,6 +389,13 @@ class AuditReport:
             Whether the figures are within them, each with what is known of it.
         """
         return check_limits(self, limits)
+
+
+def required_keys() -> list[str]:
+    """What a report has at least, by its schema."""
+    schema = files("skfairtest.report").joinpath(f"schema/v{SCHEMA_VERSION}.json")
+    keys: list[str] = json.loads(schema.read_text(encoding="utf-8"))["required"]
+    return keys
 
 
 def check_free(path: Any, *, overwrite: bool) -> None:
