@@ -14,6 +14,7 @@ from skfairtest.base import BaseAuditor
 from skfairtest.group import TestSGDAuditor
 from skfairtest.report._compare import compare_reports
 from skfairtest.report._limits import Limits, Outcome, check_limits
+from skfairtest.report._measure.plain import real
 from skfairtest.report._render.text import render_text
 
 SCHEMA_VERSION = 1
@@ -80,20 +81,17 @@ class AuditReport:
     @property
     def fairness_degree(self) -> float:
         """Largest difference found for all sensitive attributes together; NaN if not measured."""
-        value = self._data["searches"][-1]["degree"]
-        return float("nan") if value is None else float(value)
+        return real(self._data["searches"][-1]["degree"])
 
     @property
     def upper_bound(self) -> float:
         """No difference in the domain is larger; NaN where the model could not be certified."""
-        value = self._data["searches"][-1]["bracket"]["upper"]
-        return float("nan") if value is None else float(value)
+        return real(self._data["searches"][-1]["bracket"]["upper"])
 
     @property
     def on_data_rate(self) -> float:
         """Share of the rows of data that are discriminatory; NaN where no threshold says which."""
-        value = self._data["searches"][-1]["rows"]["rate"]
-        return float("nan") if value is None else float(value)
+        return real(self._data["searches"][-1]["rows"]["rate"])
 
     @property
     def worst_case(self) -> pd.DataFrame | None:
