@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._typing import Floats
+from skfairtest.oracle._judgement import joined
 from skfairtest.oracle._model import named_labels
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
@@ -75,14 +76,10 @@ def audit_table(
         return RowsAudit(0.0, np.empty(0), np.empty(0, dtype=bool), 0.0, nothing, nothing, 0)
     oracle = Oracle(estimator, space, clip=False, **settings)
     oracle.begin(Z, np.random.default_rng(0))
-    judged = list(judge_rows(oracle, Z))
-    disparities = np.concatenate([j.disparity for j in judged])
-    verdict = np.concatenate([j.verdict for j in judged])
+    judged = joined(list(judge_rows(oracle, Z)))
+    disparities, verdict = judged.disparity, judged.verdict
     own = Z[verdict]
-    twins = [
-        space.with_sensitive(own, np.concatenate([j[side] for j in judged])[verdict])
-        for side in (1, 2)
-    ]
+    twins = [space.with_sensitive(own, side[verdict]) for side in (judged.first, judged.second)]
     # Of the two twins, one that differs from the row as it stands.
     is_own = ((twins[0] == own) | (np.isnan(twins[0]) & np.isnan(own))).all(axis=1)
     return RowsAudit(

@@ -111,6 +111,13 @@ def test_a_dict_of_another_kind_is_refused(report):
         AuditReport.from_dict([])
 
 
+def test_a_report_that_lacks_a_part_is_refused(report):
+    data = report.to_dict()
+    del data["groups"]
+    with pytest.raises(ValueError, match=r"lacks \['groups'\]"):
+        AuditReport.from_dict(data)
+
+
 def test_the_dict_is_a_copy(report):
     report.to_dict()["searches"].clear()
     assert report.to_dict()["searches"]

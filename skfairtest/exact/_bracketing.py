@@ -19,6 +19,8 @@ ROOM = 1e-9
 KINDS = {"time": StopReason.MAX_TIME}
 #: Twins of rows of data that are put to the model as it was read in one go.
 LOOKED_AT = 20_000
+#: Twins of these that are put to it between two looks at the clock: one row may have very many.
+PIECE = 8_192
 
 
 class Family(Protocol):
@@ -155,8 +157,10 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         every = np.repeat(part, values.shape[1], axis=0)
         every = space.with_sensitive(every, values.reshape(len(every), -1))
         shape = values.shape[:2]
-        answers = family.evaluate(every).reshape(*shape, -1)
-        valid = space.valid(every).reshape(*shape, 1)
+        answers, n_seen = _evaluate_in_time(family, every, until)
+        answers = answers.reshape(*shape, -1)
+        valid = space.valid(every) & (np.arange(len(every)) < n_seen)
+        valid = valid.reshape(*shape, 1)
         high = np.where(valid, answers, -np.inf)
         low = np.where(valid, answers, np.inf)
         spread = high.max(axis=1) - low.min(axis=1)
@@ -166,6 +170,19 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
             best, pair = float(spread[i, o]), every.reshape(*shape, -1)[i, ends]
     if pair is not None:
         confirm(oracle, *pair)
+
+
+def _evaluate_in_time(family: Family, Z: Floats, until: float) -> tuple[Floats, int]:
+    """The model as it was read for rows of codes, and how many of them; 0 for those left out."""
+    pieces: list[Floats] = []
+    for start in range(0, len(Z), PIECE):
+        pieces.append(family.evaluate(Z[start : start + PIECE]))
+        if time.perf_counter() >= until:
+            break
+    seen = np.concatenate(pieces)
+    answers = np.zeros((len(Z), *seen.shape[1:]))
+    answers[: len(seen)] = seen
+    return answers, len(seen)
 
 
 def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
 
@@ -18,6 +21,11 @@ class Judgement(NamedTuple):
     first: Floats
     second: Floats
     verdict: Bools
+
+
+def joined(parts: Sequence[Judgement]) -> Judgement:
+    """Judgements of inputs in parts as one."""
+    return Judgement(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 class Worst(NamedTuple):

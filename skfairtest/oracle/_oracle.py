@@ -13,7 +13,7 @@ from skfairtest.oracle._archive import Archive, History
 from skfairtest.oracle._budget import Budget, Slice
 from skfairtest.oracle._cache import Answering
 from skfairtest.oracle._compare import Comparison, compare
-from skfairtest.oracle._judgement import Judgement, Worst
+from skfairtest.oracle._judgement import Judgement, Worst, joined
 from skfairtest.oracle._model import PROBE_ROWS, Labels, Model
 from skfairtest.oracle._plausible_twins import PlausibleTwins
 from skfairtest.oracle._row_hash import Keys, KeySet, distinct
@@ -446,7 +446,7 @@ class Oracle:
             known = None if keys is None else keys[part]
             judged.append(self._judge(Z[part], values[part], known))
             start = part.stop
-        return Judgement(*(np.concatenate(arrays) for arrays in zip(*judged, strict=True)))
+        return joined(judged)
 
     def _twin_values(self, Z: Floats) -> Floats:
         """Sensitive codes of all twins of the inputs, of rows of data with their own among them."""

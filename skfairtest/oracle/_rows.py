@@ -17,6 +17,8 @@ BATCH_ROWS = 20_000
 #: time left that a batch may take.
 FIRST_BATCH = 4
 BATCH_SHARE = 0.2
+#: How many times as large the next batch may be, where that fits into the time left.
+GROWTH = 4
 
 
 def judge_rows(
@@ -68,5 +70,9 @@ def judge_rows(
         start += len(part)
         now = time.perf_counter()
         if np.isfinite(deadline):
-            in_time = BATCH_SHARE * (deadline - now) * len(part) / max(now - began, 1e-6)
+            took, left = max(now - began, 1e-6), deadline - now
+            in_time = BATCH_SHARE * left * len(part) / took
+            # A call may cost more than its rows: a batch grows as long as the next one fits in.
+            if GROWTH * took <= left:
+                in_time = max(in_time, GROWTH * len(part))
             size = int(min(largest, max(1, in_time)))

@@ -185,21 +185,14 @@ def _report(
     ]
     settle(case, searches)
     parts = plan.course.parts
-    status, reason = "complete", ""
-    for part in parts:
-        if part["status"] in ("failed", "interrupted"):
-            status, reason = part["status"], f"{part['part']}: {part['reason']}"
-            break
-    if plan.course.interrupted:
-        status, reason = "interrupted", "interrupted by the user"
-    model = describe_model(case)
+    status, reason = _status(plan)
     return {
         "schema": SCHEMA_VERSION,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "status": status,
         "reason": reason,
         "sentence": finding(searches[-1], case.template.threshold, case.seed),
-        "model": model,
+        "model": describe_model(case),
         "data": {
             "n_rows": len(case.space.data),
             "n_columns": len(case.space.container.names),
@@ -230,6 +223,16 @@ def _report(
         "code": repeating_code(case.template, given, case.space.sensitive_features),
         "not_shown": NOT_SHOWN,
     }
+
+
+def _status(plan: Plan) -> tuple[str, str]:
+    """Whether the audit is complete, and why not."""
+    if plan.course.interrupted:
+        return "interrupted", "interrupted by the user"
+    for part in plan.course.parts:
+        if part["status"] == "failed":
+            return "failed", f"{part['part']}: {part['reason']}"
+    return "complete", ""
 
 
 def _template(auditor: Any, threshold: float | None) -> BaseAuditor:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skfairtest.report._measure.plain import real
+
 
 def compare_reports(
     first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]
@@ -43,14 +45,14 @@ def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
     found: dict[str, tuple[float, float, float]] = {}
     for search in report["searches"]:
         rows, bracket, label = search["rows"], search["bracket"], search["label"]
-        degree = _real(search["degree"])
-        upper = _real(bracket["upper"])
+        degree = real(search["degree"])
+        upper = real(bracket["upper"])
         found[f"largest difference: {label}"] = (degree, degree, upper)
-        rate = _real(rows["rate"])
+        rate = real(rows["rate"])
         low, high = (rate if rows[end] is None else rows[end] for end in ("low", "high"))
         if rows["rate"] is not None:
             found[f"discriminatory rows: {label}"] = (rate, low, high)
-        on_rows = _real(rows["degree"])
+        on_rows = real(rows["degree"])
         found[f"largest difference on rows: {label}"] = (on_rows, on_rows, on_rows)
         for part in rows["above"]:
             name = f"rows above {part['share_of_spread']:.0%} of the spread: {label}"
@@ -58,19 +60,15 @@ def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
     groups = report["groups"]
     if groups["rules"]:
         worst = groups["rules"][0]
-        score, low, high = (_real(worst[name]) for name in ("score", "low", "high"))
+        score, low, high = (real(worst[name]) for name in ("score", "low", "high"))
         found["worst score of a group"] = (score, low, high)
     selection = report["selection"]
     if "impact_ratio" in selection["columns"]:
         places = [selection["columns"].index(f"impact_ratio{end}") for end in ("", "_low", "_high")]
-        ratios = [[_real(row[place]) for place in places] for row in selection["rows"]]
+        ratios = [[real(row[place]) for place in places] for row in selection["rows"]]
         ratio, low, high = min((r for r in ratios if r[0] == r[0]), default=UNKNOWN)
         found["smallest impact ratio"] = (ratio, low, high)
     return found
-
-
-def _real(value: Any) -> float:
-    return np.nan if value is None else float(value)
 
 
 def _says(a: tuple[float, float, float], b: tuple[float, float, float]) -> str:

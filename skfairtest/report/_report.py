@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from skfairtest.base import BaseAuditor
 from skfairtest.group import TestSGDAuditor
 from skfairtest.report._compare import compare_reports
 from skfairtest.report._limits import Limits, Outcome, check_limits
+from skfairtest.report._measure.plain import real
 from skfairtest.report._render.text import render_text
 
 SCHEMA_VERSION = 1
@@ -79,20 +81,17 @@ class AuditReport:
     @property
     def fairness_degree(self) -> float:
         """Largest difference found for all sensitive attributes together; NaN if not measured."""
-        value = self._data["searches"][-1]["degree"]
-        return float("nan") if value is None else float(value)
+        return real(self._data["searches"][-1]["degree"])
 
     @property
     def upper_bound(self) -> float:
         """No difference in the domain is larger; NaN where the model could not be certified."""
-        value = self._data["searches"][-1]["bracket"]["upper"]
-        return float("nan") if value is None else float(value)
+        return real(self._data["searches"][-1]["bracket"]["upper"])
 
     @property
     def on_data_rate(self) -> float:
         """Share of the rows of data that are discriminatory; NaN where no threshold says which."""
-        value = self._data["searches"][-1]["rows"]["rate"]
-        return float("nan") if value is None else float(value)
+        return real(self._data["searches"][-1]["rows"]["rate"])
 
     @property
     def worst_case(self) -> pd.DataFrame | None:
@@ -193,6 +192,11 @@ class AuditReport:
             raise ValueError(
                 f"Expected a report of schema {SCHEMA_VERSION}, as AuditReport.to_dict returns it; "
                 f"got {'schema ' + repr(found) if isinstance(data, dict) else type(data).__name__}."
+            )
+        missing = [name for name in required_keys() if name not in data]
+        if missing:
+            raise ValueError(
+                f"The report lacks {missing}. Give a dict as AuditReport.to_dict returns it, whole."
             )
         return cls(copy.deepcopy(data))
 
@@ -383,6 +387,13 @@ class AuditReport:
             Whether the figures are within them, each with what is known of it.
         """
         return check_limits(self, limits)
+
+
+def required_keys() -> list[str]:
+    """What a report has at least, by its schema."""
+    schema = files("skfairtest.report").joinpath(f"schema/v{SCHEMA_VERSION}.json")
+    keys: list[str] = json.loads(schema.read_text(encoding="utf-8"))["required"]
+    return keys
 
 
 def check_free(path: Any, *, overwrite: bool) -> None:

@@ -76,9 +76,8 @@ def cut_finite(
                 left[some] = outcome.reshape(len(some), len(grid))
         outcomes.append(left)
     everything = np.concatenate(outcomes) if outcomes else np.empty((0, len(grid)), dtype=bool)
-    distinct = np.unique(everything, axis=0)
-    _, first, member = np.unique(distinct, axis=1, return_index=True, return_inverse=True)
-    member = member.ravel()
+    distinct = everything[_distinct_rows(everything)[0]]
+    first, member = _distinct_rows(distinct.T)
     # Turned so that they hold the same value, sets that are cuts of one order form a chain.
     turned = distinct[:, first] == distinct[:, first[:1]] if len(distinct) else distinct[:, first]
     order = np.argsort(-turned.sum(axis=0), kind="stable")
@@ -89,6 +88,20 @@ def cut_finite(
     codes = grid[first[order]]
     cells = Cells(codes, codes, ordered, rank[member])
     return cells, [left[:, first[order]] for left in outcomes]
+
+
+def _distinct_rows(flags: Bools) -> tuple[Ints, Ints]:
+    """Place of the first of each distinct row of booleans, in their order, and which each row is.
+
+    As `numpy.unique` along the rows, with each row packed into one string of bytes.
+    """
+    if not flags.size:
+        _, first, member = np.unique(flags, axis=0, return_index=True, return_inverse=True)
+        return first, member.ravel()
+    packed = np.ascontiguousarray(np.packbits(flags, axis=1))
+    words = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, member = np.unique(words, return_index=True, return_inverse=True)
+    return first, member.ravel()
 
 
 def cut_wide(

@@ -29,3 +29,8 @@ def plain(value: Any) -> Any:
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return None
     return str(value)
+
+
+def real(value: Any) -> float:
+    """A figure of a report as a number again: NaN where it is not known."""
+    return math.nan if value is None else float(value)

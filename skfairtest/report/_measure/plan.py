@@ -24,7 +24,7 @@ WEIGHTS = {
     "selection": 0.5,
     "errors": 0.5,
 }
-ALONE = {"rows": 2.0, "search": 4.0, "certificate": 3.0}
+ALONE = {"rows": 4.0, "search": 4.0, "certificate": 3.0}
 COLUMNS_SECONDS = 1.0
 COLUMNS, GROUPS, SELECTION = "columns that matter", "groups", "selection table"
 

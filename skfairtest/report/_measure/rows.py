@@ -12,7 +12,7 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
 from skfairtest.inspection._curve_display import disparity_curve
-from skfairtest.oracle._judgement import Judgement
+from skfairtest.oracle._judgement import Judgement, joined
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
 from skfairtest.space._space import InputSpace
@@ -43,8 +43,9 @@ def compare_rows(
     for judged in judge_rows(oracle, space.data[order], most=MOST_TWINS, deadline=deadline):
         kept.append(judged)
     case.timed(began, case.n_queries - before)
-    result = told_rows(case, space, kept)
-    disparity = np.concatenate([part.disparity for part in kept])
+    whole = joined(kept)
+    result = told_rows(case, space, whole)
+    disparity = whole.disparity
     order = order[: len(disparity)]
     if oracle.response == "regression":
         result |= above_spread(disparity, oracle.respond(space.data[order]))
@@ -54,7 +55,7 @@ def compare_rows(
         worst = worst[
             : max(1, case.affordable(left, QUERIES_A_PAIR * len(worst)) // QUERIES_A_PAIR)
         ]
-    first, second = _twins(space, order[worst], kept, worst)
+    first, second = _twins(space, order[worst], whole, worst)
     pairs = case.pairs(oracle, first, second)
     result["worst"] = _worst_rows(case, label, space, order[worst], pairs, (first, second))
     result["queries"] = case.n_queries - before
@@ -64,24 +65,22 @@ def compare_rows(
 
 def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judgement]) -> dict[str, Any]:
     """What the rows show that were judged before a failure; asks nothing."""
-    result = told_rows(case, space, kept)
-    if kept:
-        disparity = np.concatenate([part.disparity for part in kept])
-        rows = shuffled(case)[: len(disparity)]
-        worst = worst_places(disparity, rows)
-        twins = _twins(space, rows[worst], kept, worst)
-        pairs = case.pairs_unasked(space, *twins, disparity[worst])
-        result["worst"] = _worst_rows(case, label, space, rows[worst], pairs, twins)
+    if not kept:
+        return {**NOTHING, "n_rows": len(space.data)}
+    whole = joined(kept)
+    result = told_rows(case, space, whole)
+    rows = shuffled(case)[: len(whole.disparity)]
+    worst = worst_places(whole.disparity, rows)
+    twins = _twins(space, rows[worst], whole, worst)
+    pairs = case.pairs_unasked(space, *twins, whole.disparity[worst])
+    result["worst"] = _worst_rows(case, label, space, rows[worst], pairs, twins)
     return result
 
 
-def told_rows(case: Case, space: InputSpace, kept: list[Judgement]) -> dict[str, Any]:
+def told_rows(case: Case, space: InputSpace, judged: Judgement) -> dict[str, Any]:
     """Counts and shares of the rows that were judged."""
     result: dict[str, Any] = {**NOTHING, "n_rows": len(space.data)}
-    if not kept:
-        return result
-    disparity = np.concatenate([part.disparity for part in kept])
-    verdict = np.concatenate([part.verdict for part in kept])
+    disparity, verdict = judged.disparity, judged.verdict
     n = len(disparity)
     rate = None
     if case.response != "regression" or case.template.threshold is not None:
@@ -100,13 +99,10 @@ def told_rows(case: Case, space: InputSpace, kept: list[Judgement]) -> dict[str,
     }
 
 
-def _twins(
-    space: InputSpace, rows: Ints, kept: list[Judgement], places: Ints
-) -> tuple[Floats, Floats]:
+def _twins(space: InputSpace, rows: Ints, judged: Judgement, places: Ints) -> tuple[Floats, Floats]:
     """The two twins of each row that differ most."""
-    codes = (np.concatenate([part[side] for part in kept])[places] for side in (1, 2))
-    first, second = (space.with_sensitive(space.data[rows], values) for values in codes)
-    return first, second
+    first = space.with_sensitive(space.data[rows], judged.first[places])
+    return first, space.with_sensitive(space.data[rows], judged.second[places])
 
 
 def _worst_rows(

@@ -9,6 +9,7 @@ import pandas as pd
 from skfairtest import inspection
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import name_output
+from skfairtest.report._measure.plain import real
 
 
 def make_display(report: dict[str, Any], kind: str) -> Any:
@@ -29,10 +30,10 @@ def _bracket(report: dict[str, Any]) -> Any:
     rows = [
         {
             "name": search["label"],
-            "found": _real(_found(search)),
-            "lower": _real(search["degree"]),
-            "upper": _real(search["bracket"]["upper"]),
-            "rows": _real(search["rows"]["degree"]),
+            "found": real(_found(search)),
+            "lower": real(search["degree"]),
+            "upper": real(search["bracket"]["upper"]),
+            "rows": real(search["rows"]["degree"]),
             "certified": search["bracket"]["certified"],
         }
         for search in report["searches"]
@@ -75,10 +76,6 @@ def _selection(report: dict[str, Any]) -> Any:
     table = pd.DataFrame(selection["rows"], columns=selection["columns"])
     table.attrs["confidence"] = selection["confidence"]
     return inspection.SelectionDisplay(table)
-
-
-def _real(value: Any) -> float:
-    return float("nan") if value is None else float(value)
 
 
 MAKERS = {
