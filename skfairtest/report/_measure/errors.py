@@ -72,6 +72,8 @@ def compare_errors(
     known = auditor.favourable_ is not None
     return {
         "favourable": favourable_in_words(auditor.favourable_) if known else "",
+        "n": len(rows),
+        "n_rows": len(case.space.data),
         "overall": auditor.overall_,
         "confidence": auditor.confidence,
         "correction": auditor.correction,
@@ -110,6 +112,7 @@ def affordable_conditions(X: pd.DataFrame, attributes: list[Any], bins: int) -> 
 
 
 NOTHING: dict[str, Any] = {
-    "favourable": "", "overall": None, "confidence": None, "correction": "", "min_support": None,
-    "max_conditions": None, "n_rule_sets": 0, "n_differ": 0, "rules": [], "stop_reason": "",
+    "favourable": "", "n": 0, "n_rows": 0, "overall": None, "confidence": None, "correction": "",
+    "min_support": None, "max_conditions": None, "n_rule_sets": 0, "n_differ": 0,
+    "rules": [], "stop_reason": "",
 }  # fmt: skip
