@@ -1,0 +1,134 @@
+"""How the site is built: ``sphinx-build -W -b html docs docs/_build/html``.
+
+Nothing is downloaded: no inventories of other projects, no fonts, no scripts from outside.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import warnings
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+TOP = DOCS.parent
+sys.path.insert(0, str(TOP))
+# Models of examples are small: the threads of OpenMP would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Parameters of estimators in the gallery link to the reference of this very build.
+os.environ["SKFAIRTEST_DOCS"] = "../../"
+
+import skfairtest  # noqa: E402
+
+project = "skfairtest"
+author = "the skfairtest developers"
+copyright = author
+version = release = skfairtest.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "**/README.txt"]
+suppress_warnings = [
+    # The gallery's functions hold state that no cache can keep.
+    "config.cache",
+]
+
+# API ------------------------------------------------------------------------------------------
+
+default_role = "py:obj"
+add_module_names = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+# Markdown -------------------------------------------------------------------------------------
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+# Gallery --------------------------------------------------------------------------------------
+
+
+def reset_settings(gallery_conf, fname):
+    """Give each example the settings that a new session has."""
+    import matplotlib
+    import pandas as pd
+
+    pd.reset_option("all", silent=True)
+    matplotlib.use("agg")
+
+
+warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
+sphinx_gallery_conf = {
+    "examples_dirs": [str(TOP / "examples")],
+    "gallery_dirs": ["auto_examples"],
+    "filename_pattern": r"[\\/]plot_",
+    "ignore_pattern": r"[\\/](benchmarks[\\/]|_)",
+    "within_subsection_order": "ExampleTitleSortKey",
+    "reset_modules": ("matplotlib", reset_settings),
+    "remove_config_comments": True,
+    "show_memory": False,
+    "min_reported_time": 0,
+    "abort_on_example_error": False,
+    "only_warn_on_example_error": False,
+    # Notebooks and archives to download would double the site.
+    "download_all_examples": False,
+    "show_signature": False,
+}
+
+# Pages ----------------------------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = "skfairtest"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_theme_options = {
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_show_sourcelink = False
+html_copy_source = False
+
+
+def write_reference(app, config):
+    """Write a page for each public name, from the package and its docstrings."""
+    runpy.run_path(str(DOCS / "make_api.py"))["write"](DOCS / "reference" / "api")
+
+
+def link_to_public_name(app, env, node, content):
+    """Link a name that a docstring gives without its module, such as `fit` or `SBFTAuditor`."""
+    name = node.get("reftarget", "").lstrip("~.")
+    objects = env.get_domain("py").objects
+    for full in (f"skfairtest.{name}", *PLACES.get(name, ())):
+        if full in objects:
+            entry = objects[full]
+            return app.builder and _reference(app, node, content, entry, full)
+    return None
+
+
+def _reference(app, node, content, entry, full):
+    from sphinx.util.nodes import make_refnode
+
+    return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, content, full)
+
+
+#: Where public names are that `skfairtest` itself does not export.
+PLACES: dict[str, list[str]] = {}
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("config-inited", write_reference)
+    app.connect("missing-reference", link_to_public_name)
