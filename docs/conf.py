@@ -60,7 +60,8 @@ def reset_settings(gallery_conf, fname):
     import matplotlib
     import pandas as pd
 
-    pd.reset_option("all", silent=True)
+    for name in ("display.width", "display.max_columns"):
+        pd.reset_option(name)
     matplotlib.use("agg")
 
 

@@ -1,7 +1,7 @@
 """
-========================================
+=======================================
 Which way to mitigate suits this model?
-========================================
+=======================================
 
 A model treats some people differently because of ``sex``. It can be trained without that column,
 averaged over its values, or trained again on what an audit finds; `fairlearn

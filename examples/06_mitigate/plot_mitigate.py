@@ -1,7 +1,7 @@
 """
-==================================================
+=================================================
 Can a model be trained to treat more twins alike?
-==================================================
+=================================================
 
 A forest is trained, audited for ``sex``, and trained again: with twins of all rows and of inputs
 near them, both under one label, and with what the audit finds in the rest of the domain. What falls
