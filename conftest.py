@@ -15,8 +15,8 @@ import pytest
 MOST_PROCESSES = 4
 
 TOP = Path(__file__).parent
-#: What the build of the site leaves in docs/ holds copies of examples and of docstrings; the settings
-#: of that build are no module to import here.
+#: What the build of the site leaves in docs/ holds copies of examples and of docstrings; the
+#: settings of that build are no module to import here.
 collect_ignore = ["docs/_build", "docs/auto_examples", "docs/reference/api", "docs/conf.py"]
 
 

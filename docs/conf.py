@@ -76,6 +76,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "min_reported_time": 0,
+    # Its tables load scripts from outside; each page says how long its example took.
+    "write_computation_times": False,
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
     # Notebooks and archives to download would double the site.

@@ -26,7 +26,9 @@ from skfairtest import HistoryDisplay, RandomAuditor, SBFTAuditor
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-model = make_pipeline(StandardScaler(), RandomForestRegressor(random_state=0))
+model = make_pipeline(
+    StandardScaler(), RandomForestRegressor(50, min_samples_leaf=2, random_state=0)
+)
 model.fit(X_train, y_train)
 print(f"R2 on the test rows: {model.score(X_test, y_test):.2f}")
 print(f"target: from {y.min():.0f} to {y.max():.0f}")
@@ -38,9 +40,10 @@ print(f"target: from {y.min():.0f} to {y.max():.0f}")
 # their values reach. An input counts as discriminatory here when its twins' predictions are more
 # than 10 apart; what difference matters is for the people who use the model to say.
 
+settings = {"sensitive_features": "sex", "threshold": 10, "max_queries": 10_000, "random_state": 0}
 auditors = {
-    "SBFT": SBFTAuditor(model, sensitive_features="sex", threshold=10, random_state=0),
-    "random": RandomAuditor(model, sensitive_features="sex", threshold=10, random_state=0),
+    "SBFT": SBFTAuditor(model, **settings),
+    "random": RandomAuditor(model, **settings),
 }
 for auditor in auditors.values():
     auditor.fit(X_train)
@@ -87,6 +90,14 @@ print(f"share of the rows with a difference above 10: {auditor.on_data_rate_:.0%
 
 courses = HistoryDisplay.from_auditors(auditors).plot()
 on_data = auditor.on_data_degree_
-courses.ax_.axhline(on_data, color="0.5", linestyle=":", label=f"rows of X_train: {on_data:.0f}")
-courses.ax_.legend(loc="lower right")
+courses.ax_.axhline(on_data, color="0.4", linewidth=1, linestyle=":")
+courses.ax_.annotate(
+    f"rows of X_train: {on_data:.0f}",
+    (1, on_data),
+    (-4, -4),
+    xycoords=("axes fraction", "data"),
+    textcoords="offset points",
+    ha="right",
+    va="top",
+)
 plt.show()

@@ -61,31 +61,33 @@ print(confirmed[columns].round(3).to_string(index=False))
 # %%
 # The picture
 # -----------
-# All groups that were compared, by size, and the five that were asked about again.
+# A line a rule set: hollow, the score that the search gave; filled, the score on new rows with its
+# interval.
 
-rules = auditor.rules_[auditor.rules_["ranked"]]
-fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-ax.plot(
-    rules["support"], rules["score"], ".", color="0.6", markersize=4, label="searched, each group"
-)
+fig, ax = plt.subplots(figsize=(7.5, 3), layout="constrained")
+place = np.arange(len(confirmed))[::-1]
 ax.errorbar(
-    confirmed["support"],
     confirmed["score"],
-    yerr=[confirmed["score"] - confirmed["low"], confirmed["high"] - confirmed["score"]],
+    place,
+    xerr=[confirmed["score"] - confirmed["low"], confirmed["high"] - confirmed["score"]],
     fmt="o",
-    color="C3",
-    markersize=4,
-    capsize=2,
-    label="worst five, on new rows (95%, all five at once)",
+    color="#0072B2",
+    capsize=3,
+    label="on new rows (95%, all five at once)",
 )
+ax.plot(
+    confirmed["searched_score"],
+    place + 0.18,
+    "D",
+    color="#D55E00",
+    markerfacecolor="none",
+    label="in the search",
+)
+ax.set_yticks(place, confirmed["rule"])
 ax.set(
-    xlabel="share of the rows in the group",
-    ylabel="difference of the shares of favourable predictions",
-    title="Groups that readable rules describe: invented data",
-    xlim=(0, 1),
-    ylim=(0, None),
+    xlabel="difference of the shares of favourable predictions", xlim=(0, None), ylim=(-0.6, 4.6)
 )
-ax.legend(loc="upper right")
+fig.legend(loc="outside upper right", ncols=2, frameon=False)
 plt.show()
 
 # %%

@@ -65,8 +65,8 @@ ax.set(
     xlabel="largest difference between twins",
     ylabel="difference between the\nmean predictions of two groups",
     title="Nine forests on the diabetes data",
-    xlim=(0, None),
-    ylim=(0, None),
+    xlim=(-1.5, None),
+    ylim=(0, 28),
 )
 ax.legend()
 plt.show()

@@ -24,17 +24,17 @@ from sklearn.preprocessing import OneHotEncoder
 from skfairtest import AequitasAuditor, FairnessRetrainer, estimate_discrimination
 from skfairtest.datasets import make_biased_classification
 
-bunch = make_biased_classification(n_samples=4000, random_state=0)
+bunch = make_biased_classification(n_samples=2000, random_state=0)
 X_train, X_test, y_train, y_test = train_test_split(bunch.data, bunch.target, random_state=0)
 encode = make_column_transformer(
     (OneHotEncoder(handle_unknown="ignore"), ["sex", "job", "region", "owner"]),
     remainder="passthrough",
 )
-forest = RandomForestClassifier(30, min_samples_leaf=3, random_state=0)
+forest = RandomForestClassifier(20, min_samples_leaf=3, random_state=0)
 
-auditor = AequitasAuditor(sensitive_features="sex", max_queries=10_000)
+auditor = AequitasAuditor(sensitive_features="sex", max_queries=5000)
 mitigated = FairnessRetrainer(
-    make_pipeline(encode, forest), auditor, max_score_drop=0.02, n_estimates=4000, max_rounds=4,
+    make_pipeline(encode, forest), auditor, max_score_drop=0.02, n_estimates=2000, max_rounds=2,
     random_state=0,
 )  # fmt: skip
 mitigated.fit(X_train, y_train)

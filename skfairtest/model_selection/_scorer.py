@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from skfairtest._docstrings import LinksToDocs
 from skfairtest._validation import check_table
 from skfairtest.base import DOMAIN_PARAMS, BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
@@ -43,7 +44,7 @@ METRICS = (
 )  # fmt: skip
 
 
-class AuditScorer(BaseEstimator):
+class AuditScorer(LinksToDocs, BaseEstimator):
     """A scorer that audits the estimator; made by `make_audit_scorer`.
 
     Parameters
@@ -116,9 +117,7 @@ class AuditScorer(BaseEstimator):
             return -float(np.average(rows.is_discriminatory, weights=np.asarray(sample_weight)))
         return 0.0 - float(getattr(audited, f"{self.metric}_"))
 
-    def audit(
-        self, estimator: Any, X: Any = None, y: Any = None, sample_weight: Any = None
-    ) -> Any:
+    def audit(self, estimator: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Any:
         """The fitted auditor behind a score.
 
         Parameters

@@ -34,7 +34,7 @@ class Naturalness:
     accepted : float
         Share of them that the detector accepts.
     distance : float
-        Median distance to the nearest row: the mean over the columns of |difference| / range, 0 or
+        Median distance to the nearest row: the mean over the columns of ``|difference| / range``, 0 or
         1 for categories.
     distance_of_rows : float
         The same for the rows that the inputs are compared with; NaN without any.
