@@ -43,6 +43,7 @@ suppress_warnings = [
 
 default_role = "py:obj"
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
@@ -65,13 +66,27 @@ def reset_settings(gallery_conf, fname):
     matplotlib.use("agg")
 
 
+def place_of_example(name):
+    """Tell the place of an example in its folder: those that show the most first, then by name."""
+    return (name not in FIRST_EXAMPLES, name)
+
+
+FIRST_EXAMPLES = {
+    "plot_pair_card.py",
+    "plot_realistic_inputs.py",
+    "plot_testsgd.py",
+    "plot_certified.py",
+    "plot_grid_search_front.py",
+    "plot_mitigate.py",
+    "plot_audit_report.py",
+}
 warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
 sphinx_gallery_conf = {
     "examples_dirs": [str(TOP / "examples")],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"[\\/]plot_",
     "ignore_pattern": r"[\\/](benchmarks[\\/]|_)",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": place_of_example,
     "reset_modules": ("matplotlib", reset_settings),
     "remove_config_comments": True,
     "show_memory": False,
@@ -91,6 +106,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "skfairtest"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_theme_options = {
     "navbar_align": "left",
     "show_toc_level": 2,
@@ -108,6 +124,11 @@ html_copy_source = False
 def write_reference(app, config):
     """Write a page for each public name, from the package and its docstrings."""
     runpy.run_path(str(DOCS / "make_api.py"))["write"](DOCS / "reference" / "api")
+
+
+def without_empty_line(app, docname, content):
+    """Drop the empty line that ends an example in Markdown, which doctest needs and readers do not."""
+    content[0] = content[0].replace("\n\n```\n", "\n```\n")
 
 
 def link_to_public_name(app, env, node, content):
@@ -134,4 +155,5 @@ PLACES: dict[str, list[str]] = {}
 def setup(app):
     """Called by Sphinx."""
     app.connect("config-inited", write_reference)
+    app.connect("source-read", without_empty_line)
     app.connect("missing-reference", link_to_public_name)

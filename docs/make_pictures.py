@@ -43,7 +43,7 @@ def draw(report, style, paper):
     """The card above the bar."""
     with plt.style.context(style), mpl.rc_context({"axes.facecolor": paper, "font.size": 10}):
         figure, (card, bar) = plt.subplots(
-            2, 1, figsize=(7.2, 4.9), height_ratios=(3.6, 1), layout="constrained", facecolor=paper
+            2, 1, figsize=(6.4, 4.6), height_ratios=(3.6, 1), layout="constrained", facecolor=paper
         )
         report.display("pair").plot(ax=card, most=4)
         report.display("bracket").plot(ax=bar)

@@ -29,7 +29,7 @@ model = RandomForestClassifier(min_samples_leaf=5, random_state=0).fit(X, y)
 auditor = SBFTAuditor(
     model, sensitive_features="sex", threshold=0.1, max_queries=10_000, random_state=0
 )
-auditor.fit(X)
+auditor = auditor.fit(X)
 
 # %%
 # In a notebook the auditor itself shows the pair, above scikit-learn's picture of it. Looking at it
