@@ -116,9 +116,7 @@ class AuditScorer(BaseEstimator):
             return -float(np.average(rows.is_discriminatory, weights=np.asarray(sample_weight)))
         return 0.0 - float(getattr(audited, f"{self.metric}_"))
 
-    def audit(
-        self, estimator: Any, X: Any = None, y: Any = None, sample_weight: Any = None
-    ) -> Any:
+    def audit(self, estimator: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Any:
         """The fitted auditor behind a score.
 
         Parameters
