@@ -91,7 +91,7 @@ def run(words: Sequence[str]) -> int:
     for name in ("model", "data"):
         if not getattr(options, name):
             parser.error(f"expected MODEL and DATA; {name.upper()} is missing")
-    limits = _limits(options)
+    limits = read_limits({name: getattr(options, name) for name in LIMITS})
     written = {f"--{name}": getattr(options, name) for name in OUTPUTS}
     check_outputs(written, [options.model, options.data, options.space])
     check_html(options.html)
@@ -143,9 +143,16 @@ def verdict(report: AuditReport, outcome: Outcome) -> str:
     return outcome.verdict
 
 
-def _limits(options: argparse.Namespace) -> Limits:
+def read_limits(given: dict[str, Any]) -> Limits:
+    """The limits of the options; an error speaks of options.
+
+    Raises
+    ------
+    CommandError
+        For limits that no figure can have, and for proof that is asked of no limit.
+    """
     try:
-        limits = Limits(**{name: getattr(options, name) for name in LIMITS})
+        limits = Limits(**given)
     except ValueError as error:
         words = str(error)
         for name in LIMITS:
