@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from skfairtest.space._column_names import nearest
-
 #: Names that a message lists; the others are counted.
 MOST_LISTED = 12
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A sentence that suggests the nearest names, with a space before it; empty without any."""
+    from skfairtest.space._column_names import nearest  # brings pandas, which --version needs not
+
     near = nearest(name, known)
     return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
