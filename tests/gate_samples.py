@@ -1,4 +1,4 @@
-"""Models and tables for the tests of the command line; imported by these and by the models' files."""
+"""Models and tables for the tests of the command line; models in files are of these types."""
 
 import numpy as np
 import pandas as pd

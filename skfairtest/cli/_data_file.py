@@ -310,8 +310,16 @@ def _why_not_predictable(
     X: pd.DataFrame, text: list[str], model: Any, failed: BaseException
 ) -> CommandError:
     what = f"{type(model).__name__}.predict raised {type(failed).__name__}: {failed}"
-    for name in text:
-        values = [str(value) for value in X[name].dropna().unique().tolist()]
+    coded = trained_values(model)
+    columns = {
+        name: [str(value) for value in X[name].dropna().unique().tolist()]
+        for name in text
+        if name not in coded
+    }
+    # The error may quote the value that is wrong; else numbers that were read as text are.
+    quoted = [name for name in columns if any(repr(v) in str(failed) for v in columns[name])]
+    for name in [*quoted, *columns]:
+        values = columns[name]
         wrong = [value for value in values if _as_number(value) is None]
         if values and len(wrong) < MOSTLY * len(values):
             odd = f"; not a number: {', '.join(map(repr, wrong[:SHOWN]))}" if wrong else ""
@@ -320,12 +328,14 @@ def _why_not_predictable(
                 f"{', '.join(map(repr, values[:SHOWN]))}{odd}). Give numbers, with an empty cell "
                 f"where one is missing. {what}"
             )
-    for name in text:
-        if any(repr(value) in str(failed) for value in X[name].dropna().unique().tolist()):
+        if name in quoted:
+            todo = "Give the values as they were at training"
+            if all(_as_number(value.replace(",", ".")) is not None for value in values):
+                todo = "Write numbers with a decimal point"
             return CommandError(
-                f"Column {name!r} holds text that the model cannot take. Give the values as they "
-                "were at training: a column of pandas' type category comes back from Parquet, and "
-                f"as plain text from CSV. {what}"
+                f"Column {name!r} holds text that the model cannot take ("
+                f"{', '.join(map(repr, values[:SHOWN]))}). {todo}; a column of pandas' type "
+                f"category comes back from Parquet, and as plain text from CSV. {what}"
             )
     return ModelFailed(
         f"The model fails on the first {min(TRIED, len(X))} rows of the data, so nothing was "
