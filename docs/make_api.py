@@ -36,7 +36,11 @@ COMMANDS = """## Command line
 
 | Command | What it does |
 | --- | --- |
-| `skfairtest demo` | Trains a forest on bundled data and audits it; `--help` lists the options. |
+| `skfairtest audit MODEL DATA --sensitive COLUMNS` | A saved model against limits, with an exit code; see [gate.md](gate.md). |
+| `skfairtest certify MODEL DATA --sensitive COLUMNS` | A bracket of the largest difference, for models that can be read. |
+| `skfairtest compare A B [DATA]` | Two reports, or two models, side by side. |
+| `skfairtest demo` | Trains a forest on bundled data and audits it; `--html` writes a report. |
+| `skfairtest datasets` | The public data sets, and where they are kept. |
 | `skfairtest --version` | Prints the version. |
 """
 #: Title and module of each section, in the order of the page. What `skfairtest` exports from
