@@ -7,7 +7,7 @@ import numbers
 from dataclasses import dataclass, fields
 from typing import Any
 
-from skfairtest.finding._words import number
+from skfairtest.finding._words import number, two_numbers
 
 #: What an outcome means for the exit code of a command.
 EXIT_CODES = {"within": 0, "exceeded": 1, "undecided": 3, "failed": 4}
@@ -210,22 +210,21 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
     ]
     statuses = [check.status for check in checks]
     status = next((status for status in WORST_FIRST if status in statuses), "within")
-    if (
-        data["status"] == "failed"
-        and status != "exceeded"
-        and data["searches"][-1]["degree"] is None
-    ):
+    # Where there are limits, a part that failed counts if one of them is about it.
+    known = bool(checks) and data["searches"][-1]["degree"] is not None
+    if data["status"] == "failed" and status != "exceeded" and not known:
         status = "failed"
     return Outcome(status, checks, _verdict(data, checks, status))
 
 
 def _verdict(data: dict[str, Any], checks: list[LimitCheck], status: str) -> str:
-    if not checks:
+    if not checks and status != "failed":
         return f"No limits were given. {data['sentence']}"
     worst = [check.words for check in checks if check.status == status]
     if status == "failed" and not worst:
         worst = [f"the audit failed: {data['reason']}"]
-    text = "; ".join(worst)
+    # What a model raised may have many lines; the verdict has one.
+    text = " ".join("; ".join(worst).split()).rstrip(".")
     return f"{status.capitalize()}: {text}."
 
 
@@ -235,7 +234,10 @@ def _check_degree(data: dict[str, Any], limit: float, certified: bool) -> LimitC
     if value is None:
         return _unknown("max_degree", limit, search)
     if value > limit:
-        status, words = "exceeded", f"a difference of {number(value)} is above {number(limit)}"
+        status, words = (
+            "exceeded",
+            "a difference of {} is above {}".format(*two_numbers(value, limit)),
+        )
     elif upper is not None and upper <= limit:
         status = "within"
         words = f"no difference in the domain is above {number(limit)} (certified)"
@@ -281,14 +283,15 @@ def _check_upper(data: dict[str, Any], limit: float, certified: bool) -> LimitCh
     value = search["bracket"]["upper"]
     if value is None:
         if (search["degree"] or 0.0) > limit:
-            words = f"a difference of {number(search['degree'])} is above {number(limit)}"
+            words = "a difference of {} is above {}".format(*two_numbers(search["degree"], limit))
             return LimitCheck(
                 "max_upper_bound", limit, "exceeded", None, search["degree"], None, False, words, []
             )
         return _unknown("max_upper_bound", limit, search["bracket"])
     status = "exceeded" if value > limit else "within"
     side = "above" if status == "exceeded" else "within"
-    words = f"the certified bound {number(value)} is {side} {number(limit)}"
+    bound, at_most = two_numbers(value, limit)
+    words = f"the certified bound {bound} is {side} {at_most}"
     return LimitCheck(
         "max_upper_bound", limit, status, value, search["degree"], value, False, words, []
     )
