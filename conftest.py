@@ -72,7 +72,7 @@ def group_of(nodeid):
     no fixtures and take long, one test. All that numba compiles is one group: it is compiled once.
     """
     file, _, test = nodeid.partition("::")
-    if file.startswith(("tests/test_exact", "docs/certified", "skfairtest/exact")):
+    if file.startswith(("tests/test_exact", "docs/how_to/certify", "skfairtest/exact")):
         return "exact"
     if file == "tests/test_common.py" and "[" in test:
         return f"{file} {re.split(r'[^A-Za-z]', test.partition('[')[2])[0]}"

@@ -127,7 +127,7 @@ def write_reference(app, config):
 
 
 def without_empty_line(app, docname, content):
-    """Drop the empty line that ends an example in Markdown, which doctest needs and readers do not."""
+    """Drop the empty line that ends an example in Markdown: doctest needs it, readers do not."""
     content[0] = content[0].replace("\n\n```\n", "\n```\n")
 
 

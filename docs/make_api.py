@@ -5,7 +5,10 @@ The build of the site calls `write`. The pages are built, not kept: a new name n
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import io as streams
+import os
 import shutil
 from pathlib import Path
 
@@ -25,6 +28,7 @@ from skfairtest import (
     report,
     testing,
 )
+from skfairtest.__main__ import main
 
 HEAD = """\
 Public names
@@ -41,6 +45,8 @@ What comes next
 The :doc:`glossary </reference/glossary>` says what the words in these pages mean, and the
 :doc:`how-to guides </how_to/index>` when to use what.
 """
+#: Of each the help is on the page of the command line.
+COMMANDS = ("audit", "certify", "compare", "datasets", "demo")
 #: Title and module of each section, in the order of the page. What `skfairtest` exports from
 #: elsewhere comes last.
 SECTIONS = [
@@ -138,9 +144,25 @@ def index():
     return "\n".join(parts) + "\n"
 
 
+def help_of(command):
+    """What ``--help`` of a command prints, as wide as in a terminal of 80 letters."""
+    said = streams.StringIO()
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "80"
+    try:
+        with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
+            main([command, "--help"])
+    finally:
+        os.environ.pop("COLUMNS")
+        if before is not None:
+            os.environ["COLUMNS"] = before
+    return said.getvalue()
+
+
 def pages():
     """Text of each page, by the name of its file."""
     found = {"index.rst": index()}
+    found |= {f"help-{command}.txt": help_of(command) for command in COMMANDS}
     for _, module, names in sections():
         for name in names:
             found[f"{full_name(name, module)}.rst"] = page(name, module)

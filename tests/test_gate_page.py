@@ -1,4 +1,4 @@
-"""docs/gate.md: its snippets make the files, and its commands end as they say."""
+"""docs/how_to/gate.md: its snippets make the files, and its commands end as they say."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skfairtest.__main__ import main
 from skfairtest.cli import _audit
 
 TOP = Path(__file__).parents[1]
-PAGE = (TOP / "docs" / "gate.md").read_text("utf-8")
+PAGE = (TOP / "docs" / "how_to" / "gate.md").read_text("utf-8")
 #: (language, code) of each block.
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
 
