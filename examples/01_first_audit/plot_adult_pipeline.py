@@ -29,7 +29,8 @@ try:
     name, sensitive = "adult", ["sex", "race"]
 except (ConnectionError, FileNotFoundError) as error:
     print(f"Invented data in place of adult: {error}")
-    X, y = make_biased_classification(n_samples=5000, random_state=0, return_X_y=True)
+    bunch = make_biased_classification(n_samples=5000, random_state=0)
+    X, y = bunch.data, bunch.target
     name, sensitive = "invented", ["sex"]
 X, y = X.iloc[:5000], y.iloc[:5000]
 print(f"{name}: {X.shape[0]} rows, {X.shape[1]} columns")

@@ -4,8 +4,8 @@ How soon does the bracket close?
 ================================
 
 What a search has found is a lower bound of the largest difference between twins (inputs identical
-but for the sensitive attributes). A certificate adds an upper bound, and the two move towards each
-other while it works. This example draws both over the seconds of a run.
+but for the sensitive attributes). A certificate adds an upper bound. This example draws what was
+known over the seconds of a run, until the two meet.
 """
 
 # %%
@@ -32,8 +32,9 @@ print(auditor.stop_reason_)
 # %%
 # The picture
 # -----------
-# Between the two lines is what is neither found nor ruled out. Where they meet, the largest
-# difference is known.
+# The line of what was found rises in steps; the upper bound is that of the end of the run, and
+# between the two is what is neither found nor ruled out. Where they meet, the largest difference is
+# known.
 
 BracketDisplay.from_auditor({"forest": auditor}).plot(kind="time")
 plt.show()
