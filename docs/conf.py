@@ -134,29 +134,53 @@ def without_empty_line(app, docname, content):
     content[0] = content[0].replace("\n\n```\n", "\n```\n")
 
 
+def link_code_in_text(app, doctree):
+    """Let names in code, such as `SBFTAuditor`, link to their pages, also in Markdown."""
+    from docutils import nodes
+    from sphinx.addnodes import pending_xref
+
+    for node in list(doctree.findall(nodes.literal)):
+        name = node.astext()
+        within = (nodes.reference, nodes.title, pending_xref)
+        if name not in NAMES or any(isinstance(up, within) for up in ancestors(node)):
+            continue
+        link = pending_xref(
+            "",
+            refdomain="py",
+            reftype="obj",
+            reftarget=f"skfairtest.{name}",
+            refdoc=app.env.docname,
+            refwarn=True,
+        )
+        node.replace_self(link)
+        link += node
+
+
+def ancestors(node):
+    """All nodes that hold a node."""
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+#: Public names but modules.
+NAMES = set(skfairtest.__all__) - {"datasets", "io"}
+
+
 def link_to_public_name(app, env, node, content):
-    """Link a name that a docstring gives without its module, such as `fit` or `SBFTAuditor`."""
-    name = node.get("reftarget", "").lstrip("~.")
-    objects = env.get_domain("py").objects
-    for full in (f"skfairtest.{name}", *PLACES.get(name, ())):
-        if full in objects:
-            entry = objects[full]
-            return app.builder and _reference(app, node, content, entry, full)
-    return None
-
-
-def _reference(app, node, content, entry, full):
+    """Link a name that a docstring gives without its module, such as `SBFTAuditor`."""
     from sphinx.util.nodes import make_refnode
 
+    full = f"skfairtest.{node.get('reftarget', '').lstrip('~.')}"
+    entry = env.get_domain("py").objects.get(full)
+    if entry is None:
+        return None
     return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, content, full)
-
-
-#: Where public names are that `skfairtest` itself does not export.
-PLACES: dict[str, list[str]] = {}
 
 
 def setup(app):
     """Called by Sphinx."""
     app.connect("config-inited", write_reference)
     app.connect("source-read", without_empty_line)
+    app.connect("doctree-read", link_code_in_text)
     app.connect("missing-reference", link_to_public_name)
