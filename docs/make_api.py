@@ -36,8 +36,8 @@ COMMANDS = """## Command line
 
 | Command | What it does |
 | --- | --- |
-| `skfairtest audit MODEL DATA --sensitive COLUMNS` | A saved model against limits, with an exit code; see [gate.md](gate.md). |
-| `skfairtest certify MODEL DATA --sensitive COLUMNS` | A bracket of the largest difference, for models that can be read. |
+| `skfairtest audit MODEL DATA` | A saved model against limits; see [gate.md](gate.md). |
+| `skfairtest certify MODEL DATA` | A bracket of the largest difference. |
 | `skfairtest compare A B [DATA]` | Two reports, or two models, side by side. |
 | `skfairtest demo` | Trains a forest on bundled data and audits it; `--html` writes a report. |
 | `skfairtest datasets` | The public data sets, and where they are kept. |
