@@ -78,7 +78,8 @@ else:
     report = skore.evaluate(model, X, y, splitter=0.4)
     report.checks.add([check])
     checks = report.checks.summarize().frame().set_index("code")
-    print(checks.loc["SFT001", ["title", "section", "explanation"]].to_string())
+    told = checks.loc["SFT001"]
+    print(f"{told['section']}: {told['title']}. {told['explanation']}\n")
 
     report.metrics.add(make_audit_scorer(auditor, "degree", random_state=0))
     print(report.metrics.summarize().frame())
