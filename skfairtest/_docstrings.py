@@ -264,10 +264,12 @@ correction : {"bonferroni", "holm", "none"}, default="bonferroni"
     rule sets may be quoted. "holm" shows a difference for more rule sets; for those, its
     interval begins at 0. "none": each interval by itself, as in the paper: right for a rule
     set that was chosen beforehand, too narrow for the worst of many.
-ci_method : {"newcombe", "wilson", "paper"}, default="newcombe"
-    How an interval is made of the two sides. "wilson" adds up two Wilson intervals, "paper"
-    two normal ones (which have length 0 where all predictions are alike). Differences of means
-    have Welch's interval, or the paper's.
+ci_method : {"likelihood", "newcombe", "wilson", "paper"}, default="likelihood"
+    How an interval is made of the two sides. "likelihood": the differences of shares that the
+    profile likelihood does not rule out, which is right for rare events in small groups, too.
+    "newcombe" and "wilson" combine two Wilson intervals, "paper" two normal ones (which have
+    length 0 where all predictions are alike): too short for the worst of very many groups.
+    Differences of means have Welch's interval, or the paper's.
 max_rules : int, default=20_000
     Rule sets that are kept, worst first. All of them are counted and compared."""
 

@@ -14,7 +14,7 @@ import pytest
 from callbacks import Ticks
 from jsonschema import Draft202012Validator
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.compose import make_column_transformer
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -232,11 +232,18 @@ def test_errors_by_group_are_those_of_the_subgroup_auditor(report):
         assert part["overall"] == pytest.approx((predicted != LABELS)[among].mean())
         again = SubgroupAuditor(
             metric=part["metric"], attributes="all", max_conditions=3, random_state=0,
-            sensitive_features=["sex", "race"],
+            sensitive_features=["sex", "race"], correction="bonferroni",
         ).fit(X, LABELS, y_pred=predicted)  # fmt: skip
-        assert [rule["rule"] for rule in part["rules"]] == again.rules_["rule"].tolist()[:10]
+        # Where nothing differs, the largest differences are listed.
+        listed = again.short_list_ if part["n_differ"] else again.rules_[:10]
+        assert [rule["rule"] for rule in part["rules"]] == listed["rule"].tolist()
+        assert part["n_differ"] == again.rules_["differs"].sum()
         assert part["queries"] == 0  # the predictions are those of the selection table
+    assert [part["n_differ"] > 0 for part in data["errors"]] == [False, True]
     assert "Where the model errs" in report.to_markdown()
+    display = report.display("errors")
+    assert display.frame()["rule"].tolist() == [r["rule"] for r in data["errors"][0]["rules"]]
+    assert display.measure == "false positive rate"
 
 
 def test_errors_need_the_truth():
@@ -527,3 +534,24 @@ def test_a_plain_object_with_predict_can_be_audited():
 
     report = look(Plain(), y=LABELS, sensitive_features=["sex"])
     assert report.fairness_degree == 1 and report.status == "complete"
+
+
+def test_errors_of_many_classes_without_a_favourable_one_are_those_of_accuracy():
+    three = np.digitize(SCORE, np.quantile(SCORE, [0.3, 0.6])).astype(str)
+    model = coded(DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, three)
+    (part,) = look(model, y=three, sensitive_features=["sex"]).to_dict()["errors"]
+    assert part["metric"] == "accuracy" and part["status"] == "done" and part["favourable"] == ""
+    assert part["overall"] == pytest.approx((model.predict(X) == three).mean())
+
+
+def test_columns_of_names_and_too_many_rules_are_no_reason_to_leave_errors_out():
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.integers(0, 2, (1500, 120)), columns=[f"c{j}" for j in range(120)])
+    wide = wide.assign(sex=rng.choice(["f", "m"], 1500), name=[f"person {j}" for j in range(1500)])
+    y = rng.integers(0, 2, 1500)
+    numbers = make_column_transformer(("passthrough", make_column_selector(dtype_include="number")))
+    model = make_pipeline(numbers, DecisionTreeClassifier(max_depth=3)).fit(wide, y)
+    report = look(model, wide, y, sensitive_features=["sex"], certify=False)
+    for part in report.to_dict()["errors"]:
+        assert part["status"] == "done" and part["max_conditions"] == 2
+        assert not any("person" in rule["rule"] for rule in part["rules"])

@@ -247,6 +247,19 @@ def test_text_where_a_tree_expects_numbers(refused):
     assert "Column 'sex' holds text that the model cannot take" in said
 
 
+def test_missing_values_that_the_model_cannot_take(refused, capsys):
+    frame = people()
+    frame.loc[[150, 151], "age"] = np.nan
+    frame.loc[3, "income"] = np.inf
+    said = refused("model.skops", csv(frame), *WHO)
+    assert "missing or infinite values, which 3 of 200 rows have, in 'age', 'income'" in said
+    assert "imputer" in said
+    # Of text the encoder takes a missing value for an unknown one, which is the model's business.
+    frame = people()
+    frame.loc[150, "region"] = None
+    assert main(["audit", "model.skops", csv(frame), *WHO, *QUICK]) == 0
+
+
 def test_empty_data(refused):
     Path("empty.csv").write_text("")
     assert "are empty" in refused("model.skops", "empty.csv", *WHO)
@@ -341,7 +354,7 @@ def test_limits_that_a_regressor_has_no_figure_for(refused, words, told):
 @pytest.mark.parametrize("option", ["--html", "--json", "--junit", "--markdown"])
 def test_outputs_that_cannot_be_written(refused, option):
     words = ["model.skops", "data.csv", *WHO, option]
-    for where in (".", "no/folder/here.x", ""):
+    for where in (".", "no/folder/here.x", "", "a\0b"):
         assert f"{option} " in refused(*words, where)
     assert "would replace what is read" in refused(*words, "data.csv")
     assert Path("data.csv").read_bytes()[:3] == b"sex"

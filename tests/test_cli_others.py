@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import skops.io
 from gate_samples import Fails, Foreign, classifier, people, regressor
@@ -251,3 +252,40 @@ def test_assert_within_that_is_interrupted(foreign):
     model = Fails(error="KeyboardInterrupt").fit(X, people()["hired"])
     with pytest.raises(KeyboardInterrupt):
         assert_within(model, X, Limits(max_degree=0.5), sensitive_features=["sex"], **OPTIONS)
+
+
+def test_a_model_of_one_label_has_no_rates_and_has_not_failed(foreign):
+    from skfairtest import audit, check_limits
+
+    class Refuses(Foreign):
+        """Says no to everybody, with different probabilities."""
+
+        def predict_proba(self, X):
+            yes = super().predict_proba(X)[:, 1] / 2
+            return np.column_stack([1 - yes, yes])
+
+    _, X = foreign
+    model = Refuses().fit(X, people()["hired"])
+    report = audit(model, X, sensitive_features="sex", max_time=None, progress=False,
+                   random_state=0, auditor=RandomAuditor(max_queries=50))  # fmt: skip
+    selection = report.to_dict()["selection"]
+    assert (selection["status"], report.status) == ("left out", "complete")
+    assert selection["reason"].startswith("none of 200 predictions is yes")
+    assert check_limits(report, Limits()).exit_code == 0
+    check = check_limits(report, Limits(min_impact_ratio=0.5)).checks[0]
+    assert check.status == "undecided" and "no rates to compare" in check.words
+
+
+def test_without_limits_a_part_that_failed_is_no_failure_of_the_model(foreign):
+    from skfairtest import audit, check_limits
+
+    model, X = foreign
+    report = audit(model, X, sensitive_features="sex", max_time=None, progress=False,
+                   random_state=0, auditor=RandomAuditor(max_queries=50))  # fmt: skip
+    data = report.to_dict()
+    data.update(status="failed", reason="groups: ValueError: x")
+    assert check_limits(data, Limits()).status == "within"
+    data["searches"][-1]["status"] = "failed"
+    assert (
+        check_limits(data, Limits()).verdict == "Failed: the audit failed: groups: ValueError: x."
+    )

@@ -158,8 +158,8 @@ def test_tables_say_what_they_hold(rendered, name):
 
 @pytest.mark.parametrize(
     "name, n",
-    [("usual", 5), ("regression", 4), ("nothing_found", 3), ("interrupted", 2), ("failed", 0),
-     ("hostile", 5), ("huge", 5)],
+    [("usual", 7), ("regression", 5), ("nothing_found", 5), ("interrupted", 2), ("failed", 0),
+     ("hostile", 7), ("huge", 7)],
 )  # fmt: skip
 def test_pictures_are_drawn(rendered, name, n):
     html = rendered(name)
@@ -192,7 +192,7 @@ def test_a_picture_that_fails_leaves_its_tables(monkeypatch):
     monkeypatch.setattr(BracketDisplay, "plot", plot)
     page = Page(render_html(report_samples.usual()))
     assert "Picture – failed: RuntimeError: no <ink>" in words_of(page)
-    assert len(page.all("svg")) == 4 and "exactly 0.49" in words_of(page)
+    assert len(page.all("svg")) == 6 and "exactly 0.49" in words_of(page)
 
 
 def test_the_users_style_is_left_alone():

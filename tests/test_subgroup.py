@@ -288,7 +288,9 @@ def test_confirm_on_new_rows():
     auditor.fit(X[half], y[half], y_pred=p[half])
     assert auditor.worst_rule_["rule"] == "sex = f and race = b"
     again = auditor.confirm(X[~half], y[~half], y_pred=p[~half])
-    assert len(again) == 10
+    assert again["rule"].tolist() == auditor.short_list_["rule"].tolist()
+    worst = auditor.confirm(X[~half], y[~half], y_pred=p[~half], short_list=False)
+    assert worst["rule"].tolist() == auditor.rules_["rule"].tolist()[:10]
     assert again.loc[0, ["differs", "same_direction"]].all()
     new = missed[~half] & (y[~half] == 1)
     assert again.loc[0, "share_inside"] == pytest.approx((p[~half][new] == 0).mean())
@@ -298,6 +300,13 @@ def test_confirm_on_new_rows():
     other = X[~half].assign(race="q")
     assert not auditor.matches(other, "sex = f and race = b").any()
     assert auditor.confirm(other, y[~half], y_pred=p[~half])["note"].str.contains("undefined").any()
+    # Where nothing differs the short list is empty: the worst rules are looked at, unless it is
+    # asked for.
+    chance = (np.random.default_rng(2).random(half.sum()) < 0.5).astype(int)
+    auditor.fit(X[half], y[half], y_pred=chance)
+    assert auditor.short_list_.empty
+    assert len(auditor.confirm(X[~half], y[~half], y_pred=p[~half])) == 10
+    assert auditor.confirm(X[~half], y[~half], y_pred=p[~half], short_list=True).empty
 
 
 def test_a_group_without_anybody_who_counts_is_undefined():

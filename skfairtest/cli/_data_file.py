@@ -282,8 +282,9 @@ def _check_values(X: pd.DataFrame, model: Any) -> None:
 
 def _predictable(X: pd.DataFrame, model: Any) -> Any:
     """The rows as the model predicts them: with names, or as an array where it needs one."""
+    rows = X.iloc[_telling_rows(X)]
     try:
-        model.predict(X.head(TRIED))
+        model.predict(rows)
         return X
     except KeyboardInterrupt:
         raise
@@ -299,17 +300,41 @@ def _predictable(X: pd.DataFrame, model: Any) -> Any:
     if trained_columns(model) is None and not text:
         array = X.to_numpy()
         try:
-            model.predict(array[:TRIED])
+            model.predict(rows.to_numpy())
             return array
         except Exception:  # the first error says more of the table that was given
             pass
-    raise _why_not_predictable(X, text, model, failed) from failed
+    raise _why_not_predictable(X, rows, text, model, failed) from failed
+
+
+def _telling_rows(X: pd.DataFrame) -> list[int]:
+    """Places of the first rows, and of the first in which each column has no finite value."""
+    places = set(range(min(TRIED, len(X))))
+    for empty in _not_finite(X).to_numpy().T:
+        places.update(empty.nonzero()[0][:1].tolist())
+    return sorted(places)
+
+
+def _not_finite(X: pd.DataFrame) -> pd.DataFrame:
+    """Which cells hold no value, or no finite one."""
+    return X.isna() | X.isin([float("inf"), float("-inf")])
 
 
 def _why_not_predictable(
-    X: pd.DataFrame, text: list[str], model: Any, failed: BaseException
+    X: pd.DataFrame, rows: pd.DataFrame, text: list[str], model: Any, failed: BaseException
 ) -> CommandError:
-    what = f"{type(model).__name__}.predict raised {type(failed).__name__}: {failed}"
+    first = next(iter(str(failed).splitlines()), "")
+    what = f"{type(model).__name__}.predict raised {type(failed).__name__}: {first}"
+    empty = _not_finite(rows)
+    whole = rows[~empty.any(axis=1)]
+    if len(whole) and len(whole) < len(rows) and _predicts(model, whole):
+        names = [name for name in X.columns if empty[name].any()]
+        n_rows = int(_not_finite(X).any(axis=1).sum())
+        return CommandError(
+            f"The model cannot take missing or infinite values, which {n_rows} of {len(X)} rows "
+            f"have, in {listed(names)}. Leave these rows out, or put an imputer into the model. "
+            f"{what}"
+        )
     coded = trained_values(model)
     columns = {
         name: [str(value) for value in X[name].dropna().unique().tolist()]
@@ -338,9 +363,17 @@ def _why_not_predictable(
                 f"category comes back from Parquet, and as plain text from CSV. {what}"
             )
     return ModelFailed(
-        f"The model fails on the first {min(TRIED, len(X))} rows of the data, so nothing was "
-        f"searched: {what}. Try model.predict on these rows in Python."
+        f"The model fails on the first {len(rows)} rows of the data, so nothing was searched: "
+        f"{what}. Try model.predict on these rows in Python."
     )
+
+
+def _predicts(model: Any, rows: pd.DataFrame) -> bool:
+    try:
+        model.predict(rows)
+    except Exception:
+        return False
+    return True
 
 
 def _text_columns(X: pd.DataFrame) -> list[str]:

@@ -33,6 +33,8 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None
     for option, where in outputs.items():
         if where is None:
             continue
+        if "\0" in where:
+            raise CommandError(f"{option} {where!r} is no path: it has a zero character in it.")
         place: Path | str = STANDARD_OUTPUT if where == STANDARD_OUTPUT else Path(where).resolve()
         if place in written:
             raise CommandError(

@@ -116,7 +116,7 @@ def rules_card(auditor: Any) -> str:
     rules = auditor._table(few)
     worst = rules.iloc[0]
     inside, outside = number(worst["share_inside"]), number(worst["share_outside"])
-    measure = _share_name(auditor)
+    measure = share_name(auditor)
     columns = ["group", "inside", "outside", "difference", "from", "to", "rows inside"]
     names = ["rule", "share_inside", "share_outside", "score", "low", "high", "n_inside"]
     together = "each by itself" if auditor.correction == "none" else "all at once"
@@ -135,7 +135,7 @@ def rules_card(auditor: Any) -> str:
     )
 
 
-def _share_name(auditor: Any) -> str:
+def share_name(auditor: Any) -> str:
     """What is compared between groups, in words."""
     metric = getattr(auditor, "metric", None)
     if metric is not None:

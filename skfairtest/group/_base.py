@@ -12,13 +12,14 @@ from sklearn.utils.metadata_routing import MetadataRouter
 
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress
-from skfairtest._statistics import CI_METHODS, CORRECTIONS, Sides
+from skfairtest._statistics import CORRECTIONS, Sides
 from skfairtest._typing import Floats
 from skfairtest._validation import check_real, check_whole
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.finding._fitted_cards import rules_card
 from skfairtest.finding._shown import ShownFinding
 from skfairtest.group._answers import Answers
+from skfairtest.group._at_once import KINDS
 from skfairtest.group._results import SIDES, GroupResults
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 
@@ -40,7 +41,6 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
     """
 
     _corrections: tuple[str, ...] = CORRECTIONS
-    _ci_methods: tuple[str, ...] = CI_METHODS
 
     # Set by the constructors of the subclasses, which scikit-learn reads the parameters from.
     favourable: Any
@@ -89,7 +89,7 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
         """What all auditors of groups say of their rules and intervals."""
         check_real(self, dict.fromkeys(("min_support", "confidence"), "(0, 1)"))
         check_whole(self, {"max_rules": 1})
-        self._check_among("ci_method", self._ci_methods)
+        self._check_among("ci_method", KINDS)
         self._check_among("correction", self._corrections)
 
     def _check_among(self, name: str, known: tuple[str, ...]) -> None:

@@ -26,6 +26,10 @@ MOST_CANDIDATES = 1_000
 ROWS_TO_ESTIMATE = 20_000
 
 
+class TooManyRules(ValueError):
+    """More rules than can be looked at; the message says what other parameters leave."""
+
+
 def frequent_patterns(
     attributes: list[ValueAttribute],
     columns: list[Values],
@@ -38,7 +42,9 @@ def frequent_patterns(
     Raises
     ------
     ValueError
-        If there are none, or more than a million: the message says what other parameters leave.
+        If there are none.
+    TooManyRules
+        If there are more than a million.
     """
     sizes = [attribute.n_values for attribute in attributes]
     most = min(max_conditions or len(sizes), len(sizes))
@@ -61,7 +67,9 @@ def frequent_patterns(
     )
 
 
-def _too_many(columns: list[Values], sizes: list[int], min_support: float, most: int) -> ValueError:
+def _too_many(
+    columns: list[Values], sizes: list[int], min_support: float, most: int
+) -> TooManyRules:
     """Say what fewer conditions, and what a higher support would leave."""
     n_rows = len(columns[0])
     about = ""
@@ -83,7 +91,7 @@ def _too_many(columns: list[Values], sizes: list[int], min_support: float, most:
             leaves.append(f"min_support={support:g} leaves {about}{n:,}")
             break
     told = " and ".join(leaves) or f"even max_conditions={fits + 1} leaves more"
-    return ValueError(
+    return TooManyRules(
         f"There are more than {MOST_PATTERNS:,} rules that hold for min_support={min_support:g} of "
         f"the rows, with up to {most} conditions over {len(sizes)} attributes. Raise min_support "
         f"or lower max_conditions: {told}. Or name fewer attributes."

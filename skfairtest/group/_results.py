@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from skfairtest._statistics import Sides, paper_error, score_interval, simultaneous
+from skfairtest._statistics import Sides, paper_error, score_interval
 from skfairtest._typing import Bools, Floats
-from skfairtest.group._at_once import all_at_once
+from skfairtest.group._at_once import intervals_at_once
 
 SIDES = ("n", "mean", "variance", "n_out", "mean_out", "variance_out")
 
@@ -74,16 +74,14 @@ class GroupResults:
 
         `part` is the share of each difference that counts; None where all of it does.
         """
-        of_all: dict[str, Any] = {
-            "confidence": self.confidence,
+        low, high, differs = intervals_at_once(
+            sides,
+            kind=self.ci_method,
+            confidence=self.confidence,
             # Few rules that were chosen beforehand need no permutations.
-            "correction": "holm" if self.correction == "resampling" else self.correction,
-            "n_rules": n_rules,
-        }
-        if self.ci_method == "likelihood":
-            low, high, differs = all_at_once(sides, **of_all)
-        else:
-            low, high, differs = simultaneous(sides, kind=self.ci_method, **of_all)
+            correction="holm" if self.correction == "resampling" else self.correction,
+            n_rules=n_rules,
+        )
         return self._scores(sides, low, high, differs, part)
 
     def _scores(
@@ -161,7 +159,7 @@ class GroupResults:
     ) -> pd.DataFrame:
         """The table that `confirm` returns."""
         state = self._state
-        chosen = np.asarray(numbers)
+        chosen = np.asarray(numbers, dtype=np.intp)
         searched = state["mean"][chosen] - state["mean_out"][chosen]
         with np.errstate(invalid="ignore"):
             same = np.sign(searched) == np.sign(sides.difference)
@@ -170,7 +168,7 @@ class GroupResults:
             "support": support,
             "share_inside": sides.mean,
             "share_outside": sides.mean_out,
-            **self._intervals(sides, len(numbers), part=part),
+            **self._intervals(sides, max(1, len(numbers)), part=part),
             "n_inside": sides.n.astype(np.int64),
             "n_outside": sides.n_out.astype(np.int64),
             "searched_score": state["score"][chosen],

@@ -8,18 +8,15 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from skfairtest._docstrings import document
 from skfairtest._progress import FIT_WRAPPERS, with_callbacks
-from skfairtest._statistics import CI_METHODS, CORRECTIONS
+from skfairtest._statistics import CORRECTIONS
 from skfairtest._typing import Floats
 from skfairtest._validation import (
-    check_one_whole,
     check_table,
     check_whole,
     fitted_estimator,
@@ -27,7 +24,7 @@ from skfairtest._validation import (
 )
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group._asked_metric import AskedMetric
-from skfairtest.group._base import GroupAuditor, stop_of
+from skfairtest.group._base import stop_of
 from skfairtest.group._metrics import (
     MetricRows,
     check_counts,
@@ -37,18 +34,15 @@ from skfairtest.group._metrics import (
 )
 from skfairtest.group._outcomes import check_weights, column
 from skfairtest.group._pattern_search import (
-    GivenRowSets,
     compare_patterns,
     complexity_of,
     frequent_patterns,
     listed_patterns,
-    part_of_whole,
-    rows_that_count,
 )
 from skfairtest.group._patterns import Patterns
-from skfairtest.group._resampled import pattern_sides, resampled
-from skfairtest.group._results import Description, describe
+from skfairtest.group._resampled import resampled
 from skfairtest.group._sensitive_table import as_table, n_rows
+from skfairtest.group._subgroup_results import SubgroupResults
 from skfairtest.group._value_table import ValueTables
 from skfairtest.oracle._stop import StopSearch
 
@@ -57,7 +51,7 @@ BINNINGS = ("quantile", "uniform")
 
 
 @document
-class SubgroupAuditor(GroupAuditor):
+class SubgroupAuditor(SubgroupResults):
     """Find the group for which a rate, an error or a mean differs most, on the rows as they are.
 
     A rule is a conjunction of conditions, each of which names one value of one attribute: a
@@ -213,9 +207,6 @@ class SubgroupAuditor(GroupAuditor):
     """
 
     _corrections = (*CORRECTIONS, "resampling")
-    _ci_methods = ("likelihood", *CI_METHODS)
-
-    _tables: ValueTables
 
     def __init__(
         self,
@@ -461,139 +452,3 @@ class SubgroupAuditor(GroupAuditor):
                 NoDisparityWarning,
                 stacklevel=3 + FIT_WRAPPERS,
             )
-
-    # Results ---------------------------------------------------------------------------------
-
-    def _describe(self, rule: NDArray[np.int16]) -> Description:
-        return describe(self._tables.attributes, rule)
-
-    def _table(self, state: dict[str, Any]) -> pd.DataFrame:
-        table = super()._table(state)
-        return self._with_counts(table, state["n_inside"], state["n_outside"])
-
-    def _with_counts(
-        self, table: pd.DataFrame, n_inside: NDArray[Any], n_outside: NDArray[Any]
-    ) -> pd.DataFrame:
-        """Numbers of rows in place of effective sizes, and what is not known."""
-        table["n_inside"], table["n_outside"] = n_inside, n_outside
-        notes = np.full(len(table), "", dtype=object)
-        notes[n_inside == 0] = "undefined: no row inside counts"
-        notes[n_outside == 0] = "undefined: no row outside counts"
-        table["note"] = notes
-        return table
-
-    @property
-    def short_list_(self) -> pd.DataFrame:
-        """At most ten rules that do not repeat each other."""
-        state, short = self._result("short_list_"), self._short
-        chosen = {name: values[short["pattern"]] for name, values in state.items()}
-        table = self._table(chosen)
-        parts = [state["rules"][k] if k >= 0 else None for k in short["sub_pattern"]]
-        words = ["" if part is None else self._describe(part).words for part in parts]
-        return table.assign(
-            sub_rule=words, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
-        )
-
-    def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
-        """Which rows a rule holds for.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_rows, n_features)
-            Rows with the columns and the kind of table seen in fit.
-        rule : int, str or Series
-            Place in `rules_`, the words of the rule, or a row of `rules_`.
-        sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
-            The columns beside X, where fit got some.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_rows,)
-            Which rows. A value that fit has not seen is in no rule.
-
-        Raises
-        ------
-        ValueError
-            If there is no such rule.
-        """
-        number = self._rule_number(rule)
-        return self._holds(self._tables.numbers(X, sensitive_features), number)
-
-    def _holds(self, columns: list[NDArray[np.int16]], rule: int) -> NDArray[np.bool_]:
-        holds = np.ones(len(columns[0]), dtype=bool)
-        for column_, value in zip(columns, self._state["rules"][rule], strict=True):
-            if value >= 0:
-                holds &= column_ == value
-        return holds
-
-    def confirm(
-        self,
-        X_new: Any,
-        y: Any = None,
-        n_rules: int = 10,
-        *,
-        y_pred: Any = None,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-    ) -> pd.DataFrame:
-        """Estimate the worst rules again, on rows that were not searched.
-
-        The intervals allow for `n_rules` rules, no longer for all that were searched, because these
-        were chosen without a look at the new rows.
-
-        Parameters
-        ----------
-        X_new : array-like or DataFrame of shape (n_rows, n_features)
-            Rows that fit has not seen.
-        y : array-like of shape (n_rows,), default=None
-            Their truth, where the metric needs it.
-        n_rules : int, default=10
-            How many of the worst rules.
-        y_pred : array-like of shape (n_rows,), default=None
-            Their predictions; needed where fit had no estimator.
-        sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
-            The columns beside X_new, where fit got some.
-        sample_weight : array-like of shape (n_rows,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        DataFrame
-            One row a rule: as in `rules_`, and `searched_score` and `same_direction`, which compare
-            with the search. Where no row counts on one side, the metric is undefined and NaN.
-
-        Raises
-        ------
-        ValueError
-            If predictions or truth are missing or of another kind.
-        """
-        self._result("confirm")
-        check_one_whole("n_rules", n_rules, 1)
-        columns = self._tables.numbers(X_new, sensitive_features)
-        n = len(columns[0])
-        if not n:
-            raise ValueError("X_new has no rows; give rows to confirm the rules on.")
-        weights = None if sample_weight is None else check_weights(sample_weight, n)
-        truth = truth_of(self.metric, y, n)
-        if y_pred is not None:
-            given = column("y_pred", y_pred, n)
-            rows = metric_rows(self.metric, given, truth, self.favourable_, known=True)
-        elif self.estimator_ is None:
-            raise ValueError(
-                "y_pred must hold the predictions for X_new, as fit had no estimator; got None."
-            )
-        else:
-            X_new = self._tables.container.check_names(X_new)
-            asked = AskedMetric(self.metric, self.estimator_, X_new, self.favourable, self.n_jobs)
-            rows = asked.rows(asked.ask(np.arange(n)), truth)
-        check_counts(self.metric, rows, weights)
-        if weights is not None:
-            rows = rows._replace(counts=rows.counts & (weights > 0))
-        numbers = list(range(min(n_rules, len(self._state["rules"]))))
-        given_rules = GivenRowSets(np.array([self._holds(columns, k) for k in numbers]))
-        sides = pattern_sides(given_rules, rows.values, rows.counts, weights, binary=rows.binary)
-        n_inside, n_outside = rows_that_count(given_rules, rows)
-        whole = self.against == "whole"
-        part = part_of_whole(given_rules, rows, weights) if whole else None
-        table = self._confirmation(numbers, sides, given_rules.support, part)
-        return self._with_counts(table, n_inside, n_outside)

@@ -142,7 +142,7 @@ class TestSGDAuditor(GroupAuditor):
         confidence: float = 0.95,
         max_attributes: int | None = None,
         correction: str = "bonferroni",
-        ci_method: str = "newcombe",
+        ci_method: str = "likelihood",
         max_rules: int = 20_000,
         bounds: Any = None,
         categories: Any = None,

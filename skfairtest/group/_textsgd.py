@@ -112,7 +112,7 @@ class TextSGDAuditor(GroupAuditor):
         confidence: float = 0.95,
         max_attributes: int | None = None,
         correction: str = "bonferroni",
-        ci_method: str = "newcombe",
+        ci_method: str = "likelihood",
         max_rules: int = 20_000,
         max_queries: int = 2_000_000,
         n_jobs: int | None = None,

@@ -1,4 +1,4 @@
-"""GroupScoresDisplay: the worst rule sets with their intervals."""
+"""GroupScoresDisplay: the worst rules with their intervals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from skfairtest.finding._fitted_cards import share_name
 from skfairtest.finding._words import number
 from skfairtest.inspection._asking import check_auditor
 from skfairtest.inspection._style import (
@@ -25,21 +27,24 @@ from skfairtest.inspection._style import (
 
 
 class GroupScoresDisplay:
-    """Rule sets with their scores and intervals, the largest score first.
+    """Rules that describe groups, with their scores and intervals, the worst first.
 
-    A rule set describes a group by values of sensitive attributes. Its score is the difference
-    between the shares of favourable predictions inside and outside of it (of a regressor, between
-    the means). Make it with `from_auditor`.
+    A rule (or rule set) describes a group by values of attributes. Its score is the difference
+    between what is measured inside and outside of it: shares of favourable predictions, means of a
+    regressor, rates of errors or another metric. Make it with `from_auditor`.
 
     Parameters
     ----------
     rules : DataFrame
         As `rules_` of a group auditor: `rule`, `score`, `low`, `high`, `n_inside`, `share_inside`,
-        `share_outside`.
+        `share_outside`; and `differs`, whether a difference was shown, without which that is where
+        `low` is above 0.
     confidence : float, default=None
         Confidence of the intervals, where it is to be written beside them.
-    correction : {"bonferroni", "holm", "none"}, default=None
-        How they allow for the number of rule sets; anything but "none" makes them simultaneous.
+    correction : {"bonferroni", "holm", "resampling", "none"}, default=None
+        How they allow for the number of rules; anything but "none" makes them simultaneous.
+    measure : str, default=None
+        What is measured inside and outside, in words.
 
     Attributes
     ----------
@@ -48,20 +53,21 @@ class GroupScoresDisplay:
     figure_ : matplotlib Figure
         Their figure.
     points_ : list of matplotlib Line2D
-        Scores of the rule sets that are shown, one a row.
+        Scores of the rules that are shown, one a row.
     intervals_ : matplotlib LineCollection
         Their intervals.
 
     See Also
     --------
-    skfairtest.TestSGDAuditor : Finds the rule sets.
+    skfairtest.TestSGDAuditor : Finds the rules by favourable predictions, near the data.
+    skfairtest.SubgroupAuditor : Finds them by rates, errors or another metric, on rows as they are.
     SelectionDisplay : Groups that are named, not searched for.
 
     Notes
     -----
-    A difference in shares is no verdict: groups may differ in other columns, too. The rule sets
-    shown are the worst of many that were looked at, so only intervals that allow for their number
-    can be read as they stand.
+    A difference is no verdict: groups may differ in other columns, too. The rules shown are the
+    worst of many that were looked at, so only intervals that allow for their number can be read as
+    they stand.
 
     Examples
     --------
@@ -81,19 +87,24 @@ class GroupScoresDisplay:
         rules: pd.DataFrame,
         confidence: float | None = None,
         correction: str | None = None,
+        measure: str | None = None,
     ) -> None:
         self.rules = rules
         self.confidence = confidence
         self.correction = correction
+        self.measure = measure
 
     @classmethod
-    def from_auditor(cls, auditor: Any) -> GroupScoresDisplay:
-        """Take the rule sets of a fitted auditor of groups.
+    def from_auditor(cls, auditor: Any, *, short_list: bool | None = None) -> GroupScoresDisplay:
+        """Take the rules of a fitted auditor of groups.
 
         Parameters
         ----------
-        auditor : TestSGDAuditor or TextSGDAuditor
-            Fitted, or interrupted after it compared rule sets.
+        auditor : TestSGDAuditor, TextSGDAuditor or SubgroupAuditor
+            Fitted, or interrupted after it compared rules.
+        short_list : bool, default=None
+            Whether to take `short_list_`, whose rules do not repeat each other, in place of
+            `rules_`. None takes it where there is one that is not empty.
 
         Returns
         -------
@@ -106,12 +117,26 @@ class GroupScoresDisplay:
             If the auditor is not fitted.
         TypeError
             If it is no auditor of groups.
+        ValueError
+            If there is no short list where one is asked for.
         """
         check_auditor(auditor, cls.__name__, "rules_", of="an auditor of groups: TestSGDAuditor")
-        return cls(auditor.rules_, auditor.confidence, auditor.correction)
+        listed = getattr(auditor, "short_list_", None) if short_list is not False else None
+        if short_list and listed is None:
+            raise ValueError(
+                f"short_list=True needs an auditor with short_list_, such as SubgroupAuditor; got "
+                f"{type(auditor).__name__}. Leave short_list out."
+            )
+        taken = (
+            auditor.rules_ if listed is None or (short_list is None and listed.empty) else listed
+        )
+        metric = hasattr(auditor, "metric")
+        return cls(
+            taken, auditor.confidence, auditor.correction, share_name(auditor) if metric else None
+        )
 
     def frame(self) -> pd.DataFrame:
-        """All rule sets, drawn or not.
+        """All rules, drawn or not.
 
         Returns
         -------
@@ -130,7 +155,7 @@ class GroupScoresDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure as high as the rows need.
         most : int, default=20
-            Rule sets that are shown; how many are left out is said.
+            Rules that are shown; how many are left out is said.
         point_kwargs : dict, default=None
             Passed to the points.
 
@@ -151,27 +176,35 @@ class GroupScoresDisplay:
         numbers = table[names].to_numpy(dtype=float)
         ax.set_xlim(span(numbers[:, :3].ravel()))
         at = np.arange(len(table))
+        differs = self._differ(table)
         self.intervals_ = ax.hlines(at, numbers[:, 1], numbers[:, 2], color=COLORS[0], linewidth=2)
         self.points_, shown, texts = [], {}, []
-        for place, (score, low, _, inside, outside, n_inside) in enumerate(numbers):
+        for place, (score, _, _, inside, outside, n_inside) in enumerate(numbers):
             style = {
                 "linestyle": "", "marker": ">" if inside > outside else "<", "markersize": 8,
-                "color": COLORS[0], "markerfacecolor": COLORS[0] if low > 0 else paper(),
+                "color": COLORS[0], "markerfacecolor": COLORS[0] if differs[place] else paper(),
                 **(point_kwargs or {}),
             }  # fmt: skip
             self.points_ += ax.plot([score], [place], **style)
             words = "more inside" if inside > outside else "less inside"
-            shown[words if low > 0 else f"{words} (interval holds 0)"] = self.points_[-1]
+            shown[words if differs[place] else f"{words} (interval holds 0)"] = self.points_[-1]
             texts.append(f"{_side_by_side(inside, outside)}   n = {n_inside:,.0f}")
         ax.axvline(0, color=ink(), linewidth=1)
         beside(ax, texts, "inside | outside")
         n = len(self.rules) - len(table)
-        ax.set_xlabel(f"score{self._intervals()}{left_out(n, len(self.rules), 'rule sets')}")
+        score = "score" if self.measure is None else f"difference in {self.measure}"
+        ax.set_xlabel(f"{score}{self._intervals()}{left_out(n, len(self.rules), 'rules')}")
         if not shown:
-            ax.text(0.5, 0.5, "no rule set was compared", transform=ax.transAxes, ha="center")
+            ax.text(0.5, 0.5, "no rule was compared", transform=ax.transAxes, ha="center")
         else:
             legend(ax, list(shown.values()), list(shown), ncols=1)
         return finish(self, ax)
+
+    @staticmethod
+    def _differ(table: pd.DataFrame) -> NDArray[Any]:
+        """Which rules show a difference; with Holm's correction the interval alone does not say."""
+        shown: Any = table["differs"] if "differs" in table else table["low"] > 0
+        return np.asarray(shown, dtype=bool)
 
     def _intervals(self) -> str:
         if self.confidence is None:

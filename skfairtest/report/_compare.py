@@ -62,6 +62,11 @@ def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
         worst = groups["rules"][0]
         score, low, high = (real(worst[name]) for name in ("score", "low", "high"))
         found["worst score of a group"] = (score, low, high)
+    for part in report["errors"]:
+        if part["rules"]:
+            worst = max(part["rules"], key=lambda rule: real(rule["score"]))
+            score, low, high = (real(worst[name]) for name in ("score", "low", "high"))
+            found[f"largest difference in {part['metric'].replace('_', ' ')}"] = score, low, high
     selection = report["selection"]
     if "impact_ratio" in selection["columns"]:
         places = [selection["columns"].index(f"impact_ratio{end}") for end in ("", "_low", "_high")]

@@ -210,9 +210,11 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
     ]
     statuses = [check.status for check in checks]
     status = next((status for status in WORST_FIRST if status in statuses), "within")
-    # Where there are limits, a part that failed counts if one of them is about it.
-    known = bool(checks) and data["searches"][-1]["degree"] is not None
-    if data["status"] == "failed" and status != "exceeded" and not known:
+    search = data["searches"][-1]
+    # A part that failed counts if a limit is about it, or if nothing else is known; without limits
+    # the search itself does.
+    fails = search["degree"] is None or (not checks and search.get("status") == "failed")
+    if data["status"] == "failed" and status != "exceeded" and fails:
         status = "failed"
     return Outcome(status, checks, _verdict(data, checks, status))
 

@@ -137,10 +137,11 @@ class AuditReport:
 
         Parameters
         ----------
-        kind : {"pair", "bracket", "curve", "history", "groups", "selection"}
+        kind : {"pair", "bracket", "curve", "history", "groups", "selection", "errors"}
             The pair of the finding; what was found and what is certified; the share of rows that
             exceed each difference; the course of the searches; groups with their intervals; rates
-            by group.
+            by group; groups with the largest errors, of the first metric that has some
+            (`GroupScoresDisplay.from_auditor` draws the others, from `auditors`).
 
         Returns
         -------

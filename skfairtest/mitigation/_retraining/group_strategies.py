@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.frozen import FrozenEstimator
 
-from skfairtest._statistics import score_interval, sides_of, simultaneous
+from skfairtest._statistics import score_interval, sides_of
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
+from skfairtest.group._at_once import intervals_at_once
 from skfairtest.mitigation._retraining.rounds import Findings, Outcome
 from skfairtest.mitigation._retraining.training import Addition, Lane, Task
 from skfairtest.mitigation._shares import Measure
@@ -130,7 +131,7 @@ class TestSGDRetraining(Groups):
         sums = (inside.sum(keepdims=True), (inside @ values)[None], (inside @ values**2)[None])
         everyone = (float(len(values)), float(values.sum()), float((values**2).sum()))
         sides = sides_of(*sums, everyone, bool(np.isin(values, (0, 1)).all()))
-        low, high, _ = simultaneous(
+        low, high, _ = intervals_at_once(
             sides, confidence=audited.confidence, kind=audited.ci_method,
             correction="none", n_rules=1,
         )  # fmt: skip

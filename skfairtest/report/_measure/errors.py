@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
 from skfairtest.finding._words import number
 from skfairtest.group import SubgroupAuditor
+from skfairtest.group._pattern_search import TooManyRules
+from skfairtest.group._value_table import MOST_CATEGORIES
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.groups import favourable_in_words
 
-#: What is compared, by what the model does.
-METRICS = {
-    "classification": ("false_positive_rate", "false_negative_rate"),
-    "regression": ("mean_error", "mean_absolute_error"),
-}
 #: Conditions of a rule; longer ones nobody reads.
 MOST_CONDITIONS = 3
 #: Rules that are listed.
@@ -24,36 +23,58 @@ COLUMNS = (
 )  # fmt: skip
 
 
+def metrics_of(task: str, has_favourable: bool) -> tuple[str, ...]:
+    """What is compared, by what the model does."""
+    if task == "regression":
+        return "mean_error", "mean_absolute_error"
+    if task != "classification":
+        return ()
+    # Where nothing says which of many classes people want, an error is any other label.
+    return ("false_positive_rate", "false_negative_rate") if has_favourable else ("accuracy",)
+
+
 def compare_errors(
     case: Case, metric: str, favourable: Any, seconds: float | None
 ) -> dict[str, Any]:
     """Look at every frequent rule on the rows of the data, or on a sample of them."""
     rows, predicted, queries = case.predictions(seconds)
     X, truth = case.rows_of(rows)
+    if case.task == "regression" or metric == "accuracy":
+        favourable = None
     auditor = SubgroupAuditor(
         metric=metric,
-        attributes="all",
+        attributes=without_names(X),
         sensitive_features=case.space.sensitive_features,
-        max_conditions=MOST_CONDITIONS,
-        favourable=None if case.task == "regression" else favourable,
+        favourable=favourable,
+        # Holm shows a difference for more rules and says of none how large it is at least.
+        correction="bonferroni",
         n_jobs=case.n_jobs,
         random_state=case.seed,
     )
-    auditor.fit(X, truth, y_pred=predicted)
+    for most in range(MOST_CONDITIONS, 0, -1):
+        try:
+            auditor.set_params(max_conditions=most).fit(X, truth, y_pred=predicted)
+            break
+        except TooManyRules:
+            if most == 1:
+                raise
     case.auditors[metric] = auditor
-    table = auditor.rules_.iloc[:MOST_RULES]
+    all_rules, listed = auditor.rules_, auditor.short_list_
+    n_differ = int(all_rules["differs"].sum())
+    table = listed if len(listed) else all_rules.iloc[:MOST_RULES]
     told = "no rule"
     if len(table):
         told = f"largest score {number(table['score'].iloc[0])} ({table['rule'].iloc[0]})"
+    known = auditor.favourable_ is not None
     return {
-        "favourable": ""
-        if auditor.favourable_ is None
-        else favourable_in_words(auditor.favourable_),
+        "favourable": favourable_in_words(auditor.favourable_) if known else "",
         "overall": auditor.overall_,
         "confidence": auditor.confidence,
         "correction": auditor.correction,
         "min_support": auditor.min_support,
+        "max_conditions": auditor.max_conditions,
         "n_rule_sets": auditor.n_rule_sets_,
+        "n_differ": n_differ,
         "rules": table[list(COLUMNS)].to_dict("records"),
         "stop_reason": auditor.stop_reason_,
         "queries": queries,
@@ -61,7 +82,17 @@ def compare_errors(
     }
 
 
+def without_names(X: pd.DataFrame) -> list[Any]:
+    """The columns that can describe a group: names and texts, different for everybody, cannot."""
+    return [
+        name
+        for name in X
+        if X[name].nunique() > 1
+        and (X[name].dtype.kind in "if" or X[name].nunique() <= MOST_CATEGORIES)
+    ]
+
+
 NOTHING: dict[str, Any] = {
     "favourable": "", "overall": None, "confidence": None, "correction": "", "min_support": None,
-    "n_rule_sets": 0, "rules": [], "stop_reason": "",
+    "max_conditions": None, "n_rule_sets": 0, "n_differ": 0, "rules": [], "stop_reason": "",
 }  # fmt: skip

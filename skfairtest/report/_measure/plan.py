@@ -66,8 +66,7 @@ class Plan:
             SELECTION: WEIGHTS["selection"],
         }
         weights |= {
-            self.name("errors", metric): WEIGHTS["errors"]
-            for metric in errors.METRICS.get(case.task, ())
+            self.name("errors", metric): WEIGHTS["errors"] for metric in self._error_metrics()
         }
         self.course = Course(max_time, weights, progress)
         self.callbacks = progress.callbacks
@@ -122,10 +121,9 @@ class Plan:
             if reason
             else course.run(SELECTION, partial(selection.select, case, favourable))
         )
-        metrics = errors.METRICS.get(case.task, ())
         found_errors = [
             {"metric": metric, **errors.NOTHING, **self._errors(metric, favourable)}
-            for metric in metrics
+            for metric in self._error_metrics()
         ]
         # Certificates come last: a large model may take longer to be read than it should.
         reason = "certify=False" if self.certify is False else bracket.why_not(case)
@@ -140,13 +138,13 @@ class Plan:
             "errors": found_errors,
         }
 
+    def _error_metrics(self) -> tuple[str, ...]:
+        return errors.metrics_of(self.case.task, not self._why_no_favourable())
+
     def _errors(self, metric: str, favourable: Any) -> dict[str, Any]:
         name = self.name("errors", metric)
-        reason = self._why_no_favourable()
         if self.case.y is None:
-            reason = "errors need y, what is true of the rows"
-        if reason:
-            return self.course.leave_out(name, reason)
+            return self.course.leave_out(name, "errors need y, what is true of the rows")
         return self.course.run(
             name,
             partial(errors.compare_errors, self.case, metric, favourable),

@@ -114,15 +114,37 @@ def errors(report: dict[str, Any]) -> Section:
         if not part["rules"]:
             continue
         of = f" of {isolate(part['favourable'])}" if part["favourable"] else ""
+        conditions = part["max_conditions"]
         blocks.append(
             Text(
                 f"{name.capitalize()}{of}: {figure(part['overall'])} of all rows that count. "
-                f"{count(part['n_rule_sets'])} rules that hold for {level(part['min_support'])} of "
-                f"the rows or more were compared with everybody else. {_intervals(part)}"
+                f"{count(part['n_rule_sets'])} rules of up to {count(conditions)} "
+                f"condition{'s' * (conditions != 1)}, which hold for {level(part['min_support'])} "
+                f"of the rows or more, were compared with everybody else. {_listed(part)} "
+                f"{_intervals(part)}"
             )
         )
-        blocks.append(_errors_table(part["rules"], name))
+        blocks += [_errors_picture(report, part, name), _errors_table(part["rules"], name)]
     return Section("errors", "Where the model errs", tuple(blocks))
+
+
+def _listed(part: dict[str, Any]) -> str:
+    if not part["n_differ"]:
+        return "None of them shows a difference; the largest ones are listed."
+    return (
+        f"{count(part['n_differ'])} of them show a difference; those are listed that do not repeat "
+        "each other."
+    )
+
+
+def _errors_picture(report: dict[str, Any], part: dict[str, Any], name: str) -> Figure:
+    rules = part["rules"][:MOST_RULES]
+    scores = [with_interval(rule["score"], rule["low"], rule["high"], figure) for rule in rules]
+    alt = "; ".join(
+        f"{isolate(rule['rule'])}: {score}" for rule, score in zip(rules, scores, strict=True)
+    )
+    drawn = {**report, "errors": [{**part, "rules": rules}]}
+    return Figure("errors", drawn, f"Difference in {name}, within the group and outside of it", alt)
 
 
 def _errors_table(rules: list[dict[str, Any]], name: str) -> Table:
@@ -139,7 +161,7 @@ def _errors_table(rules: list[dict[str, Any]], name: str) -> Table:
         for rule in rules
     ]
     head = ["group", "difference", "differs", "inside", "outside", "rows inside", "rows outside"]
-    return table(f"Groups whose {name} differs most", head, rows, shown=MOST_RULES, words=[2])
+    return table(f"Where {name} differs most", head, rows, shown=MOST_RULES, words=[2])
 
 
 # Rates by group --------------------------------------------------------------------------------

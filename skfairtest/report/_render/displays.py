@@ -69,6 +69,21 @@ def _groups(report: dict[str, Any]) -> Any:
     return inspection.GroupScoresDisplay(rules, groups["confidence"], groups["correction"])
 
 
+def _errors(report: dict[str, Any]) -> Any:
+    """Of the first metric whose groups were compared."""
+    parts = [part for part in report["errors"] if part["rules"]]
+    if not parts:
+        why = "; ".join(dict.fromkeys(part["reason"] for part in report["errors"]))
+        raise ValueError(f"The report has no errors by group to show: {why}")
+    part = parts[0]
+    return inspection.GroupScoresDisplay(
+        pd.DataFrame(part["rules"]),
+        part["confidence"],
+        part["correction"],
+        part["metric"].replace("_", " "),
+    )
+
+
 def _selection(report: dict[str, Any]) -> Any:
     selection = report["selection"]
     if not selection["rows"]:
@@ -85,4 +100,5 @@ MAKERS = {
     "history": _history,
     "groups": _groups,
     "selection": _selection,
+    "errors": _errors,
 }

@@ -85,6 +85,8 @@ def draw(figure: Figure, key: str) -> str | Notice:
 def _height(figure: Figure) -> float:
     """Inches: rows have the same height in all pictures."""
     report = figure.report
+    if figure.kind == "errors":
+        return 1.8 + 0.42 * len(report["errors"][0]["rules"])
     return {
         "bracket": 1.5 + 0.45 * len(report["searches"]),
         "groups": 1.8 + 0.42 * len(report["groups"]["rules"]),

@@ -1,0 +1,174 @@
+"""What SubgroupAuditor shows after fit: its rules, a short list of them, and both on new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skfairtest._validation import check_one_whole
+from skfairtest.group._asked_metric import AskedMetric
+from skfairtest.group._base import GroupAuditor
+from skfairtest.group._metrics import check_counts, metric_rows, truth_of
+from skfairtest.group._outcomes import check_weights, column
+from skfairtest.group._pattern_search import GivenRowSets, part_of_whole, rows_that_count
+from skfairtest.group._resampled import pattern_sides
+from skfairtest.group._results import Description, describe
+from skfairtest.group._value_table import ValueTables
+
+
+class SubgroupResults(GroupAuditor):
+    """What fit of `SubgroupAuditor` stores as arrays, as tables. Not for use by itself."""
+
+    _tables: ValueTables
+    _short: dict[str, NDArray[Any]]
+
+    # Set by the constructor of the subclass, which scikit-learn reads the parameters from.
+    metric: str | Callable[..., Any]
+    against: str
+
+    def _describe(self, rule: NDArray[np.int16]) -> Description:
+        return describe(self._tables.attributes, rule)
+
+    def _table(self, state: dict[str, Any]) -> pd.DataFrame:
+        table = super()._table(state)
+        return self._with_counts(table, state["n_inside"], state["n_outside"])
+
+    def _with_counts(
+        self, table: pd.DataFrame, n_inside: NDArray[Any], n_outside: NDArray[Any]
+    ) -> pd.DataFrame:
+        """Numbers of rows in place of effective sizes, and what is not known."""
+        table["n_inside"], table["n_outside"] = n_inside, n_outside
+        notes = np.full(len(table), "", dtype=object)
+        notes[n_inside == 0] = "undefined: no row inside counts"
+        notes[n_outside == 0] = "undefined: no row outside counts"
+        table["note"] = notes
+        return table
+
+    @property
+    def short_list_(self) -> pd.DataFrame:
+        """At most ten rules that do not repeat each other."""
+        state, short = self._result("short_list_"), self._short
+        chosen = {name: values[short["pattern"]] for name, values in state.items()}
+        table = self._table(chosen)
+        parts = [state["rules"][k] if k >= 0 else None for k in short["sub_pattern"]]
+        words = ["" if part is None else self._describe(part).words for part in parts]
+        return table.assign(
+            sub_rule=words, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
+        )
+
+    def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
+        """Which rows a rule holds for.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_features)
+            Rows with the columns and the kind of table seen in fit.
+        rule : int, str or Series
+            Place in `rules_`, the words of the rule, or a row of `rules_`.
+        sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
+            The columns beside X, where fit got some.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows,)
+            Which rows. A value that fit has not seen is in no rule.
+
+        Raises
+        ------
+        ValueError
+            If there is no such rule.
+        """
+        number = self._rule_number(rule)
+        return self._holds(self._tables.numbers(X, sensitive_features), number)
+
+    def _holds(self, columns: list[NDArray[np.int16]], rule: int) -> NDArray[np.bool_]:
+        holds = np.ones(len(columns[0]), dtype=bool)
+        for column_, value in zip(columns, self._state["rules"][rule], strict=True):
+            if value >= 0:
+                holds &= column_ == value
+        return holds
+
+    def confirm(
+        self,
+        X_new: Any,
+        y: Any = None,
+        n_rules: int = 10,
+        *,
+        short_list: bool | None = None,
+        y_pred: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> pd.DataFrame:
+        """Estimate the listed rules again, on rows that were not searched.
+
+        The intervals allow for the rules of the table, no longer for all that were searched,
+        because these were chosen without a look at the new rows.
+
+        Parameters
+        ----------
+        X_new : array-like or DataFrame of shape (n_rows, n_features)
+            Rows that fit has not seen.
+        y : array-like of shape (n_rows,), default=None
+            Their truth, where the metric needs it.
+        n_rules : int, default=10
+            How many rules, at most.
+        short_list : bool, default=None
+            Whether to take those of `short_list_`, or the worst of `rules_`, many of which are the
+            same people by other words. None takes the short list where it is not empty.
+        y_pred : array-like of shape (n_rows,), default=None
+            Their predictions; needed where fit had no estimator.
+        sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
+            The columns beside X_new, where fit got some.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        DataFrame
+            One row a rule, in the order of the list: as in `rules_`, and `searched_score` and
+            `same_direction`, which compare with the search. Where no row counts on one side, the
+            metric is undefined and NaN.
+
+        Raises
+        ------
+        ValueError
+            If predictions or truth are missing or of another kind.
+        """
+        self._result("confirm")
+        check_one_whole("n_rules", n_rules, 1)
+        columns = self._tables.numbers(X_new, sensitive_features)
+        n = len(columns[0])
+        if not n:
+            raise ValueError("X_new has no rows; give rows to confirm the rules on.")
+        weights = None if sample_weight is None else check_weights(sample_weight, n)
+        truth = truth_of(self.metric, y, n)
+        if y_pred is not None:
+            given = column("y_pred", y_pred, n)
+            rows = metric_rows(self.metric, given, truth, self.favourable_, known=True)
+        elif self.estimator_ is None:
+            raise ValueError(
+                "y_pred must hold the predictions for X_new, as fit had no estimator; got None."
+            )
+        else:
+            X_new = self._tables.container.check_names(X_new)
+            asked = AskedMetric(self.metric, self.estimator_, X_new, self.favourable, self.n_jobs)
+            rows = asked.rows(asked.ask(np.arange(n)), truth)
+        check_counts(self.metric, rows, weights)
+        if weights is not None:
+            rows = rows._replace(counts=rows.counts & (weights > 0))
+        listed = self._short["pattern"].tolist()
+        if short_list is False or (short_list is None and not listed):
+            listed = list(range(len(self._state["rules"])))
+        numbers = listed[:n_rules]
+        held = np.array([self._holds(columns, k) for k in numbers], dtype=bool).reshape(-1, n)
+        given_rules = GivenRowSets(held)
+        sides = pattern_sides(given_rules, rows.values, rows.counts, weights, binary=rows.binary)
+        n_inside, n_outside = rows_that_count(given_rules, rows)
+        whole = self.against == "whole"
+        part = part_of_whole(given_rules, rows, weights) if whole else None
+        table = self._confirmation(numbers, sides, given_rules.support, part)
+        return self._with_counts(table, n_inside, n_outside)
