@@ -45,6 +45,11 @@ What comes next
 The :doc:`glossary </reference/glossary>` says what the words in these pages mean, and the
 :doc:`how-to guides </how_to/index>` when to use what.
 """
+#: What constants are, which have no docstring.
+CONSTANTS = {
+    "IDENTITY_TERMS": "The terms that `TextSGDAuditor` looks for in texts, by category.",
+    "TRUSTED_TYPES": "Names of the types of this package, which ``skops.io.load`` may trust.",
+}
 #: Of each the help is on the page of the command line.
 COMMANDS = ("audit", "certify", "compare", "datasets", "demo")
 #: Title and module of each section, in the order of the page. What `skfairtest` exports from
@@ -66,10 +71,10 @@ SECTIONS = [
 ]
 
 
-def summary(thing):
-    """The first paragraph of a docstring; of what is no class and no function, its kind."""
+def summary(name, thing):
+    """The first paragraph of a docstring; of a constant, what is said of it above."""
     if not (inspect.isclass(thing) or inspect.isroutine(thing)):
-        return f"A {type(thing).__name__} of {len(thing)}."
+        return CONSTANTS[name]
     text = inspect.getdoc(thing) or ""
     return " ".join(text.partition("\n\n")[0].split())
 
@@ -122,7 +127,7 @@ def page(name, module):
     elif inspect.isroutine(thing):
         parts.append(f".. autofunction:: {name}\n")
     else:
-        parts.append(f".. py:data:: {name}\n\n   {summary(thing)}\n")
+        parts.append(f".. py:data:: {name}\n\n   {summary(name, thing)}\n")
     return "\n".join(parts)
 
 
@@ -135,7 +140,7 @@ def index():
         for name in names:
             place = full_name(name, module)
             entries.append(place)
-            text = summary(getattr(module, name))
+            text = summary(name, getattr(module, name))
             parts.append(f"   * - :doc:`{name} <{place}>`\n     - {text}")
         parts.append("")
     parts.append(NEXT)
