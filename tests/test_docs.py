@@ -52,6 +52,13 @@ def test_page_opens_with_what_it_is_for_and_ends_with_what_comes_next(path):
     assert LINK.search(text.rpartition("## What comes next")[2])
 
 
+@pytest.mark.parametrize("path", PAGES, ids=names(PAGES))
+def test_tables_end_where_the_text_begins(path):
+    """A line of text right below a table would become its last row."""
+    text = without_code(path.read_text(encoding="utf-8"))
+    assert re.findall(r"^\|.*\n[^|\n].*$", text, flags=re.MULTILINE) == []
+
+
 @pytest.mark.parametrize("path", [*PAGES, TOP / "README.md", TOP / "CONTRIBUTING.md"], ids=str)
 def test_links_of_the_sources_lead_somewhere(path):
     for address in LINK.findall(without_code(path.read_text(encoding="utf-8"))):
