@@ -110,7 +110,7 @@ def test_certify_that_is_interrupted(run, monkeypatch):
     assert json.loads(Path("out.json").read_text())["upper_bound"] >= 5
     monkeypatch.setattr("skfairtest.exact._auditor.read_family", interrupt)
     code, _, err = run(*words)
-    assert code == 130 and "nothing was written" in err
+    assert code == 130 and "interrupted before the end" in err
 
 
 # compare ----------------------------------------------------------------------------------------
