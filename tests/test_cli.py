@@ -82,7 +82,7 @@ def model_file(model, name="own.skops"):
 def test_within_exceeded_and_without_limits(run):
     code, out, err = run("audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.9")
     assert (code, err) == (0, "")
-    assert re.fullmatch(r"Within: no difference in the domain is above 0.90 \(certified\)\.\n", out)
+    assert re.fullmatch(r"Within: no difference in the domain is above 0.9 \(certified\)\.\n", out)
     code, out, _ = run("audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01")
     assert code == 1 and re.fullmatch(r"Exceeded: a difference of 0.\d+ is above 0.0\d+\.\n", out)
     code, out, _ = run("audit", "model.skops", "data.csv", *WHO, *QUICK)
