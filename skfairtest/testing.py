@@ -99,6 +99,7 @@ def assert_within(
     ...
     AssertionError: Exceeded: ...
     """
+    __tracebackhide__ = True  # pytest then shows the line of the test that failed
     if not isinstance(limits, Limits):
         raise TypeError(
             f"limits must be Limits(...); got {type(limits).__name__}. Write "

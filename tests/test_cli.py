@@ -82,7 +82,7 @@ def model_file(model, name="own.skops"):
 def test_within_exceeded_and_without_limits(run):
     code, out, err = run("audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.9")
     assert (code, err) == (0, "")
-    assert re.fullmatch(r"Within: no difference in the domain is above 0.90 \(certified\)\.\n", out)
+    assert re.fullmatch(r"Within: no difference in the domain is above 0.9 \(certified\)\.\n", out)
     code, out, _ = run("audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01")
     assert code == 1 and re.fullmatch(r"Exceeded: a difference of 0.\d+ is above 0.0\d+\.\n", out)
     code, out, _ = run("audit", "model.skops", "data.csv", *WHO, *QUICK)
@@ -150,7 +150,7 @@ def test_interrupted_runs_write_what_was_found(run):
     assert Path("out.html").stat().st_size and Path("out.md").stat().st_size
     words = model_file(Fails(error="KeyboardInterrupt"))
     code, out, err = run("audit", *words, *QUICK, "--json", "none.json")
-    assert (code, out) == (130, "") and "nothing was written" in err
+    assert (code, out) == (130, "") and "interrupted before the end" in err
     assert not Path("none.json").exists()
 
 
@@ -194,6 +194,38 @@ def test_junit_is_read_by_others(run):
     )
     (suite,) = junitparser.JUnitXml.fromfile("a.xml")
     assert (suite.tests, suite.failures) == (1, 1)
+
+
+def test_a_disk_that_is_full_at_the_end(run, monkeypatch):
+    from skfairtest.cli import _files
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_files.tempfile, "mkstemp", full)
+    words = ["audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01"]
+    code, out, err = run(*words, "--json", "a.json", "--junit", "a.xml")
+    assert code == 2 and out.startswith("Exceeded: ")
+    assert "--json 'a.json' could not be written: No space" in err and "--junit 'a.xml'" in err
+
+
+def test_junit_and_the_exit_code_agree_where_a_part_failed():
+    from report_samples import usual
+
+    data = usual()
+    data.update(status="failed", reason="groups: ValueError: x")
+    report = AuditReport.from_dict(data)
+    for limits, errors in ((skfairtest.Limits(max_degree=0.9), "0"), (skfairtest.Limits(), "0")):
+        outcome = report.check(limits)
+        root = ET.fromstring(_audit.junit(report, outcome))
+        assert outcome.exit_code == 0 and root.get("errors") == errors
+        assert "groups: ValueError: x" in root.findtext(".//testcase[@name='audit']/system-out")
+    data["searches"][-1].update(status="failed", degree=None)
+    report = AuditReport.from_dict(data)
+    for limits in (skfairtest.Limits(max_degree=0.9), skfairtest.Limits()):
+        outcome = report.check(limits)
+        root = ET.fromstring(_audit.junit(report, outcome))
+        assert outcome.exit_code == 4 and root.get("errors") == "1"
 
 
 def test_junit_of_undecided_failed_and_hostile(run):

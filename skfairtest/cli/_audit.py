@@ -17,6 +17,7 @@ from skfairtest.cli._markdown import markdown
 from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in, number
 from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.report._limits import Limits, Outcome, check_limits
+from skfairtest.report._render.text import render_text
 from skfairtest.report._report import AuditReport
 
 HELP = """
@@ -55,8 +56,10 @@ Exit codes: 0 within the limits, or none given; 1 exceeded; 2 usage or input;
 Example: skfairtest audit model.skops test.csv --sensitive sex,race \\
              --target income --max-degree 0.1 --junit fairness.xml
 """
+WHERE = "the report that --html or --markdown writes says it"
 LIMITS = [field.name for field in fields(Limits)]
-OUTPUTS = ("html", "json", "junit", "markdown")
+#: In the order in which they are written: the quickest first.
+OUTPUTS = ("json", "junit", "markdown", "html")
 #: Limits that shares of favourable predictions need, which a regressor has not.
 OF_CLASSIFIERS = ("max_group_score", "min_impact_ratio")
 
@@ -100,10 +103,18 @@ def run(words: Sequence[str]) -> int:
         check_possible(limits, case, options.threshold)
         report = run_audit(options, case)
     outcome = check_limits(report, limits)
-    for name, where in zip(OUTPUTS, written.values(), strict=True):
-        if where is not None:
-            write_whole(where, RENDER[name](report, outcome))
+    failed = []
+    for option, where in written.items():
+        if where is None:
+            continue
+        text = RENDER[option](report, outcome)
+        try:
+            write_whole(where, text)
+        except OSError as error:  # such as a disk that is full by now; the others may be written
+            failed.append(f"{option} {where!r} could not be written: {error.strerror or error}.")
     tell(report, outcome, quiet=options.quiet, aside=STANDARD_OUTPUT in written.values())
+    if failed:
+        raise CommandError(" ".join(failed))
     return INTERRUPTED if report.status == "interrupted" else outcome.exit_code
 
 
@@ -128,7 +139,7 @@ def tell(report: AuditReport, outcome: Outcome, *, quiet: bool, aside: bool) -> 
     """Print what was found, one line a limit, and the verdict; aside where a file is printed."""
     lines = []
     if not quiet:
-        lines += [repr(report), ""]
+        lines += [render_text(report.to_dict(), WHERE), ""]
         lines += [f"{check.status:<9} {check.words}" for check in outcome.checks]
         lines += [""] if outcome.checks else []
     lines.append(verdict(report, outcome))
@@ -217,4 +228,9 @@ def _html(report: AuditReport, outcome: Outcome) -> str:
     return report.to_html()
 
 
-RENDER: dict[str, Any] = {"html": _html, "json": _json, "junit": junit, "markdown": markdown}
+RENDER: dict[str, Any] = {
+    "--json": _json,
+    "--junit": junit,
+    "--markdown": markdown,
+    "--html": _html,
+}

@@ -16,6 +16,7 @@ from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
 from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in
 from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.finding._words import number
+from skfairtest.report._limits import Limits, check_limits
 from skfairtest.report._report import AuditReport
 
 HELP = """
@@ -114,7 +115,7 @@ def _audits(options: argparse.Namespace, names: tuple[str, str]) -> list[AuditRe
         with models_prints_aside(), told_errors():
             case = read_case(options, model, options.data)
             report = run_audit(options, case)
-        if report.status == "failed":
+        if check_limits(report, Limits()).status == "failed":
             raise ModelFailed(f"{name} failed: {report.to_dict()['reason']}")
         reports.append(report)
         if report.status == "interrupted":

@@ -48,13 +48,15 @@ def junit(report: AuditReport, outcome: Outcome) -> str:
         if kind:
             counts[kind] += 1
     if not outcome.checks or report.status != "complete":
-        # An audit that ended early, or looks at no limit, is a case of its own.
+        # An audit that did not end well, or looks at no limit, is a case of its own. It is an error
+        # where the command says so, and not where a part failed that no limit is about.
         case = ET.SubElement(suite, "testcase", classname=SUITE, name="audit", time="0")
-        if report.status != "complete":
+        words = f"{report.status}: {data['reason']}" if data["reason"] else report.status
+        told = counts["error"] and outcome.status == "failed"
+        if report.status == "interrupted" or (outcome.status == "failed" and not told):
             counts["error"] += 1
-            words = _clean(f"{report.status}: {data['reason']}")
-            ET.SubElement(case, "error", type=report.status, message=words)
-        ET.SubElement(case, "system-out").text = _clean(report.sentence)
+            ET.SubElement(case, "error", type=report.status, message=_clean(words))
+        ET.SubElement(case, "system-out").text = _clean(f"{words}\n{report.sentence}")
     n_cases = len(suite.findall("testcase"))
     seconds = f"{data['cost']['seconds']:.3f}"
     of_all = {

@@ -79,10 +79,12 @@ def _run(name: str, words: list[str]) -> int:
         note(f"error: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        note("interrupted before anything was found; nothing was written")
+        note("interrupted before the end; a file that was not written whole was not written")
         return INTERRUPTED
     except SystemExit as end:  # of the parser: help was shown, or the usage was wrong
-        return end.code if isinstance(end.code, int) else 0
+        if isinstance(end.code, str):
+            note(end.code)
+        return end.code if isinstance(end.code, int) else (0 if end.code is None else FAILED)
     except OSError as error:
         note(f"error: {error}")
         return USAGE
