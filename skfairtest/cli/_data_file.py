@@ -12,6 +12,7 @@ import pandas as pd
 
 from skfairtest.cli._errors import CommandError, ModelFailed
 from skfairtest.cli._names import did_you_mean, listed, split_names
+from skfairtest.cli._terminal import note
 from skfairtest.cli._training import trained_columns, trained_count, trained_values
 from skfairtest.space._protected_names import protected_names
 
@@ -273,11 +274,14 @@ def _check_values(X: pd.DataFrame, model: Any) -> None:
                 f"the model was trained on {_kind(known)} ({', '.join(map(repr, known[:SHOWN]))}). "
                 "Give the values as they were at training; Parquet keeps them, CSV does not."
             )
-        raise CommandError(
-            f"Column {name!r} holds no value that the model was trained on: "
+        words = (
+            f"column {name!r} holds no value that the model was trained on: "
             f"{', '.join(map(repr, values.tolist()[:SHOWN]))}, where it knows "
-            f"{', '.join(map(repr, known[:SHOWN]))}. Give the values as they were at training."
+            f"{', '.join(map(repr, known[:SHOWN]))}"
         )
+        if _kind(values.tolist()) != _kind(known):
+            raise CommandError(f"C{words[1:]}. Give the values as they were at training.")
+        note(f"{words}; is it coded as at training?")
 
 
 def _predictable(X: pd.DataFrame, model: Any) -> Any:
