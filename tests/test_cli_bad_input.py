@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import threading
 import zipfile
 from pathlib import Path
 
@@ -300,6 +301,16 @@ def test_empty_data(refused):
     assert "hold no rows" in refused("model.skops", csv(people().head(0)), *WHO)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="pipes have names there alone")
+def test_a_pipe_with_a_name(capsys):
+    os.mkfifo("pipe")
+    text = Path("data.csv").read_text()
+    writer = threading.Thread(target=lambda: Path("pipe").write_text(text))
+    writer.start()
+    assert main(["audit", "model.skops", "pipe", *WHO, *QUICK]) == 0
+    writer.join()
+
+
 def test_one_row(refused):
     said = refused("model.skops", csv(people().head(1)), *WHO)
     assert "one row only" in said and "--space" in said
@@ -330,6 +341,8 @@ def test_data_that_are_not_there_or_no_table(refused):
     assert "cannot be read as CSV" in refused("model.skops", "binary.csv", *WHO)
     Path("ragged.csv").write_text("a,b\n1,2\n1,2,3,4\n")
     assert "cannot be read as CSV" in refused("model.skops", "ragged.csv", *WHO)
+    Path("semicolons.csv").write_text(Path("data.csv").read_text().replace(",", ";"))
+    assert "these seem to have ';'" in refused("model.skops", "semicolons.csv", *WHO)
     Path("twice.parquet").write_bytes(b"no parquet")
     said = refused("model.skops", "twice.parquet", *WHO)
     assert "Parquet" in said
