@@ -253,6 +253,33 @@ def test_a_file_on_standard_output_is_alone_there(run):
     assert "predicting" in err and "No limits were given" in err
 
 
+def test_letters_that_the_terminal_has_not(run, monkeypatch):
+    frame = people().rename(columns={"sex": "Geschlecht ♀"})
+    frame.to_csv("data.csv", index=False)
+    Path("letters_of_test.py").write_text(
+        "import numpy as np\nfrom gate_samples import Foreign, people\n"
+        "class Letters(Foreign):\n"
+        "    def predict_proba(self, X):\n"
+        "        return super().predict_proba(X.rename(columns={'Geschlecht \u2640': 'sex'}))\n"
+        "frame = people().rename(columns={'sex': 'Geschlecht \u2640'})\n"
+        "model = Letters().fit(frame.drop(columns='hired'), frame['hired'])\n",
+        encoding="utf-8",
+    )
+    words = [
+        "letters_of_test:model",
+        "data.csv",
+        "--sensitive",
+        "Geschlecht ♀",
+        "--target",
+        "hired",
+    ]
+    for output in ([], ["--json", "-"], ["--markdown", "-"]):
+        raw = io.BytesIO()
+        monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding="ascii"))
+        assert run("audit", *words, *QUICK[:-1], *output)[0] == 0
+        assert ("Geschlecht ♀" if output else "Geschlecht ?") in raw.getvalue().decode("utf-8")
+
+
 def test_a_talkative_model_says_it_elsewhere(here):
     name, _, *words = model_file(Talkative())
     rows = Path("data.csv").read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import threading
 import zipfile
 from pathlib import Path
 
@@ -11,13 +12,18 @@ import numpy as np
 import pytest
 import skops.io
 from gate_samples import Fails, Foreign, classifier, people, regressor
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
+from skfairtest import FairnessRetrainer, MarginalizedClassifier, RandomAuditor
 from skfairtest.__main__ import main
+from skfairtest.cli._data_file import read_table
+from skfairtest.cli._training import trained_values
 
 WHO = ["--sensitive", "sex", "--target", "hired"]
 QUICK = ["--max-queries", "200", "--max-time", "none", "--quiet"]
@@ -239,6 +245,35 @@ def test_codes_written_as_text_where_numbers_were_trained(refused):
     assert "Column 'code' holds text" in said and "trained on numbers (0, 1, 2)" in said
 
 
+def test_new_values_of_the_same_kind_are_told(capsys):
+    frame = people().assign(region="77")
+    assert main(["audit", "model.skops", csv(frame), *WHO, *QUICK]) == 0
+    assert "column 'region' holds no value that the model was trained on" in capsys.readouterr().err
+
+
+def wrapped(frame):
+    """Models around a pipeline whose encoder knows codes that look like numbers."""
+    model, X = classifier(frame), frame.drop(columns="hired")
+    settings = {"sensitive_features": ["sex"]}
+    yield MarginalizedClassifier(model, **settings).fit(X, frame["hired"])
+    yield GridSearchCV(model, {"logisticregression__C": [1.0]}, cv=2)
+    yield CalibratedClassifierCV(model, cv=2)
+    yield TunedThresholdClassifierCV(model, cv=2)
+    yield VotingClassifier([("a", model), ("b", model)], voting="soft")
+    yield FairnessRetrainer(model, auditor=RandomAuditor(max_queries=100, **settings), max_rounds=1)
+
+
+@pytest.mark.filterwarnings("ignore")  # of retrainers that have nothing to mitigate
+@pytest.mark.parametrize("place", range(6))
+def test_models_inside_of_others_tell_which_codes_are_text(place):
+    frame = people()
+    model = list(wrapped(frame))[place]
+    model.fit(frame.drop(columns="hired"), frame["hired"])
+    assert set(trained_values(model)) == {"sex", "region"}
+    table = read_table("data.csv", model, sensitive=["sex"], target="hired")
+    assert set(table.X["region"]) == {"01", "02", "10"}
+
+
 def test_text_where_a_tree_expects_numbers(refused):
     frame = people()
     X = frame[["age", "income"]].assign(sex=(frame["sex"] == "m") * 1)
@@ -264,6 +299,16 @@ def test_empty_data(refused):
     Path("empty.csv").write_text("")
     assert "are empty" in refused("model.skops", "empty.csv", *WHO)
     assert "hold no rows" in refused("model.skops", csv(people().head(0)), *WHO)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes have names there alone")
+def test_a_pipe_with_a_name(capsys):
+    os.mkfifo("pipe")
+    text = Path("data.csv").read_text()
+    writer = threading.Thread(target=lambda: Path("pipe").write_text(text))
+    writer.start()
+    assert main(["audit", "model.skops", "pipe", *WHO, *QUICK]) == 0
+    writer.join()
 
 
 def test_one_row(refused):
@@ -296,6 +341,8 @@ def test_data_that_are_not_there_or_no_table(refused):
     assert "cannot be read as CSV" in refused("model.skops", "binary.csv", *WHO)
     Path("ragged.csv").write_text("a,b\n1,2\n1,2,3,4\n")
     assert "cannot be read as CSV" in refused("model.skops", "ragged.csv", *WHO)
+    Path("semicolons.csv").write_text(Path("data.csv").read_text().replace(",", ";"))
+    assert "these seem to have ';'" in refused("model.skops", "semicolons.csv", *WHO)
     Path("twice.parquet").write_bytes(b"no parquet")
     said = refused("model.skops", "twice.parquet", *WHO)
     assert "Parquet" in said

@@ -12,6 +12,7 @@ import pandas as pd
 
 from skfairtest.cli._errors import CommandError, ModelFailed
 from skfairtest.cli._names import did_you_mean, listed, split_names
+from skfairtest.cli._terminal import note
 from skfairtest.cli._training import trained_columns, trained_count, trained_values
 from skfairtest.space._protected_names import protected_names
 
@@ -22,6 +23,8 @@ PARQUET_MAGIC = b"PAR1"
 TRIED = 64
 #: Share of a text column's values that are numbers, from which the others look like a mistake.
 MOSTLY = 0.5
+#: What some programs write between values in place of commas.
+OTHER_MARKS = (";", "\t", "|")
 #: Values of a column that a message shows.
 SHOWN = 3
 
@@ -121,7 +124,7 @@ def _read(where: str, model: Any) -> pd.DataFrame:
         told, source = "standard input", sys.stdin.buffer
     else:
         told, source = repr(where), Path(where)
-        if not source.is_file():
+        if not source.exists() or source.is_dir():
             beside = source.parent.iterdir() if source.parent.is_dir() else []
             what = "is a folder" if source.is_dir() else "does not exist"
             raise CommandError(
@@ -144,6 +147,12 @@ def _read(where: str, model: Any) -> pd.DataFrame:
             f"The data in {told} cannot be read as CSV: {type(error).__name__}: {error}. Expected "
             "values with commas between them, names of columns in the first line, in UTF-8."
         ) from error
+    other = [mark for mark in OTHER_MARKS if len(frame.columns) == 1 and mark in frame.columns[0]]
+    if other:
+        raise CommandError(
+            f"The data in {told} have one column, {frame.columns[0]!r}. Expected values with "
+            f"commas between them; these seem to have {other[0]!r}. Write them with commas."
+        )
     return _named(frame, told)
 
 
@@ -160,6 +169,8 @@ def _named(frame: pd.DataFrame, told: str) -> pd.DataFrame:
 def _is_parquet(path: Path) -> bool:
     if path.suffix.lower() in PARQUET_NAMES:
         return True
+    if not path.is_file():  # a pipe, of which nothing must be read beforehand
+        return False
     try:
         with path.open("rb") as file:
             return file.read(4) == PARQUET_MAGIC
@@ -273,11 +284,14 @@ def _check_values(X: pd.DataFrame, model: Any) -> None:
                 f"the model was trained on {_kind(known)} ({', '.join(map(repr, known[:SHOWN]))}). "
                 "Give the values as they were at training; Parquet keeps them, CSV does not."
             )
-        raise CommandError(
-            f"Column {name!r} holds no value that the model was trained on: "
+        words = (
+            f"column {name!r} holds no value that the model was trained on: "
             f"{', '.join(map(repr, values.tolist()[:SHOWN]))}, where it knows "
-            f"{', '.join(map(repr, known[:SHOWN]))}. Give the values as they were at training."
+            f"{', '.join(map(repr, known[:SHOWN]))}"
         )
+        if _kind(values.tolist()) != _kind(known):
+            raise CommandError(f"C{words[1:]}. Give the values as they were at training.")
+        note(f"{words}; is it coded as at training?")
 
 
 def _predictable(X: pd.DataFrame, model: Any) -> Any:

@@ -71,7 +71,12 @@ def _check_writable(option: str, where: str) -> None:
 def write_whole(where: str, text: str) -> None:
     """Write a file in one step, so that nobody reads half of it; "-" is standard output."""
     if where == STANDARD_OUTPUT:
-        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        text = text if text.endswith("\n") else f"{text}\n"
+        sys.stdout.flush()
+        if hasattr(sys.stdout, "buffer"):  # a terminal may not have all letters, a file has
+            sys.stdout.buffer.write(text.encode("utf-8"))
+        else:
+            sys.stdout.write(text)
         sys.stdout.flush()
         return
     path = Path(where)

@@ -10,6 +10,11 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
+#: Where meta-estimators keep the model that they ask.
+WRAPPED = ("best_estimator_", "estimator_", "estimator")
+MOST_DEEP = 5
+WITH_STEPS = (Pipeline, ColumnTransformer)
+
 
 def trained_columns(model: Any) -> list[str] | None:
     """Names of the columns that the model was trained on; None where it does not know them."""
@@ -33,8 +38,28 @@ def trained_values(model: Any) -> dict[str, list[Any]]:
     return {} if names is None else dict(_walk(model, names))
 
 
-def _walk(step: Any, names: list[str]) -> Iterator[tuple[str, list[Any]]]:
-    if isinstance(step, Pipeline):
+def _inner(model: Any) -> Any:
+    """The model that a search, a calibration, a mitigation passes its rows on to; else None."""
+    found = [getattr(model, name, None) for name in WRAPPED]
+    # Of several that were fitted alike one tells; they may stand inside of others (calibration).
+    for several in (
+        getattr(model, name, None) for name in ("estimators_", "calibrated_classifiers_")
+    ):
+        found += list(several)[:1] if isinstance(several, (list, tuple, np.ndarray)) else []
+    names = trained_columns(model)
+    for inner in found:
+        if inner is not None and not isinstance(inner, (str, type)):
+            inner = getattr(inner, "estimator", inner) if trained_columns(inner) is None else inner
+            if trained_columns(inner) == names:
+                return inner
+    return None
+
+
+def _walk(step: Any, names: list[str], depth: int = 0) -> Iterator[tuple[str, list[Any]]]:
+    inner = _inner(step) if depth < MOST_DEEP and not isinstance(step, WITH_STEPS) else None
+    if inner is not None:
+        yield from _walk(inner, names, depth + 1)
+    elif isinstance(step, Pipeline):
         for _, part in step.steps:
             if isinstance(part, SimpleImputer):
                 continue
