@@ -15,6 +15,17 @@ import pytest
 MOST_PROCESSES = 4
 
 TOP = Path(__file__).parent
+#: Tests that certify tree ensembles, so that numba compiles.
+COMPILING = (
+    "tests/test_exact",
+    "tests/test_readme",
+    "docs/how_to/certify",
+    "docs/tutorials",
+    "skfairtest/exact",
+)
+#: What the build of the site leaves in docs/ holds copies of examples and of docstrings; the
+#: settings of that build are no module to import here.
+collect_ignore = ["docs/_build", "docs/auto_examples", "docs/reference/api", "docs/conf.py"]
 
 
 def numba_cache():
@@ -69,7 +80,7 @@ def group_of(nodeid):
     no fixtures and take long, one test. All that numba compiles is one group: it is compiled once.
     """
     file, _, test = nodeid.partition("::")
-    if file.startswith(("tests/test_exact", "docs/certified", "skfairtest/exact")):
+    if file.startswith(COMPILING):
         return "exact"
     if file == "tests/test_common.py" and "[" in test:
         return f"{file} {re.split(r'[^A-Za-z]', test.partition('[')[2])[0]}"

@@ -1,12 +1,15 @@
-"""Write docs/api.md, the page of public names, from the package and its docstrings.
+"""Write the reference of public names from the package: a list, and a page for each name.
 
-Run ``python docs/make_api.py``. The page is built, not kept: a new name needs no edit of it.
+The build of the site calls `write`. The pages are built, not kept: a new name needs no edit here.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-import re
+import io as streams
+import os
+import shutil
 from pathlib import Path
 
 import skfairtest
@@ -22,26 +25,37 @@ from skfairtest import (
     io,
     mitigation,
     model_selection,
+    report,
     testing,
 )
+from skfairtest.__main__ import main
 
-HEAD = """# Public names
+HEAD = """\
+Public names
+============
 
-Everything else is private and may change without notice. The docstrings hold the details:
-`help(skfairtest.SBFTAuditor)`. Names marked with * are in `skfairtest` itself, too.
-
-This page is written by `python docs/make_api.py`.
+Every class, function and constant that is public, each with a page of its own: parameters,
+results, an example that runs. Everything else is private and may change without notice. In a
+session, ``help(skfairtest.SBFTAuditor)`` shows the same text.
 """
-COMMANDS = """## Command line
+NEXT = """\
+What comes next
+---------------
 
-| Command | What it does |
-| --- | --- |
-| `skfairtest demo` | Trains a forest on bundled data and audits it; `--help` lists the options. |
-| `skfairtest --version` | Prints the version. |
+The :doc:`glossary </reference/glossary>` says what the words in these pages mean, and the
+:doc:`how-to guides </how_to/index>` when to use what.
 """
+#: What constants are, which have no docstring.
+CONSTANTS = {
+    "IDENTITY_TERMS": "The terms that `TextSGDAuditor` looks for in texts, by category.",
+    "TRUSTED_TYPES": "Names of the types of this package, which ``skops.io.load`` may trust.",
+}
+#: Of each the help is on the page of the command line.
+COMMANDS = ("audit", "certify", "compare", "datasets", "demo")
 #: Title and module of each section, in the order of the page. What `skfairtest` exports from
 #: elsewhere comes last.
 SECTIONS = [
+    ("One call, and a report", report),
     ("Auditors of individual discrimination", individual),
     ("Auditors of groups", group),
     ("Certified bounds", exact),
@@ -57,97 +71,122 @@ SECTIONS = [
 ]
 
 
-def table(first, second, rows):
-    """A table in Markdown; empty without rows."""
-    if not rows:
-        return ""
-    lines = [f"| {first} | {second} |", "| --- | --- |"]
-    lines += [f"| {name} | {text.replace('|', chr(92) + '|')} |" for name, text in rows]
-    return "\n".join(lines) + "\n"
-
-
-def summary(thing):
-    """The first paragraph of a docstring; of what is no class and no function, its kind."""
+def summary(name, thing):
+    """The first paragraph of a docstring; of a constant, what is said of it above."""
     if not (inspect.isclass(thing) or inspect.isroutine(thing)):
-        return f"A {type(thing).__name__} of {len(thing)}."
+        return CONSTANTS[name]
     text = inspect.getdoc(thing) or ""
     return " ".join(text.partition("\n\n")[0].split())
 
 
-def attributes(cls):
-    """Names and descriptions in the section "Attributes" of a class's docstring."""
-    text = inspect.getdoc(cls) or ""
-    _, found, rest = text.partition("\nAttributes\n----------\n")
-    section = re.split(r"\n\n\S[^\n]*\n-{3,}\n", rest)[0] if found else ""
-    rows = re.findall(r"^(\S[^\n]*)((?:\n+[ ]{4}[^\n]*)*)", section, flags=re.MULTILINE)
-    return {name.partition(" :")[0]: " ".join(body.split()) for name, body in rows}
+def full_name(name, module):
+    """The shortest way to import a public name."""
+    return f"{'skfairtest' if name in skfairtest.__all__ else module.__name__}.{name}"
 
 
 def methods(cls):
-    """Public methods that a class has from our package, with their first lines."""
-    found = {}
+    """Public methods and properties that a class has from our package, in order."""
+    found = []
     for name in dir(cls):
         value = inspect.getattr_static(cls, name)
         value = getattr(value, "__func__", value)
         ours = getattr(inspect.unwrap(value), "__module__", "") if callable(value) else ""
         if not name.startswith("_") and (ours or "").startswith("skfairtest"):
-            found[f"{name}()"] = summary(value)
+            found.append(name)
     return found
 
 
-def members(cls, shared):
-    """Rows of the attributes and methods of a class but the shared ones."""
-    return [
-        (f"`{name}`", text)
-        for name, text in (attributes(cls) | methods(cls)).items()
-        if name not in shared
-    ]
-
-
-def section(title, module, names):
-    """One section: the names, and what each class has beside what all auditors have."""
-    mark = {name: "*" if name in skfairtest.__all__ else "" for name in names}
-    things = {name: getattr(module, name) for name in names}
-    rows = [
-        (f"`{module.__name__}.{name}`{mark[name]}", summary(thing))
-        for name, thing in things.items()
-    ]
-    parts = [f"## {title}: `{module.__name__}`\n", table("Name", "What it is", rows)]
-    common = shared_members()
-    for name, thing in things.items():
-        if inspect.isclass(thing) and not issubclass(thing, Exception):
-            audits = issubclass(thing, base.BaseAuditor)
-            own = members(thing, common if audits else {})
-            if own and thing is not base.BaseAuditor:
-                more = "More of" if audits else "Members of"
-                parts += [f"### {more} `{name}`\n", table("Name", "What it is", own)]
-    return "\n".join(parts)
-
-
-def shared_members():
-    """What every auditor of individual discrimination has."""
-    return attributes(skfairtest.RandomAuditor) | methods(base.BaseAuditor)
-
-
-def page():
-    """The page as text."""
-    parts = [HEAD]
+def sections():
+    """Title and public names, with the modules they are looked up in, of each section."""
     listed = set()
     for title, module in SECTIONS:
-        parts.append(section(title, module, module.__all__))
+        yield title, module, list(module.__all__)
         listed.update(module.__all__)
-        if module is individual:
-            rows = [(f"`{name}`", text) for name, text in shared_members().items()]
-            parts.append("### What all of them have\n")
-            parts.append(table("Name", "What it is", rows))
     rest = [
         name
         for name in skfairtest.__all__
         if name not in listed and not inspect.ismodule(getattr(skfairtest, name))
     ]
-    parts.append(section("Inputs and results", skfairtest, rest))
-    return "\n".join([*parts, COMMANDS])
+    yield "Inputs and results", skfairtest, rest
+
+
+def heading(text, mark="="):
+    """A title in reStructuredText."""
+    return f"{text}\n{mark * len(text)}\n"
+
+
+def page(name, module):
+    """The page of one public name."""
+    thing = getattr(module, name)
+    place = full_name(name, module)
+    parts = [heading(name), f".. currentmodule:: {place.rpartition('.')[0]}\n"]
+    if inspect.isclass(thing):
+        parts.append(f".. autoclass:: {name}\n")
+        if not issubclass(thing, Exception):
+            parts += [f"   .. automethod:: {method}\n" for method in methods(thing)]
+    elif inspect.isroutine(thing):
+        parts.append(f".. autofunction:: {name}\n")
+    else:
+        parts.append(f".. py:data:: {name}\n\n   {summary(name, thing)}\n")
+    return "\n".join(parts)
+
+
+def index():
+    """The list of all names, by section."""
+    parts = [HEAD]
+    entries = []
+    for title, module, names in sections():
+        parts += [heading(title, "-"), ".. list-table::\n   :widths: 30 70\n   :width: 100%\n"]
+        for name in names:
+            place = full_name(name, module)
+            entries.append(place)
+            text = summary(name, getattr(module, name))
+            parts.append(f"   * - :doc:`{name} <{place}>`\n     - {text}")
+        parts.append("")
+    parts.append(NEXT)
+    parts.append(".. toctree::\n   :hidden:\n")
+    parts += [f"   {place.rpartition('.')[2]} <{place}>" for place in dict.fromkeys(entries)]
+    return "\n".join(parts) + "\n"
+
+
+def help_of(command):
+    """What ``--help`` of a command prints, as wide as in a terminal of 80 letters."""
+    said = streams.StringIO()
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "80"
+    try:
+        with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
+            main([command, "--help"])
+    finally:
+        os.environ.pop("COLUMNS")
+        if before is not None:
+            os.environ["COLUMNS"] = before
+    return said.getvalue()
+
+
+def pages():
+    """Text of each page, by the name of its file."""
+    found = {"index.rst": index()}
+    found |= {f"help-{command}.txt": help_of(command) for command in COMMANDS}
+    for _, module, names in sections():
+        for name in names:
+            found[f"{full_name(name, module)}.rst"] = page(name, module)
+    return found
+
+
+def write(folder):
+    """Write all pages into a folder; those that have not changed keep their time."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = pages()
+    for path in folder.iterdir():
+        if path.name not in texts:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for name, text in texts.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("api.md").write_text(page(), encoding="utf-8")
+    write(Path(__file__).parent / "reference" / "api")

@@ -14,6 +14,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from skfairtest._docstrings import LinksToDocs
+
 
 def _estimator_has(name: str) -> Callable[[Any], bool]:
     def check(self: Any) -> bool:
@@ -24,7 +26,7 @@ def _estimator_has(name: str) -> Callable[[Any], bool]:
     return check
 
 
-class DelegatingEstimator(MetaEstimatorMixin, BaseEstimator):
+class DelegatingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
     """A meta-estimator that predicts as its `estimator_` does."""
 
     estimator: Any

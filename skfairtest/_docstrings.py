@@ -1,7 +1,8 @@
-"""Documentation that several classes share, written once and put into their docstrings."""
+"""Documentation that several classes share: texts of docstrings, and where the HTML links to."""
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TypeVar
 
@@ -101,7 +102,7 @@ discrimination_rate_ : float
     share, or with ``proposals="data"`` the share near the data.
 plausibility_, distances_ : ndarray of shape (n_kept,)
     How typical each of the `discriminatory_inputs_` is: the share of rows of X that are less
-    typical, and the distance to the nearest row (mean over the columns of |difference| / range,
+    typical, and the distance to the nearest row (mean over the columns of ``|difference| / range``,
     0 or 1 for categories). Without `plausible`, "auto" judges. These and the next four are
     worked out on first access, without a query.
 nearest_rows_ : array or DataFrame of shape (n_kept, n_features)
@@ -325,6 +326,28 @@ stop_reason_, stop_kind_ : str
     What ended the run: in words, and as one of "complete", "max_queries", "callback",
     "interrupted" and "failed".
 {estimator}"""
+
+
+#: Names the address of a built site, such as "file:///home/me/skfairtest/docs/_build/html/". There
+#: is no published one yet, so links are off where it is not set.
+SITE_VARIABLE = "SKFAIRTEST_DOCS"
+
+
+class LinksToDocs:
+    """Has the HTML of an estimator link to its page; a mixin in front of scikit-learn's classes.
+
+    The three names are those by which scikit-learn asks estimators of other packages.
+    """
+
+    _doc_link_module = "skfairtest"
+
+    @property
+    def _doc_link_template(self) -> str:
+        site = os.environ.get(SITE_VARIABLE, "")
+        return f"{site.rstrip('/')}/reference/api/skfairtest.{{name}}.html" if site else ""
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        return {"name": type(self).__name__}
 
 
 def document(cls: T) -> T:

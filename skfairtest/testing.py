@@ -1,9 +1,12 @@
-"""Conformance checks that any auditor can run, also one from another package.
+"""For tests of users: limits that a model keeps to, and checks that any auditor can run.
 
-Like scikit-learn's ``estimator_checks``: `check_auditor` runs all checks on an auditor class and
-`auditor_checks` lists them one by one for pytest. They look at what every auditor has to keep:
-results that are confirmed by the model, unique and inside the domain; an honest count of queries;
-the same result for the same seed.
+`assert_within` audits a model and fails where a limit is exceeded or not decided.
+
+Conformance checks are for writers of auditors, also from another package. Like scikit-learn's
+``estimator_checks``: `check_auditor` runs all checks on an auditor class and `auditor_checks` lists
+them one by one for pytest. They look at what every auditor has to keep: results that are confirmed
+by the model, unique and inside the domain; an honest count of queries; the same result for the same
+seed.
 """
 
 from __future__ import annotations
@@ -20,10 +23,103 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
+from skfairtest.report import AuditReport, Limits, audit, check_limits
 
-__all__ = ["CountingClassifier", "CountingRegressor", "auditor_checks", "check_auditor"]
+__all__ = [
+    "CountingClassifier",
+    "CountingRegressor",
+    "assert_within",
+    "auditor_checks",
+    "check_auditor",
+]
 
 BUDGET = 3000
+
+
+def assert_within(
+    model: Any,
+    X: Any,
+    limits: Limits,
+    *,
+    sensitive_features: Any = "auto",
+    y: Any = None,
+    random_state: Any = 0,
+    **options: Any,
+) -> AuditReport:
+    """Fail where a model is not within limits; for tests of your own.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Rows like those that the model is used on; they show which inputs exist.
+    limits : Limits
+        What is allowed; at least one limit.
+    sensitive_features : "auto" or list of columns, default="auto"
+        The sensitive attributes; "auto" takes common ones by their names.
+    y : array-like of shape (n_samples,), default=None
+        What is true of the rows.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed; a test should repeat.
+    **options
+        Of `skfairtest.audit`: `threshold`, `auditor`, `max_time`, ...
+
+    Returns
+    -------
+    AuditReport
+        What was found.
+
+    Raises
+    ------
+    AssertionError
+        If a limit is exceeded, or cannot be decided, or the model failed: with the verdict, the
+        line of each limit, and the pair that differs most.
+    ValueError, TypeError
+        For limits or tables that are not usable.
+
+    See Also
+    --------
+    skfairtest.check_limits : Decides, here as on the command line.
+
+    Notes
+    -----
+    That a test passes says that nothing above the limits was found with this seed in this time. It
+    is proof only where the limits have ``require_certified=True`` or `max_upper_bound`.
+
+    Examples
+    --------
+    >>> from skfairtest import Limits
+    >>> from skfairtest.datasets import make_biased_classification
+    >>> from skfairtest.testing import assert_within
+    >>> data = make_biased_classification(random_state=0)
+    >>> limits = Limits(max_degree=0.2)
+    >>> assert_within(data.estimator, data.data, limits, groups=False)
+    Traceback (most recent call last):
+    ...
+    AssertionError: Exceeded: ...
+    """
+    __tracebackhide__ = True  # pytest then shows the line of the test that failed
+    if not isinstance(limits, Limits):
+        raise TypeError(
+            f"limits must be Limits(...); got {type(limits).__name__}. Write "
+            "Limits(max_degree=0.1)."
+        )
+    if limits == Limits(require_certified=limits.require_certified):
+        raise ValueError(
+            "limits has no limit, so no model could exceed it. Give one: Limits(max_degree=0.1)."
+        )
+    report = audit(
+        model, X, y, sensitive_features=sensitive_features, random_state=random_state,
+        **{"progress": False, **options},
+    )  # fmt: skip
+    if report.status == "interrupted":
+        raise KeyboardInterrupt
+    outcome = check_limits(report, limits)
+    if outcome.status != "within":
+        lines = [f"{check.status}: {check.words}" for check in outcome.checks]
+        raise AssertionError("\n".join([outcome.verdict, "", *lines, "", repr(report)]))
+    return report
 
 
 class _Counting(BaseEstimator):

@@ -1,5 +1,7 @@
 """Audit scorers in all of scikit-learn's model selection, and which candidate is refitted."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +20,7 @@ from sklearn.model_selection import (
 from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import (
+    AuditScorer,
     EstimatorFailedError,
     InputSpace,
     RandomAuditor,
@@ -73,6 +76,36 @@ def test_metrics_of_twins(people, metric):
     score = make_audit_scorer(auditor, metric, random_state=3)(model, X)
     same = auditor.set_params(estimator=model, random_state=3).fit(X)
     assert score == -getattr(same, f"{metric}_") < 0
+
+
+@pytest.mark.parametrize(
+    "alias, metric",
+    [
+        ("degree", "fairness_degree"),
+        ("success_rate", "discrimination_rate"),
+        ("share_rows", "on_data_rate"),
+    ],
+)
+def test_names_of_the_tables_are_metrics(people, alias, metric):
+    X, y = people
+    model = DecisionTreeClassifier(max_depth=8, random_state=0).fit(X, y)
+    auditor = RandomAuditor(sensitive_features=[0], max_queries=300)
+    one, other = (make_audit_scorer(auditor, name, random_state=0) for name in (alias, metric))
+    assert one(model, X, y) == other(model, X, y) < 0
+    assert one.metric == alias and one.__name__ == other.__name__ == f"neg_{metric}_0"
+    weights = np.arange(len(X))
+    assert one(model, X, y, weights) == other(model, X, y, weights)
+
+
+def test_the_name_of_a_scorer_survives_clone_and_pickling():
+    auditor = RandomAuditor(sensitive_features=["sex", "race"])
+    scorer = make_audit_scorer(auditor, "degree", random_state=0)
+    for again in (scorer, clone(scorer), pickle.loads(pickle.dumps(scorer))):
+        assert again.__name__ == "neg_fairness_degree_sex_race"
+    assert AuditScorer.__name__ == "AuditScorer"
+    assert make_audit_scorer(RandomAuditor()).__name__ == "neg_fairness_degree"
+    name = make_audit_scorer(TestSGDAuditor(), "group_fairness_score").__name__
+    assert name == "neg_group_fairness_score"
 
 
 def test_worst_group_fairness_score(people):
@@ -297,6 +330,10 @@ def test_bad_arguments():
         make_audit_scorer(RandomAuditor)
     with pytest.raises(ValueError, match="fairness_degree.*got 'accuracy'"):
         make_audit_scorer(auditor, "accuracy")
+    with pytest.raises(ValueError, match="'degree'.*got 'degre'"):
+        make_audit_scorer(auditor, "degre")
+    with pytest.raises(ValueError, match="must be a result of RandomAuditor"):
+        make_audit_scorer(auditor, ["degree"])
     with pytest.raises(ValueError, match="result of RandomAuditor"):
         make_audit_scorer(auditor, "group_fairness_score")
     with pytest.raises(ValueError, match="result of TestSGDAuditor"):

@@ -201,8 +201,9 @@ def test_no_limits_hold(report):
 @pytest.mark.parametrize(
     "limit, degree, upper, certified, status, words",
     [
-        (0.5, 0.6, 0.9, False, "exceeded", "0.60 is above 0.50"),
-        (0.6, 0.6, 0.9, False, "within", "no difference above 0.60 found in"),
+        (0.5, 0.6, 0.9, False, "exceeded", "0.60 is above 0.5"),
+        (0.21, 0.2100001, 0.9, False, "exceeded", "0.2100001 is above 0.21"),
+        (0.6, 0.6, 0.9, False, "within", "no difference above 0.6 found in"),
         (0.6, 0.6, 0.9, True, "undecided", "it may be up to 0.90"),
         (0.6, 0.5, None, True, "undecided", "no upper bound"),
         (0.6, 0.5, None, False, "within", "(seed 0)"),

@@ -22,11 +22,13 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skfairtest import RandomAuditor, SBFTAuditor
+from skfairtest import HistoryDisplay, RandomAuditor, SBFTAuditor
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-model = make_pipeline(StandardScaler(), RandomForestRegressor(random_state=0))
+model = make_pipeline(
+    StandardScaler(), RandomForestRegressor(50, min_samples_leaf=2, random_state=0)
+)
 model.fit(X_train, y_train)
 print(f"R2 on the test rows: {model.score(X_test, y_test):.2f}")
 print(f"target: from {y.min():.0f} to {y.max():.0f}")
@@ -38,9 +40,10 @@ print(f"target: from {y.min():.0f} to {y.max():.0f}")
 # their values reach. An input counts as discriminatory here when its twins' predictions are more
 # than 10 apart; what difference matters is for the people who use the model to say.
 
+settings = {"sensitive_features": "sex", "threshold": 10, "max_queries": 10_000, "random_state": 0}
 auditors = {
-    "SBFT": SBFTAuditor(model, sensitive_features="sex", threshold=10, random_state=0),
-    "random": RandomAuditor(model, sensitive_features="sex", threshold=10, random_state=0),
+    "SBFT": SBFTAuditor(model, **settings),
+    "random": RandomAuditor(model, **settings),
 }
 for auditor in auditors.values():
     auditor.fit(X_train)
@@ -83,33 +86,18 @@ print(f"share of the rows with a difference above 10: {auditor.on_data_rate_:.0%
 # %%
 # How the two searches went on
 # ----------------------------
-# A line begins where the first batch has been judged; random testing asks in large batches.
+# One run each; another seed has another course.
 
-fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-styles = {"SBFT": ("C0", "-"), "random": ("C1", "--")}
-for name, auditor in auditors.items():
-    history = auditor.history_
-    color, line = styles[name]
-    # What is known holds until the next batch has been judged.
-    ax.step(
-        history["queries"],
-        history["degree"],
-        where="post",
-        color=color,
-        linestyle=line,
-        label=f"{name}: {auditor.fairness_degree_:.0f}",
-    )
-on_data = auditors["SBFT"].on_data_degree_
-ax.axhline(
-    on_data, color="0.4", linewidth=1, linestyle=":", label=f"rows of X_train: {on_data:.0f}"
+courses = HistoryDisplay.from_auditors(auditors).plot()
+on_data = auditor.on_data_degree_
+courses.ax_.axhline(on_data, color="0.4", linewidth=1, linestyle=":")
+courses.ax_.annotate(
+    f"rows of X_train: {on_data:.0f}",
+    (1, on_data),
+    (-4, -4),
+    xycoords=("axes fraction", "data"),
+    textcoords="offset points",
+    ha="right",
+    va="top",
 )
-ax.set(
-    xlabel="queries",
-    ylabel="largest difference so far",
-    title="Twins in sex: a random forest on the diabetes data",
-    xlim=(0, 20_000),
-    ylim=(0, None),
-)
-ax.legend(loc="lower right")
-
 plt.show()

@@ -1,7 +1,7 @@
 """
-==============================================
+=======================================
 What do bounds and a constraint change?
-==============================================
+=======================================
 
 A search may combine any values that occur in the data, also into an input that cannot exist. Bounds
 and constraints tell it what can. This example audits the same model in three input spaces and

@@ -1,7 +1,7 @@
 """
-===================================
+==========================
 Could such a person exist?
-===================================
+==========================
 
 The worst pair of twins over a whole domain may be nobody: a schoolchild with thirty years of work.
 This example says which inputs can exist, asks which look like the data, and compares the degree

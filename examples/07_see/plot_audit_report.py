@@ -1,7 +1,7 @@
 """
-=========================================
+========================================
 What do I hand to the people who decide?
-=========================================
+========================================
 
 ``audit`` looks at a fitted model in one call and returns a report: the two inputs that the model
 treats most differently, how large the difference can get, how many rows of the data are concerned,
@@ -23,34 +23,34 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
+from skops.card import Card
 
-from skfairtest import Limits, MarginalizedClassifier, audit
+from skfairtest import audit
 
 X, progression = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 y = (progression > 140).map({True: "far", False: "little"})
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 model = RandomForestClassifier(min_samples_leaf=5, random_state=0).fit(X_train, y_train)
 
-settings = {"sensitive_features": ["sex", "age"], "max_time": 15, "random_state": 0}
-report = audit(model, X_test, y_test, progress=False, **settings)
+report = audit(
+    model,
+    X_test,
+    y_test,
+    sensitive_features=["sex", "age"],
+    max_time=8,
+    random_state=0,
+    progress=False,
+)
 print(report)
 
 # %%
-# Pictures
-# --------
-# A report has displays of what it holds; others can be made from its ``auditors``.
-
-report.display("pair").plot()
-
-# %%
-# What was found is a lower bound; the certified end is an upper one.
+# A picture
+# ---------
+# A report has displays of what it holds: the pair, the bracket, the curve of the rows, the course
+# of the search, groups, and rates. What was found is a lower bound; the certified end is an upper
+# one.
 
 report.display("bracket").plot()
-
-# %%
-# Rates by group are counted on the rows, without a search. Of few rows the intervals are wide.
-
-report.display("selection").plot()
 plt.show()
 
 # %%
@@ -62,27 +62,23 @@ plt.show()
 
 folder = Path(tempfile.mkdtemp())
 report.save_html(folder / "report.html")
-report.to_json(folder / "report.json")
+report.to_json(folder / "report.json", overwrite=True)
 for path in sorted(folder.iterdir()):
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 # %%
-# Before and after
-# ----------------
-# The same model, averaged over the sensitive attributes, gives all twins the same probabilities.
-# Where an interval or a bracket allows it, the comparison says which way a figure went.
+# In a model card
+# ---------------
+# A card of ``skops.card`` goes with a model. The report adds its sections to it.
 
-averaged = MarginalizedClassifier(model, sensitive_features=["sex", "age"])
-averaged.fit(X_train, y_train)
-after = audit(averaged, X_test, y_test, progress=False, **settings)
-table = report.compare(after, names=("before", "after"))
-print(table[["before", "after", "change", "says"]].round(3).to_string())
+card = Card(model, template=None)
+report.add_to_model_card(card)
+print("\n".join(line for line in card.render().splitlines() if line.startswith("#")))
 
 # %%
-# Limits
-# ------
-# ``check`` compares a report with limits; the words say what was shown and what was not.
+# What this does not show
+# -----------------------
+# The report says it itself, in its last section:
 
-limits = Limits(max_degree=0.1, max_on_data_rate=0.05)
-for name, one in (("before", report), ("after", after)):
-    print(f"{name}: {one.check(limits).verdict}")
+for line in report.to_dict()["not_shown"]:
+    print("-", line)

@@ -21,6 +21,15 @@ _GERMAN_FILES = ["german.csv"]
 _BANK_FILES = ["bank-coded.csv.gz"]
 _COMMUNITIES_FILES = ["communities.csv.gz"]
 
+#: Files and number on OpenML of what each fetcher reads; the coded version is in files only.
+KNOWN: dict[str, tuple[list[str], int | None]] = {
+    "fetch_adult()": (_ADULT_FILES["all"], _sources.ADULT_ID),
+    "fetch_adult(coded=True)": (_ADULT_CODED_FILES, None),
+    "fetch_german_credit()": (_GERMAN_FILES, _sources.GERMAN_ID),
+    "fetch_bank_marketing()": (_BANK_FILES, _sources.BANK_ID),
+    "fetch_communities()": (_COMMUNITIES_FILES, _sources.COMMUNITIES_ID),
+}
+
 _ADULT = """Adult (Becker and Kohavi, 1996), UCI, CC BY 4.0. Predict whether a person's income
 exceeds 50,000 US dollars a year, from the 1994 US census. The columns record what the census
 asked and what was decided then; `sex` has two values and `race` five."""

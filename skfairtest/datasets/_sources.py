@@ -66,6 +66,10 @@ _BANK_LEVELS: dict[str, tuple[str, ...]] = {
 }
 
 
+#: OpenML's numbers of the data sets.
+ADULT_ID, GERMAN_ID, BANK_ID, COMMUNITIES_ID = 1590, 31, 1461, 42730
+
+
 def data_folder(data_home: Any) -> Path | None:
     """Return the folder to look in first, or None where none was given."""
     given = data_home if data_home is not None else os.environ.get(ENVIRONMENT_VARIABLE)
@@ -134,7 +138,7 @@ def _plain(column: pd.Series) -> pd.Series:
 
 def adult_from_openml(data_home: Any, files: list[str], subset: str) -> pd.DataFrame:
     """Return the raw Adult data of a subset, as in the files."""
-    data, target = openml_frame(1590, data_home, files)
+    data, target = openml_frame(ADULT_ID, data_home, files)
     frame = require(data.assign(income=target), ADULT_COLUMNS, "OpenML data set 1590")
     # OpenML's version begins with the 16,281 rows of UCI's test file.
     n_test = 16281
@@ -145,7 +149,7 @@ def adult_from_openml(data_home: Any, files: list[str], subset: str) -> pd.DataF
 
 def german_from_openml(data_home: Any, files: list[str]) -> pd.DataFrame:
     """Return the German Credit data, columns as in the file, values as in OpenML."""
-    data, target = openml_frame(31, data_home, files)
+    data, target = openml_frame(GERMAN_ID, data_home, files)
     frame = data.rename(columns=_GERMAN_NAMES).assign(**{"class": target})
     status = require(frame, ["personal_status"], "OpenML data set 31")["personal_status"]
     frame["sex"] = status.str.split().str[0]
@@ -154,7 +158,7 @@ def german_from_openml(data_home: Any, files: list[str]) -> pd.DataFrame:
 
 def bank_from_openml(data_home: Any, files: list[str]) -> pd.DataFrame:
     """Return the Bank Marketing data in the integer coding of the file."""
-    data, target = openml_frame(1461, data_home, files)
+    data, target = openml_frame(BANK_ID, data_home, files)
     raw = require(data, [f"V{i}" for i in range(1, 17)], "OpenML data set 1461")
     raw = raw.set_axis(BANK_COLUMNS[:-1], axis="columns")
     coded = raw.copy()
@@ -184,7 +188,7 @@ def _coded(column: pd.Series, levels: tuple[str, ...]) -> pd.Series:
 
 def communities_from_openml(data_home: Any, files: list[str]) -> pd.DataFrame:
     """Return the Communities and Crime data as floats, missing values as NaN."""
-    data, target = openml_frame(42730, data_home, files)
+    data, target = openml_frame(COMMUNITIES_ID, data_home, files)
     data = data.drop(columns=[name for name in COMMUNITIES_IDENTIFIERS if name in data.columns])
     frame = data.assign(**{COMMUNITIES_TARGET: target})
     return frame.apply(pd.to_numeric, errors="coerce").astype(np.float64)

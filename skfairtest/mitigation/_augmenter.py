@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import assert_all_finite, get_tags
 
+from skfairtest._docstrings import LinksToDocs
 from skfairtest._validation import check_real, check_table, make_generator
 from skfairtest.exceptions import MitigationWarning
 from skfairtest.individual import AequitasAuditor
@@ -34,7 +35,7 @@ class Lesson(NamedTuple):
     panel: Any = None
 
 
-class FairnessAugmenter(BaseSampler):
+class FairnessAugmenter(LinksToDocs, BaseSampler):
     """Add the twins that a model treats differently, both under one label.
 
     One round of `FairnessRetrainer` as a sampler: a clone of the estimator is fitted and audited,

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from skfairtest._docstrings import LinksToDocs
 from skfairtest._typing import Floats
 from skfairtest._validation import is_real
 
@@ -17,7 +18,7 @@ WHEN_NONE = ("raise", "least_unfair")
 PREFIX = "mean_test_"
 
 
-class ConstrainedRefit(BaseEstimator):
+class ConstrainedRefit(LinksToDocs, BaseEstimator):
     """Best objective among candidates whose unfairness is within a limit.
 
     Made by `constrained_refit`, which documents the parameters.
@@ -58,7 +59,7 @@ class ConstrainedRefit(BaseEstimator):
         )
 
 
-class ParetoRefit(BaseEstimator):
+class ParetoRefit(LinksToDocs, BaseEstimator):
     """A candidate that no other beats in both objective and unfairness.
 
     Made by `pareto_refit`, which documents the parameters.

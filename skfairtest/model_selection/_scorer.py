@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from skfairtest._docstrings import LinksToDocs
 from skfairtest._validation import check_table
 from skfairtest.base import DOMAIN_PARAMS, BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
@@ -41,9 +42,15 @@ METRICS = (
     "fairness_degree", "discrimination_rate", "on_data_degree", "on_data_rate",
     "group_fairness_score",
 )  # fmt: skip
+#: What tables call these results: those of `compare_auditors` and of `compare_mitigations`.
+ALIASES = {
+    "degree": "fairness_degree",
+    "success_rate": "discrimination_rate",
+    "share_rows": "on_data_rate",
+}
 
 
-class AuditScorer(BaseEstimator):
+class AuditScorer(LinksToDocs, BaseEstimator):
     """A scorer that audits the estimator; made by `make_audit_scorer`.
 
     Parameters
@@ -51,7 +58,7 @@ class AuditScorer(BaseEstimator):
     auditor : auditor
         Template; its estimator is set for each call.
     metric : str, default="fairness_degree"
-        The result that is reported, with its sign turned.
+        The result that is reported, with its sign turned; `make_audit_scorer` says which there are.
     space : InputSpace or table, default=None
         The domain of every audit; None takes that of the rows that are scored.
     random_state : int, default=0
@@ -69,6 +76,8 @@ class AuditScorer(BaseEstimator):
     >>> scorer = AuditScorer(RandomAuditor(max_queries=2000))
     >>> bool(-10 <= scorer(data.estimator, data.data) < 0)
     True
+    >>> scorer.__name__
+    'neg_fairness_degree'
     """
 
     def __init__(
@@ -82,6 +91,17 @@ class AuditScorer(BaseEstimator):
         self.metric = metric
         self.space = space
         self.random_state = random_state
+
+    # Tables of scores name scorers by this, as if they were functions.
+    @property
+    def __name__(self) -> str:
+        """What tables call the score: the metric, negated, and the sensitive columns if named."""
+        metric = ALIASES.get(self.metric, self.metric)
+        columns = getattr(self.auditor, "sensitive_features", "auto")
+        if columns is None or (isinstance(columns, str) and columns == "auto"):
+            return f"neg_{metric}"
+        names = [columns] if isinstance(columns, (str, int)) else list(columns)
+        return "_".join([f"neg_{metric}", *map(str, names)])
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Audit a fitted estimator and report what was found; greater is better.
@@ -111,10 +131,11 @@ class AuditScorer(BaseEstimator):
             What the audit raises. Model selection writes `error_score` instead.
         """
         audited = self.audit(estimator, X, y, sample_weight)
-        if self.metric == "on_data_rate" and sample_weight is not None and self.space is None:
+        metric = ALIASES.get(self.metric, self.metric)
+        if metric == "on_data_rate" and sample_weight is not None and self.space is None:
             rows = audited.audit_rows(X)
             return -float(np.average(rows.is_discriminatory, weights=np.asarray(sample_weight)))
-        return 0.0 - float(getattr(audited, f"{self.metric}_"))
+        return 0.0 - float(getattr(audited, f"{metric}_"))
 
     def audit(self, estimator: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Any:
         """The fitted auditor behind a score.
@@ -208,7 +229,9 @@ def make_audit_scorer(
         Template with its settings and budget; its own estimator, if any, is not used.
     metric : str, default="fairness_degree"
         "fairness_degree", "discrimination_rate", "on_data_degree" or "on_data_rate" of a tester of
-        twins, "group_fairness_score" (the worst one) of a tester of groups.
+        twins, "group_fairness_score" (the worst one) of a tester of groups. The names of the tables
+        work as well: "degree" is the fairness degree, "success_rate" the discrimination rate (both
+        of `compare_auditors`), "share_rows" the rate on the data (of `compare_mitigations`).
     space : InputSpace or table, default=None
         Domain of every audit. None takes it from the rows that are scored, which differ from fold
         to fold. A table gives its domain and stands for the data; so does an `InputSpace`, whose
@@ -278,9 +301,11 @@ def _as_space(auditor: Any, space: Any) -> Any:
 def check_metric(auditor: Any, metric: Any) -> None:
     """See that the auditor has such a result."""
     has = [name for name in METRICS if hasattr(type(auditor), f"{name}_") or _sets(auditor, name)]
+    metric = ALIASES.get(metric, metric) if isinstance(metric, str) else metric
     if metric not in METRICS or metric not in has:
+        known = [*has, *(alias for alias, name in ALIASES.items() if name in has)]
         raise ValueError(
-            f"metric must be a result of {type(auditor).__name__}, one of {has}; got {metric!r}. "
+            f"metric must be a result of {type(auditor).__name__}, one of {known}; got {metric!r}. "
             "Choose one of these, or another auditor."
         )
 

@@ -135,7 +135,7 @@ def audit(
     _check_budget("max_time", max_time, 0)
     _check_choice("certify", certify)
     group_template = _group_template(groups)
-    template = _template(auditor, threshold)
+    template = make_template(auditor, threshold)
     if isinstance(estimator, type):
         raise TypeError(
             f"estimator must be a fitted instance; got the class {estimator.__name__}. Write "
@@ -235,9 +235,9 @@ def _status(plan: Plan) -> tuple[str, str]:
     return "complete", ""
 
 
-def _template(auditor: Any, threshold: float | None) -> BaseAuditor:
+def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:
     """The auditor that searches, unfitted and the audit's own."""
-    known = _auditors()
+    known = auditor_names()
     if auditor is None:
         auditor = known["sbft"]()
     elif isinstance(auditor, str):
@@ -267,7 +267,7 @@ def _bare(auditor: BaseAuditor) -> BaseAuditor:
     return type(auditor)(**{**params, "estimator": None})
 
 
-def _auditors() -> dict[str, Any]:
+def auditor_names() -> dict[str, Any]:
     """The testers of individual discrimination by their short names."""
     names = [name for name in individual.__all__ if name.endswith("Auditor")]
     return {name.removesuffix("Auditor").lower(): getattr(individual, name) for name in names}

@@ -7,7 +7,7 @@ import numbers
 from dataclasses import dataclass, fields
 from typing import Any
 
-from skfairtest.finding._words import number
+from skfairtest.finding._words import number, two_numbers
 
 #: What an outcome means for the exit code of a command.
 EXIT_CODES = {"within": 0, "exceeded": 1, "undecided": 3, "failed": 4}
@@ -210,23 +210,34 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
     ]
     statuses = [check.status for check in checks]
     status = next((status for status in WORST_FIRST if status in statuses), "within")
-    if (
-        data["status"] == "failed"
-        and status != "exceeded"
-        and data["searches"][-1]["degree"] is None
-    ):
+    search = data["searches"][-1]
+    # A part that failed counts if a limit is about it, or if nothing else is known; without limits
+    # the search itself does.
+    fails = search["degree"] is None or (not checks and search.get("status") == "failed")
+    if data["status"] == "failed" and status != "exceeded" and fails:
         status = "failed"
     return Outcome(status, checks, _verdict(data, checks, status))
 
 
 def _verdict(data: dict[str, Any], checks: list[LimitCheck], status: str) -> str:
-    if not checks:
+    if not checks and status != "failed":
         return f"No limits were given. {data['sentence']}"
     worst = [check.words for check in checks if check.status == status]
     if status == "failed" and not worst:
         worst = [f"the audit failed: {data['reason']}"]
-    text = "; ".join(worst)
+    # What a model raised may have many lines; the verdict has one.
+    text = " ".join("; ".join(worst).split()).rstrip(".")
     return f"{status.capitalize()}: {text}."
+
+
+def in_full(limit: float) -> str:
+    """A limit as it was written."""
+    return f"{limit:,.12g}"
+
+
+def beside(value: float, limit: float) -> str:
+    """A figure with as many digits as tell it from its limit."""
+    return two_numbers(value, limit)[0]
 
 
 def _check_degree(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
@@ -235,17 +246,18 @@ def _check_degree(data: dict[str, Any], limit: float, certified: bool) -> LimitC
     if value is None:
         return _unknown("max_degree", limit, search)
     if value > limit:
-        status, words = "exceeded", f"a difference of {number(value)} is above {number(limit)}"
+        status = "exceeded"
+        words = f"a difference of {beside(value, limit)} is above {in_full(limit)}"
     elif upper is not None and upper <= limit:
         status = "within"
-        words = f"no difference in the domain is above {number(limit)} (certified)"
+        words = f"no difference in the domain is above {in_full(limit)} (certified)"
     elif search["status"] != "done":
         # The rows may have been compared, which says nothing of the rest of the domain.
         return _unknown("max_degree", limit, {**search, "reason": f"no search: {search['reason']}"})
     else:
         status = "undecided" if certified else "within"
         words = (
-            f"no difference above {number(limit)} found in {search['search_queries']:,} queries "
+            f"no difference above {in_full(limit)} found in {search['search_queries']:,} queries "
             f"(seed {data['seed']})"
         )
         if certified:
@@ -281,14 +293,14 @@ def _check_upper(data: dict[str, Any], limit: float, certified: bool) -> LimitCh
     value = search["bracket"]["upper"]
     if value is None:
         if (search["degree"] or 0.0) > limit:
-            words = f"a difference of {number(search['degree'])} is above {number(limit)}"
+            words = f"a difference of {beside(search['degree'], limit)} is above {in_full(limit)}"
             return LimitCheck(
                 "max_upper_bound", limit, "exceeded", None, search["degree"], None, False, words, []
             )
         return _unknown("max_upper_bound", limit, search["bracket"])
     status = "exceeded" if value > limit else "within"
     side = "above" if status == "exceeded" else "within"
-    words = f"the certified bound {number(value)} is {side} {number(limit)}"
+    words = f"the certified bound {beside(value, limit)} is {side} {in_full(limit)}"
     return LimitCheck(
         "max_upper_bound", limit, status, value, search["degree"], value, False, words, []
     )
@@ -303,7 +315,7 @@ def _check_groups(data: dict[str, Any], limit: float, certified: bool) -> LimitC
     status = "exceeded" if value > limit else "within"
     side = "above" if status == "exceeded" else "within"
     small = f"groups under {groups['min_support']:.0%} of the rows were not compared"
-    words = f"score {number(value)} of {worst['rule']} is {side} {number(limit)}; {small}"
+    words = f"score {beside(value, limit)} of {worst['rule']} is {side} {in_full(limit)}; {small}"
     if status == "within" and certified and worst["high"] is not None and worst["high"] > limit:
         status = "undecided"
         words += f"; its interval reaches {number(worst['high'])}"
@@ -335,8 +347,8 @@ def _check_ratio(data: dict[str, Any], limit: float, certified: bool) -> LimitCh
     status = "exceeded" if value < limit else "within"
     side = "below" if status == "exceeded" else "not below"
     words = (
-        f"impact ratio {number(value)} of {worst[names]} ({worst[attribute]}) is {side} "
-        f"{number(limit)}"
+        f"impact ratio {beside(value, limit)} of {worst[names]} ({worst[attribute]}) is {side} "
+        f"{in_full(limit)}"
     )
     if status == "within" and certified and worst[low] is not None and worst[low] < limit:
         status = "undecided"

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from skfairtest.space._columns import Column, check_bounds
+
+
+def nearest(name: Any, known: Iterable[Any], most: int = 3) -> list[str]:
+    """The known names that are most like one that is not known, give or take case."""
+    if not isinstance(name, str):
+        return []
+    folded = {other.casefold(): other for other in known if isinstance(other, str)}
+    return [folded[near] for near in get_close_matches(name.casefold(), folded, most)]
 
 
 def resolve_columns(names: list[Any], wanted: Any) -> list[int]:
@@ -29,9 +38,11 @@ def resolve_columns(names: list[Any], wanted: Any) -> list[int]:
         elif isinstance(name, (int, np.integer)) and 0 <= name < len(names):
             positions.append(int(name))
         else:
+            near = nearest(name, names)
+            hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise ValueError(
-                f"sensitive_features names {name!r}, which is not a column of X. Expected names or "
-                f"positions among {names!r}."
+                f"sensitive_features names {name!r}, which is not a column of X.{hint} Expected "
+                f"names or positions among {names!r}."
             )
     repeated = sorted({str(names[p]) for p in positions if positions.count(p) > 1})
     if repeated:

@@ -1,8 +1,8 @@
 """Planted groups are found, and where nothing is planted nothing is reported.
 
-The claims are those of docs/groups.md; the outcomes are drawn, so the truth is known. The invented
-table of the benchmark is used, which needs no data. Margins: what the claimed share would pass in
-one of 10,000 tries.
+The claims are those of docs/explanation/measured/groups.md; the outcomes are drawn, so the truth is
+known. The invented table of the benchmark is used, which needs no data. Margins: what the claimed
+share would pass in one of 10,000 tries.
 """
 
 import importlib.util

@@ -16,6 +16,7 @@ from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from skfairtest._docstrings import LinksToDocs
 from skfairtest._typing import Floats, Ints
 from skfairtest._validation import check_real, check_table, check_whole
 from skfairtest.mitigation._averaging.reference_values import ReferenceValues
@@ -30,7 +31,7 @@ WEIGHTS = ("data", "uniform")
 UNSEEN = ("error", "ignore")
 
 
-class AveragingEstimator(MetaEstimatorMixin, BaseEstimator):
+class AveragingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
     """What the classifier and the regressor share."""
 
     _reference: ReferenceValues

@@ -12,6 +12,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.base import BaseAuditor
+from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.finding._pair import Pair, make_pair
 from skfairtest.finding._words import name_output
 from skfairtest.oracle._model import Model
@@ -111,8 +112,11 @@ class Case:
 
     @property
     def response(self) -> str:
-        """How the model is asked."""
-        return self._model.response
+        """How the model is asked; "unknown" where it fails at once, which each part tells."""
+        try:
+            return self._model.response
+        except EstimatorFailedError:
+            return "unknown"
 
     @cached_property
     def _model(self) -> Model:

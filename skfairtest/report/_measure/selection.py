@@ -29,6 +29,14 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
     classes = known_classes(case.estimator)
     if favourable is None and not regresses and classes is not None:
         favourable = classes[-1]
+    if not regresses and favourable is not None:
+        given = set(predicted.tolist())
+        if not any(label in given for label in favourable_labels(favourable)):
+            words = favourable_in_words(favourable_labels(favourable))
+            reason = (
+                f"none of {len(rows):,} predictions is {words}, so there are no rates to compare"
+            )
+            return {"status": "left out", "reason": reason, "queries": queries}
     table = selection_table(
         predicted,
         sensitive_features=sensitive_values(case, case.space.data[rows]),

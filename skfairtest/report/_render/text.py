@@ -10,8 +10,11 @@ from skfairtest.finding._words import number, two_numbers, value_in_words
 WIDTH = 88
 
 
-def render_text(report: dict[str, Any]) -> str:
-    """The finding, the whole pair with changed columns first, the bracket, rows and cost."""
+def render_text(report: dict[str, Any], more: str = "report.to_dict()['not_shown']") -> str:
+    """The finding, the whole pair with changed columns first, the bracket, rows and cost.
+
+    `more` is where the reader finds what is not shown.
+    """
     search = report["searches"][-1]
     lines = [*_wrapped(report["sentence"])]
     if report["status"] != "complete":
@@ -45,7 +48,7 @@ def render_text(report: dict[str, Any]) -> str:
     lines.append(
         f"  cost      {cost['queries']:,} queries, {cost['seconds']:.1f} s, seed {report['seed']}"
     )
-    lines += ["", *_wrapped("What this does not show: report.to_dict()['not_shown'].")]
+    lines += ["", *_wrapped(f"What this does not show: {more}.")]
     return "\n".join(lines)
 
 

@@ -34,8 +34,8 @@ class Naturalness:
     accepted : float
         Share of them that the detector accepts.
     distance : float
-        Median distance to the nearest row: the mean over the columns of |difference| / range, 0 or
-        1 for categories.
+        Median distance to the nearest row: the mean over the columns of ``|difference| / range``,
+        0 or 1 for categories.
     distance_of_rows : float
         The same for the rows that the inputs are compared with; NaN without any.
     told_apart : float

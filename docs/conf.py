@@ -1,0 +1,186 @@
+"""How the site is built: ``sphinx-build -W -b html docs docs/_build/html``.
+
+Nothing is downloaded: no inventories of other projects, no fonts, no scripts from outside.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import warnings
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+TOP = DOCS.parent
+sys.path.insert(0, str(TOP))
+# Models of examples are small: the threads of OpenMP would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Parameters of estimators in the gallery link to the reference of this very build.
+os.environ["SKFAIRTEST_DOCS"] = "../../"
+
+# Nothing is downloaded: without files of public data, examples take invented ones and say so.
+os.environ.setdefault("SKFAIRTEST_DATA", str(DOCS / "_build" / "no-public-data"))
+
+import skfairtest  # noqa: E402
+
+project = "skfairtest"
+author = "the skfairtest developers"
+copyright = author
+version = release = skfairtest.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "**/README.txt"]
+suppress_warnings = [
+    # The gallery's functions hold state that no cache can keep.
+    "config.cache",
+]
+
+# API ------------------------------------------------------------------------------------------
+
+default_role = "py:obj"
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+# Markdown -------------------------------------------------------------------------------------
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+# Gallery --------------------------------------------------------------------------------------
+
+
+def reset_settings(gallery_conf, fname):
+    """Give each example the settings that a new session has."""
+    import matplotlib
+    import pandas as pd
+
+    for name in ("display.width", "display.max_columns"):
+        pd.reset_option(name)
+    matplotlib.use("agg")
+
+
+def place_of_example(name):
+    """Tell the place of an example in its folder: those that show the most first, then by name."""
+    return (name not in FIRST_EXAMPLES, name)
+
+
+FIRST_EXAMPLES = {
+    "plot_pair_card.py",
+    "plot_realistic_inputs.py",
+    "plot_testsgd.py",
+    "plot_certified.py",
+    "plot_grid_search_front.py",
+    "plot_mitigate.py",
+    "plot_audit_report.py",
+}
+warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
+sphinx_gallery_conf = {
+    "examples_dirs": [str(TOP / "examples")],
+    "gallery_dirs": ["auto_examples"],
+    "filename_pattern": r"[\\/]plot_",
+    "ignore_pattern": r"[\\/](benchmarks[\\/]|_)",
+    "within_subsection_order": place_of_example,
+    "reset_modules": ("matplotlib", reset_settings),
+    "remove_config_comments": True,
+    "show_memory": False,
+    "min_reported_time": 0,
+    # Its tables load scripts from outside; each page says how long its example took.
+    "write_computation_times": False,
+    "abort_on_example_error": False,
+    "only_warn_on_example_error": False,
+    # Notebooks and archives to download would double the site.
+    "download_all_examples": False,
+    "show_signature": False,
+}
+
+# Pages ----------------------------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = "skfairtest"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+html_theme_options = {
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_show_sourcelink = False
+html_copy_source = False
+
+
+def write_reference(app, config):
+    """Write a page for each public name, from the package and its docstrings."""
+    runpy.run_path(str(DOCS / "make_api.py"))["write"](DOCS / "reference" / "api")
+
+
+def without_empty_line(app, docname, content):
+    """Drop the empty line that ends an example in Markdown: doctest needs it, readers do not."""
+    content[0] = content[0].replace("\n\n```\n", "\n```\n")
+
+
+def link_code_in_text(app, doctree):
+    """Let names in code, such as `SBFTAuditor`, link to their pages, also in Markdown."""
+    from docutils import nodes
+    from sphinx.addnodes import pending_xref
+
+    for node in list(doctree.findall(nodes.literal)):
+        name = node.astext()
+        within = (nodes.reference, nodes.title, pending_xref)
+        if name not in NAMES or any(isinstance(up, within) for up in ancestors(node)):
+            continue
+        link = pending_xref(
+            "",
+            refdomain="py",
+            reftype="obj",
+            reftarget=f"skfairtest.{name}",
+            refdoc=app.env.docname,
+            refwarn=True,
+        )
+        node.replace_self(link)
+        link += node
+
+
+def ancestors(node):
+    """All nodes that hold a node."""
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+#: Public names but modules.
+NAMES = set(skfairtest.__all__) - {"datasets", "io"}
+
+
+def link_to_public_name(app, env, node, content):
+    """Link a name that a docstring gives without its module, such as `SBFTAuditor`."""
+    from sphinx.util.nodes import make_refnode
+
+    full = f"skfairtest.{node.get('reftarget', '').lstrip('~.')}"
+    entry = env.get_domain("py").objects.get(full)
+    if entry is None:
+        return None
+    return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, content, full)
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("config-inited", write_reference)
+    app.connect("source-read", without_empty_line)
+    app.connect("doctree-read", link_code_in_text)
+    app.connect("missing-reference", link_to_public_name)

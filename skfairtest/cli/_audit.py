@@ -1,0 +1,236 @@
+"""`skfairtest audit`: a saved model against limits, for people and for CI."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import fields
+from importlib.util import find_spec
+from typing import Any
+
+from skfairtest.cli._case import DEFAULTS, Case, make_auditor, make_groups, read_case, told_errors
+from skfairtest.cli._config import options_of
+from skfairtest.cli._errors import INTERRUPTED, CommandError
+from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
+from skfairtest.cli._junit import junit
+from skfairtest.cli._markdown import markdown
+from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in, number
+from skfairtest.cli._terminal import models_prints_aside, note, say
+from skfairtest.report._limits import Limits, Outcome, check_limits
+from skfairtest.report._render.text import render_text
+from skfairtest.report._report import AuditReport
+
+HELP = """
+usage: skfairtest audit MODEL DATA --sensitive COLUMNS [options]
+
+Search for two inputs that differ in the sensitive columns alone and that the
+model treats most differently; compare what is found with limits, if any.
+
+  MODEL               file of skops.io.dump, or package.module:object
+  DATA                CSV or Parquet file, or - for CSV on standard input
+  --sensitive C,...   sensitive columns; auto takes those with common names
+  --target C          column that is split off; adds rates of errors
+  --drop C,...        columns that are not the model's
+  --space FILE        JSON or TOML: which inputs exist
+  --threshold T       difference above which an input is discriminatory
+  --favourable LABEL  for rates of groups; else the last of the labels
+  --auditor NAME      sbft (default), surrogate, random, ...
+  --max-queries N     inputs that the search asks the model (20,000)
+  --max-time S        seconds for everything (60), or none
+  --seed N            0 by default; the same seed repeats a search
+Limits:
+  --max-degree D, --max-upper-bound U   largest difference found; certified
+  --max-on-data-rate R                  share of rows above the threshold
+  --max-group-score G, --min-impact-ratio I   of groups
+  --require-certified                   "none found" is not enough
+Results:
+  --html F, --json F, --junit F, --markdown F   where to write; - prints it
+  --quiet             print the verdict only
+  --config FILE       options from [tool.skfairtest.audit]; those here first
+  --trust TYPE        let a skops file hold this type; may be repeated
+  --unsafe-pickle     load a pickle, which runs whatever code is in it
+
+Exit codes: 0 within the limits, or none given; 1 exceeded; 2 usage or input;
+3 undecided; 4 the model failed; 130 interrupted, what was found is written.
+
+Example: skfairtest audit model.skops test.csv --sensitive sex,race \\
+             --target income --max-degree 0.1 --junit fairness.xml
+"""
+WHERE = "the report that --html or --markdown writes says it"
+LIMITS = [field.name for field in fields(Limits)]
+#: In the order in which they are written: the quickest first.
+OUTPUTS = ("json", "junit", "markdown", "html")
+#: Limits that shares of favourable predictions need, which a regressor has not.
+OF_CLASSIFIERS = ("max_group_score", "min_impact_ratio")
+
+
+def make_parser() -> Parser:
+    """The parser of the command."""
+    parser = Parser("audit", HELP)
+    parser.add_argument("model", nargs="?", metavar="MODEL")
+    parser.add_argument("data", nargs="?", metavar="DATA")
+    add_model_options(parser)
+    add_search_options(parser)
+    for name in LIMITS:
+        option = "--" + name.replace("_", "-")
+        if name == "require_certified":
+            parser.add_argument(option, action="store_true")
+        else:
+            parser.add_argument(option, type=number)
+    for name in OUTPUTS:
+        parser.add_argument(f"--{name}", metavar="F")
+    parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--config", metavar="FILE")
+    return parser
+
+
+def run(words: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
+    parser = make_parser()
+    options = parser.parse_args(words)
+    of_file = options_of(options.config, parser.options) if "config" in options else {}
+    absent = dict.fromkeys(["model", "data", *LIMITS, *OUTPUTS])
+    options = fill_in(options, of_file, DEFAULTS, {**absent, "require_certified": False})
+    for name in ("model", "data"):
+        if not getattr(options, name):
+            parser.error(f"expected MODEL and DATA; {name.upper()} is missing")
+    limits = read_limits({name: getattr(options, name) for name in LIMITS})
+    written = {f"--{name}": getattr(options, name) for name in OUTPUTS}
+    check_outputs(written, [options.model, options.data, options.space])
+    check_html(options.html)
+    with models_prints_aside(), told_errors():
+        case = read_case(options, options.model, options.data)
+        check_possible(limits, case, options.threshold)
+        report = run_audit(options, case)
+    outcome = check_limits(report, limits)
+    failed = []
+    for option, where in written.items():
+        if where is None:
+            continue
+        text = RENDER[option](report, outcome)
+        try:
+            write_whole(where, text)
+        except OSError as error:  # such as a disk that is full by now; the others may be written
+            failed.append(f"{option} {where!r} could not be written: {error.strerror or error}.")
+    tell(report, outcome, quiet=options.quiet, aside=STANDARD_OUTPUT in written.values())
+    if failed:
+        raise CommandError(" ".join(failed))
+    return INTERRUPTED if report.status == "interrupted" else outcome.exit_code
+
+
+def run_audit(options: argparse.Namespace, case: Case) -> AuditReport:
+    """The audit that the options ask for."""
+    from skfairtest.report._audit import audit
+
+    return audit(
+        case.model,
+        case.table.X,
+        case.table.y,
+        sensitive_features=case.table.sensitive,
+        auditor=make_auditor(options, case, options.auditor),
+        groups=make_groups(options, case),
+        max_time=options.max_time,
+        random_state=options.seed,
+        progress=False if options.quiet else "auto",
+    )
+
+
+def tell(report: AuditReport, outcome: Outcome, *, quiet: bool, aside: bool) -> None:
+    """Print what was found, one line a limit, and the verdict; aside where a file is printed."""
+    lines = []
+    if not quiet:
+        lines += [render_text(report.to_dict(), WHERE), ""]
+        lines += [f"{check.status:<9} {check.words}" for check in outcome.checks]
+        lines += [""] if outcome.checks else []
+    lines.append(verdict(report, outcome))
+    for line in lines:
+        (note if aside else say)(line)
+
+
+def verdict(report: AuditReport, outcome: Outcome) -> str:
+    """One line that says what was and was not shown."""
+    if report.status == "interrupted":
+        return f"Interrupted, and this is what was found until then. {outcome.verdict}"
+    return outcome.verdict
+
+
+def read_limits(given: dict[str, Any]) -> Limits:
+    """The limits of the options; an error speaks of options.
+
+    Raises
+    ------
+    CommandError
+        For limits that no figure can have, and for proof that is asked of no limit.
+    """
+    try:
+        limits = Limits(**given)
+    except ValueError as error:
+        words = str(error)
+        for name in LIMITS:
+            words = words.replace(name, "--" + name.replace("_", "-"))
+        raise CommandError(words.replace("must be None or a number", "must be a number")) from error
+    if limits.require_certified and limits.max_degree is None and limits.max_on_data_rate is None:
+        raise CommandError(
+            "--require-certified asks for proof of a limit; none is given that it could be about. "
+            "Add --max-degree (or --max-on-data-rate)."
+        )
+    return limits
+
+
+def check_possible(limits: Limits, case: Case, threshold: float | None) -> None:
+    """See before the search that each limit is about a figure that the model can have.
+
+    Raises
+    ------
+    CommandError
+        For a limit that could never be decided, or never be exceeded.
+    """
+    from sklearn.base import is_regressor
+
+    is_number = hasattr(case.model, "__sklearn_tags__") and is_regressor(case.model)
+    if is_number and limits.max_on_data_rate is not None and threshold is None:
+        raise CommandError(
+            "--max-on-data-rate needs --threshold with a model that predicts numbers: above which "
+            "difference does a row count?"
+        )
+    for name in OF_CLASSIFIERS:
+        if is_number and getattr(limits, name) is not None:
+            raise CommandError(
+                f"--{name.replace('_', '-')} is about shares of favourable labels; the model "
+                "predicts numbers. Leave it out; --max-degree is about numbers."
+            )
+    if is_number or not callable(getattr(case.model, "predict_proba", None)):
+        return
+    for name in ("max_degree", "max_upper_bound"):
+        limit = getattr(limits, name)
+        if limit is not None and limit >= 1:
+            raise CommandError(
+                f"--{name.replace('_', '-')} {limit:g} can never be exceeded: the model gives "
+                "probabilities, which differ by 1 at most. Give a limit below 1, such as 0.1."
+            )
+
+
+def check_html(where: str | None) -> None:
+    """See before the search that a page can be made."""
+    missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
+    if where is not None and missing:
+        raise CommandError(
+            f"--html needs {' and '.join(missing)}, not installed here. Install the extra: "
+            "pip install skfairtest[report]. --json, --junit and --markdown need it not."
+        )
+
+
+def _json(report: AuditReport, outcome: Outcome) -> str:
+    return f"{report.to_json()}\n"
+
+
+def _html(report: AuditReport, outcome: Outcome) -> str:
+    return report.to_html()
+
+
+RENDER: dict[str, Any] = {
+    "--json": _json,
+    "--junit": junit,
+    "--markdown": markdown,
+    "--html": _html,
+}

@@ -1,0 +1,121 @@
+"""From the options of a command to a model, a table, and an auditor: what all commands share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from sklearn.exceptions import NotFittedError
+
+from skfairtest.cli._data_file import Table, read_table
+from skfairtest.cli._errors import CommandError, ModelFailed
+from skfairtest.cli._model_file import load_model
+from skfairtest.cli._names import did_you_mean, split_names
+from skfairtest.cli._space_file import read_space
+from skfairtest.cli._terminal import note
+from skfairtest.exceptions import EstimatorFailedError
+
+#: Of the options that `add_model_options` and `add_search_options` add.
+DEFAULTS: dict[str, Any] = {
+    "sensitive": [], "target": None, "drop": [], "space": None, "trust": [],
+    "unsafe_pickle": False, "auditor": None, "threshold": None, "favourable": None,
+    "max_queries": None, "max_time": 60.0, "seed": 0, "quiet": False,
+}  # fmt: skip
+
+
+class Case(NamedTuple):
+    """A model, its table, and the parameters that say which inputs exist."""
+
+    model: Any
+    table: Table
+    domain: dict[str, Any]
+
+
+def read_case(options: argparse.Namespace, model: str, data: str) -> Case:
+    """Load a model, then the data, which are checked against it."""
+    loaded = load_model(
+        model,
+        trusted=split_names(options.trust),
+        unsafe_pickle=options.unsafe_pickle,
+        note=note,
+    )
+    check_fitted(loaded, model)
+    table = read_table(
+        data, loaded, sensitive=options.sensitive, target=options.target, drop=options.drop
+    )
+    names = list(getattr(table.X, "columns", range(table.X.shape[1])))
+    domain = read_space(options.space, names) if options.space else {}
+    if len(table.X) == 1 and not domain:
+        raise CommandError(
+            "The data hold one row only, which shows one value of each column: twins could not "
+            "differ. Give more rows, or say by --space which values there are."
+        )
+    return Case(loaded, table, domain)
+
+
+def check_fitted(model: Any, where: str) -> None:
+    """See that a model of scikit-learn was fitted."""
+    from sklearn.utils.validation import check_is_fitted
+
+    if not hasattr(model, "fit"):
+        return
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        raise CommandError(
+            f"The {type(model).__name__} in {where!r} is not fitted. Save it after fit(X, y)."
+        ) from error
+    except TypeError:  # no estimator of scikit-learn; its predict will tell
+        pass
+
+
+def make_auditor(options: argparse.Namespace, case: Case, name: str | None) -> Any:
+    """An unfitted auditor by its name, on the inputs that --space tells."""
+    from skfairtest.report._audit import auditor_names, make_template
+
+    names = auditor_names()
+    short = "sbft" if name is None else name.lower().removesuffix("auditor")
+    if short not in names:
+        raise CommandError(
+            f"--auditor must be one of {', '.join(sorted(names))}; got {name!r}."
+            f"{did_you_mean(short, names)}"
+        )
+    auditor = make_template(short, options.threshold)
+    auditor.set_params(**case.domain)
+    if options.max_queries is not None:
+        auditor.set_params(max_queries=options.max_queries)
+    return auditor
+
+
+def make_groups(options: argparse.Namespace, case: Case) -> Any:
+    """What `audit` takes as groups: with the favourable label, if it was named."""
+    if options.favourable is None:
+        return "auto"
+    from skfairtest.group import TestSGDAuditor
+
+    classes = list(getattr(case.model, "classes_", []))
+    same = [label for label in classes if str(label) == options.favourable]
+    if not same:
+        words = [str(label) for label in classes]
+        raise CommandError(
+            f"--favourable names {options.favourable!r}, which is no label of the model."
+            f"{did_you_mean(options.favourable, words)} Its labels: {', '.join(words) or 'none'}."
+        )
+    return TestSGDAuditor(favourable=same[0])
+
+
+@contextmanager
+def told_errors() -> Iterator[None]:
+    """Errors of an audit as errors of the command: what was given is wrong, or the model failed."""
+    try:
+        yield
+    except EstimatorFailedError as error:
+        raise ModelFailed(f"The model failed: {error}") from error
+    except (ValueError, TypeError) as error:
+        raise CommandError(str(error)) from error
+    except SystemExit as error:
+        raise ModelFailed(
+            f"The model ended the program (SystemExit: {error.code}), so nothing is known of it."
+        ) from error

@@ -1,0 +1,158 @@
+"""`skfairtest certify`: how large the difference can get, for models that can be read."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from skfairtest.cli._audit import check_possible, read_limits
+from skfairtest.cli._case import DEFAULTS, Case, read_case, told_errors
+from skfairtest.cli._errors import INTERRUPTED
+from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
+from skfairtest.cli._parser import (
+    Parser,
+    add_model_options,
+    at_least_one,
+    fill_in,
+    number,
+    seconds,
+    whole,
+)
+from skfairtest.cli._terminal import models_prints_aside, note, say
+from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.report._limits import check_limits
+from skfairtest.report._render.text import bracket_in_words
+from skfairtest.report._render.words import listed as all_of
+
+HELP = """
+usage: skfairtest certify MODEL DATA --sensitive COLUMNS [options]
+
+Find the largest difference between two inputs that differ in the sensitive
+columns alone, and a bound that none in the domain exceeds. For linear models,
+trees, forests, boosting and networks of scikit-learn, whole pipelines included.
+
+  --max-upper-bound U   exceeded if the bound is above U
+  --max-degree D        within only if the bound is within D, too
+  --max-time S          seconds (60), or none; 0.1 gives a rough bound
+  --max-queries N       inputs that the first search asks (20,000)
+  --seed N              seed of the search (0)
+  --json F              write the figures; - prints them
+  --quiet               print the verdict only
+As in skfairtest audit: --target, --drop, --space, --trust, --unsafe-pickle.
+
+Exit codes: 0 within, or no limit given; 1 exceeded; 2 usage or input, also a
+model that cannot be read; 3 undecided; 4 the model failed; 130 interrupted.
+
+Example: skfairtest certify model.skops test.csv --sensitive sex \\
+             --max-upper-bound 0.2
+"""
+LIMITS = ("max_upper_bound", "max_degree")
+
+
+def run(words: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
+    parser = Parser("certify", HELP)
+    parser.add_argument("model", metavar="MODEL")
+    parser.add_argument("data", metavar="DATA")
+    add_model_options(parser)
+    for name in LIMITS:
+        parser.add_argument("--" + name.replace("_", "-"), type=number)
+    parser.add_argument("--max-time", type=seconds)
+    parser.add_argument("--max-queries", type=at_least_one)
+    parser.add_argument("--seed", type=whole)
+    parser.add_argument("--json")
+    parser.add_argument("--quiet", action="store_true")
+    options = fill_in(parser.parse_args(words), DEFAULTS, dict.fromkeys([*LIMITS, "json"]))
+    # What is not proven here is undecided: that is what the command is for.
+    given = {name: getattr(options, name) for name in LIMITS}
+    limits = read_limits({**given, "require_certified": given["max_degree"] is not None})
+    check_outputs({"--json": options.json}, [options.model, options.data, options.space])
+    with models_prints_aside(), told_errors():
+        case = read_case(options, options.model, options.data)
+        check_possible(limits, case, None)
+        auditor = make_certified(options, case)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoDisparityWarning)  # the bound says more
+            interrupted = fit(auditor, case)
+    found = figures(auditor, options.seed, interrupted)
+    outcome = check_limits(found, limits)
+    if options.json is not None:
+        checks = [vars(check) for check in outcome.checks]
+        plain = {**found["told"], "outcome": outcome.status, "checks": checks}
+        write_whole(options.json, json.dumps(plain, ensure_ascii=False, allow_nan=False) + "\n")
+    print_aside = note if options.json == STANDARD_OUTPUT else say
+    if not options.quiet and outcome.checks:
+        print_aside(found["sentence"])
+    print_aside(f"Interrupted. {outcome.verdict}" if interrupted else outcome.verdict)
+    return INTERRUPTED if interrupted else outcome.exit_code
+
+
+def make_certified(options: Any, case: Case) -> Any:
+    """The unfitted auditor; a model that cannot be read is refused here."""
+    from skfairtest.exact import CertifiedAuditor
+
+    auditor = CertifiedAuditor(
+        case.model,
+        sensitive_features=case.table.sensitive,
+        max_time=options.max_time,
+        random_state=options.seed,
+        **case.domain,
+    )
+    if options.max_queries is not None:
+        auditor.set_params(max_queries=options.max_queries)
+    return auditor
+
+
+def fit(auditor: Any, case: Case) -> bool:
+    """Search and bound; whether the user ended it with a bound at hand."""
+    try:
+        auditor.fit(case.table.X)
+    except KeyboardInterrupt:
+        if not hasattr(auditor, "fairness_degree_upper_bound_"):
+            raise
+        return True
+    return False
+
+
+def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
+    """What was found, as `check_limits` reads a report; "told" is what is written."""
+    upper = float(auditor.fairness_degree_upper_bound_)
+    bracket = {
+        "upper": upper,
+        "certified": bool(auditor.certified_),
+        "status": "done",
+        "reason": "",
+    }
+    search = {
+        "degree": float(auditor.fairness_degree_),
+        "status": "done",
+        "reason": "",
+        "search_queries": int(auditor.n_queries_),
+        "bracket": bracket,
+    }
+    names = [str(name) for name in auditor.space_.sensitive_features]
+    sentence = (
+        f"Between two inputs that differ only in {all_of(names)}, the largest difference is "
+        f"{bracket_in_words(search)}."
+    )
+    told = {
+        "sensitive": names,
+        "degree": search["degree"],
+        "upper_bound": upper,
+        "certified": bracket["certified"],
+        "queries": search["search_queries"],
+        "seconds": float(auditor.seconds_),
+        "seed": seed,
+        "stop_reason": auditor.stop_reason_,
+        "sentence": sentence,
+    }
+    return {
+        "status": "interrupted" if interrupted else "complete",
+        "reason": "interrupted by the user" if interrupted else "",
+        "sentence": sentence,
+        "seed": seed,
+        "searches": [search],
+        "told": told,
+    }

@@ -1,0 +1,412 @@
+"""The data: a CSV or Parquet file, or CSV on standard input, as the table the model expects."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from skfairtest.cli._errors import CommandError, ModelFailed
+from skfairtest.cli._names import did_you_mean, listed, split_names
+from skfairtest.cli._terminal import note
+from skfairtest.cli._training import trained_columns, trained_count, trained_values
+from skfairtest.space._protected_names import protected_names
+
+STANDARD_INPUT = "-"
+PARQUET_NAMES = (".parquet", ".pq")
+PARQUET_MAGIC = b"PAR1"
+#: Rows that the model predicts before the search, so that what cannot work is told at once.
+TRIED = 64
+#: Share of a text column's values that are numbers, from which the others look like a mistake.
+MOSTLY = 0.5
+#: What some programs write between values in place of commas.
+OTHER_MARKS = (";", "\t", "|")
+#: Values of a column that a message shows.
+SHOWN = 3
+
+
+class Table(NamedTuple):
+    """What is audited: rows as the model expects them, their targets, the sensitive columns."""
+
+    X: Any
+    y: Any
+    sensitive: list[Any] | str
+
+
+def read_table(
+    where: str,
+    model: Any,
+    *,
+    sensitive: Sequence[str],
+    target: str | None = None,
+    drop: Sequence[str] = (),
+) -> Table:
+    """The rows of a file, checked against the model before anything is searched.
+
+    Parameters
+    ----------
+    where : str
+        Path, or "-" for CSV on standard input.
+    model : object
+        Fitted; tells which columns it expects.
+    sensitive : sequence of str
+        Names of the sensitive columns, maybe several in a word; "auto" takes common names.
+    target : str, default=None
+        The column that is split off.
+    drop : sequence of str
+        Columns that are left out, maybe several in a word.
+
+    Returns
+    -------
+    Table
+        Rows, targets or None, and sensitive columns.
+
+    Raises
+    ------
+    CommandError
+        If the file cannot be read, or is no table that the model can predict.
+    """
+    frame = _read(where, model)
+    names = list(frame.columns)
+    left_out = split_names(drop, names)
+    y = None
+    for name in left_out:
+        if name not in names:
+            raise CommandError(
+                f"--drop names {name!r}, which is not a column of the data."
+                f"{did_you_mean(name, names)} Its columns: {listed(names)}."
+            )
+    if target is not None:
+        if target not in names:
+            raise CommandError(
+                f"--target names {target!r}, which is not a column of the data."
+                f"{did_you_mean(target, names)} Its columns: {listed(names)}."
+            )
+        y = frame[target]
+        left_out.append(target)
+    X = frame.drop(columns=left_out)
+    X = _columns_of_the_model(X, model, target)
+    if not len(X):
+        raise CommandError(
+            "The data hold no rows, only the names of columns. Give rows like those that the model "
+            "is used on: they show which inputs exist."
+        )
+    asked = _sensitive(sensitive, list(X.columns), frame, left_out)
+    if y is not None and y.isna().any():
+        raise CommandError(
+            f"The target column {target!r} is missing in {int(y.isna().sum())} of {len(y)} rows. "
+            "Leave these rows out, or leave --target out: it adds rates of errors only, and with "
+            f"--drop {target} the column is no input."
+        )
+    _check_values(X, model)
+    rows = _predictable(X, model)
+    if not isinstance(rows, pd.DataFrame):
+        asked = protected_names(X.columns) if isinstance(asked, str) else asked
+        asked = [list(X.columns).index(name) for name in asked]
+    return Table(rows, y, asked)
+
+
+# Reading -------------------------------------------------------------------------------------
+
+
+def _read(where: str, model: Any) -> pd.DataFrame:
+    # A CSV file does not say that the codes 01 and 02 are text; the encoder in the model does.
+    text = {
+        name: str
+        for name, values in trained_values(model).items()
+        if values and all(isinstance(value, str) for value in values)
+    }
+    if where == STANDARD_INPUT:
+        told, source = "standard input", sys.stdin.buffer
+    else:
+        told, source = repr(where), Path(where)
+        if not source.exists() or source.is_dir():
+            beside = source.parent.iterdir() if source.parent.is_dir() else []
+            what = "is a folder" if source.is_dir() else "does not exist"
+            raise CommandError(
+                f"The data file {told} {what}."
+                f"{did_you_mean(source.name, [entry.name for entry in beside])} DATA is a CSV or "
+                "Parquet file, or - for CSV on standard input."
+            )
+        if _is_parquet(source):
+            return _named(_read_parquet(source), told)
+    try:
+        # Names are known after the header only, and a name that is not there is no matter.
+        frame = pd.read_csv(source, dtype=text, low_memory=False)
+    except pd.errors.EmptyDataError as error:
+        raise CommandError(
+            f"The data in {told} are empty. Expected CSV with the names of the columns in its "
+            "first line."
+        ) from error
+    except (ValueError, OSError, EOFError) as error:
+        raise CommandError(
+            f"The data in {told} cannot be read as CSV: {type(error).__name__}: {error}. Expected "
+            "values with commas between them, names of columns in the first line, in UTF-8."
+        ) from error
+    other = [mark for mark in OTHER_MARKS if len(frame.columns) == 1 and mark in frame.columns[0]]
+    if other:
+        raise CommandError(
+            f"The data in {told} have one column, {frame.columns[0]!r}. Expected values with "
+            f"commas between them; these seem to have {other[0]!r}. Write them with commas."
+        )
+    return _named(frame, told)
+
+
+def _named(frame: pd.DataFrame, told: str) -> pd.DataFrame:
+    frame.columns = [str(name) for name in frame.columns]
+    if not len(frame.columns):
+        raise CommandError(f"The data in {told} have no columns. Give a table with named columns.")
+    if frame.columns.has_duplicates:
+        twice = frame.columns[frame.columns.duplicated()].unique().tolist()
+        raise CommandError(f"The data in {told} have columns {twice} twice. Rename them.")
+    return frame
+
+
+def _is_parquet(path: Path) -> bool:
+    if path.suffix.lower() in PARQUET_NAMES:
+        return True
+    if not path.is_file():  # a pipe, of which nothing must be read beforehand
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == PARQUET_MAGIC
+    except OSError:
+        return False
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    if find_spec("pyarrow") is None:
+        raise CommandError(
+            f"Reading the Parquet file {str(path)!r} needs pyarrow, which is not installed. "
+            "Install it (pip install pyarrow), or give the data as CSV."
+        )
+    try:
+        return pd.read_parquet(path, engine="pyarrow")
+    except Exception as error:  # pyarrow has errors of its own
+        raise CommandError(
+            f"{str(path)!r} cannot be read as Parquet: {type(error).__name__}: {error}."
+        ) from error
+
+
+# Columns -------------------------------------------------------------------------------------
+
+
+def _columns_of_the_model(X: pd.DataFrame, model: Any, target: str | None) -> pd.DataFrame:
+    """The columns that the model expects, in its order."""
+    names = list(X.columns)
+    expected = trained_columns(model)
+    if expected is None:
+        count = trained_count(model)
+        if count is not None and count != len(names):
+            leave = " If the target is among them, name it: --target." if target is None else ""
+            raise CommandError(
+                f"The model was trained on {count} columns; the data have {len(names)}: "
+                f"{listed(names)}.{leave} Others can be left out by --drop."
+            )
+        return X
+    missing = [name for name in expected if name not in names]
+    extra = [name for name in names if name not in expected]
+    if missing:
+        near = [f"{name!r} may be {did_you_mean(name, extra)[14:-1]}" for name in missing
+                if did_you_mean(name, extra)]  # fmt: skip
+        hint = f" ({'; '.join(near)})" if near else ""
+        too_many = f" They have, which the model does not know: {listed(extra)}." if extra else ""
+        raise CommandError(
+            f"The data lack columns of the model: {listed(missing)}{hint}.{too_many} Give the "
+            f"columns that it was trained on: {listed(expected)}."
+        )
+    if extra:
+        if target is None and len(extra) == 1:
+            todo = f"If it is the target, add --target {extra[0]}; else leave it out"
+        elif target is None:
+            todo = "If one of them is the target, name it by --target; leave the others out"
+        else:
+            todo = "Leave it out" if len(extra) == 1 else "Leave them out"
+        raise CommandError(
+            f"The data have columns that the model does not know: {listed(extra)}. {todo}: --drop "
+            f"{','.join(extra[:5])}{',...' if len(extra) > 5 else ''}."
+        )
+    return X[expected]
+
+
+def _sensitive(
+    given: Sequence[str], names: list[str], frame: pd.DataFrame, left_out: list[str]
+) -> list[Any] | str:
+    """The sensitive columns, by names that are there."""
+    asked = split_names(given, names)
+    if asked == ["auto"] and "auto" not in names:
+        return "auto"
+    if not asked:
+        common = protected_names(names)
+        hint = f" Columns with names of common ones: {listed(common)}." if common else ""
+        raise CommandError(
+            "Name the sensitive columns: --sensitive sex,race, or --sensitive auto for those with "
+            f"common names.{hint}"
+        )
+    for name in asked:
+        # A group of one-hot columns has a name that is the beginning of theirs.
+        if name in names or any(other.startswith(name) for other in names if name):
+            continue
+        if name in left_out:
+            raise CommandError(
+                f"--sensitive names {name!r}, which --target or --drop takes away: the model does "
+                "not see it, so twins that differ in it are the same to the model. Rates by group "
+                "are compared by skfairtest.selection_table."
+            )
+        raise CommandError(
+            f"--sensitive names {name!r}, which is not a column of the model."
+            f"{did_you_mean(name, names)} Its columns: {listed(names)}."
+        )
+    return asked
+
+
+# Values --------------------------------------------------------------------------------------
+
+
+def _check_values(X: pd.DataFrame, model: Any) -> None:
+    """See that columns hold the kind of values that the model's encoders know."""
+    for name, known in trained_values(model).items():
+        if name not in X.columns:
+            continue
+        values = X[name].dropna().unique()
+        if not len(values) or not known or any(value in known for value in values.tolist()):
+            continue
+        as_words = {str(value) for value in known}
+        got = [str(value) for value in values.tolist()]
+        numbers = [number for number in map(_as_number, got) if number is not None]
+        if any(word in as_words for word in got) or any(number in known for number in numbers):
+            raise CommandError(
+                f"Column {name!r} holds {_kind(values.tolist())} ({', '.join(got[:SHOWN])}), and "
+                f"the model was trained on {_kind(known)} ({', '.join(map(repr, known[:SHOWN]))}). "
+                "Give the values as they were at training; Parquet keeps them, CSV does not."
+            )
+        words = (
+            f"column {name!r} holds no value that the model was trained on: "
+            f"{', '.join(map(repr, values.tolist()[:SHOWN]))}, where it knows "
+            f"{', '.join(map(repr, known[:SHOWN]))}"
+        )
+        if _kind(values.tolist()) != _kind(known):
+            raise CommandError(f"C{words[1:]}. Give the values as they were at training.")
+        note(f"{words}; is it coded as at training?")
+
+
+def _predictable(X: pd.DataFrame, model: Any) -> Any:
+    """The rows as the model predicts them: with names, or as an array where it needs one."""
+    rows = X.iloc[_telling_rows(X)]
+    try:
+        model.predict(rows)
+        return X
+    except KeyboardInterrupt:
+        raise
+    except ImportError as error:
+        raise CommandError(
+            f"The model's predict needs the package {error.name or 'that cannot be imported'!r}: "
+            f"{error}. Install it, or run this where the model was trained."
+        ) from error
+    except BaseException as error:
+        failed = error
+    text = _text_columns(X)
+    # A model that was trained on an array may know rows by their positions only.
+    if trained_columns(model) is None and not text:
+        array = X.to_numpy()
+        try:
+            model.predict(rows.to_numpy())
+            return array
+        except Exception:  # the first error says more of the table that was given
+            pass
+    raise _why_not_predictable(X, rows, text, model, failed) from failed
+
+
+def _telling_rows(X: pd.DataFrame) -> list[int]:
+    """Places of the first rows, and of the first in which each column has no finite value."""
+    places = set(range(min(TRIED, len(X))))
+    for empty in _not_finite(X).to_numpy().T:
+        places.update(empty.nonzero()[0][:1].tolist())
+    return sorted(places)
+
+
+def _not_finite(X: pd.DataFrame) -> pd.DataFrame:
+    """Which cells hold no value, or no finite one."""
+    return X.isna() | X.isin([float("inf"), float("-inf")])
+
+
+def _why_not_predictable(
+    X: pd.DataFrame, rows: pd.DataFrame, text: list[str], model: Any, failed: BaseException
+) -> CommandError:
+    first = next(iter(str(failed).splitlines()), "")
+    what = f"{type(model).__name__}.predict raised {type(failed).__name__}: {first}"
+    empty = _not_finite(rows)
+    whole = rows[~empty.any(axis=1)]
+    if len(whole) and len(whole) < len(rows) and _predicts(model, whole):
+        names = [name for name in X.columns if empty[name].any()]
+        n_rows = int(_not_finite(X).any(axis=1).sum())
+        return CommandError(
+            f"The model cannot take missing or infinite values, which {n_rows} of {len(X)} rows "
+            f"have, in {listed(names)}. Leave these rows out, or put an imputer into the model. "
+            f"{what}"
+        )
+    coded = trained_values(model)
+    columns = {
+        name: [str(value) for value in X[name].dropna().unique().tolist()]
+        for name in text
+        if name not in coded
+    }
+    # The error may quote the value that is wrong; else numbers that were read as text are.
+    quoted = [name for name in columns if any(repr(v) in str(failed) for v in columns[name])]
+    for name in [*quoted, *columns]:
+        values = columns[name]
+        wrong = [value for value in values if _as_number(value) is None]
+        if values and len(wrong) < MOSTLY * len(values):
+            odd = f"; not a number: {', '.join(map(repr, wrong[:SHOWN]))}" if wrong else ""
+            return CommandError(
+                f"Column {name!r} holds text where the model expects numbers ("
+                f"{', '.join(map(repr, values[:SHOWN]))}{odd}). Give numbers, with an empty cell "
+                f"where one is missing. {what}"
+            )
+        if name in quoted:
+            todo = "Give the values as they were at training"
+            if all(_as_number(value.replace(",", ".")) is not None for value in values):
+                todo = "Write numbers with a decimal point"
+            return CommandError(
+                f"Column {name!r} holds text that the model cannot take ("
+                f"{', '.join(map(repr, values[:SHOWN]))}). {todo}; a column of pandas' type "
+                f"category comes back from Parquet, and as plain text from CSV. {what}"
+            )
+    return ModelFailed(
+        f"The model fails on the first {len(rows)} rows of the data, so nothing was searched: "
+        f"{what}. Try model.predict on these rows in Python."
+    )
+
+
+def _predicts(model: Any, rows: pd.DataFrame) -> bool:
+    try:
+        model.predict(rows)
+    except Exception:
+        return False
+    return True
+
+
+def _text_columns(X: pd.DataFrame) -> list[str]:
+    return [
+        name
+        for name in X.columns
+        if not pd.api.types.is_numeric_dtype(X[name])
+        and not pd.api.types.is_datetime64_any_dtype(X[name])
+    ]
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _kind(values: list[Any]) -> str:
+    if all(isinstance(value, bool) for value in values):
+        return "truth values"
+    return "text" if any(isinstance(value, str) for value in values) else "numbers"

@@ -1,0 +1,95 @@
+"""Which command runs, and what its end is as an exit code."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+
+from skfairtest.cli._errors import FAILED, INTERRUPTED, USAGE, CommandError
+from skfairtest.cli._names import did_you_mean
+from skfairtest.cli._terminal import ended_like_interrupted, note, plain_warnings, say
+
+HELP = """
+usage: skfairtest COMMAND [options]
+
+Search a fitted model for twins: two inputs that differ in the sensitive columns
+alone and that it treats differently.
+
+  audit      a saved model against limits; for CI jobs
+  certify    a bracket of the largest difference, for models that can be read
+  compare    two reports, or two models, side by side
+  demo       data to report in one go, on bundled data, without a network
+  datasets   the data sets that can be read, and where they are kept
+
+  skfairtest COMMAND --help tells the options; skfairtest --version the version.
+
+Example: skfairtest audit model.skops test.csv --sensitive sex --max-degree 0.1
+"""
+COMMANDS = ("audit", "certify", "compare", "datasets", "demo")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, default=None
+        Words behind the program's name; by default those of the process.
+
+    Returns
+    -------
+    int
+        Exit code: 0 within the limits, 1 exceeded, 2 usage or input, 3 undecided, 4 the model
+        failed, 130 interrupted.
+
+    Examples
+    --------
+    >>> from skfairtest.__main__ import main
+    >>> main(["demo", "--max-queries", "400", "--trees", "5"])  # doctest: +ELLIPSIS
+    Trained ...
+    0
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help"):
+        say(HELP.strip())
+        return 0 if words else USAGE
+    if words[0] in ("-V", "--version"):
+        import skfairtest
+
+        say(skfairtest.__version__)
+        return 0
+    name, *rest = words
+    if name not in COMMANDS:
+        note(
+            f"error: there is no command {name!r}.{did_you_mean(name, COMMANDS)} There are: "
+            f"{', '.join(COMMANDS)}. See skfairtest --help"
+        )
+        return USAGE
+    return _run(name, rest)
+
+
+def _run(name: str, words: list[str]) -> int:
+    try:
+        with plain_warnings(), ended_like_interrupted():
+            code: int = import_module(f"skfairtest.cli._{name}").run(words)
+            return code
+    except CommandError as error:
+        note(f"error: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        note("interrupted before the end; a file that was not written whole was not written")
+        return INTERRUPTED
+    except SystemExit as end:  # of the parser: help was shown, or the usage was wrong
+        if isinstance(end.code, str):
+            note(end.code)
+        return end.code if isinstance(end.code, int) else (0 if end.code is None else FAILED)
+    except OSError as error:
+        note(f"error: {error}")
+        return USAGE
+    except Exception:
+        # Python would end with 1, which is the code of a limit that is exceeded.
+        traceback.print_exc()
+        note("error: this is unexpected, so nothing is known of the model; see the lines above")
+        return FAILED

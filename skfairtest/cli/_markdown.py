@@ -1,0 +1,42 @@
+"""The outcome and the report as Markdown, for the summary of a CI job or a merge request."""
+
+from __future__ import annotations
+
+import re
+
+from skfairtest.finding._words import number
+from skfairtest.report._limits import LimitCheck, Outcome
+from skfairtest.report._report import AuditReport
+
+
+def markdown(report: AuditReport, outcome: Outcome) -> str:
+    """The verdict, a table of the limits, and the report.
+
+    Parameters
+    ----------
+    report : AuditReport
+        What was found.
+    outcome : Outcome
+        What the limits say of it.
+
+    Returns
+    -------
+    str
+        The text.
+    """
+    if not outcome.checks:
+        return report.to_markdown()
+    lines = [f"**{_cell(outcome.verdict)}**", ""]
+    lines += ["| Limit | Status | What was and was not shown |", "| --- | --- | --- |"]
+    lines += [_row(check) for check in outcome.checks]
+    return "\n".join(lines) + f"\n\n{report.to_markdown()}"
+
+
+def _row(check: LimitCheck) -> str:
+    name = f"`{check.name}` {number(check.limit)}"
+    left_out = f" Not judged: {'; '.join(check.left_out)}." if check.left_out else ""
+    return f"| {name} | {check.status} | {_cell(check.words + '.' + left_out)} |"
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"([\\|*_`<\[])", r"\\\1", " ".join(text.split()))

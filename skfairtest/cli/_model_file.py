@@ -1,0 +1,226 @@
+"""The model: a skops file, a pickle where that is asked for, or an object that is imported."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile, is_zipfile
+
+from skfairtest.cli._errors import CommandError
+from skfairtest.cli._names import did_you_mean
+
+IMPORTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+#: How files of pickle and joblib begin: a protocol of pickle, or what joblib compresses by.
+PICKLES = (b"\x80", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x1f\x8b", b"BZh")
+PICKLES_TOO = (b"\xfd7zXZ", b"\x5d\x00\x00", b"\x04\x22\x4d\x18")
+PICKLE_NAMES = (".pkl", ".pickle", ".joblib")
+WHY_UNSAFE = (
+    "loading a pickle runs whatever code its author put into it, with your rights, before anything "
+    "can be checked"
+)
+#: Types that a message names; the others are counted.
+MOST_NAMED = 20
+
+
+def load_model(
+    where: str,
+    *,
+    trusted: Sequence[str] = (),
+    unsafe_pickle: bool = False,
+    note: Callable[..., Any],
+) -> Any:
+    """The model of a file or of ``package.module:object``.
+
+    Parameters
+    ----------
+    where : str
+        Path, or what is imported.
+    trusted : sequence of str
+        Types that a skops file may hold beside ours and those of skops itself.
+    unsafe_pickle : bool
+        Whether a pickle may be loaded.
+    note : callable
+        Is told a line that the user should know.
+
+    Returns
+    -------
+    object
+        It has `predict`.
+
+    Raises
+    ------
+    CommandError
+        If there is no such model, or it may not be loaded.
+    """
+    path = Path(where)
+    if path.is_file():
+        model = _of_file(path, trusted, unsafe_pickle, note)
+    elif path.exists():
+        raise CommandError(f"MODEL must be a file or package.module:object; {where!r} is a folder.")
+    elif IMPORTED.fullmatch(where):
+        model = _imported(where)
+    else:
+        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise CommandError(
+            f"There is no model file {where!r}.{did_you_mean(path.name, beside)} MODEL is a file "
+            "that skops.io.dump wrote, or package.module:object."
+        )
+    if isinstance(model, type):
+        raise CommandError(
+            f"Expected a fitted model in {where!r}; got the class {model.__name__}. Name an "
+            "instance of it that was fitted."
+        )
+    if not callable(getattr(model, "predict", None)):
+        raise CommandError(
+            f"Expected a fitted model with a method predict in {where!r}; got an object of type "
+            f"{type(model).__name__}. Save the model itself, whole pipeline included: "
+            'skops.io.dump(model, "model.skops").'
+        )
+    return model
+
+
+def _of_file(
+    path: Path, trusted: Sequence[str], unsafe_pickle: bool, note: Callable[..., Any]
+) -> Any:
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+    except OSError as error:
+        raise CommandError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+    if _is_skops(path):
+        return _of_skops(path, trusted)
+    if head.startswith((*PICKLES, *PICKLES_TOO)) or (head and path.suffix in PICKLE_NAMES):
+        return _of_pickle(path, unsafe_pickle, note)
+    size = "it is empty" if not head else f"it begins with {head!r}"
+    raise CommandError(
+        f"{str(path)!r} is no model file: {size}. Expected a file of skops; write one with "
+        f'skops.io.dump(model, "{path.with_suffix(".skops").name}").'
+    )
+
+
+def _is_skops(path: Path) -> bool:
+    if not is_zipfile(path):
+        return False
+    try:
+        with ZipFile(path) as archive:
+            return "schema.json" in archive.namelist()
+    except (BadZipFile, OSError):
+        return False
+
+
+def _of_skops(path: Path, trusted: Sequence[str]) -> Any:
+    import skops.io
+
+    from skfairtest.io import TRUSTED_TYPES
+
+    allowed = {*TRUSTED_TYPES, *trusted}
+    try:
+        unknown = [name for name in skops.io.get_untrusted_types(file=path) if name not in allowed]
+        if unknown:
+            raise CommandError(_refusal(path, unknown, trusted))
+        return skops.io.load(path, trusted=sorted(allowed))
+    except CommandError:
+        raise
+    except ImportError as error:
+        raise _needs(path, error) from error
+    except (Exception, SystemExit) as error:
+        # Whatever is in the file: damaged, of another version of skops, or made to do harm.
+        raise CommandError(
+            f"{str(path)!r} cannot be read as a file of skops: {type(error).__name__}: {error}. "
+            "Write it again with skops.io.dump, with the versions of skops and scikit-learn that "
+            "are installed here."
+        ) from error
+
+
+def _refusal(path: Path, unknown: list[str], trusted: Sequence[str]) -> str:
+    named = unknown[:MOST_NAMED]
+    more = f"\n  and {len(unknown) - len(named)} more" if len(unknown) > len(named) else ""
+    listed = "".join(f"\n  {name}" for name in named)
+    # A type that was trusted by a name which is nearly right would otherwise be hard to see.
+    wrong = [name for name in trusted if did_you_mean(name, unknown)]
+    hint = f" --trust {wrong[0]}:{did_you_mean(wrong[0], unknown)}" if wrong else ""
+    return (
+        f"{str(path)!r} holds types that neither skfairtest nor skops trusts:{listed}{more}\n"
+        "A file of skops says which types are made from it, and a type can run code of its own "
+        f"when it is made.{hint} If you know where the file comes from and what these are, add "
+        f"{' '.join(f'--trust {name}' for name in named)}"
+    )
+
+
+def _of_pickle(path: Path, unsafe_pickle: bool, note: Callable[..., Any]) -> Any:
+    if not unsafe_pickle:
+        raise CommandError(
+            f"{str(path)!r} looks like a pickle (or a file of joblib), which is refused: "
+            f"{WHY_UNSAFE}. Write the model with skops.io.dump, or, if you made the file yourself, "
+            "add --unsafe-pickle."
+        )
+    note(f"--unsafe-pickle: {str(path)!r} is loaded although {WHY_UNSAFE}")
+    import joblib
+
+    _look_here()
+    try:
+        return joblib.load(path)
+    except ImportError as error:
+        raise _needs(path, error) from error
+    except (Exception, SystemExit) as error:
+        raise CommandError(
+            f"{str(path)!r} cannot be loaded as a pickle: {type(error).__name__}: {error}. Load it "
+            "with the versions it was written with, and write it with skops.io.dump."
+        ) from error
+
+
+def _imported(where: str) -> Any:
+    module, _, name = where.partition(":")
+    _look_here()
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name and (module == error.name or module.startswith(f"{error.name}.")):
+            here = [path.stem for path in Path().glob("*.py")]
+            raise CommandError(
+                f"There is no module {error.name!r} to import {where!r} from."
+                f"{did_you_mean(error.name, here)} It is looked for in the current directory and "
+                "among the installed packages."
+            ) from error
+        raise _needs(where, error) from error
+    except ImportError as error:
+        raise _needs(where, error) from error
+    except (Exception, SystemExit) as error:
+        raise CommandError(
+            f"Importing {module!r} raised {type(error).__name__}: {error}. Import it in Python to "
+            "see where."
+        ) from error
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            raise CommandError(
+                f"{where!r}: there is no {part!r} in {module}.{did_you_mean(part, dir(found))} "
+                "Name an object of the module that is a fitted model."
+            ) from error
+    return found
+
+
+def _look_here() -> None:
+    """Let modules of the current directory be found, as `python -m` does."""
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)
+
+
+def _needs(where: Any, error: ImportError) -> CommandError:
+    package = (error.name or "").partition(".")[0]
+    if isinstance(error, ModuleNotFoundError) and package:
+        return CommandError(
+            f"The model in {str(where)!r} needs the package {package!r}, which is not installed "
+            "here. Install it (the name on the package index may differ), or run this where the "
+            "model was trained."
+        )
+    return CommandError(
+        f"The model in {str(where)!r} needs something that cannot be imported: {error}. Install "
+        "the versions of the packages that it was trained with."
+    )

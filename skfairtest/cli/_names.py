@@ -1,0 +1,31 @@
+"""Names that users misspell: the nearest ones; and lists of names in one word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+#: Names that a message lists; the others are counted.
+MOST_LISTED = 12
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence that suggests the nearest names, with a space before it; empty without any."""
+    from skfairtest.space._column_names import nearest  # brings pandas, which --version needs not
+
+    near = nearest(name, known)
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def listed(names: Sequence[object]) -> str:
+    """Names for a message, so many of them at most."""
+    few = ", ".join(map(repr, names[:MOST_LISTED]))
+    return f"{few} and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else few
+
+
+def split_names(given: Iterable[str], known: Iterable[str] = ()) -> list[str]:
+    """Names that were given in one word, by commas; a known name with a comma in it is kept."""
+    whole = set(known)
+    names: list[str] = []
+    for text in given:
+        names += [text] if text in whole else [part.strip() for part in text.split(",")]
+    return list(dict.fromkeys(name for name in names if name))

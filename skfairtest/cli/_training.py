@@ -1,0 +1,94 @@
+"""What a fitted model says of the table it was trained on: columns, and values of coded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+
+#: Where meta-estimators keep the model that they ask.
+WRAPPED = ("best_estimator_", "estimator_", "estimator")
+MOST_DEEP = 5
+WITH_STEPS = (Pipeline, ColumnTransformer)
+
+
+def trained_columns(model: Any) -> list[str] | None:
+    """Names of the columns that the model was trained on; None where it does not know them."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def trained_count(model: Any) -> int | None:
+    """How many columns the model was trained on; None where it does not say."""
+    count = getattr(model, "n_features_in_", None)
+    return int(count) if isinstance(count, (int, np.integer)) else None
+
+
+def trained_values(model: Any) -> dict[str, list[Any]]:
+    """The values that encoders of the model know, by column.
+
+    Only of encoders that see the columns as they are, or behind an imputer: what other steps make
+    of them has values of its own.
+    """
+    names = trained_columns(model)
+    return {} if names is None else dict(_walk(model, names))
+
+
+def _inner(model: Any) -> Any:
+    """The model that a search, a calibration, a mitigation passes its rows on to; else None."""
+    found = [getattr(model, name, None) for name in WRAPPED]
+    # Of several that were fitted alike one tells; they may stand inside of others (calibration).
+    for several in (
+        getattr(model, name, None) for name in ("estimators_", "calibrated_classifiers_")
+    ):
+        found += list(several)[:1] if isinstance(several, (list, tuple, np.ndarray)) else []
+    names = trained_columns(model)
+    for inner in found:
+        if inner is not None and not isinstance(inner, (str, type)):
+            inner = getattr(inner, "estimator", inner) if trained_columns(inner) is None else inner
+            if trained_columns(inner) == names:
+                return inner
+    return None
+
+
+def _walk(step: Any, names: list[str], depth: int = 0) -> Iterator[tuple[str, list[Any]]]:
+    inner = _inner(step) if depth < MOST_DEEP and not isinstance(step, WITH_STEPS) else None
+    if inner is not None:
+        yield from _walk(inner, names, depth + 1)
+    elif isinstance(step, Pipeline):
+        for _, part in step.steps:
+            if isinstance(part, SimpleImputer):
+                continue
+            if isinstance(part, (Pipeline, ColumnTransformer)) or hasattr(part, "categories_"):
+                yield from _walk(part, names)
+            return
+    elif isinstance(step, ColumnTransformer):
+        for _, part, columns in step.transformers_:
+            of_part = _named(columns, names)
+            if of_part and not isinstance(part, str):
+                yield from _walk(part, of_part)
+    else:
+        known = getattr(step, "categories_", None)
+        if isinstance(known, list) and len(known) == len(names):
+            for name, values in zip(names, known, strict=True):
+                yield name, np.asarray(values).tolist()
+
+
+def _named(columns: Any, names: list[str]) -> list[str]:
+    """Columns of a transformer, which may be names, positions, a slice or truth values."""
+    if isinstance(columns, str):
+        return [columns]
+    if isinstance(columns, slice):
+        if isinstance(columns.start, str) or isinstance(columns.stop, str):
+            return []
+        return names[columns]
+    listed = np.asarray(columns)
+    if listed.dtype == bool:
+        return [name for name, is_in in zip(names, listed, strict=True) if is_in]
+    if listed.dtype.kind in "iu":
+        return [names[place] for place in listed]
+    return [str(name) for name in listed.ravel()]

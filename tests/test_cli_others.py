@@ -1,0 +1,291 @@
+"""certify, compare, demo and datasets; and limits in tests of users."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import skops.io
+from gate_samples import Fails, Foreign, classifier, people, regressor
+
+from skfairtest import CertifiedAuditor, Limits, RandomAuditor
+from skfairtest.__main__ import main
+from skfairtest.testing import assert_within
+
+WHO = ["--sensitive", "sex", "--drop", "hired"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    frame = people()
+    X, y = frame.drop(columns="hired"), frame["hired"]
+    frame.to_csv(folder / "data.csv", index=False)
+    skops.io.dump(classifier(frame), folder / "model.skops")
+    skops.io.dump(Foreign().fit(X, y), folder / "foreign.skops")
+    skops.io.dump(Fails().fit(X, y), folder / "fails.skops")
+    skops.io.dump(regressor(frame), folder / "numbers.skops")
+    numbers = frame[["age", "income"]].assign(sex=(frame["sex"] == "m") * 1)
+    numbers.to_csv(folder / "numbers.csv", index=False)
+    return folder
+
+
+@pytest.fixture
+def run(made, tmp_path, monkeypatch, capsys):
+    for path in made.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        code = main([str(word) for word in words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+# certify ----------------------------------------------------------------------------------------
+
+
+def test_certify_brackets(run):
+    words = ["certify", "numbers.skops", "numbers.csv", "--sensitive", "sex"]
+    code, out, _ = run(*words, "--json", "out.json")
+    found = json.loads(Path("out.json").read_text())
+    assert code == 0 and out.startswith("No limits were given. Between two inputs that differ only")
+    assert found["certified"] and found["degree"] == pytest.approx(5)
+    assert run(*words, "--max-upper-bound", "4.9", "--quiet")[:2] == (
+        1, "Exceeded: the certified bound 5.00 is above 4.9.\n"
+    )  # fmt: skip
+    code, out, _ = run(*words, "--max-upper-bound", "5.1", "--max-degree", "5.1")
+    assert code == 0 and "Within: " in out
+    code, out, err = run(*words, "--max-degree", "4.9", "--json", "-")
+    assert code == 1 and json.loads(out)["outcome"] == "exceeded" and "Exceeded" in err
+
+
+def test_certify_agrees_with_the_auditor(run):
+    frame = people()
+    X = frame.drop(columns="hired")
+    auditor = CertifiedAuditor(classifier(frame), sensitive_features=["sex"], random_state=0)
+    run("certify", "model.skops", "data.csv", *WHO, "--json", "out.json", "--quiet")
+    found = json.loads(Path("out.json").read_text())
+    # The rows of a CSV file are those of the table, so the domain is the same.
+    assert found["upper_bound"] == pytest.approx(auditor.fit(X).fairness_degree_upper_bound_)
+
+
+def test_certify_is_undecided_where_the_bracket_straddles_the_limit(run, monkeypatch):
+    from skfairtest.cli import _certify
+
+    real = _certify.figures
+
+    def loose(*given):
+        found = real(*given)
+        found["searches"][0]["bracket"].update(upper=9.0, certified=False)
+        return found
+
+    monkeypatch.setattr(_certify, "figures", loose)
+    words = ["certify", "numbers.skops", "numbers.csv", "--sensitive", "sex", "--max-degree", "6"]
+    code, out, _ = run(*words)
+    assert code == 3 and "it may be up to 9.00" in out
+
+
+def test_certify_refuses_what_it_cannot_read(run):
+    code, _, err = run("certify", "foreign.skops", "data.csv", *WHO, "--trust",
+                       "gate_samples.Foreign")  # fmt: skip
+    assert code == 2 and "Foreign" in err and "Traceback" not in err
+    code, _, err = run("certify", "model.skops", "data.csv", *WHO, "--max-upper-bound", "1")
+    assert code == 2 and "can never be exceeded" in err
+    assert run("certify", "model.skops")[0] == 2
+
+
+def test_certify_that_is_interrupted(run, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    words = ["certify", "numbers.skops", "numbers.csv", "--sensitive", "sex", "--json", "out.json"]
+    monkeypatch.setattr("skfairtest.exact._auditor.close", interrupt)
+    code, out, _ = run(*words)
+    assert code == 130 and out.startswith("Interrupted.")
+    assert json.loads(Path("out.json").read_text())["upper_bound"] >= 5
+    monkeypatch.setattr("skfairtest.exact._auditor.read_family", interrupt)
+    code, _, err = run(*words)
+    assert code == 130 and "interrupted before the end" in err
+
+
+# compare ----------------------------------------------------------------------------------------
+
+
+QUICK = ["--max-queries", "200", "--max-time", "none", "--quiet"]
+
+
+def test_compare_reports(run):
+    words = ["--sensitive", "sex", "--target", "hired", *QUICK]
+    run("audit", "model.skops", "data.csv", *words, "--json", "a.json")
+    trust = ["--trust", "gate_samples.Foreign"]
+    run("audit", "foreign.skops", "data.csv", *words, *trust, "--json", "b.json", "--seed", "1")
+    code, out, _ = run("compare", "a.json", "b.json", "--markdown", "c.md")
+    lines = out.split("\n")
+    assert code == 0 and lines[0].split() == ["a", "b"]
+    assert lines[1].startswith("largest difference: sex") and "at least 0.30" in lines[1]
+    assert "The seeds differ." in out
+    assert Path("c.md").read_text().startswith("| figure | a | b | what is known |\n| --- |")
+    code, out, _ = run("compare", "a.json", "b.json", "--names", "before,after", "--markdown", "-")
+    assert code == 0 and out.startswith("| figure | before | after |")
+
+
+def test_compare_models(run):
+    words = ["data.csv", *WHO, *QUICK, "--trust", "gate_samples.Foreign"]
+    code, out, err = run("compare", "model.skops", "foreign.skops", *words)
+    assert code == 0 and out.split("\n")[0].split() == ["model", "foreign"]
+    words[-1] = "gate_samples.Fails"
+    code, _, err = run("compare", "model.skops", "fails.skops", *words)
+    assert code == 4 and "fails" in err
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["model.skops", "data.csv"], "is no report"),
+        (["no.json", "data.csv"], "cannot be read"),
+        (["model.skops", "foreign.skops", "-", *WHO], "can be read once only"),
+        (["a.json", "a.json", "--seed", "3"], "--seed is about models"),
+        (["a.json", "a.json", "--names", "x"], "two different names"),
+        (["a.json"], "required"),
+    ],
+)
+def test_comparisons_that_cannot_be(run, words, told):
+    Path("a.json").write_text('{"schema": 1}')
+    code, _, err = run("compare", *words)
+    assert code == 2 and told in err and "Traceback" not in err
+
+
+# demo and datasets ------------------------------------------------------------------------------
+
+
+def test_demo_with_a_page(run):
+    code, out, _ = run("demo", "--max-queries", "300", "--trees", "3", "--html", "demo.html")
+    assert code == 0 and "Trained a forest of 3 trees" in out and "demo.html" in out
+    assert Path("demo.html").read_text("utf-8").rstrip().endswith("</html>")
+
+
+def test_demo_refuses(run):
+    assert run("demo", "--trees", "0")[0] == 2
+    assert run("demo", "--html", "no/such/folder.html")[0] == 2
+    code, _, err = run("demo", "--threshold", "-1")
+    assert code == 2 and "threshold" in err and "Traceback" not in err
+
+
+def test_datasets(run, monkeypatch):
+    Path("german.csv").write_text("")
+    monkeypatch.setenv("SKFAIRTEST_DATA", ".")
+    cache = Path("cache/openml/openml.org/api/v1/json/data")
+    cache.mkdir(parents=True)
+    (cache / "1590.gz").write_bytes(b"")
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(Path("cache").resolve()))
+    code, out, _ = run("datasets")
+    lines = dict(line.split("  ", 1) for line in out.split("\n")[:5])
+    assert code == 0
+    told = {name.strip(): place.strip() for name, place in lines.items()}
+    assert told["fetch_german_credit()"] == "in the folder: german.csv"
+    assert told["fetch_adult()"] == "in the cache, from OpenML (1590)"
+    assert told["fetch_bank_marketing()"].startswith("not here: downloaded from OpenML (1461)")
+    assert told["fetch_adult(coded=True)"].startswith("not here: put census-coded.csv.gz")
+    monkeypatch.setenv("SKFAIRTEST_DATA", "no/such/folder")
+    code, _, err = run("datasets")
+    assert code == 2 and "SKFAIRTEST_DATA" in err
+
+
+def test_the_list_of_data_sets_has_every_fetcher():
+    from skfairtest import datasets
+    from skfairtest.datasets._loaders import KNOWN
+
+    fetchers = {name for name in datasets.__all__ if name.startswith("fetch_")}
+    assert {name.partition("(")[0] for name in KNOWN} == fetchers
+
+
+# Limits in tests --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def foreign():
+    frame = people()
+    X = frame.drop(columns="hired")
+    return Foreign().fit(X, frame["hired"]), X
+
+
+OPTIONS = {"auditor": RandomAuditor(max_queries=100), "groups": False}
+
+
+def test_assert_within(foreign):
+    model, X = foreign
+    report = assert_within(model, X, Limits(max_degree=0.35), sensitive_features="sex", **OPTIONS)
+    assert report.fairness_degree == pytest.approx(0.3) and report.to_dict()["seed"] == 0
+    with pytest.raises(AssertionError) as failed:
+        assert_within(model, X, Limits(max_degree=0.2), sensitive_features=["sex"], **OPTIONS)
+    first, *rest = str(failed.value).split("\n")
+    assert first == "Exceeded: a difference of 0.30 is above 0.2."
+    assert "> sex" in str(failed.value) and "exceeded: a difference" in "\n".join(rest)
+
+
+def test_assert_within_fails_where_nothing_is_decided(foreign):
+    model, X = foreign
+    limits = Limits(max_degree=0.35, require_certified=True)
+    with pytest.raises(AssertionError, match="^Undecided: .*no upper bound"):
+        assert_within(model, X, limits, sensitive_features=["sex"], **OPTIONS)
+    broken = Fails().fit(X, people()["hired"])
+    with pytest.raises(AssertionError, match="^Failed: "):
+        assert_within(broken, X, Limits(max_degree=0.5), sensitive_features=["sex"], **OPTIONS)
+
+
+def test_assert_within_of_limits_that_no_model_could_exceed(foreign):
+    model, X = foreign
+    for limits in (Limits(), Limits(require_certified=True)):
+        with pytest.raises(ValueError, match="no model could exceed it"):
+            assert_within(model, X, limits, sensitive_features=["sex"])
+    with pytest.raises(TypeError, match="must be Limits"):
+        assert_within(model, X, {"max_degree": 0.1})
+
+
+def test_assert_within_that_is_interrupted(foreign):
+    _, X = foreign
+    model = Fails(error="KeyboardInterrupt").fit(X, people()["hired"])
+    with pytest.raises(KeyboardInterrupt):
+        assert_within(model, X, Limits(max_degree=0.5), sensitive_features=["sex"], **OPTIONS)
+
+
+def test_a_model_of_one_label_has_no_rates_and_has_not_failed(foreign):
+    from skfairtest import audit, check_limits
+
+    class Refuses(Foreign):
+        """Says no to everybody, with different probabilities."""
+
+        def predict_proba(self, X):
+            yes = super().predict_proba(X)[:, 1] / 2
+            return np.column_stack([1 - yes, yes])
+
+    _, X = foreign
+    model = Refuses().fit(X, people()["hired"])
+    report = audit(model, X, sensitive_features="sex", max_time=None, progress=False,
+                   random_state=0, auditor=RandomAuditor(max_queries=50))  # fmt: skip
+    selection = report.to_dict()["selection"]
+    assert (selection["status"], report.status) == ("left out", "complete")
+    assert selection["reason"].startswith("none of 200 predictions is yes")
+    assert check_limits(report, Limits()).exit_code == 0
+    check = check_limits(report, Limits(min_impact_ratio=0.5)).checks[0]
+    assert check.status == "undecided" and "no rates to compare" in check.words
+
+
+def test_without_limits_a_part_that_failed_is_no_failure_of_the_model(foreign):
+    from skfairtest import audit, check_limits
+
+    model, X = foreign
+    report = audit(model, X, sensitive_features="sex", max_time=None, progress=False,
+                   random_state=0, auditor=RandomAuditor(max_queries=50))  # fmt: skip
+    data = report.to_dict()
+    data.update(status="failed", reason="groups: ValueError: x")
+    assert check_limits(data, Limits()).status == "within"
+    data["searches"][-1]["status"] = "failed"
+    assert (
+        check_limits(data, Limits()).verdict == "Failed: the audit failed: groups: ValueError: x."
+    )
