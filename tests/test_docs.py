@@ -138,6 +138,7 @@ def test_the_gallery_has_what_it_is_to_show():
         "plot_curve_on_data",
         "plot_testsgd",
         "plot_confirm",
+        "plot_errors_by_group",
         "plot_grid_search_front",
         "plot_mitigate",
         "plot_audit_report",
