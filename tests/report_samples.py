@@ -244,7 +244,8 @@ def usual():
             {
                 "metric": metric, "status": "done", "reason": "", "favourable": "yes",
                 "overall": 0.104, "confidence": 0.95, "correction": "Holm", "min_support": 0.05,
-                "n_rule_sets": 2_210, "rules": rules[:10], "n_differ": 36, "max_conditions": 3,
+                "n_rule_sets": 2_210, "rules": rules[:10], "n": 30_162,
+                "n_rows": 30_162, "n_differ": 36, "max_conditions": 3,
                 "queries": 0, "seconds": 0.4,
                 "stop_reason": "all frequent rule sets were compared",
             }

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from importlib.resources import files
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,7 @@ from skfairtest import (
     certify,
     selection_table,
 )
+from skfairtest.report._measure.case import Case
 
 SCHEMA = json.loads((files("skfairtest.report") / "schema" / "v1.json").read_text("utf-8"))
 FEW = SBFTAuditor(max_queries=600)
@@ -555,3 +557,17 @@ def test_columns_of_names_and_too_many_rules_are_no_reason_to_leave_errors_out()
     for part in report.to_dict()["errors"]:
         assert part["status"] == "done" and part["max_conditions"] == 2
         assert not any("person" in rule["rule"] for rule in part["rules"])
+
+
+@pytest.mark.parametrize("seconds, n", [(1e6, 40), (0.0, 5), (None, 40)])
+def test_predictions_for_the_rows_are_asked_as_far_as_there_is_time(seconds, n):
+    """Few rows a call say little about how many fit into a second: the pace is measured."""
+    space = SimpleNamespace(data=np.arange(40.0)[:, None], decode=lambda codes: codes)
+    model = SimpleNamespace(predict=lambda rows: rows[:, 0] + 1)
+    first = 5 if seconds is not None else 40
+    case = SimpleNamespace(
+        space=space, estimator=model, seed=0, _predicted=None, affordable=lambda *_: first
+    )
+    rows, predicted, queries = Case.predictions(case, seconds)
+    assert len(rows) == queries == n and (predicted == rows + 1).all() and (np.diff(rows) > 0).all()
+    assert Case.predictions(case, seconds)[2] == 0

@@ -627,7 +627,7 @@ def test_groups_of_an_auditor(fitted):
 def test_very_many_rule_sets():
     display = GroupScoresDisplay(rules(20_000)).plot()
     assert len(display.points_) == 20 and len(display.frame()) == 20_000
-    assert "19,980 of 20,000 rule sets are left out" in display.ax_.get_xlabel()
+    assert "19,980 of 20,000 rules are left out" in display.ax_.get_xlabel()
     last = GroupScoresDisplay(rules(20_000).iloc[-2:]).plot().points_
     assert {point.get_markerfacecolor() for point in last} == {plt.rcParams["axes.facecolor"]}
     assert GroupScoresDisplay(rules(3).iloc[:0]).plot().points_ == []
@@ -738,7 +738,7 @@ def test_mitigation_of_a_retrainer(fitted):
         -drop["low"],
     ]
     display.plot()
-    assert list(display.panels_) == ["rows", "near", "uniform", "degree", "score"]
+    assert list(display.panels_) == ["rows", "near", "uniform", "degree", "subgroup", "score"]
     for (measure, model), point in display.points_.items():
         assert point.get_xdata()[0] == table.loc[(model, measure), "value"]
     limits = {display.panels_[place].get_xlim() for place in ("rows", "near", "uniform")}

@@ -205,8 +205,8 @@ def test_where_nothing_differs_nothing_is_listed():
 
 def test_what_a_pattern_adds_is_an_interval_for_all_at_once():
     codes, values = pocket(0)
-    patterns, sides, _, short = listed(codes, values)
-    several = (patterns.rules >= 0).sum(axis=1) > 1
+    patterns, sides, found, short = listed(codes, values)
+    several = found.differs & ((patterns.rules >= 0).sum(axis=1) > 1)
     needed = stats.norm.isf(0.025 / several.sum())
     part = np.full(patterns.n_patterns, -1)
     part[short.pattern] = short.sub_pattern

@@ -5,9 +5,9 @@ table); the outcomes are drawn, so that the truth is known. Three tables are pri
 
 - Pockets: among the rows with a positive truth the model misses three in ten, and six in ten of
   those inside a rule of two conditions that holds for about 2% of them. Two thirds of the rows are
-  searched, the listed rules are looked at again on the rest. How often the worst confirmed line is
-  the planted group (the same rows but for 5% of them, since adult has names for one thing twice);
-  and how often the first rule of `SubgroupAuditor` is that `confirm` confirms.
+  searched by `SubgroupAuditor`, and `confirm` looks at its short list again on the rest. How often
+  the worst confirmed line is the planted group (the same rows but for 5% of them, since adult has
+  names for one thing twice), the first line, and the first of all rules.
 - No effect: misses do not depend on any attribute. How often any group at all is said to differ.
 - Power: the rows inside the pocket that count, and how often the pocket is said to differ, for each
   correction; and the size at which half of the pockets are found.
@@ -23,16 +23,13 @@ import time
 import numpy as np
 import pandas as pd
 from _machine import describe_machine
-from scipy import stats
 
 from skfairtest import SubgroupAuditor
 from skfairtest.datasets import fetch_adult
 from skfairtest.group._at_once import critical_root
-from skfairtest.group._pattern_search import GivenRowSets
 from skfairtest.group._patterns import Patterns
 from skfairtest.group._pivot import signed_root
 from skfairtest.group._resampled import pattern_sides, resampled
-from skfairtest.group._short_list import short_list
 
 CONFIDENCE = 0.95
 CORRECTIONS = ("none", "bonferroni", "holm", "resampling")
@@ -98,65 +95,65 @@ def rows_of(rule, columns):
     return inside
 
 
-def find_pocket(columns, sizes, truth, seed, *, rate=0.3, min_support=0.02):
-    """Plant a pocket; what the list says of it, before and after it is confirmed."""
+def find_pocket(
+    columns,
+    sizes,
+    truth,
+    seed,
+    *,
+    metric="false_negative_rate",
+    rate=0.3,
+    correction="holm",
+    share=2 / 3,
+):
+    """Plant a pocket; what SubgroupAuditor lists, before and after new rows have confirmed it.
+
+    Of all rows, or (false negatives) of those of positive truth, the pocket holds 2%; inside of it
+    twice the rate is wrong. A share of the rows is searched, the others are new; where all are
+    searched, new rows are a third of them whose outcomes are drawn once more.
+    """
     rng = np.random.default_rng(seed)
-    rules = pockets(columns, sizes, truth, low=0.02, high=0.024)
+    among = truth if metric == "false_negative_rate" else np.ones(len(truth), dtype=bool)
+    rules = pockets(columns, sizes, among, low=0.02, high=0.024)
     pocket = rows_of(rules[rng.integers(len(rules))], columns)
-    missed = (rng.random(len(truth)) < np.where(pocket, 2 * rate, rate)).astype(float)
-    searched = rng.random(len(truth)) < 2 / 3
-    here = [column[searched] for column in columns]
-    # A share of all rows: the pocket has its share of the rows that count.
-    support = min(min_support, 0.9 * pocket[searched].mean())
-    patterns = Patterns(here, sizes, min_support=support, max_conditions=len(here))
-    values, counts = missed[searched], truth[searched]
-    sides, differs, critical = compare(patterns, values, counts, "resampling", rng)
-    rules = patterns.conditions(np.arange(patterns.n_patterns))
-    lines = short_list(
-        patterns, rules, sides, values, counts, differs=differs, critical=critical
-    ).pattern
-    confirmed = []
-    for line in lines:
-        inside = rows_of(rules[line], columns)
-        new = ~searched & truth
-        side = pattern_sides(
-            GivenRowSets(inside[new][None]),
-            missed[new],
-            np.ones(new.sum(), dtype=bool),
-            binary=True,
-        )
-        # The same direction, at a level that holds for all lines at once.
-        root = signed_root(side)[0] * np.sign(sides.difference[line])
-        if root > stats.norm.isf((1 - CONFIDENCE) / 2 / len(lines)):
-            confirmed.append((abs(float(side.difference[0])), inside))
-    confirmed_worst = max(confirmed, key=lambda pair: pair[0])[1] if confirmed else None
-    listed = rows_of(rules[lines[0]], columns) if len(lines) else None
-    worst_rule = auditors_worst(columns, truth, missed, searched, support)
-    return {
-        "patterns": patterns.n_patterns,
-        "rows": int((pocket & truth & searched).sum()),
-        "differ": int(differs.sum()),
-        "lines": len(lines),
-        "confirmed": len(confirmed),
-        "first line": alike(listed, pocket, truth),
-        "worst confirmed": alike(confirmed_worst, pocket, truth),
-        "auditor's": alike(worst_rule, pocket, truth),
-    }
-
-
-def auditors_worst(columns, truth, missed, searched, min_support, n_rules=10):
-    """The worst of the first rules of SubgroupAuditor that new rows confirm."""
+    wrong = rng.random(len(truth)) < np.where(pocket, 2 * rate, rate)
+    searched = rng.random(len(truth)) < share
+    wrong_now, new = wrong, ~searched
+    if share == 1:
+        wrong_now = rng.random(len(truth)) < np.where(pocket, 2 * rate, rate)
+        new = rng.random(len(truth)) < 1 / 3
     X = pd.DataFrame({f"a{j}": column.astype(str) for j, column in enumerate(columns)})
-    y, predicted = truth.astype(int), np.where(truth & (missed == 1), 0, truth)
-    auditor = SubgroupAuditor(
-        metric="false_negative_rate", attributes="all", min_support=min_support, favourable=1
-    ).fit(X[searched], y[searched], y_pred=predicted[searched])
-    table = auditor.confirm(
-        X[~searched], y[~searched], y_pred=predicted[~searched], n_rules=n_rules
+    y = truth.astype(int)
+    predicted, predicted_now = (
+        np.where(among & flipped, ~truth, truth).astype(int) for flipped in (wrong, wrong_now)
     )
-    # In the auditor's order, which puts first what chance leaves the most of.
-    confirmed = table[table["same_direction"] & table["differs"]]
-    return auditor.matches(X, confirmed["rule"].iloc[0]) if len(confirmed) else None
+    auditor = SubgroupAuditor(
+        metric=metric,
+        attributes="all",
+        # A share of all rows: the pocket has its share of the rows that count.
+        min_support=min(0.02, 0.9 * pocket[searched].mean()),
+        favourable=1,
+        correction=correction,
+        random_state=seed,
+    ).fit(X[searched], y[searched], y_pred=predicted[searched])
+    listed = auditor.short_list_
+    again = auditor.confirm(X[new], y[new], y_pred=predicted_now[new], short_list=True)
+    confirmed = again[again["same_direction"] & again["differs"]]
+    worst = confirmed.sort_values("score", ascending=False)
+
+    def is_pocket(table):
+        return alike(auditor.matches(X, table["rule"].iloc[0]), pocket, among)
+
+    return {
+        "rules": auditor.n_rule_sets_,
+        "rows": int((pocket & among & searched).sum()),
+        "differ": int(auditor.rules_["differs"].sum()),
+        "lines": len(listed),
+        "confirmed": len(confirmed),
+        "first line": bool(len(listed)) and is_pocket(listed),
+        "worst confirmed": bool(len(worst)) and is_pocket(worst),
+        "first of rules_": is_pocket(auditor.rules_),
+    }
 
 
 def alike(inside, pocket, counts):
@@ -220,6 +217,10 @@ def main():
     parser.add_argument("--only", choices=["pockets", "null", "power"])
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=0, help="of those with a pocket")
+    parser.add_argument("--pockets", type=int, default=10, help="how many of them")
+    parser.add_argument("--searched", type=float, default=2 / 3, help="share of the rows")
+    parser.add_argument("--correction", choices=CORRECTIONS, default="holm", help="for pockets")
     parser.add_argument("--invented", action="store_true")
     options = parser.parse_args()
     print(describe_machine())
@@ -227,10 +228,22 @@ def main():
     print(f"{'invented table' if options.invented else 'adult'}: {len(truth)} rows, "
           f"{len(columns)} attributes, {int(truth.sum())} rows of positive truth")  # fmt: skip
     if options.only in (None, "pockets"):
-        start = time.perf_counter()
-        table = pd.DataFrame([find_pocket(columns, sizes, truth, seed) for seed in range(10)])
-        print(f"\nPockets of 2%, 30% misses and 60% inside ({time.perf_counter() - start:.0f} s)")
-        print(table.to_string())
+        seeds = range(options.first_seed, options.first_seed + options.pockets)
+        for metric, rate in (("false_negative_rate", 0.3), ("accuracy", 0.1)):
+            start = time.perf_counter()
+            how = {"metric": metric, "rate": rate, "correction": options.correction}
+            how["share"] = options.searched
+            found = [find_pocket(columns, sizes, truth, seed, **how) for seed in seeds]
+            table = pd.DataFrame(found, index=pd.Index(seeds, name="seed"))
+            seconds = time.perf_counter() - start
+            print(
+                f"\nPockets of 2%, {metric}: {rate:.0%} of the predictions are wrong, and "
+                f"{2 * rate:.0%} inside ({options.correction}; "
+                f"{options.searched:.2f} of the rows searched; {seconds:.0f} s)"
+            )
+            print(table.to_string())
+            names = ["first line", "worst confirmed", "first of rules_"]
+            print(table[names].mean().to_string())
     if options.only in (None, "null"):
         start = time.perf_counter()
         n, reported = runs_without_effect(columns, sizes, truth, options.runs)

@@ -188,6 +188,7 @@ _PLACES = {
     "near": "near the data",
     "uniform": "uniform inputs of the domain",
     "group": "worst group, difference of shares",
+    "subgroup": "worst group, difference of errors",
 }
 
 

@@ -23,7 +23,7 @@ from skfairtest.group._value_table import ValueAttribute, Values
 #: Patterns that a short list is chosen from, the worst ones.
 MOST_CANDIDATES = 1_000
 #: Rows beyond which it is estimated on some of them what other parameters would leave.
-ROWS_TO_ESTIMATE = 20_000
+ROWS_TO_ESTIMATE = 5_000
 
 
 class TooManyRules(ValueError):
@@ -278,7 +278,7 @@ def listed_patterns(
         score=np.arange(len(chosen), 0, -1, dtype=np.float64),
         complexity=complexity[chosen],
         confidence=confidence,
-        n_compared=max(1, int((patterns.depths > 1).sum())),
+        n_compared=max(1, int((differs & (patterns.depths[found.kept] > 1)).sum())),
     )
     return candidates, short
 

@@ -217,8 +217,9 @@ def short_list(
 
     Candidates are the patterns that differ. One with a candidate among the parts of its conditions
     (a sub-pattern, which differs the same way) must add to it: its mean is compared with that of
-    the rest of its best sub-pattern, in intervals that hold for all patterns at once (Bonferroni
-    over the patterns with more than one condition). Then the one with the largest score is listed,
+    the rest of its best sub-pattern, in intervals that hold for all candidates at once (Bonferroni
+    over those with more than one condition: that a pattern differs was shown among all patterns
+    before anybody asks what its conditions add). Then the one with the largest score is listed,
     and its rows are set aside. Only such patterns stay in the choice that differ in what is left,
     in the same direction, by as much as differences are asked for (`critical`), and of whose rows
     half are left. Of equal scores the pattern with more new rows is taken, then the simpler one.
@@ -249,8 +250,8 @@ def short_list(
     most : int
         Lines, at most.
     n_compared : int, optional
-        Patterns that the intervals of what patterns add allow for; None is those given that have
-        more than one condition.
+        Patterns that the intervals of what patterns add allow for; None is those that differ and
+        have more than one condition.
 
     Returns
     -------
@@ -262,7 +263,7 @@ def short_list(
     difference = np.where(np.isfinite(sides.difference), sides.difference, 0.0)
     score = np.abs(difference) if score is None else score
     if n_compared is None:
-        n_compared = max(1, int((length > 1).sum()))
+        n_compared = max(1, int((differs & (length > 1)).sum()))
     needed = float(stats.norm.isf((1 - confidence) / 2 / n_compared))
     part = np.full(len(rules), -1, dtype=np.intp)
     direction = np.sign(difference)

@@ -129,10 +129,10 @@ class SubgroupAuditor(SubgroupResults):
         At most ten of the rules that differ, each of which says something that the others do not:
         as `rules_`, and `sub_rule` (the best of its parts that differs, too), `gain` (how far the
         metric is from that of the rest of its sub-rule) with `gain_low` and `gain_high`, which hold
-        for all rules at once, and `covered` (share of the rows that count which this rule and those
-        before it hold for). A rule is listed only where its gain is more than chance, and where it
-        differs without the rows of those before it, which are at most half of its own. Chosen from
-        the 1,000 worst.
+        at once for all rules that differ, and `covered` (share of the rows that count which this
+        rule and those before it hold for). A rule is listed only where its gain is more than
+        chance, and where it differs without the rows of those before it, which are at most half of
+        its own. Chosen from the 1,000 worst.
     worst_rule_ : Series
         The first row of `rules_`.
     group_fairness_score_ : float

@@ -26,7 +26,11 @@ from skfairtest.inspection._style import (
 
 #: Measures of a retrainer in the order of the panels, and what is written below each.
 PLACES = {"rows": "rows held out", "near": "inputs near the rows", "uniform": "uniform inputs"}
-OTHERS = {"degree": "largest difference\n(arrow: upper end)", "group": "score of the worst group"}
+OTHERS = {
+    "degree": "largest difference\n(arrow: upper end)",
+    "group": "score of the worst group",
+    "subgroup": "worst difference\nof errors by group",
+}
 SCORE = "score"
 #: Rows of the figure that labels, head and axes take.
 AROUND = 5.0
@@ -43,8 +47,8 @@ class MitigationDisplay:
         One row a model and measure: `model`, `measure`, `value`, and `low` and `high`, the ends of
         its interval (NaN where there is none). Measures are "rows", "near" and "uniform", where
         twins are treated differently; "degree", the largest difference, whose `high` is an upper
-        end of the domain's; "group", the score of the worst group; and "score", by how much the
-        score changed.
+        end of the domain's; "group", the score of the worst group; "subgroup", that by errors;
+        and "score", by how much the score changed.
     what : str, default="share of inputs whose twins are treated differently"
         What the first three measure.
 

@@ -22,12 +22,17 @@ from skfairtest._validation import check_real, check_table, check_whole, is_real
 from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDisparityWarning
 from skfairtest.finding._fitted_cards import retrainer_card
 from skfairtest.finding._shown import ShownFinding
-from skfairtest.group import TestSGDAuditor
+from skfairtest.group import SubgroupAuditor, TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._labelers import check_labeler
 from skfairtest.mitigation._retraining.group_strategies import GroupRetraining, TestSGDRetraining
 from skfairtest.mitigation._retraining.guard import Guard, HeldOut, check_takes_weights
 from skfairtest.mitigation._retraining.rounds import Course, Findings, history_frame
+from skfairtest.mitigation._retraining.subgroups import (
+    HeldOutGroups,
+    before_and_after,
+    worst_group,
+)
 from skfairtest.mitigation._retraining.training import Task, held_out, make_lanes
 from skfairtest.mitigation._retraining.twin_strategies import AequitasRetraining, TwinRetraining
 from skfairtest.mitigation._retraining.yardstick import Yardstick
@@ -42,6 +47,8 @@ STRATEGIES: dict[str, Any] = {
 }
 OF_GROUPS = ("groups", "testsgd")
 NEAR = ("data", "uniform", "both")
+#: Groups of each model that are listed where none differs.
+MOST_GROUPS = 3
 #: Queries of the default auditor: one round needs no more discriminatory inputs than that brings.
 MAX_QUERIES = 40_000
 
@@ -108,6 +115,11 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
     certify_time : float, default=2.0
         Seconds for the certificate of the degree of each of the two models, where they can be
         certified; 0 leaves it out.
+    subgroup_auditor : SubgroupAuditor, "auto" or None, default="auto"
+        Template that looks, before and after, for the groups that the models err about most, on
+        rows held out. It decides nothing. "auto" compares accuracy (of a regressor the mean
+        absolute error) by the sensitive columns, where there are groups of at least 5% of the rows;
+        None leaves it out.
     random_state : int, RandomState or Generator, default=None
         Seed. The same seed gives the same result; models without a seed of their own get one.
     n_jobs : int, default=None
@@ -132,11 +144,15 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
         The original and `estimator_`, on fresh inputs near the data and uniform ones that no choice
         was made by: "rows", "near" and "uniform" with value, low and high; "degree" with value
         (the largest difference seen), upper_bound and certified; with strategies of groups "group",
-        the score of the worst group. Of a regressor without a threshold values are mean differences
-        of twins, not shares.
+        the score of the worst group; "subgroup": the worst rule of `subgroup_auditor` with its
+        score, and the metric `inside` and `outside` of it. Of a regressor without a threshold
+        values are mean differences of twins, not shares.
     score_drop_ : dict
         How far the score fell out of fold: value, low, high, confidence, and confirmed, whether the
         rows show that it is no more than `max_score_drop`.
+    subgroups_ : DataFrame
+        One row for each rule that `subgroup_auditor` lists of either model: support, n_inside, and
+        of both (`before_`, `after_`) share_inside, share_outside, score, low, high and differs.
     stop_reason_ : str
         What ended the rounds.
     n_features_in_, feature_names_in_, classes_
@@ -214,6 +230,7 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
         n_estimates: int = 10_000,
         max_rounds: int = 8,
         certify_time: float = 2.0,
+        subgroup_auditor: Any = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -230,6 +247,7 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
         self.n_estimates = n_estimates
         self.max_rounds = max_rounds
         self.certify_time = certify_time
+        self.subgroup_auditor = subgroup_auditor
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -280,7 +298,7 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
             check_takes_weights(self.scoring)
         folds = held_out(task.y, task.classes, self.cv, rng)
         strategy = self._strategy(task, rng)
-        for name in ("before_", "after_", "score_drop_"):  # of an earlier fit
+        for name in ("before_", "after_", "score_drop_", "_subgroups"):  # of an earlier fit
             if hasattr(self, name):
                 delattr(self, name)
         lanes = make_lanes(task, strategy.space, folds, rng)
@@ -357,7 +375,13 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
         )
 
     def _mitigate(self, course: Course, strategy: Any) -> None:
+        groups = None
+        if self.subgroup_auditor is not None:
+            sensitive = list(strategy.space.sensitive_features)
+            groups = HeldOutGroups(self.subgroup_auditor, course.task, course.lanes, sensitive)
         try:
+            # First, so that a template that does not fit costs no course.
+            audited = None if groups is None else groups.audit(course.originals[1:])
             course.run(self.max_rounds)
             before, after = course.confirm()
         except EstimatorFailedError as error:
@@ -385,6 +409,16 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
                 MitigationWarning,
                 stacklevel=4,
             )
+
+        if groups is not None and audited is not None:
+            again = groups.audit(course.bests[1:])
+            self._store_groups(audited, audited if again is None else again)
+
+    def _store_groups(self, before: Any, after: Any) -> None:
+        """What the models err about, before and after."""
+        self.before_ = {**self.before_, "subgroup": worst_group(before)}
+        self.after_ = {**self.after_, "subgroup": worst_group(after)}
+        self._subgroups = before_and_after(before, after, MOST_GROUPS)
 
     def _warn_unconfirmed(self, course: Course) -> None:
         drop = course.verdict.drop
@@ -454,6 +488,14 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
             raise ValueError(f"strategy must be one of {list(STRATEGIES)}; got {self.strategy!r}.")
         if self.near not in NEAR:
             raise ValueError(f"near must be one of {list(NEAR)}; got {self.near!r}.")
+        auto = isinstance(self.subgroup_auditor, str) and self.subgroup_auditor == "auto"
+        if not (self.subgroup_auditor is None or auto) and not isinstance(
+            self.subgroup_auditor, SubgroupAuditor
+        ):
+            raise ValueError(
+                "subgroup_auditor must be 'auto', None or a SubgroupAuditor; got "
+                f"{self.subgroup_auditor!r}."
+            )
         check_labeler(self.labeler)
         check_real(
             self, {"max_score_drop": "[0, inf)", "confidence": "(0, 1)", "certify_time": "[0, inf)"}
@@ -514,6 +556,16 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
                 f"{type(self).__name__} has no history_ before fit. Call fit(X, y) first."
             )
         return history_frame(self._table)
+
+    @property
+    def subgroups_(self) -> pd.DataFrame:
+        """The groups that the models err about, before and after."""
+        if not hasattr(self, "_subgroups"):
+            raise AttributeError(
+                f"{type(self).__name__} has no subgroups_: they were left out, no group holds for "
+                "enough rows, or fit(X, y) was not called."
+            )
+        return pd.DataFrame(self._subgroups).set_index("rule")
 
     def __sklearn_tags__(self) -> Any:
         """Tags of the estimator, for one output."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,8 @@ from skfairtest.report._measure.groups import favourable_in_words
 
 #: Conditions of a rule; longer ones nobody reads.
 MOST_CONDITIONS = 3
+#: Words of 64 rows that may be looked at for them, about five seconds' worth.
+MOST_WORDS = 5e9
 #: Rules that are listed.
 MOST_RULES = 10
 COLUMNS = (
@@ -41,9 +44,10 @@ def compare_errors(
     X, truth = case.rows_of(rows)
     if case.task == "regression" or metric == "accuracy":
         favourable = None
+    attributes = without_names(X)
     auditor = SubgroupAuditor(
         metric=metric,
-        attributes=without_names(X),
+        attributes=attributes,
         sensitive_features=case.space.sensitive_features,
         favourable=favourable,
         # Holm shows a difference for more rules and says of none how large it is at least.
@@ -51,7 +55,7 @@ def compare_errors(
         n_jobs=case.n_jobs,
         random_state=case.seed,
     )
-    for most in range(MOST_CONDITIONS, 0, -1):
+    for most in range(affordable_conditions(X, attributes, auditor.bins), 0, -1):
         try:
             auditor.set_params(max_conditions=most).fit(X, truth, y_pred=predicted)
             break
@@ -68,6 +72,8 @@ def compare_errors(
     known = auditor.favourable_ is not None
     return {
         "favourable": favourable_in_words(auditor.favourable_) if known else "",
+        "n": len(rows),
+        "n_rows": len(case.space.data),
         "overall": auditor.overall_,
         "confidence": auditor.confidence,
         "correction": auditor.correction,
@@ -92,7 +98,21 @@ def without_names(X: pd.DataFrame) -> list[Any]:
     ]
 
 
+def affordable_conditions(X: pd.DataFrame, attributes: list[Any], bins: int) -> int:
+    """How long rules may be, so that the search takes seconds: shorter in very wide tables."""
+    values = 0
+    for name in attributes:
+        n = X[name].nunique()
+        values += min(n, bins) if X[name].dtype.kind in "if" else n
+    words = len(X) / 64
+    for most in range(MOST_CONDITIONS, 1, -1):
+        if math.comb(values, most) * words <= MOST_WORDS:
+            return most
+    return 1
+
+
 NOTHING: dict[str, Any] = {
-    "favourable": "", "overall": None, "confidence": None, "correction": "", "min_support": None,
-    "max_conditions": None, "n_rule_sets": 0, "n_differ": 0, "rules": [], "stop_reason": "",
+    "favourable": "", "n": 0, "n_rows": 0, "overall": None, "confidence": None, "correction": "",
+    "min_support": None, "max_conditions": None, "n_rule_sets": 0, "n_differ": 0,
+    "rules": [], "stop_reason": "",
 }  # fmt: skip

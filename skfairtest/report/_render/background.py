@@ -117,7 +117,7 @@ def errors(report: dict[str, Any]) -> Section:
         conditions = part["max_conditions"]
         blocks.append(
             Text(
-                f"{name.capitalize()}{of}: {figure(part['overall'])} of all rows that count. "
+                f"{name.capitalize()}{of}: {figure(part['overall'])} {_over(part)}. "
                 f"{count(part['n_rule_sets'])} rules of up to {count(conditions)} "
                 f"condition{'s' * (conditions != 1)}, which hold for {level(part['min_support'])} "
                 f"of the rows or more, were compared with everybody else. {_listed(part)} "
@@ -126,6 +126,13 @@ def errors(report: dict[str, Any]) -> Section:
         )
         blocks += [_errors_picture(report, part, name), _errors_table(part["rules"], name)]
     return Section("errors", "Where the model errs", tuple(blocks))
+
+
+def _over(part: dict[str, Any]) -> str:
+    if part["n"] == part["n_rows"]:
+        return "over all rows that count"
+    sample = f"a random sample of {count(part['n'])} of {count(part['n_rows'])} rows"
+    return f"over the rows that count in {sample}"
 
 
 def _listed(part: dict[str, Any]) -> str:
