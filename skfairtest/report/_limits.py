@@ -318,8 +318,9 @@ def _check_groups(data: dict[str, Any], limit: float, certified: bool) -> LimitC
     # The search does not list what it leaves out; of known groups the selection table does.
     left_out = _groups_under(data["selection"], groups["min_support"])
     if left_out:
-        few = ", ".join(left_out[:NAMED]) + (", ..." if len(left_out) > NAMED else "")
-        small += f", {few} among them"
+        # Names of intersections have commas in them.
+        few = "; ".join(left_out[:NAMED]) + ("; ..." if len(left_out) > NAMED else "")
+        small += f" ({few} among them)"
     words = f"score {beside(value, limit)} of {worst['rule']} is {side} {in_full(limit)}; {small}"
     if status == "within" and certified and worst["high"] is not None and worst["high"] > limit:
         status = "undecided"
@@ -372,8 +373,8 @@ def _check_ratio(data: dict[str, Any], limit: float, certified: bool) -> LimitCh
         status = "undecided"
         words += f"; its interval reaches {number(worst[low])}"
     if small:
-        few = ", ".join([str(row[names]) for row in rows if row[notes]][:NAMED])
-        few += ", ..." if len(small) > NAMED else ""
+        few = "; ".join([str(row[names]) for row in rows if row[notes]][:NAMED])
+        few += "; ..." if len(small) > NAMED else ""
         words += f"; not judged, as marked: {len(small)} groups ({few})"
     return LimitCheck(
         "min_impact_ratio", limit, status, value, worst[low], worst[high], False, words, small
