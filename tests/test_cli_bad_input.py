@@ -166,7 +166,10 @@ def test_a_target_that_was_left_in(refused):
     assert "columns that the model does not know: 'hired'" in said and "--target hired" in said
     frame = people().assign(id=1, note="x")
     said = refused("model.skops", csv(frame), *WHO)
-    assert "'id', 'note'" in said and "--drop id,note" in said
+    assert "'id', 'note'" in said and "--drop id --drop note\n" in said
+    people().to_csv("index.csv")
+    said = refused("model.skops", "index.csv", *WHO)
+    assert "looks like an index" in said and "--drop 'Unnamed: 0'\n" in said
     said = refused("model.skops", csv(frame), "--sensitive", "sex")
     assert "If one of them is the target" in said
 

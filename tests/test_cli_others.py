@@ -160,6 +160,21 @@ def test_comparisons_that_cannot_be(run, words, told):
     assert code == 2 and told in err and "Traceback" not in err
 
 
+def test_compare_reports_that_were_damaged(run):
+    from report_samples import usual
+
+    whole = usual()
+    Path("a.json").write_text(json.dumps(whole))
+    assert run("compare", "a.json", "a.json")[0] == 0
+    for key in whole:
+        for wrong in (None, 3, [], {}):
+            Path("b.json").write_text(json.dumps({**whole, key: wrong}))
+            code, _, err = run("compare", "a.json", "b.json")
+            assert code in (0, 2) and "Traceback" not in err, (key, wrong, err)
+    Path("b.json").write_text("[" * 100_000)
+    assert run("compare", "a.json", "b.json")[0] == 2
+
+
 # demo and datasets ------------------------------------------------------------------------------
 
 

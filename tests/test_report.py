@@ -261,6 +261,13 @@ def test_groups_that_were_not_compared_are_named(report, regression):
     assert check.status == "within" and "under 5%" in check.left_out[0] and check.is_lower_bound
     assert report.check(Limits(max_group_score=score - 0.01)).status == "exceeded"
     assert only(regression.check(Limits(max_group_score=1.0))).status == "undecided"
+    data = report.to_dict()
+    places = {name: place for place, name in enumerate(data["selection"]["columns"])}
+    data["selection"]["rows"][1][places["share"]] = 0.01
+    attribute, group = (data["selection"]["rows"][1][places[k]] for k in ("attribute", "group"))
+    check = only(check_limits(data, Limits(max_group_score=1.0)))
+    assert f"{attribute} = {group}" in check.left_out[1:]
+    assert f"{attribute} = {group}" in check.words and "among them" in check.words
 
 
 def test_small_groups_do_not_vanish_into_a_pass(report):

@@ -89,16 +89,18 @@ def _names(options: argparse.Namespace) -> tuple[str, str]:
 
 def _read_report(where: str) -> AuditReport:
     try:
-        return AuditReport.from_json(where)
+        report = AuditReport.from_json(where)
+        report.compare(report)  # has all that a comparison reads
+        return report
     except OSError as error:
         raise CommandError(
             f"The report {where!r} cannot be read: {error.strerror or error}. Write one with "
             "skfairtest audit ... --json."
         ) from error
-    except (ValueError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise CommandError(
-            f"{where!r} is no report: {error} Write one with skfairtest audit ... --json; to "
-            "compare two models, give DATA as well."
+            f"{where!r} is no report: {type(error).__name__}: {error} Write one with "
+            "skfairtest audit ... --json; to compare two models, give DATA as well."
         ) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -221,14 +222,16 @@ def _columns_of_the_model(X: pd.DataFrame, model: Any, target: str | None) -> pd
         )
     if extra:
         if target is None and len(extra) == 1:
-            todo = f"If it is the target, add --target {extra[0]}; else leave it out"
+            todo = f"If it is the target, add --target {shlex.quote(extra[0])}; else leave it out"
         elif target is None:
             todo = "If one of them is the target, name it by --target; leave the others out"
         else:
             todo = "Leave it out" if len(extra) == 1 else "Leave them out"
+        if extra[0].startswith("Unnamed: "):  # what pandas calls a column without a name
+            todo = f"{extra[0]!r} looks like an index: write the file with index=False. {todo}"
         raise CommandError(
-            f"The data have columns that the model does not know: {listed(extra)}. {todo}: --drop "
-            f"{','.join(extra[:5])}{',...' if len(extra) > 5 else ''}."
+            f"The data have columns that the model does not know: {listed(extra)}. {todo}: "
+            f"{' '.join(f'--drop {shlex.quote(name)}' for name in extra)}"
         )
     return X[expected]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from skfairtest.finding._words import number
-from skfairtest.report._limits import LimitCheck, Outcome
+from skfairtest.report._limits import LimitCheck, Outcome, in_full
 from skfairtest.report._report import AuditReport
 
 
@@ -33,7 +32,7 @@ def markdown(report: AuditReport, outcome: Outcome) -> str:
 
 
 def _row(check: LimitCheck) -> str:
-    name = f"`{check.name}` {number(check.limit)}"
+    name = f"`{check.name}` {in_full(check.limit)}"
     left_out = f" Not judged: {'; '.join(check.left_out)}." if check.left_out else ""
     return f"| {name} | {check.status} | {_cell(check.words + '.' + left_out)} |"
 

@@ -315,13 +315,32 @@ def _check_groups(data: dict[str, Any], limit: float, certified: bool) -> LimitC
     status = "exceeded" if value > limit else "within"
     side = "above" if status == "exceeded" else "within"
     small = f"groups under {groups['min_support']:.0%} of the rows were not compared"
+    # The search does not list what it leaves out; of known groups the selection table does.
+    left_out = _groups_under(data["selection"], groups["min_support"])
+    if left_out:
+        # Names of intersections have commas in them.
+        few = "; ".join(left_out[:NAMED]) + ("; ..." if len(left_out) > NAMED else "")
+        small += f" ({few} among them)"
     words = f"score {beside(value, limit)} of {worst['rule']} is {side} {in_full(limit)}; {small}"
     if status == "within" and certified and worst["high"] is not None and worst["high"] > limit:
         status = "undecided"
         words += f"; its interval reaches {number(worst['high'])}"
     return LimitCheck(
-        "max_group_score", limit, status, value, worst["low"], worst["high"], True, words, [small]
-    )
+        "max_group_score", limit, status, value, worst["low"], worst["high"], True, words,
+        [small, *left_out],
+    )  # fmt: skip
+
+
+def _groups_under(selection: dict[str, Any], share: float) -> list[str]:
+    """Groups of the selection table that are a smaller share of the rows."""
+    places = {name: place for place, name in enumerate(selection["columns"])}
+    if not {"attribute", "group", "share"} <= set(places):
+        return []
+    return [
+        f"{row[places['attribute']]} = {row[places['group']]}"
+        for row in selection["rows"]
+        if row[places["share"]] is not None and row[places["share"]] < share
+    ]
 
 
 def _check_ratio(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
@@ -354,8 +373,8 @@ def _check_ratio(data: dict[str, Any], limit: float, certified: bool) -> LimitCh
         status = "undecided"
         words += f"; its interval reaches {number(worst[low])}"
     if small:
-        few = ", ".join([str(row[names]) for row in rows if row[notes]][:NAMED])
-        few += ", ..." if len(small) > NAMED else ""
+        few = "; ".join([str(row[names]) for row in rows if row[notes]][:NAMED])
+        few += "; ..." if len(small) > NAMED else ""
         words += f"; not judged, as marked: {len(small)} groups ({few})"
     return LimitCheck(
         "min_impact_ratio", limit, status, value, worst[low], worst[high], False, words, small
