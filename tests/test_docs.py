@@ -59,7 +59,11 @@ def test_tables_end_where_the_text_begins(path):
     assert re.findall(r"^\|.*\n[^|\n].*$", text, flags=re.MULTILINE) == []
 
 
-@pytest.mark.parametrize("path", [*PAGES, TOP / "README.md", TOP / "CONTRIBUTING.md"], ids=str)
+@pytest.mark.parametrize(
+    "path",
+    [*PAGES, *(TOP / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG"))],
+    ids=str,
+)
 def test_links_of_the_sources_lead_somewhere(path):
     for address in LINK.findall(without_code(path.read_text(encoding="utf-8"))):
         if "://" in address:
