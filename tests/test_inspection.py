@@ -38,6 +38,7 @@ from skfairtest import (
     ProfileDisplay,
     RandomAuditor,
     SelectionDisplay,
+    SubgroupAuditor,
     TestSGDAuditor,
     certify,
     compare_mitigations,
@@ -622,6 +623,35 @@ def test_groups_of_an_auditor(fitted):
     assert ends == kept[["low", "high"]].to_numpy().tolist()
     assert "simultaneous 95% intervals" in display.ax_.get_xlabel()
     assert any("n = " in text.get_text() for text in display.ax_.texts)
+
+
+def test_groups_of_any_outcome_are_those_of_the_short_list():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: rng.choice(list("xyz"), 3000) for name in "abc"})
+    y = rng.integers(0, 2, 3000)
+    wrong = rng.random(3000) < np.where((X["a"] == "x") & (X["b"] == "y"), 0.5, 0.1)
+    auditor = SubgroupAuditor(metric="accuracy", attributes="all")
+    auditor.fit(X, y, y_pred=np.where(wrong, 1 - y, y))
+    display = GroupScoresDisplay.from_auditor(auditor).plot()
+    assert display.frame()["rule"].tolist() == auditor.short_list_["rule"].tolist()
+    assert display.ax_.get_xlabel().startswith("difference in accuracy, simultaneous 95%")
+    # Holm's interval of a difference that is shown begins at 0: the marker is filled all the same.
+    assert (display.frame()["low"] == 0).all() and display.frame()["differs"].all()
+    filled = {point.get_markerfacecolor() for point in display.points_}
+    assert filled == {display.points_[0].get_color()}
+    every = GroupScoresDisplay.from_auditor(auditor, short_list=False).plot(most=200)
+    assert every.frame()["rule"].tolist() == auditor.rules_["rule"].tolist()
+    hollow = [p.get_markerfacecolor() != p.get_color() for p in every.points_]
+    assert hollow == (~auditor.rules_["differs"]).tolist() and any(hollow)
+    # Nothing differs: the worst rules, unless the list is asked for.
+    auditor.fit(X, y, y_pred=np.where(rng.random(3000) < 0.1, 1 - y, y))
+    assert len(GroupScoresDisplay.from_auditor(auditor).frame()) == len(auditor.rules_)
+    assert GroupScoresDisplay.from_auditor(auditor, short_list=True).plot().points_ == []
+
+
+def test_a_short_list_needs_an_auditor_that_has_one(fitted):
+    with pytest.raises(ValueError, match="short_list=True needs an auditor with short_list_"):
+        GroupScoresDisplay.from_auditor(fitted.groups, short_list=True)
 
 
 def test_very_many_rule_sets():

@@ -11,7 +11,6 @@ from skfairtest.group._pivot import interval_at, signed_root
 from skfairtest.group._resampled import pattern_sides, resampled
 from skfairtest.group._short_list import (
     best_parts,
-    distinct_groups,
     parents,
     rest_of,
     short_list,
@@ -84,23 +83,6 @@ def test_the_rest_of_a_part_is_that_of_a_loop(seed, binary, weighted):
             variance = np.average((values[rows] - mean) ** 2, weights=w[rows])
             variance *= 1.0 if binary else size / (size - 1)
             assert against.variance_out[i] == pytest.approx(variance, abs=1e-5)
-
-
-def test_each_group_once_by_the_simplest_rule():
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 3, (200, 3))
-    codes = np.column_stack([codes, codes[:, 0]])  # two names of one thing
-    patterns = DensePatterns(codes)
-    length = (patterns.rules >= 0).sum(axis=1)
-    kept = distinct_groups(patterns, 200, length, rng)
-    groups = {mask.tobytes(): i for i, mask in enumerate(patterns.masks)}
-    assert kept.sum() == len(groups) < patterns.n_patterns
-    assert {mask.tobytes() for mask in patterns.masks[kept]} == set(groups)
-    for i in np.flatnonzero(kept):
-        same = (patterns.masks == patterns.masks[i]).all(axis=1)
-        assert (
-            length[i] == length[same].min() and i == np.flatnonzero(same & (length == length[i]))[0]
-        )
 
 
 def listed(codes, values, *, binary=True, weights=None, min_support=0.02, **options):

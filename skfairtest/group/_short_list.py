@@ -13,8 +13,6 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._pivot import chosen_sides, interval_at, signed_root
 from skfairtest.group._resampled import Patterns, pattern_sides
 
-#: Random numbers of rows below this add up without rounding over four million rows.
-MARKS = 2**31
 #: Differences in the last digits are none.
 DIGITS = 12
 
@@ -129,37 +127,6 @@ def best_parts(rules: NDArray[np.integer], score: Floats, candidates: Bools) -> 
         taken = both[np.arange(len(here)), chosen]
         best[here] = np.where(np.isfinite(top[:, 0]), taken, -1)
     return best
-
-
-def distinct_groups(
-    patterns: Patterns, n_rows: int, complexity: NDArray[np.integer], rng: np.random.Generator
-) -> Bools:
-    """The simplest of the patterns that have the same rows; the first one of those.
-
-    Parameters
-    ----------
-    patterns : Patterns
-        Of n_rows rows.
-    n_rows : int
-        Number of rows.
-    complexity : ndarray of int of shape (n_patterns,)
-        The smaller, the simpler.
-    rng : numpy.random.Generator
-        Gives each row two numbers; groups are the same where the sums are.
-
-    Returns
-    -------
-    ndarray of bool of shape (n_patterns,)
-        True for one pattern a group.
-    """
-    marks = patterns.sums(rng.integers(MARKS, size=(n_rows, 2)).astype(float))
-    order = np.lexsort((complexity, marks[:, 1], marks[:, 0]))
-    ranked = marks[order]
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
-    kept = np.zeros(len(order), dtype=bool)
-    kept[order[first]] = True
-    return kept
 
 
 def rest_of(sides: Sides, part: Ints, weights: Floats | None = None) -> Sides:
