@@ -261,8 +261,8 @@ def listed_patterns(
     complexity: Ints,
     critical: float,
     confidence: float,
-) -> tuple[Ints, ShortList]:
-    """A short list of the kept patterns that differ; their places among the kept ones."""
+) -> ShortList:
+    """A short list of the kept patterns that differ, by their places among the kept ones."""
     candidates = np.flatnonzero(differs)[:MOST_CANDIDATES]
     chosen = found.kept[candidates]
     short = short_list(
@@ -280,7 +280,10 @@ def listed_patterns(
         confidence=confidence,
         n_compared=max(1, int((differs & (patterns.depths[found.kept] > 1)).sum())),
     )
-    return candidates, short
+    return short._replace(
+        pattern=candidates[short.pattern],
+        sub_pattern=np.append(candidates, -1)[short.sub_pattern],  # -1 stays -1
+    )
 
 
 def part_of_whole(patterns: RowSets, rows: MetricRows, weights: Floats | None) -> Floats:

@@ -430,7 +430,7 @@ class SubgroupAuditor(SubgroupResults):
             stop=stop,
             more=more | {"n_inside": found.n_inside, "n_outside": found.n_outside},
         )
-        candidates, short = listed_patterns(
+        short = listed_patterns(
             patterns,
             found,
             more["differs"],
@@ -441,8 +441,6 @@ class SubgroupAuditor(SubgroupResults):
             confidence=self.confidence,
         )
         self._short = {name: np.asarray(values) for name, values in short._asdict().items()}
-        self._short["pattern"] = candidates[short.pattern]
-        self._short["sub_pattern"] = np.append(candidates, -1)[short.sub_pattern]
         values = rows.values[rows.counts]
         if found.n_groups and values.min() == values.max():
             warnings.warn(

@@ -59,14 +59,11 @@ def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
             found[name] = (part["rate"], part["rate"], part["rate"])
     groups = report["groups"]
     if groups["rules"]:
-        worst = groups["rules"][0]
-        score, low, high = (real(worst[name]) for name in ("score", "low", "high"))
-        found["worst score of a group"] = (score, low, high)
+        found["worst score of a group"] = _score(groups["rules"][0])
     for part in report["errors"]:
         if part["rules"]:
-            worst = max(part["rules"], key=lambda rule: real(rule["score"]))
-            score, low, high = (real(worst[name]) for name in ("score", "low", "high"))
-            found[f"largest difference in {part['metric'].replace('_', ' ')}"] = score, low, high
+            name = f"largest difference in {part['metric'].replace('_', ' ')}"
+            found[name] = max(map(_score, part["rules"]), key=lambda score: score[0])
     selection = report["selection"]
     if "impact_ratio" in selection["columns"]:
         places = [selection["columns"].index(f"impact_ratio{end}") for end in ("", "_low", "_high")]
@@ -74,6 +71,11 @@ def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
         ratio, low, high = min((r for r in ratios if r[0] == r[0]), default=UNKNOWN)
         found["smallest impact ratio"] = (ratio, low, high)
     return found
+
+
+def _score(rule: dict[str, Any]) -> tuple[float, float, float]:
+    """The score of a rule with its ends."""
+    return real(rule["score"]), real(rule["low"]), real(rule["high"])
 
 
 def _says(a: tuple[float, float, float], b: tuple[float, float, float]) -> str:

@@ -411,7 +411,8 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
             )
 
         if groups is not None and audited is not None:
-            again = groups.audit(course.bests[1:])
+            kept = course.best is course.original
+            again = None if kept else groups.audit(course.bests[1:])
             self._store_groups(audited, audited if again is None else again)
 
     def _store_groups(self, before: Any, after: Any) -> None:

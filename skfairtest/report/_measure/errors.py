@@ -44,10 +44,10 @@ def compare_errors(
     X, truth = case.rows_of(rows)
     if case.task == "regression" or metric == "accuracy":
         favourable = None
-    attributes = without_names(X)
+    attributes = values_of(X)
     auditor = SubgroupAuditor(
         metric=metric,
-        attributes=attributes,
+        attributes=list(attributes),
         sensitive_features=case.space.sensitive_features,
         favourable=favourable,
         # Holm shows a difference for more rules and says of none how large it is at least.
@@ -88,22 +88,21 @@ def compare_errors(
     }
 
 
-def without_names(X: pd.DataFrame) -> list[Any]:
-    """The columns that can describe a group: names and texts, different for everybody, cannot."""
-    return [
-        name
-        for name in X
-        if X[name].nunique() > 1
-        and (X[name].dtype.kind in "if" or X[name].nunique() <= MOST_CATEGORIES)
-    ]
+def values_of(X: pd.DataFrame) -> dict[Any, int]:
+    """Numbers of values of the columns that can describe a group: not names, texts, constants."""
+    n_values = {name: X[name].nunique() for name in X}
+    return {
+        name: n
+        for name, n in n_values.items()
+        if n > 1 and (X[name].dtype.kind in "if" or n <= MOST_CATEGORIES)
+    }
 
 
-def affordable_conditions(X: pd.DataFrame, attributes: list[Any], bins: int) -> int:
+def affordable_conditions(X: pd.DataFrame, attributes: dict[Any, int], bins: int) -> int:
     """How long rules may be, so that the search takes seconds: shorter in very wide tables."""
-    values = 0
-    for name in attributes:
-        n = X[name].nunique()
-        values += min(n, bins) if X[name].dtype.kind in "if" else n
+    values = sum(
+        min(n, bins) if X[name].dtype.kind in "if" else n for name, n in attributes.items()
+    )
     words = len(X) / 64
     for most in range(MOST_CONDITIONS, 1, -1):
         if math.comb(values, most) * words <= MOST_WORDS:
