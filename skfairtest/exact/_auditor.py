@@ -19,6 +19,7 @@ from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
+from skfairtest.whitebox._boosting_libraries import library_of
 
 #: Queries of the first search, where the bound takes next to no time, and seconds as a share.
 FEW_QUERIES = 500
@@ -216,6 +217,8 @@ class CertifiedAuditor(BaseAuditor):
 
     def _check_own_params(self) -> None:
         check_bracket_params(self.rtol, self.engine)
+        if (library_of(self.estimator) or ("", ""))[1] == "Booster":
+            check_supported(self.estimator)  # before it is asked about tables, which it cannot read
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         for name in BOUND:  # of an earlier fit: if this one fails, nothing is certified

@@ -152,33 +152,6 @@ def features_of(
     return chain.ending(lambda table: read(table, finite)), np.flatnonzero(marked & of_wide)
 
 
-def check_mark(features: Features, nodes: Nodes, bent: Ints, mark: float, name: str) -> None:
-    """See that a mark of missing values inside an interval goes where it would as a number.
-
-    Raises
-    ------
-    ValueError
-        If there is a test in which it does not: the feature then bends there.
-    """
-    tests = nodes.tests
-    for t in bent:
-        attribute = int(features.source[t])
-        ends = np.array([features.space.low[attribute], features.space.high[attribute]])
-        low, high = features.evaluate(np.array([t, t]), ends)
-        if not low <= mark <= high:
-            continue
-        own = (tests.feature == t) & (nodes.left >= 0)
-        as_number = mark <= tests.threshold
-        if (own & (as_number != tests.missing_left)).any():
-            column = features.space.feature_names[attribute]
-            raise ValueError(
-                f"{name} takes {mark:g} for a missing value, and the real column {column!r} passes "
-                "through it: no cell of values can be read there. Narrow bounds= to one side of "
-                "it, declare the values of the column in categories=, or fit with NaN as the mark "
-                "of missing values (behind an encoder: with dense output)."
-            )
-
-
 def single_rounding(base: float, nodes: Nodes | None, factors: Floats | None = None) -> float:
     """How far the sum of a base and the leaves of all trees is off, added up in single precision.
 

@@ -13,11 +13,11 @@ import pandas as pd
 from scipy import sparse
 
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.whitebox._bent_columns import Mark, straightened
 from skfairtest.whitebox._features import Chain, as_numbers
 from skfairtest.whitebox._library_trees import (
     RawTrees,
     as_nodes,
-    check_mark,
     codes_of,
     features_of,
     first_table,
@@ -31,6 +31,7 @@ from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part
 NEWEST = 4
 #: Numbers up to this size are zero to the library.
 ZERO = float(np.float32(1e-35))
+ZEROS = Mark(-ZERO, ZERO, float(np.nextafter(-ZERO, -np.inf)))
 IDENTITIES = (
     "regression", "regression_l1", "huber", "fair", "quantile", "mape", "custom", "none",
 )  # fmt: skip
@@ -93,7 +94,7 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
         part = Part(0.0)
         if (group == k).any():
             nodes = as_nodes(pick(raw, group == k), features, False, name)
-            check_mark(features, nodes, bent, 0.0, name)
+            nodes = straightened(nodes, bent, ZEROS, name)
             part.trees.append((nodes, 0, factor))
         parts.append(part)
     return _outputs(parts, str(saved.get("objective", "none")).split(), response, name)

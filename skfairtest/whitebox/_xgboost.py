@@ -15,12 +15,12 @@ import pandas as pd
 from scipy import sparse
 
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.whitebox._bent_columns import Mark, straightened
 from skfairtest.whitebox._features import Chain, as_numbers
 from skfairtest.whitebox._library_trees import (
     SINGLE_UNIT,
     RawTrees,
     as_nodes,
-    check_mark,
     codes_of,
     features_of,
     first_table,
@@ -153,8 +153,8 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
         part = Part(float(base))
         if own.any():
             nodes = as_nodes(pick(raw, own), features, True, saved.name)
-            check_mark(features, nodes, bent, reader.mark(table), saved.name)
-            part.trees.append((nodes, 0, 1.0))
+            trees = straightened(nodes, bent, reader.mark(table), saved.name)
+            part.trees.append((trees, 0, 1.0))
             part.rounding = single_rounding(part.base, nodes, weights)
         else:
             part.rounding = single_rounding(part.base, None)
@@ -274,9 +274,11 @@ class _Table:
             plain = isinstance(table, np.ndarray) and table.dtype.kind in "iuf"
         return plain and not len(self.coded)
 
-    def mark(self, table: Any) -> float:
+    def mark(self, table: Any) -> Mark:
         """The number that stands for a missing value."""
-        return 0.0 if sparse.issparse(table) else float(self.missing)
+        number = np.float32(0) if sparse.issparse(table) else self.missing
+        before = np.nextafter(number, np.float32(-np.inf))
+        return Mark(float(number), float(number), float(before))
 
     def marked(self, table: Any, n_features: int) -> Bools | None:
         """Columns in which a number marks a missing value."""
