@@ -68,7 +68,7 @@ def _passes(features: Features, t: int, mark: Mark) -> bool:
     attribute = int(features.source[t])
     ends = np.array([features.space.low[attribute], features.space.high[attribute]])
     low, high = features.evaluate(np.array([t, t]), ends)
-    return bool(np.float32(low) <= mark.high and np.float32(high) >= mark.low)
+    return bool(low <= mark.high and high >= mark.low)
 
 
 class _Copies:

@@ -93,7 +93,7 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
     for k in range(n_groups):
         part = Part(0.0)
         if (group == k).any():
-            nodes = as_nodes(pick(raw, group == k), features, False, name)
+            nodes = as_nodes(pick(raw, group == k), features, name)
             nodes = straightened(nodes, bent, ZEROS, name)
             part.trees.append((nodes, 0, factor))
         parts.append(part)

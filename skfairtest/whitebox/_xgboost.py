@@ -24,6 +24,7 @@ from skfairtest.whitebox._library_trees import (
     codes_of,
     features_of,
     first_table,
+    last_rounded,
     pick,
     sets_of,
     single_rounding,
@@ -92,8 +93,11 @@ class _Saved:
         n_groups = max(int(parameters["num_class"]), self.n_targets, 1)
         text = parameters["base_score"].strip("[]")
         scores = np.array([float(part) for part in text.split(",")], dtype=np.float32)
-        self.bases = np.broadcast_to(_margins(scores, self.link), n_groups)
         self.booster = learner["gradient_booster"]
+        # Before the first round the library takes the score itself for the margin.
+        trees = self.booster.get("gbtree", self.booster)["model"].get("trees")
+        link = IDENTITY if trees == [] else self.link
+        self.bases = np.broadcast_to(_margins(scores, link), n_groups)
 
 
 def _margins(scores: Any, link: str) -> Floats:
@@ -152,7 +156,7 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
         own = group == k
         part = Part(float(base))
         if own.any():
-            nodes = as_nodes(pick(raw, own), features, True, saved.name)
+            nodes = as_nodes(pick(raw, own), features, saved.name)
             trees = straightened(nodes, bent, reader.mark(table), saved.name)
             part.trees.append((trees, 0, 1.0))
             part.rounding = single_rounding(part.base, nodes, weights)
@@ -241,7 +245,7 @@ def _raw_trees(trees: list[Any], weights: Floats | None, name: str) -> RawTrees:
     # Codes in a set go right, and all others left: the other way round, as tests are kept here.
     turned = category >= 0
     # Strictly below a threshold is at most the number before it.
-    before = np.nextafter(condition, np.float32(-np.inf)).astype(np.float64)
+    before = last_rounded(np.nextafter(condition, np.float32(-np.inf)))
     return RawTrees(
         joined("split_indices", np.int64).astype(np.intp),
         before,
@@ -276,14 +280,17 @@ class _Table:
 
     def mark(self, table: Any) -> Mark:
         """The number that stands for a missing value."""
-        number = np.float32(0) if sparse.issparse(table) else self.missing
-        before = np.nextafter(number, np.float32(-np.inf))
-        return Mark(float(number), float(number), float(before))
+        if sparse.issparse(table):
+            # What rounds to zero is stored, and is no missing value.
+            return Mark(0.0, 0.0, float(np.nextafter(0.0, -np.inf)))
+        before = np.nextafter(self.missing, np.float32(-np.inf))
+        below, high = last_rounded(np.array([before, self.missing]))
+        return Mark(float(np.nextafter(below, np.inf)), float(high), float(below))
 
     def marked(self, table: Any, n_features: int) -> Bools | None:
         """Columns in which a number marks a missing value."""
         if sparse.issparse(table):
-            if not np.isnan(self.missing) and self.missing != 0:
+            if not np.isnan(self.missing):
                 raise ValueError(
                     f"XGBoost with missing={float(self.missing):g} takes both that number and what "
                     "a sparse table leaves out for missing, which is not read. Expected NaN, or "
@@ -293,44 +300,43 @@ class _Table:
         return None if np.isnan(self.missing) else np.ones(n_features, dtype=bool)
 
     def __call__(self, table: Any, marked: Ints | None) -> Floats:
-        """The numbers, in single precision."""
+        """The numbers, before they are rounded to single precision."""
         if sparse.issparse(table):
             numbers = self._of_sparse(table, marked)
         else:
             numbers = self._of_dense(table)
             if marked is not None:
                 own = numbers[:, marked]
-                numbers[:, marked] = np.where(own == self.missing, np.float32(np.nan), own)
+                numbers[:, marked] = np.where(_single(own) == self.missing, np.nan, own)
         # A code is what stands before the point.
-        numbers[:, self.coded] = np.trunc(numbers[:, self.coded])
-        return numbers.astype(np.float64)
+        numbers[:, self.coded] = np.trunc(_single(numbers[:, self.coded]))
+        return numbers
 
-    def _of_sparse(self, table: Any, marked: Ints | None) -> Any:
+    def _of_sparse(self, table: Any, marked: Ints | None) -> Floats:
         stored = table.tocoo()
-        filled = np.zeros(table.shape, dtype=np.float32)
+        filled = np.zeros(table.shape)
         if marked is not None:
             filled[:, marked] = np.nan
-        numbers = stored.data.astype(np.float32)
-        if self.missing == 0 and marked is not None:
-            numbers = np.where((numbers == 0) & np.isin(stored.col, marked), np.nan, numbers)
+        numbers = stored.data.astype(np.float64)
         filled[stored.row, stored.col] = numbers
         return filled
 
-    def _of_dense(self, table: Any) -> Any:
-        with np.errstate(over="ignore"):
-            if not isinstance(table, pd.DataFrame):
-                kind = getattr(table, "dtype", None)
-                numeric = isinstance(kind, np.dtype) and kind.kind in "biuf"
-                return (table if numeric else as_numbers(table)).astype(np.float32)
-            columns = []
-            for k in range(table.shape[1]):
-                column = table.iloc[:, k]
-                if isinstance(column.dtype, pd.CategoricalDtype):
-                    levels = self.levels[k] if k < len(self.levels) else None
-                    columns.append(_codes(column, levels).astype(np.float32))
-                else:
-                    columns.append(as_numbers(column.to_frame())[:, 0].astype(np.float32))
-            return np.column_stack(columns)
+    def _of_dense(self, table: Any) -> Floats:
+        if not isinstance(table, pd.DataFrame):
+            return np.array(as_numbers(table))
+        columns = []
+        for k in range(table.shape[1]):
+            column = table.iloc[:, k]
+            if isinstance(column.dtype, pd.CategoricalDtype):
+                columns.append(_codes(column, self.levels[k] if k < len(self.levels) else None))
+            else:
+                columns.append(as_numbers(column.to_frame())[:, 0])
+        return np.column_stack(columns)
+
+
+def _single(numbers: Floats) -> Any:
+    with np.errstate(over="ignore"):
+        return numbers.astype(np.float32)
 
 
 #: Categories behind the codes of a column: numbers, or bytes as the library keeps them.
