@@ -16,7 +16,7 @@ from scipy import sparse
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.whitebox._bent_columns import Mark, straightened
-from skfairtest.whitebox._features import Chain, as_numbers
+from skfairtest.whitebox._features import Chain, Features, as_numbers
 from skfairtest.whitebox._library_trees import (
     SINGLE_UNIT,
     RawTrees,
@@ -58,8 +58,8 @@ class _Saved:
     ----------
     name : str
         The class of the model, for errors.
-    link : str
-        What its objective makes of margins.
+    objective, link : str
+        Its objective, and what that makes of margins.
     bases : ndarray of shape (n_groups,)
         Margins that the trees are added to.
     booster : dict
@@ -87,7 +87,7 @@ class _Saved:
                 f"outputs of sums of trees is not known. Expected one of {sorted(LINKS)}, or an "
                 "objective of your own, whose outputs are the sums themselves."
             )
-        self.link = LINKS[objective]
+        self.objective, self.link = objective, LINKS[objective]
         self.n_features = int(parameters["num_feature"])
         self.n_targets = int(parameters.get("num_target", 1))
         n_groups = max(int(parameters["num_class"]), self.n_targets, 1)
@@ -166,6 +166,62 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
         part.rounding += 4 * SINGLE_UNIT * max(1.0, abs(part.base))
         parts.append(part)
     return _outputs(parts, saved.link, response)
+
+
+def is_gblinear(model: Any) -> bool:
+    """Whether a model is one of XGBoost's linear ones."""
+    root = type(model).__module__.partition(".")[0]
+    return root == "xgboost" and getattr(model, "booster", None) == "gblinear"
+
+
+def read_gblinear(model: Any, chain: Chain, response: str) -> tuple[Features, Floats, Floats]:
+    """What a linear model of XGBoost looks at, its weights and its intercepts.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted with ``booster="gblinear"``.
+    chain : Chain
+        The steps before it.
+    response : {"regression", "predict_proba"}
+        What is asked of it.
+
+    Returns
+    -------
+    features : Features
+        In double precision; a missing value adds nothing, as a zero.
+    weights : ndarray of shape (n_features, n_groups)
+        Of margins.
+    bases : ndarray of shape (n_groups,)
+        What is added.
+
+    Raises
+    ------
+    ValueError
+        If the closed forms do not hold for it.
+    """
+    saved = _Saved(model)
+    check_targets(saved, response)
+    wanted = LOGISTIC if response == "predict_proba" else IDENTITY
+    if saved.link != wanted or (wanted == LOGISTIC and len(saved.bases) > 1):
+        raise ValueError(
+            f"{saved.name} with booster='gblinear' is certified for regression with margins as its "
+            f"outputs, and for two classes; got the objective {saved.objective!r} with "
+            f"{len(saved.bases)} margins. Use booster='gbtree'."
+        )
+    reader = _Table(model, {"trees": []})
+    table = first_table(chain)
+    if any(isinstance(dtype, pd.CategoricalDtype) for dtype in getattr(table, "dtypes", ())) or (
+        not np.isnan(reader.missing) and reader.missing != 0
+    ):
+        raise ValueError(
+            f"{saved.name} with booster='gblinear' is certified on tables of numbers, with NaN or "
+            "0 as the mark of missing values. Encode the columns of text with OneHotEncoder."
+        )
+    features = chain.ending(lambda rows: np.nan_to_num(reader(rows, None), nan=0.0))
+    weights = np.asarray(saved.booster["model"]["weights"], dtype=np.float32).astype(np.float64)
+    weights = weights.reshape(-1, len(saved.bases))
+    return features, weights[:-1], saved.bases + weights[-1]
 
 
 def check_targets(saved: Any, response: str) -> None:
