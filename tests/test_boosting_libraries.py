@@ -14,6 +14,7 @@ from boosting_cases import (
     make_case,
     make_model,
     response_of,
+    table,
     target,
 )
 from sklearn.compose import make_column_transformer
@@ -345,6 +346,66 @@ def test_other_linear_models_of_xgboost_are_refused():
             CertifiedAuditor(model.fit(X, labels), sensitive_features="k", max_queries=99).fit(X)
 
 
+# CatBoost ------------------------------------------------------------------------------------
+
+
+CATBOOST = {
+    "squared": ("real", {}),
+    "quantile": ("real", {"loss_function": "Quantile:alpha=0.3", "grow_policy": "Depthwise"}),
+    "leaf by leaf": ("real", {"grow_policy": "Lossguide"}),
+    "poisson": ("positive", {"loss_function": "Poisson"}),
+    "two classes": (2, {}),
+    "three classes": (3, {}),
+}
+
+
+def cat_model(kind, **settings):
+    catboost = pytest.importorskip("catboost")
+    cls = catboost.CatBoostRegressor if isinstance(kind, str) else catboost.CatBoostClassifier
+    common = {"verbose": 0, "allow_writing_files": False, "thread_count": 1, "random_seed": 0}
+    return cls(**common, **{"n_estimators": 6, "depth": 4, "learning_rate": 0.5, **settings})
+
+
+@pytest.mark.parametrize("name", CATBOOST)
+def test_catboost_on_numbers(name):
+    kind, settings = CATBOOST[name]
+    degrees = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = table(rng, text=False)
+        model = cat_model(kind, **settings).fit(X, target(rng, X, kind))
+        degrees.append(check_enumerated("catboost", model, X, ["s"]))
+    assert max(degrees) > 0
+
+
+def test_catboost_behind_an_encoder_and_on_real_columns():
+    X, y = mixed_frame()
+    encode = make_column_transformer((OneHotEncoder(), ["s", "c"]), remainder="passthrough")
+    model = make_pipeline(encode, cat_model("real")).fit(X, y)
+    family, space = check_closed(model, X, "s")
+    Z = family.rows(2000, np.random.default_rng(0))
+    off = np.abs(family.evaluate(Z) - own_answers(model, space, Z)).max()
+    assert off <= 2 * family.rounding
+    finite = X.drop(columns=["x", "c"]).assign(c=np.where(X["c"].isna(), np.nan, X["k"] > 1))
+    encode = make_column_transformer(
+        (OrdinalEncoder(), ["s"]), (OrdinalEncoder(), ["c"]), remainder="passthrough"
+    )
+    model = make_pipeline(encode, cat_model("real")).fit(finite, y)
+    check_closed(model, finite, "s")
+
+
+def test_catboost_with_categories_is_refused():
+    X, y = mixed_frame()
+    model = cat_model("real", cat_features=["s"]).fit(X[["s", "x"]], y)
+    with pytest.raises(ValueError, match="categorical features.*statistics and hashes.*OneHot"):
+        CertifiedAuditor(model, sensitive_features="s", max_queries=100).fit(X[["s", "x"]])
+    model = cat_model(2, loss_function="CrossEntropy").fit(X[["k", "x"]], y > 1)
+    check_closed(model, X[["k", "x"]], "k")
+    model = cat_model("real", loss_function="RMSEWithUncertainty").fit(X[["k", "x"]], y)
+    with pytest.raises(ValueError, match="RMSEWithUncertainty.*Expected one of"):
+        CertifiedAuditor(model, sensitive_features="k", max_queries=100).fit(X[["k", "x"]])
+
+
 # Refusals ------------------------------------------------------------------------------------
 
 
@@ -463,7 +524,9 @@ def test_neither_library_is_imported():
     root = Path(skfairtest.__file__).parent
     lines = [line for path in root.rglob("*.py") for line in path.read_text().splitlines()]
     assert len(lines) > 10_000
-    assert not [line for line in lines if re.match(r"\s*(import|from) (xgboost|lightgbm)", line)]
+    assert not [
+        line for line in lines if re.match(r"\s*(import|from) (xgboost|lightgbm|catboost)", line)
+    ]
 
 
 def test_thresholds_of_single_precision_as_doubles():

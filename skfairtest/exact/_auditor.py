@@ -79,12 +79,12 @@ class CertifiedAuditor(BaseAuditor):
     Notes
     -----
     Certified are linear models, decision trees, forests, extra-trees, gradient boosting with and
-    without histograms, also of XGBoost and LightGBM, Bagging and Voting of these, and networks with
-    ReLU (`MLPRegressor`, `MLPClassifier`), alone or behind pipelines and column transformers of
-    scalers, encoders and imputers. For anything else `fit` raises an error that names what is not
-    understood. Of one of them in `MarginalizedClassifier` or `MarginalizedRegressor` the bracket is
-    (1 - strength) times that of the model inside; where columns are audited that it does not
-    average over, it may stay open.
+    without histograms, also of XGBoost, LightGBM and CatBoost, Bagging and Voting of these, and
+    networks with ReLU (`MLPRegressor`, `MLPClassifier`), alone or behind pipelines and column
+    transformers of scalers, encoders and imputers. For anything else `fit` raises an error that
+    names what is not understood. Of one of them in `MarginalizedClassifier` or
+    `MarginalizedRegressor` the bracket is (1 - strength) times that of the model inside; where
+    columns are audited that it does not average over, it may stay open.
 
     The certificate is about the domain, `bounds` and `categories`; of a real column, sensitive or
     not, it covers the closed interval. The rows of X inside the domain are compared with their

@@ -226,9 +226,10 @@ def check_supported(estimator: Any) -> None:
     if not isinstance(model, (*ENSEMBLES, *LINEAR, *NETWORKS)):
         raise ValueError(
             f"{type(model).__name__} cannot be certified. Expected a linear model, a decision "
-            "tree, a forest, gradient boosting (XGBoost and LightGBM, too), Bagging or Voting of "
-            "these, MLPRegressor or MLPClassifier, or one of these in MarginalizedClassifier or "
-            "MarginalizedRegressor; SBFTAuditor searches with any estimator."
+            "tree, a forest, gradient boosting (XGBoost, LightGBM and CatBoost, too), Bagging or "
+            "Voting of these, MLPRegressor or MLPClassifier, or one of these in "
+            "MarginalizedClassifier or MarginalizedRegressor; SBFTAuditor searches with any "
+            "estimator."
         )
     check_library_code(model, OWN_CODE)
     if isinstance(model, (*BAGGED, *VOTING)):

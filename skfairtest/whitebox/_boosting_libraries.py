@@ -1,14 +1,15 @@
 """Gradient boosting of other libraries: which models are theirs, and who reads them.
 
-XGBoost and LightGBM are no dependencies of this package, and nothing here imports them: a model
-that was fitted with one of them is recognised by the names of its classes, and read through what it
-offers itself.
+XGBoost, LightGBM and CatBoost are no dependencies of this package, and nothing here imports them: a
+model that was fitted with one of them is recognised by the names of its classes, and read through
+what it offers itself.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from skfairtest.whitebox._catboost import read_catboost
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._library_code import LIBRARIES, check_library_code
 from skfairtest.whitebox._lightgbm import read_lightgbm
@@ -19,10 +20,11 @@ from skfairtest.whitebox._xgboost import read_xgboost
 WRAPPERS = {
     "xgboost": ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor"),
     "lightgbm": ("LGBMClassifier", "LGBMRegressor"),
+    "catboost": ("CatBoostClassifier", "CatBoostRegressor"),
 }
-READERS = {"xgboost": read_xgboost, "lightgbm": read_lightgbm}
+READERS = {"xgboost": read_xgboost, "lightgbm": read_lightgbm, "catboost": read_catboost}
 #: What a wrapper predicts with, besides its own methods.
-BOOSTERS = {"xgboost": "_Booster", "lightgbm": "_Booster"}
+BOOSTERS = {"xgboost": "_Booster", "lightgbm": "_Booster", "catboost": "_object"}
 
 __all__ = ["check_library_model", "is_library_model", "library_of", "read_library"]
 
@@ -86,7 +88,7 @@ def check_library_model(model: Any, hint: str) -> None:
     check_library_code(model, hint, (*LIBRARIES, library))
     booster = getattr(model, BOOSTERS[library], None)
     if booster is not None:
-        check_library_code(booster, hint, (library,))
+        check_library_code(booster, hint, (library, f"_{library}"))
 
 
 def read_library(model: Any, chain: Chain, response: str) -> list[Output]:
