@@ -487,6 +487,39 @@ def test_subclasses_rankers_and_replaced_methods_are_refused(library):
     assert not CertifiedAuditor.supports(ranker)
 
 
+def test_codes_given_as_numbers():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 3, 200), rng.integers(0, 5, 200)]).astype(float)
+    y = (X[:, 1] % 2) * X[:, 0] + X[:, 1]
+    coded = small("xgboost", feature_types=["q", "c"], max_cat_to_onehot=1).fit(X, y)
+    light = small("lightgbm").fit(X, y, categorical_feature=[1])
+    # Below zero, between whole numbers, and beyond what was seen.
+    values = [-1.0, -0.5, 0.0, 0.5, 1.0, 2.7, 4.0, 40.0]
+    for model in (coded, light):
+        space = InputSpace.from_data(X, [0], categories={1: values})
+        family, _ = read_family(model, space, "regression", False, rng)
+        Z = space.draw(300, rng)
+        assert len(np.unique(Z[:, 1])) == len(values)
+        off = np.abs(family.evaluate(Z) - own_answers(model, space, Z)).max()
+        assert off <= 2 * family.rounding
+        bracket = family.solve(0.0, Limits(np.inf, 1e-9))
+        assert bracket.upper == pytest.approx(enumerated_degree(model, space, "regression"))
+
+
+def test_names_of_categories_beyond_ascii():
+    rng = np.random.default_rng(0)
+    names = np.array(["é", "zz", "ü"])
+    X = pd.DataFrame({"s": pd.Categorical(rng.choice(names, 100)), "k": rng.integers(0, 3, 100)})
+    y = (X["s"] == "é") * X["k"]
+    model = small("xgboost").fit(X, y)
+    assert check_enumerated("xgboost", model, X, "s") > 0
+    other = X.assign(s=X["s"].cat.reorder_categories(["ü", "zz", "é"]))
+    with pytest.raises(ValueError, match="mixes up categories with letters beyond ASCII"):
+        read(model, other, "s")
+    light = small("lightgbm").fit(X, y)
+    assert check_enumerated("lightgbm", light, other, "s") > 0
+
+
 def test_a_model_that_was_read_wrongly_is_refused():
     model, X = fitted("xgboost")
     # Its own trees are cut at another round than the ones it was saved with.

@@ -364,8 +364,9 @@ class _Table:
             if marked is not None:
                 own = numbers[:, marked]
                 numbers[:, marked] = np.where(_single(own) == self.missing, np.nan, own)
-        # A code is what stands before the point.
-        numbers[:, self.coded] = np.trunc(_single(numbers[:, self.coded]))
+        # A code is what stands before the point; a number below zero is none.
+        codes = _single(numbers[:, self.coded])
+        numbers[:, self.coded] = np.where(codes < 0, -1.0, np.trunc(codes))
         return numbers
 
     def _of_sparse(self, table: Any, marked: Ints | None) -> Floats:
