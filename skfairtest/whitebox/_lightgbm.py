@@ -1,7 +1,7 @@
 """Reading LightGBM: trees out of `dump_model`, which the library offers for that.
 
-Checked against 4.7. LightGBM compares and adds up in double precision: numbers go left where they
-are at most a threshold, codes where they are in a set.
+Checked against 3.3 and 4.7. LightGBM compares and adds up in double precision: numbers go left
+where they are at most a threshold, codes where they are in a set.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reading XGBoost: trees out of the JSON in which the library saves a model.
 
-Checked against 3.2. XGBoost rounds numbers to single precision, sends them left where they are
-below a threshold, and adds up leaves in single precision. A missing value, and in sparse tables an
-entry that is not stored, goes its own way at every test.
+Checked against 2.1 and 3.2. XGBoost rounds numbers to single precision, sends them left where they
+are below a threshold, and adds up leaves in single precision. A missing value, and in sparse tables
+an entry that is not stored, goes its own way at every test.
 """
 
 from __future__ import annotations
