@@ -24,11 +24,12 @@ from sklearn.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import skfairtest
-from skfairtest import CertifiedAuditor, RandomAuditor, certify
+from skfairtest import CertifiedAuditor, MarginalizedRegressor, Order, RandomAuditor, certify
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_family
 from skfairtest.oracle._model import Model
@@ -269,6 +270,28 @@ def test_bagging_and_voting(library):
         ),
     ):
         check_closed(model.fit(X, y > 1), X, [0])
+
+
+@EVERY_LIBRARY
+def test_wrappers_of_this_package_and_constraints(library):
+    X, _ = mixed_frame()
+    X = X[["k", "x"]].assign(b=np.arange(len(X)) % 3)
+    y = X["x"] * X["b"] + X["b"] * X["k"]
+    settings = {"sensitive_features": ["b"], "max_queries": 300, "random_state": 0}
+    degrees = []
+    for model in (small(library), MarginalizedRegressor(small(library), sensitive_features=["b"],
+                                                        strength=0.5)):  # fmt: skip
+        auditor = CertifiedAuditor(model.fit(X, y), engine="numpy", **settings).fit(X)
+        assert auditor.certified_
+        degrees.append(auditor.fairness_degree_)
+    assert degrees[1] == pytest.approx(degrees[0] / 2, rel=SINGLE)
+    valid = X[X["b"] <= X["k"]]
+    order = Order("b", "<=", "k")
+    auditor = CertifiedAuditor(small(library).fit(X, y), constraint=order, **settings).fit(valid)
+    assert auditor.certified_
+    assert 0 < auditor.fairness_degree_ <= degrees[0]
+    search = GridSearchCV(small(library), {"n_estimators": [2, 4]}, cv=2).fit(X, y)
+    check_closed(search, X, ["b"])
 
 
 def test_raw_scores_of_lightgbm():
