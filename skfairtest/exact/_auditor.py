@@ -19,6 +19,7 @@ from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
+from skfairtest.whitebox._boosting_libraries import library_of
 
 #: Queries of the first search, where the bound takes next to no time, and seconds as a share.
 FEW_QUERIES = 500
@@ -61,7 +62,8 @@ class CertifiedAuditor(BaseAuditor):
         The upper bound less the fairness degree.
     certified_ : bool
         Whether the gap is at most `rtol` times the bound, with the rounding of the model's own sums
-        in the bound.
+        in the bound; of a model that computes in single precision, whether the gap is no more than
+        that rounding.
     is_loose_ : bool
         Whether the bound is more than twice what was found: it holds, and says little.
     n_boxes_ : int
@@ -77,12 +79,12 @@ class CertifiedAuditor(BaseAuditor):
     Notes
     -----
     Certified are linear models, decision trees, forests, extra-trees, gradient boosting with and
-    without histograms, Bagging and Voting of these, and networks with ReLU (`MLPRegressor`,
-    `MLPClassifier`), alone or behind pipelines and column transformers of scalers, encoders and
-    imputers. For anything else `fit` raises an error that names what is not understood. Of one of
-    them in `MarginalizedClassifier` or `MarginalizedRegressor` the bracket is (1 - strength) times
-    that of the model inside; where columns are audited that it does not average over, it may stay
-    open.
+    without histograms, also of XGBoost, LightGBM and CatBoost, Bagging and Voting of these, and
+    networks with ReLU (`MLPRegressor`, `MLPClassifier`), alone or behind pipelines and column
+    transformers of scalers, encoders and imputers. For anything else `fit` raises an error that
+    names what is not understood. Of one of them in `MarginalizedClassifier` or
+    `MarginalizedRegressor` the bracket is (1 - strength) times that of the model inside; where
+    columns are audited that it does not average over, it may stay open.
 
     The certificate is about the domain, `bounds` and `categories`; of a real column, sensitive or
     not, it covers the closed interval. The rows of X inside the domain are compared with their
@@ -93,6 +95,9 @@ class CertifiedAuditor(BaseAuditor):
     narrow the domain and cut off parts in which no valid row lies. A callable cannot be looked
     into: the bound is then that of the whole box, which holds for the part that it admits.
     Of `plausible` no bound knows either.
+
+    XGBoost computes in single precision: the bound contains its rounding, and a bracket that is
+    closed up to that counts as certified.
 
     Rounding counts: a bracket is closed where its ends, moved apart by what the model's own sums
     may be off, agree to `rtol`. `SVC` and `SVR` with a linear kernel add up a term a support
@@ -216,6 +221,8 @@ class CertifiedAuditor(BaseAuditor):
 
     def _check_own_params(self) -> None:
         check_bracket_params(self.rtol, self.engine)
+        if (library_of(self.estimator) or ("", ""))[1] == "Booster":
+            check_supported(self.estimator)  # before it is asked about tables, which it cannot read
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         for name in BOUND:  # of an earlier fit: if this one fails, nothing is certified

@@ -96,10 +96,26 @@ def close(oracle: Oracle, family: Family, limits: Limits) -> Closed:
     if upper > 0:
         upper += 2 * family.rounding
     upper = max(upper, degree)
-    certified = upper - degree <= rtol * upper
+    room = single_room(family, oracle)
+    certified = upper - degree <= rtol * upper + room
     kind = StopReason.COMPLETE if certified else KINDS.get(ended, StopReason.OPEN)
     reason = _reason(certified, ended, rtol, oracle)
+    if certified and upper - degree > rtol * upper:
+        reason = (
+            f"certified: the bracket is closed to the single precision of the model, {room:.1g}"
+        )
     return Closed(degree, upper, certified, reason, n_boxes, kind)
+
+
+def single_room(family: Family, oracle: Oracle) -> float:
+    """Width of a closed bracket of a model that computes in single precision; 0 for others.
+
+    Its outputs are off by so much themselves that no bracket can be narrower.
+    """
+    room = getattr(family, "single_room", None)
+    if room is None or oracle.worst is None:
+        return 0.0
+    return float(room(float(np.abs(oracle.worst.outputs).max())))
 
 
 def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:

@@ -75,6 +75,11 @@ class ConstrainedFamily:
         self.base = make(self.root, deadline)
         self.rounding: float = self.base.rounding
 
+    def single_room(self, top: float) -> float:
+        """Width of a closed bracket where the model computes in single precision; else 0."""
+        room = getattr(self.base, "single_room", None)
+        return 0.0 if room is None else float(room(top))
+
     def evaluate(self, Z: Floats) -> Floats:
         """Outputs of the model as it was read, shape (n, n_outputs)."""
         return np.asarray(self.base.evaluate(Z))

@@ -23,6 +23,7 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
 from skfairtest.whitebox._features import HINT, Chain
 from skfairtest.whitebox._link import probability_link
+from skfairtest.whitebox._xgboost import is_gblinear, read_gblinear
 
 _NAMES = """
 ARDRegression BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lars LarsCV Lasso LassoCV
@@ -50,6 +51,8 @@ MOST_HALVINGS = 70
 
 def is_linear(model: Any, response: str) -> bool:
     """Whether a closed form holds: scores, or probabilities of two classes."""
+    if is_gblinear(model):
+        return True  # or its reader says why not
     if not isinstance(model, LINEAR):
         return False
     return response != "predict_proba" or len(model.classes_) == 2
@@ -112,8 +115,13 @@ class LinearFamily:
 
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         chain, model = Chain(space).open(estimator)
-        weights, base, self.factor = linear_map(model, response)
-        self.space, self.features = space, chain.features
+        self.space = space
+        if is_gblinear(model):
+            self.factor = 1.0
+            self.features, weights, base = read_gblinear(model, chain, response)
+        else:
+            weights, base, self.factor = linear_map(model, response)
+            self.features = chain.features
         self.effects = Effects(self.features, weights, base)
         self.weights, self.base = weights, base
         self.logistic = response == "predict_proba"
@@ -122,8 +130,13 @@ class LinearFamily:
             int(j): self.effects.extremes(int(j)) for j in space.sensitive if int(j) in used
         }
         error = self._rounding(model)
-        eps = float(np.finfo(np.float64).eps)
+        eps = float(np.finfo(np.float32 if is_gblinear(model) else np.float64).eps)
         self.rounding = min(1.0, self.factor * error / 4 + 8 * eps) if self.logistic else error
+        self.single = is_gblinear(model)
+
+    def single_room(self, top: float) -> float:
+        """Width of a closed bracket where the model computes in single precision; else 0."""
+        return 4 * self.rounding if self.single else 0.0
 
     def _rounding(self, model: Any) -> float:
         """How far rounding may carry a score: it grows with the terms that are added up."""
@@ -135,7 +148,7 @@ class LinearFamily:
                 vectors, dual = vectors.toarray(), dual.toarray()
             size = Effects(self.features, np.abs(vectors).T @ np.abs(dual).T, self.base).size
             return float(np.finfo(np.float64).eps) * (n + len(vectors)) * size
-        single = getattr(model.coef_, "dtype", None) == np.float32
+        single = is_gblinear(model) or getattr(model.coef_, "dtype", None) == np.float32
         return 2 * float(np.finfo(np.float32 if single else np.float64).eps) * n * self.effects.size
 
     def evaluate(self, Z: Floats) -> Floats:

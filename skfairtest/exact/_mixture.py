@@ -155,6 +155,12 @@ class MixtureFamily:
         mixing = 8 * EPS if response == "predict_proba" else inner.rounding
         self.rounding = inner.rounding + mixing + 8 * EPS * _largest_exponential(inner)
 
+    def single_room(self, top: float) -> float:
+        """Width of a closed bracket where the model inside computes in single precision; else 0."""
+        rooms = [getattr(family, "single_room", None) for family in (self.inner, self.rest)]
+        inner = sum(float(room(top)) for room in rooms if room is not None)
+        return inner + 4 * self.rounding if inner else 0.0
+
     def evaluate(self, Z: Floats) -> Floats:
         """Outputs of the model as it was read, less what all twins of an input have in common.
 

@@ -14,6 +14,7 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 
+from skfairtest.whitebox._boosting_libraries import is_library_model, read_library
 from skfairtest.whitebox._features import Chain, TakeColumns
 from skfairtest.whitebox._histogram_trees import HISTOGRAM, read_histogram
 from skfairtest.whitebox._sklearn_trees import BOOSTED, FORESTS, TREES, read_average, read_boosting
@@ -23,7 +24,12 @@ BAGGED = (BaggingClassifier, BaggingRegressor)
 VOTING = (VotingClassifier, VotingRegressor)
 ENSEMBLES = (*TREES, *FORESTS, *BOOSTED, *HISTOGRAM, *BAGGED, *VOTING)
 
-__all__ = ["BAGGED", "ENSEMBLES", "VOTING", "read_ensemble"]
+__all__ = ["BAGGED", "ENSEMBLES", "VOTING", "is_ensemble", "read_ensemble"]
+
+
+def is_ensemble(model: Any) -> bool:
+    """Whether a model is one of trees that is read, of whatever library."""
+    return isinstance(model, ENSEMBLES) or is_library_model(model)
 
 
 def read_ensemble(estimator: Any, chain: Chain, response: str) -> list[Output]:
@@ -59,6 +65,8 @@ def read_ensemble(estimator: Any, chain: Chain, response: str) -> list[Output]:
         return _read_bagging(model, chain, response)
     if isinstance(model, VOTING):
         return _read_voting(model, chain, response)
+    if is_library_model(model):
+        return read_library(model, chain, response)
     raise ValueError(
         f"{type(model).__name__} with response_method={response!r} is no sum of trees that can be "
         "certified. Expected trees, forests, gradient boosting, or Bagging and Voting of these; "

@@ -99,10 +99,14 @@ class Nodes:
 
 @dataclass
 class Part:
-    """A sum of trees: base + sum of factor * value[leaf, column] over the trees of `nodes`."""
+    """A sum of trees: base + sum of factor * value[leaf, column] over the trees of `nodes`.
+
+    `rounding` is how far the model's own sum may be off where it adds up in single precision.
+    """
 
     base: float
     trees: list[tuple[Nodes, int, float]] = field(default_factory=list)
+    rounding: float = 0.0
 
     def evaluate(self, leaves: dict[int, Ints], n: int) -> Floats:
         """Sums for n rows; `leaves` holds the leaves that they reach, by id of the nodes."""
@@ -114,11 +118,15 @@ class Part:
 
 @dataclass
 class Group:
-    """Sums of trees behind a link; of a softmax, the first part is that of the output's class."""
+    """Sums of trees behind a link; of a softmax, the first part is that of the output's class.
+
+    `rounding` is how far the model's own link may be off where it is one of single precision.
+    """
 
     link: str
     weight: float
     parts: list[Part]
+    rounding: float = 0.0
 
 
 Output = list[Group]
@@ -131,7 +139,7 @@ def sum_rounding(part: Part) -> float:
         leaf = np.where(nodes.left < 0, np.abs(factor * nodes.value[:, column]), 0.0)
         size += float(np.maximum.reduceat(leaf, nodes.roots).sum())
         n += len(nodes.roots)
-    return n * EPS * size
+    return n * EPS * size + part.rounding
 
 
 def link_rounding(group: Group) -> float:
@@ -141,7 +149,7 @@ def link_rounding(group: Group) -> float:
         return own[0]
     # The logistic function rises by at most a quarter of what its argument does; of a softmax, the
     # argument is the own sum less a mean of the others.
-    return (own[0] + max(own[1:], default=0.0)) / 4 + 8 * EPS
+    return (own[0] + max(own[1:], default=0.0)) / 4 + 8 * EPS + group.rounding
 
 
 def link_value(link: str, sums: Floats) -> Floats:
@@ -192,14 +200,17 @@ def mixed(outputs: list[Output], weights: list[float]) -> Output:
     """A weighted sum of outputs; their identity groups become one."""
     sums = Part(0.0)
     others: Output = []
+    # A mean of single precision is rounded once a term, by no more than each term's own sum.
+    more = 1.0 + len(outputs)
     for output, weight in zip(outputs, weights, strict=True):
         for group in output:
             factor = group.weight * weight
             if group.link != IDENTITY:
-                others.append(Group(group.link, factor, group.parts))
+                others.append(Group(group.link, factor, group.parts, more * group.rounding))
                 continue
             part = group.parts[0]
             sums.base += factor * part.base
+            sums.rounding += more * abs(factor) * part.rounding
             sums.trees += [(nodes, column, f * factor) for nodes, column, f in part.trees]
     if sums.trees or sums.base or not others:
         others.insert(0, Group(IDENTITY, 1.0, [sums]))

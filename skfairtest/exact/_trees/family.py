@@ -28,6 +28,7 @@ from skfairtest.whitebox._tree_model import (
     all_nodes,
     evaluate_outputs,
     link_rounding,
+    sum_rounding,
 )
 
 #: Seconds that NumPy searches before the code is compiled, where nothing is compiled yet, and those
@@ -92,6 +93,22 @@ class TreeFamily:
             for group in self.outputs[o]
             if group.link != EXPONENTIAL
         )
+
+    def single_room(self, top: float) -> float:
+        """Width of a closed bracket where the model computes in single precision; else 0.
+
+        Parameters
+        ----------
+        top : float
+            The larger output of the pair that was found, which rounding behind an exponential is
+            measured by.
+        """
+        groups = [group for output in self.outputs for group in output]
+        if not any(group.rounding or any(p.rounding for p in group.parts) for group in groups):
+            return 0.0
+        # Each end of the bracket is off by the rounding of two outputs.
+        slack = [sum_rounding(g.parts[0]) * abs(g.weight) for g in groups if g.link == EXPONENTIAL]
+        return 4 * self.rounding + 8 * max(slack, default=0.0) * top
 
     def evaluate(self, Z: Floats) -> Floats:
         """Outputs of the model as it was read, shape (n, n_outputs)."""

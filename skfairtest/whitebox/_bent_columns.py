@@ -1,0 +1,149 @@
+"""Tests of real columns through which a number passes that marks a missing value.
+
+XGBoost with ``missing=0``, or on a sparse table, sends a zero its own way at every test, whatever
+its threshold: the test "x <= 3, and missing values go right" cuts a line in three. Cells are made
+by cuts in two. So the trees are taken apart at the mark: numbers below it, the mark itself and
+numbers above it get a copy each of what is behind a test that bends, and in each copy tests of that
+column are plain cuts, or have one outcome.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skfairtest._typing import Bools, Ints
+from skfairtest.whitebox._features import Features
+from skfairtest.whitebox._tree_model import Nodes
+
+#: Nodes after the copying, beyond which a model is refused, and times as many as before.
+MOST_NODES, MOST_TIMES = 200_000, 50
+BELOW, AT, ABOVE = -1, 0, 1
+
+
+class Mark(NamedTuple):
+    """What marks a missing value: numbers from `low` to `high`; `below` is the number before."""
+
+    low: float
+    high: float
+    below: float
+
+
+def straightened(nodes: Nodes, bent: Ints, mark: Mark, name: str) -> Nodes:
+    """The same function, with the mark of missing values as a number like any other.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        Trees whose tests take the mark for a missing value.
+    bent : ndarray of int
+        Features in which it is still a number: those of real columns.
+    mark : Mark
+        What marks a missing value. No threshold is inside it.
+    name : str
+        The model's class, for the error.
+
+    Returns
+    -------
+    Nodes
+        The given ones, where no test bends.
+
+    Raises
+    ------
+    ValueError
+        If too many copies would be made.
+    """
+    tests = nodes.tests
+    passed = np.array([t for t in bent if _passes(nodes.features, int(t), mark)], dtype=np.intp)
+    watched = np.isin(tests.feature, passed) & (nodes.left >= 0)
+    turned = watched & ((mark.low <= tests.threshold) != tests.missing_left)
+    if not turned.any():
+        return nodes
+    return _Copies(nodes, watched, turned, mark, name).nodes()
+
+
+def _passes(features: Features, t: int, mark: Mark) -> bool:
+    """Whether a feature of a wide attribute takes the mark's value, for all that is known."""
+    attribute = int(features.source[t])
+    ends = np.array([features.space.low[attribute], features.space.high[attribute]])
+    low, high = features.evaluate(np.array([t, t]), ends)
+    return bool(low <= mark.high and high >= mark.low)
+
+
+class _Copies:
+    """New nodes, each a copy of an old one or a cut at the mark."""
+
+    def __init__(self, nodes: Nodes, watched: Bools, turned: Bools, mark: Mark, name: str) -> None:
+        self.old, self.watched, self.turned, self.mark = nodes, watched, turned, mark
+        self.name = name
+        self.most = max(MOST_NODES, MOST_TIMES * len(nodes.left))
+        self.copied: list[int] = []  # the node that a new one is like
+        self.threshold: list[float] = []
+        self.left: list[int] = []
+        self.right: list[int] = []
+
+    def nodes(self) -> Nodes:
+        old = self.old
+        roots = [self._copy(int(root), {}) for root in old.roots]
+        copied = np.array(self.copied, dtype=np.intp)
+        left = np.array(self.left, dtype=np.intp)
+        tests = old.tests._replace(
+            feature=old.tests.feature[copied],
+            threshold=np.array(self.threshold),
+            missing_left=old.tests.missing_left[copied],
+            category=old.tests.category[copied],
+        )
+        right, value = np.array(self.right, dtype=np.intp), old.value[copied]
+        return Nodes(old.features, tests, left, right, value, np.array(roots, dtype=np.intp))
+
+    def _copy(self, node: int, known: dict[int, int]) -> int:
+        """A copy of what is at a node, for numbers on known sides of the mark."""
+        old, feature = self.old, int(self.old.tests.feature[node])
+        while old.left[node] >= 0 and self.watched[node] and feature in known:
+            as_number = self.mark.low <= old.tests.threshold[node]
+            side = known[feature]
+            if side == AT:
+                goes_left = bool(old.tests.missing_left[node])
+            elif side == BELOW and as_number:
+                goes_left = True
+            elif side == ABOVE and not as_number:
+                goes_left = False
+            else:
+                break
+            node = int(old.left[node] if goes_left else old.right[node])
+            feature = int(old.tests.feature[node])
+        here = self._new(node, float(old.tests.threshold[node]))
+        if old.left[node] < 0:
+            return here
+        if not self.watched[node] or feature in known:
+            self.left[here] = self._copy(int(old.left[node]), known)
+            self.right[here] = self._copy(int(old.right[node]), known)
+        elif self.turned[node]:
+            self.threshold[here] = self.mark.below
+            self.left[here] = self._copy(node, known | {feature: BELOW})
+            self.right[here] = rest = self._new(node, self.mark.high)
+            self.left[rest] = self._copy(node, known | {feature: AT})
+            self.right[rest] = self._copy(node, known | {feature: ABOVE})
+        else:
+            # Where the mark itself goes nothing is known; the other side is without it.
+            as_number = self.mark.low <= old.tests.threshold[node]
+            to_right = known | {feature: ABOVE} if as_number else known
+            to_left = known if as_number else known | {feature: BELOW}
+            self.left[here] = self._copy(int(old.left[node]), to_left)
+            self.right[here] = self._copy(int(old.right[node]), to_right)
+        return here
+
+    def _new(self, node: int, threshold: float) -> int:
+        if len(self.copied) >= self.most:
+            raise ValueError(
+                f"{self.name} takes {self.mark.low:.3g} for a missing value, and real columns pass "
+                f"through it: its trees would need more than {self.most} nodes. Narrow bounds= to "
+                "one side of it, declare the values of the columns in categories=, or fit with NaN "
+                "as the mark of missing values (behind an encoder: with dense output)."
+            )
+        self.copied.append(node)
+        self.threshold.append(threshold)
+        self.left.append(-1)
+        self.right.append(-1)
+        return len(self.copied) - 1

@@ -1,0 +1,118 @@
+"""Gradient boosting of other libraries: which models are theirs, and who reads them.
+
+XGBoost, LightGBM and CatBoost are no dependencies of this package, and nothing here imports them: a
+model that was fitted with one of them is recognised by the names of its classes, and read through
+what it offers itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skfairtest.whitebox._catboost import read_catboost
+from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._library_code import LIBRARIES, check_library_code
+from skfairtest.whitebox._lightgbm import read_lightgbm
+from skfairtest.whitebox._tree_model import Output
+from skfairtest.whitebox._xgboost import read_xgboost
+
+#: Wrappers with scikit-learn's interface that are read, by library.
+WRAPPERS = {
+    "xgboost": ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor"),
+    "lightgbm": ("LGBMClassifier", "LGBMRegressor"),
+    "catboost": ("CatBoostClassifier", "CatBoostRegressor"),
+}
+READERS = {"xgboost": read_xgboost, "lightgbm": read_lightgbm, "catboost": read_catboost}
+#: What a wrapper predicts with, besides its own methods.
+BOOSTERS = {"xgboost": "_Booster", "lightgbm": "_Booster", "catboost": "_object"}
+
+__all__ = ["check_library_model", "is_library_model", "library_of", "read_library"]
+
+
+def library_of(model: Any) -> tuple[str, str] | None:
+    """The library that a model comes from, and the name of its class there.
+
+    Parameters
+    ----------
+    model : object
+        Fitted or not.
+
+    Returns
+    -------
+    (str, str) or None
+        Also of a subclass of a library's class; None for models of no such library.
+    """
+    for cls in type(model).__mro__:
+        root = cls.__module__.partition(".")[0]
+        if root in WRAPPERS:
+            return root, cls.__name__
+    return None
+
+
+def is_library_model(model: Any) -> bool:
+    """Whether a model is one of the wrappers that are read, or a subclass of one."""
+    found = library_of(model)
+    return found is not None and found[1] in WRAPPERS[found[0]]
+
+
+def check_library_model(model: Any, hint: str) -> None:
+    """See that a model of such a library is one that is read, and predicts with its own code.
+
+    Parameters
+    ----------
+    model : object
+        Fitted or not, of one of the libraries.
+    hint : str
+        What the user can do instead, as a sentence.
+
+    Raises
+    ------
+    ValueError
+        That names what is expected.
+    """
+    found = library_of(model)
+    assert found is not None
+    library, name = found
+    wrappers = " or ".join(WRAPPERS[library][:2])
+    if name == "Booster":
+        raise ValueError(
+            f"A raw Booster of {library} cannot be certified, since nothing in it says how tables "
+            f"become its input. Expected its wrapper {wrappers}; got {name}. Fit with the wrapper"
+            + (", or load a saved model with its load_model." if library == "xgboost" else ".")
+        )
+    if name not in WRAPPERS[library]:
+        raise ValueError(
+            f"{name} of {library} cannot be certified. Expected {', '.join(WRAPPERS[library])}. "
+            f"{hint}"
+        )
+    check_library_code(model, hint, (*LIBRARIES, library))
+    booster = getattr(model, BOOSTERS[library], None)
+    if booster is not None:
+        check_library_code(booster, hint, (library, f"_{library}"))
+
+
+def read_library(model: Any, chain: Chain, response: str) -> list[Output]:
+    """Outputs of a model of such a library as sums of trees.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted wrapper.
+    chain : Chain
+        The steps before it.
+    response : {"regression", "predict_proba", "decision_function"}
+        What is asked of it.
+
+    Returns
+    -------
+    list of Output
+        One an output; of two classes, that of the second one alone.
+
+    Raises
+    ------
+    ValueError
+        If the model has settings that are not understood.
+    """
+    found = library_of(model)
+    assert found is not None
+    return READERS[found[0]](model, chain, response)

@@ -1,0 +1,197 @@
+"""Reading CatBoost: trees out of the JSON in which the library saves a model.
+
+Checked against 1.2.10. Numbers are rounded to single precision and go right where they are above a
+border; leaves are added up in double precision. Categories become statistics of the training's
+targets, or hashes, which are no cells of the columns: models with tests of them are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from skfairtest._typing import Floats, Ints
+from skfairtest.whitebox._features import Chain, as_numbers
+from skfairtest.whitebox._library_trees import (
+    RawTrees,
+    as_nodes,
+    features_of,
+    first_table,
+    last_rounded,
+)
+from skfairtest.whitebox._sklearn_trees import linked
+from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part
+
+IDENTITIES = ("RMSE", "MAE", "Quantile", "Huber", "MAPE", "LogCosh", "Expectile", "Lq")
+EXPONENTIALS = ("Poisson", "Tweedie")
+
+
+def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
+    """CatBoostClassifier or CatBoostRegressor on columns of numbers.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    chain : Chain
+        The steps before it.
+    response : {"regression", "predict_proba"}
+        What is asked of it.
+
+    Returns
+    -------
+    list of Output
+        One an output; of two classes, that of the second one alone.
+
+    Raises
+    ------
+    ValueError
+        If it tests categories, or its objective has no link that is read.
+    """
+    name = type(model).__name__
+    saved = _saved(model)
+    info = saved["features_info"]
+    for kind in ("categorical_features", "text_features", "embedding_features"):
+        if info.get(kind):
+            raise ValueError(
+                f"{name} was fitted with {kind.replace('_', ' ')}: CatBoost makes statistics and "
+                "hashes of them, which cannot be read as cells of the columns. Expected columns of "
+                "numbers: encode text with OneHotEncoder or OrdinalEncoder before the model."
+            )
+    places = {f["feature_index"]: f["flat_feature_index"] for f in info["float_features"]}
+    nan_right = {
+        f["feature_index"] for f in info["float_features"] if f["nan_value_treatment"] == "AsTrue"
+    }
+    scale, bias = saved["scale_and_bias"]
+    bases = np.ravel(np.asarray(bias, dtype=np.float64))
+    bases = bases if len(bases) else np.zeros(1)
+    trees = _Trees(places, nan_right, len(bases))
+    for tree in saved.get("oblivious_trees", []):
+        trees.add_oblivious(tree, name)
+    for tree in saved.get("trees", []):
+        trees.add_nested(tree, name)
+
+    table = first_table(chain)
+    plain = isinstance(table, np.ndarray) and table.dtype.kind == "f"
+    features, _ = features_of(chain, _numbers, None, plain)
+    parts = []
+    for k, base in enumerate(bases):
+        part = Part(float(base))
+        if trees.roots:
+            part.trees.append((as_nodes(trees.raw(k), features, name), 0, float(scale)))
+        parts.append(part)
+    return _outputs(parts, saved["model_info"], response, name)
+
+
+def _saved(model: Any) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        model.save_model(str(path), format="json")
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _outputs(parts: list[Part], info: Any, response: str, name: str) -> list[Output]:
+    params = info["params"]
+    params = json.loads(params) if isinstance(params, str) else params
+    loss = params["loss_function"]["type"]
+    if response == "regression" and loss in IDENTITIES:
+        return linked(parts, "decision_function")
+    if response == "regression" and loss in EXPONENTIALS:
+        return [[Group(EXPONENTIAL, 1.0, [part])] for part in parts]
+    if response == "predict_proba" and loss in ("Logloss", "CrossEntropy") and len(parts) == 1:
+        return linked(parts, response)
+    if response == "predict_proba" and loss == "MultiClass":
+        return linked(parts, response)
+    raise ValueError(
+        f"{name} with loss_function={loss!r} cannot be certified: how it makes its outputs of sums "
+        f"of trees is not known. Expected one of {sorted((*IDENTITIES, *EXPONENTIALS))}, 'Logloss' "
+        "or 'MultiClass'."
+    )
+
+
+def _numbers(table: Any, marked: Ints | None) -> Floats:
+    return np.array(as_numbers(table))
+
+
+class _Trees:
+    """Nodes of all trees, one tree after another, with a value for each output."""
+
+    def __init__(self, places: dict[int, int], nan_right: set[int], n_outputs: int) -> None:
+        self.places, self.nan_right, self.n_outputs = places, nan_right, n_outputs
+        self.feature: list[int] = []
+        self.border: list[float] = []
+        self.missing_left: list[bool] = []
+        self.left: list[int] = []
+        self.right: list[int] = []
+        self.value: list[Any] = []
+        self.roots: list[int] = []
+
+    def raw(self, output: int) -> RawTrees:
+        whole = np.intp
+        n = len(self.left)
+        return RawTrees(
+            np.array(self.feature, dtype=whole),
+            last_rounded(np.array(self.border, dtype=np.float32)),
+            np.array(self.missing_left, dtype=bool),
+            np.full(n, -1, dtype=whole),
+            np.zeros((0, 1), dtype=bool),
+            np.array(self.left, dtype=whole),
+            np.array(self.right, dtype=whole),
+            np.array(self.value, dtype=np.float64).reshape(n, self.n_outputs)[:, output],
+            np.array(self.roots, dtype=whole),
+        )
+
+    def add_oblivious(self, tree: Any, name: str) -> None:
+        """All nodes of a level have one test; the outcome of test i is bit i of the leaf."""
+        splits = tree["splits"] or []
+        values = np.asarray(tree["leaf_values"], dtype=np.float64).reshape(-1, self.n_outputs)
+
+        def grow(level: int, leaf: int) -> int:
+            if level < 0:
+                return self._leaf(values[leaf])
+            here = self._test(splits[level], name)
+            self.left[here] = grow(level - 1, leaf)
+            self.right[here] = grow(level - 1, leaf | (1 << level))
+            return here
+
+        self.roots.append(len(self.left))
+        grow(len(splits) - 1, 0)
+
+    def add_nested(self, tree: Any, name: str) -> None:
+        """A tree of other shapes, node in node."""
+
+        def grow(node: Any) -> int:
+            if "split" not in node:
+                return self._leaf(np.ravel(node["value"]))
+            here = self._test(node["split"], name)
+            self.left[here], self.right[here] = grow(node["left"]), grow(node["right"])
+            return here
+
+        self.roots.append(len(self.left))
+        grow(tree)
+
+    def _test(self, split: Any, name: str) -> int:
+        if split["split_type"] != "FloatFeature":
+            raise ValueError(
+                f"{name} has tests of the kind {split['split_type']!r}, which are not read. "
+                "Expected columns of numbers."
+            )
+        feature = split["float_feature_index"]
+        missing_left = feature not in self.nan_right
+        return self._add(self.places[feature], split["border"], missing_left, None)
+
+    def _leaf(self, value: Any) -> int:
+        return self._add(0, 0.0, False, value)
+
+    def _add(self, feature: int, border: float, missing_left: bool, value: Any) -> int:
+        self.feature.append(int(feature))
+        self.border.append(float(border))
+        self.missing_left.append(missing_left)
+        self.left.append(-1)
+        self.right.append(-1)
+        self.value.append(np.zeros(self.n_outputs) if value is None else value)
+        return len(self.left) - 1

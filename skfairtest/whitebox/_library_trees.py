@@ -1,0 +1,214 @@
+"""What the readers of other libraries' boosting share: tables, trees, single precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.whitebox._features import Chain, Features
+from skfairtest.whitebox._tree_model import Nodes, Tests
+from skfairtest.whitebox._unwrap import run_step
+
+#: Half the distance from 1 to the next number in single precision: the error of one operation.
+SINGLE_UNIT = 2.0**-24
+
+
+class RawTrees(NamedTuple):
+    """Nodes of trees, one tree after another, as a library keeps them; arrays of length n_nodes.
+
+    Children are numbers of nodes among all of them, -1 at a leaf; there may be nodes that no path
+    leads to. Of a test by category, the codes in row `category` of `left_sets` go left.
+    """
+
+    feature: Ints
+    threshold: Floats
+    missing_left: Bools
+    category: Ints
+    left_sets: Bools
+    left: Ints
+    right: Ints
+    value: Floats
+    roots: Ints
+
+
+def as_nodes(trees: RawTrees, features: Features, name: str) -> Nodes:
+    """The nodes that paths lead to.
+
+    Parameters
+    ----------
+    trees : RawTrees
+        As the library keeps them.
+    features : Features
+        What they look at.
+    name : str
+        The model's class, for the error.
+
+    Returns
+    -------
+    Nodes
+        Renumbered.
+
+    Raises
+    ------
+    ValueError
+        If a leaf is no finite number.
+    """
+    reached = np.zeros(len(trees.left), dtype=bool)
+    here = trees.roots
+    while len(here):
+        reached[here] = True
+        inner = here[trees.left[here] >= 0]
+        here = np.concatenate([trees.left[inner], trees.right[inner]])
+    leaf = trees.left < 0
+    bad = reached & leaf & ~np.isfinite(trees.value)
+    if bad.any():
+        raise ValueError(
+            f"{name} has {int(bad.sum())} leaves that are NaN or infinite, so that its outputs "
+            "have no bound. Look at its training data and parameters, and fit it again."
+        )
+    number = np.cumsum(reached) - 1
+    left, right = trees.left[reached], trees.right[reached]
+    split = left >= 0
+    tests = Tests(
+        np.where(split, trees.feature[reached], 0).astype(np.intp),
+        trees.threshold[reached],
+        trees.missing_left[reached],
+        np.where(split, trees.category[reached], -1).astype(np.intp),
+        trees.left_sets,
+        single=False,  # thresholds of single precision are made ones of double precision
+    )
+    return Nodes(
+        features,
+        tests,
+        np.where(split, number[left], -1).astype(np.intp),
+        np.where(split, number[right], -1).astype(np.intp),
+        np.where(split, 0.0, trees.value[reached])[:, None],
+        number[trees.roots].astype(np.intp),
+    )
+
+
+def pick(trees: RawTrees, which: Bools) -> RawTrees:
+    """Some of the trees; nodes of others are left where they are, and no path leads to them."""
+    return trees._replace(roots=trees.roots[which])
+
+
+def last_rounded(singles: Any) -> Floats:
+    """The largest double that rounds to each number of single precision, or to a smaller one.
+
+    Numbers half-way between two go to the one whose last bit is zero.
+    """
+    after = np.nextafter(singles, np.float32(np.inf)).astype(np.float64)
+    here = singles.astype(np.float64)
+    even = (singles.view(np.int32) & 1) == 0
+    # Both have 24 bits, so that their mean is a double; at infinity there is nothing to round.
+    with np.errstate(invalid="ignore"):
+        middle = np.where(np.isfinite(here) & np.isfinite(after), (here + after) / 2, here)
+    return np.where(even | (middle == here), middle, np.nextafter(middle, -np.inf))
+
+
+def sets_of(codes: list[list[int]]) -> Bools:
+    """Sets of codes as rows of booleans, (n_sets, largest code + 1)."""
+    most = max((max(own, default=-1) for own in codes), default=-1) + 1
+    sets = np.zeros((len(codes), max(1, most)), dtype=bool)
+    for row, own in zip(sets, codes, strict=True):
+        row[own] = True
+    return sets
+
+
+def first_table(chain: Chain) -> Any:
+    """One row of the domain behind the steps, in the container that the model is shown."""
+    space = chain.space
+    table = space.decode(space.low[None])
+    for step in chain.steps:
+        table = run_step(step, table)
+    return table
+
+
+def features_of(
+    chain: Chain, read: Callable[[Any, Ints | None], Any], marked: Bools | None, plain: bool
+) -> tuple[Features, Ints]:
+    """The features as the library reads a table, with its missing values as NaN.
+
+    Parameters
+    ----------
+    chain : Chain
+        The steps before the model.
+    read : callable
+        Makes numbers of a table; its second argument says in which columns the library's mark of
+        a missing value is to become NaN, as whole numbers; None: in none.
+    marked : ndarray of bool of shape (n_features,) or None
+        Columns in which some value other than NaN marks a missing one; None: there are none.
+    plain : bool
+        Whether the table holds the very numbers that are read.
+
+    Returns
+    -------
+    features : Features
+        As they are read.
+    bent : ndarray of int
+        Columns of wide attributes among the marked ones. There the mark is still a number, since a
+        feature of a wide attribute has to be nondecreasing.
+    """
+    nothing = np.empty(0, dtype=np.intp)
+    if plain and (marked is None or not marked.any()):
+        return chain.features, nothing
+    features = chain.ending(lambda table: read(table, None))
+    if marked is None or not marked.any():
+        return features, nothing
+    of_wide = (features.source >= 0) & features.wide[np.maximum(features.source, 0)]
+    finite = np.flatnonzero(marked & ~of_wide)
+    return chain.ending(lambda table: read(table, finite)), np.flatnonzero(marked & of_wide)
+
+
+def single_rounding(base: float, nodes: Nodes | None, factors: Floats | None = None) -> float:
+    """How far the sum of a base and the leaves of all trees is off, added up in single precision.
+
+    A sum of floating-point numbers is off by no more than the unit times the sum of the sizes of
+    all its partial sums; these are largest where the largest terms come first.
+
+    Parameters
+    ----------
+    base : float
+        What the sum starts from.
+    nodes : Nodes or None
+        The trees; None where there are none.
+    factors : ndarray of shape (n_trees,) or None
+        Not None where each leaf is multiplied first, a second operation a tree, whose base is added
+        and taken away.
+
+    Returns
+    -------
+    float
+        In any order of the trees.
+    """
+    if nodes is None:
+        return SINGLE_UNIT * abs(base)
+    leaf = np.where(nodes.left < 0, np.abs(nodes.value[:, 0]), 0.0)
+    sizes = np.sort(np.maximum.reduceat(leaf, nodes.roots))[::-1]
+    partial = abs(base) + np.cumsum(sizes)
+    total = float(partial.sum()) + abs(base)
+    if factors is not None:
+        # Three more operations a tree: with the base and without it, and the product.
+        total += 3 * float((sizes + abs(base)).sum())
+    # The first-order term leaves out products of units, which are far below one in a thousand.
+    return 1.001 * SINGLE_UNIT * total
+
+
+def codes_of(column: pd.Series, levels: list[Any] | None) -> Floats:
+    """Codes of a categorical column by the levels that a model knows; NaN for others and missing.
+
+    Parameters
+    ----------
+    column : Series
+        Of a categorical type.
+    levels : list or None
+        In the order of the codes; None: the column's own.
+    """
+    if levels is not None and list(column.cat.categories) != list(levels):
+        column = column.cat.set_categories(levels)
+    codes = column.cat.codes.to_numpy().astype(np.float64)
+    return np.where(codes < 0, np.nan, codes)

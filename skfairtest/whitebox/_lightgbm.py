@@ -1,0 +1,256 @@
+"""Reading LightGBM: trees out of `dump_model`, which the library offers for that.
+
+Checked against 3.3 and 4.7. LightGBM compares and adds up in double precision: numbers go left
+where they are at most a threshold, codes where they are in a set.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.whitebox._bent_columns import Mark, straightened
+from skfairtest.whitebox._features import Chain, as_numbers
+from skfairtest.whitebox._library_trees import (
+    RawTrees,
+    as_nodes,
+    codes_of,
+    features_of,
+    first_table,
+    pick,
+    sets_of,
+)
+from skfairtest.whitebox._sklearn_trees import linked
+from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part
+
+#: The newest version of the format that was checked.
+NEWEST = 4
+#: Numbers up to this size are zero to the library.
+ZERO = float(np.float32(1e-35))
+ZEROS = Mark(-ZERO, ZERO, float(np.nextafter(-ZERO, -np.inf)))
+IDENTITIES = (
+    "regression", "regression_l1", "huber", "fair", "quantile", "mape", "custom", "none",
+)  # fmt: skip
+EXPONENTIALS = ("poisson", "gamma", "tweedie")
+
+
+def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
+    """LGBMClassifier or LGBMRegressor.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    chain : Chain
+        The steps before it.
+    response : {"regression", "predict_proba", "decision_function"}
+        What is asked of it.
+
+    Returns
+    -------
+    list of Output
+        One an output; of two classes, that of the second one alone.
+
+    Raises
+    ------
+    ValueError
+        If it has settings that are not understood.
+    """
+    name = type(model).__name__
+    if any(model.get_params().get(key) for key in ("pred_early_stop", "linear_tree")):
+        raise ValueError(
+            f"{name} is certified without pred_early_stop, which leaves trees out where others "
+            "have decided, and without linear_tree, whose leaves are linear models. Fit without."
+        )
+    saved = model.booster_.dump_model()
+    version = str(saved.get("version", "v0")).lstrip("v")
+    if not version.isdigit() or int(version) > NEWEST:
+        raise ValueError(
+            f"{name} keeps its trees in the format {saved.get('version')!r}, which is not known. "
+            f"Expected v{NEWEST} or older: update skfairtest."
+        )
+    raw, missing = _raw_trees([tree["tree_structure"] for tree in saved["tree_info"]], name)
+    n_features = int(saved["max_feature_idx"]) + 1
+    n_groups = int(saved["num_tree_per_iteration"])
+    group = np.arange(len(raw.roots)) % n_groups
+
+    coded = np.unique(raw.feature[raw.category >= 0])
+    reader = _Table(saved["pandas_categorical"], coded)
+    table = first_table(chain)
+    zeros = np.zeros(n_features, dtype=bool)
+    zeros[raw.feature[missing == "Zero"]] = True
+    features, bent = features_of(chain, reader, zeros, reader.is_plain(table))
+    raw = raw._replace(missing_left=_missing_left(raw, missing))
+
+    factor = n_groups / max(1, len(raw.roots)) if saved["average_output"] else 1.0
+    if response == "decision_function":
+        factor = 1.0  # raw scores of random forests are sums
+    parts = []
+    for k in range(n_groups):
+        part = Part(0.0)
+        if (group == k).any():
+            nodes = as_nodes(pick(raw, group == k), features, name)
+            nodes = straightened(nodes, bent, ZEROS, name)
+            part.trees.append((nodes, 0, factor))
+        parts.append(part)
+    return _outputs(parts, str(saved.get("objective", "none")).split(), response, name)
+
+
+def _outputs(parts: list[Part], objective: list[str], response: str, name: str) -> list[Output]:
+    kind, *settings = objective or ["none"]
+    scores = linked(parts, "decision_function")
+    if response == "decision_function":
+        return scores
+    sigmoid = {k: float(v) for k, _, v in (word.partition(":") for word in settings) if v}.get(
+        "sigmoid", 1.0
+    )
+    if kind in ("binary", "multiclassova", "cross_entropy"):
+        return [linked([part], "predict_proba", sigmoid)[0] for part in parts]
+    if kind == "multiclass":
+        return linked(parts, "predict_proba")
+    if kind in EXPONENTIALS:
+        return [[Group(EXPONENTIAL, 1.0, [part])] for part in parts]
+    if kind in IDENTITIES and not settings and response == "regression":
+        return scores
+    more = (
+        " LGBMClassifier can be asked for response_method='decision_function', its sums of trees."
+        if response == "predict_proba"
+        else ""
+    )
+    raise ValueError(
+        f"{name} with the objective {' '.join(objective)!r} cannot be certified: how it makes its "
+        f"outputs of sums of trees is not known. Expected one of "
+        f"{sorted((*IDENTITIES[:-2], *EXPONENTIALS))}, 'binary', 'multiclass', 'multiclassova' or "
+        f"'cross_entropy', and reg_sqrt=False.{more}"
+    )
+
+
+def _missing_left(raw: RawTrees, missing: Any) -> Bools:
+    """Where a missing value goes: where it is told to, as a zero, or, of codes, right."""
+    as_zero = np.where(missing == "None", raw.threshold >= 0.0, raw.missing_left)
+    return np.where(raw.category >= 0, False, as_zero)
+
+
+def _clear_of_zero(threshold: float) -> float:
+    """The same test of numbers of which those next to zero have not been made zero."""
+    if -ZERO <= threshold < 0:
+        return float(np.nextafter(-ZERO, -np.inf))
+    return ZERO if 0 <= threshold < ZERO else threshold
+
+
+def _raw_trees(trees: list[Any], name: str) -> tuple[RawTrees, Any]:
+    """All trees, one after another, and how each test takes missing values."""
+    feature: list[int] = []
+    threshold: list[float] = []
+    missing_left: list[bool] = []
+    missing: list[str] = []
+    category: list[int] = []
+    left: list[int] = []
+    right: list[int] = []
+    value: list[float] = []
+    sets: list[list[int]] = []
+    roots: list[int] = []
+
+    def add(node: Any) -> None:
+        inner = "split_feature" in node
+        if "leaf_coeff" in node or "leaf_const" in node:
+            raise ValueError(
+                f"{name} with linear_tree=True has linear models in its leaves, which are not "
+                "read. Fit with linear_tree=False."
+            )
+        by_category = inner and node["decision_type"] == "=="
+        numeric = inner and not by_category
+        if inner and node["decision_type"] not in ("<=", "=="):
+            raise ValueError(f"{name} has tests of the kind {node['decision_type']!r}, not known.")
+        feature.append(int(node["split_feature"]) if inner else 0)
+        threshold.append(_clear_of_zero(float(node["threshold"])) if numeric else 0.0)
+        missing_left.append(bool(node["default_left"]) if inner else False)
+        missing.append(str(node["missing_type"]) if numeric else "")
+        category.append(len(sets) if by_category else -1)
+        if by_category:
+            sets.append([int(code) for code in str(node["threshold"]).split("||") if code])
+        left.append(-1)
+        right.append(-1)
+        value.append(0.0 if inner else float(node["leaf_value"]))
+
+    for tree in trees:
+        roots.append(len(left))
+        open_ = [(tree, -1, False)]
+        while open_:
+            node, parent, is_left = open_.pop()
+            here = len(left)
+            add(node)
+            if parent >= 0:
+                (left if is_left else right)[parent] = here
+            if "split_feature" in node:
+                open_.append((node["left_child"], here, True))
+                open_.append((node["right_child"], here, False))
+    whole = np.intp
+    raw = RawTrees(
+        np.array(feature, dtype=whole),
+        np.array(threshold, dtype=np.float64),
+        np.array(missing_left, dtype=bool),
+        np.array(category, dtype=whole),
+        sets_of(sets),
+        np.array(left, dtype=whole),
+        np.array(right, dtype=whole),
+        np.array(value, dtype=np.float64),
+        np.array(roots, dtype=whole),
+    )
+    return raw, np.array(missing, dtype=object)
+
+
+class _Table:
+    """How the model makes numbers of a table."""
+
+    def __init__(self, levels: list[list[Any]] | None, coded: Ints) -> None:
+        self.levels = levels or []
+        self.coded = coded
+
+    def is_plain(self, table: Any) -> bool:
+        """Whether the numbers of a table are those that the model sees."""
+        if isinstance(table, pd.DataFrame):
+            kinds = {getattr(dtype, "kind", "O") for dtype in table.dtypes}
+            plain = kinds <= set("biuf") and not any(
+                isinstance(dtype, pd.CategoricalDtype) for dtype in table.dtypes
+            )
+        else:
+            plain = isinstance(table, np.ndarray) and table.dtype.kind == "f"
+        return plain and not len(self.coded)
+
+    def __call__(self, table: Any, marked: Ints | None) -> Floats:
+        """The numbers."""
+        numbers = self._numbers(table)
+        if marked is not None:
+            own = numbers[:, marked]
+            numbers[:, marked] = np.where(np.abs(own) <= ZERO, np.nan, own)
+        numbers[:, self.coded] = np.trunc(numbers[:, self.coded])
+        return numbers
+
+    def _numbers(self, table: Any) -> Floats:
+        if isinstance(table, pd.DataFrame):
+            return self._of_frame(table)
+        if not sparse.issparse(table) and getattr(table, "dtype", np.dtype(object)).kind in "biu":
+            # An array of whole numbers is handed over in single precision.
+            return np.asarray(table).astype(np.float32).astype(np.float64)
+        return np.array(as_numbers(table))
+
+    def _of_frame(self, table: pd.DataFrame) -> Floats:
+        columns, number = [], 0
+        kinds: list[Any] = [np.float32]
+        for k in range(table.shape[1]):
+            column = table.iloc[:, k]
+            if isinstance(column.dtype, pd.CategoricalDtype):
+                levels = self.levels[number] if number < len(self.levels) else None
+                number += 1
+                columns.append(codes_of(column, levels))
+            else:
+                kinds.append(getattr(column.dtype, "type", np.float64))
+                columns.append(as_numbers(column.to_frame())[:, 0])
+        together = np.column_stack(columns)
+        # All columns get one type, single precision where none of them needs more.
+        return together.astype(np.result_type(*kinds)).astype(np.float64)

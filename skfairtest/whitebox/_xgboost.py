@@ -1,0 +1,452 @@
+"""Reading XGBoost: trees out of the JSON in which the library saves a model.
+
+Checked against 2.1 and 3.2. XGBoost rounds numbers to single precision, sends them left where they
+are below a threshold, and adds up leaves in single precision. A missing value, and in sparse tables
+an entry that is not stored, goes its own way at every test.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.whitebox._bent_columns import Mark, straightened
+from skfairtest.whitebox._features import Chain, Features, as_numbers
+from skfairtest.whitebox._library_trees import (
+    SINGLE_UNIT,
+    RawTrees,
+    as_nodes,
+    codes_of,
+    features_of,
+    first_table,
+    last_rounded,
+    pick,
+    sets_of,
+    single_rounding,
+)
+from skfairtest.whitebox._sklearn_trees import linked
+from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, Group, Output, Part
+
+#: The newest major version of the format that was checked.
+NEWEST = 3
+#: What an objective makes of margins.
+LINKS = {
+    **dict.fromkeys(
+        ["reg:squarederror", "reg:linear", "reg:squaredlogerror", "reg:pseudohubererror",
+         "reg:absoluteerror", "reg:quantileerror", "reg:expectileerror", "binary:logitraw"],
+        IDENTITY,
+    ),
+    **dict.fromkeys(["binary:logistic", "reg:logistic"], LOGISTIC),
+    **dict.fromkeys(["multi:softprob", "multi:softmax"], "softmax"),
+    **dict.fromkeys(
+        ["count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"], EXPONENTIAL
+    ),
+}  # fmt: skip
+#: Error of a link in single precision, in units; `expf` and a few more operations.
+LINK_UNITS = 16.0
+
+
+class _Saved:
+    """What is in a saved model.
+
+    Attributes
+    ----------
+    name : str
+        The class of the model, for errors.
+    objective, link : str
+        Its objective, and what that makes of margins.
+    bases : ndarray of shape (n_groups,)
+        Margins that the trees are added to.
+    booster : dict
+        The part of the file with the trees, or the weights.
+    n_features : int
+        Columns of a table.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.name = type(model).__name__
+        saved = json.loads(bytes(model.get_booster().save_raw("json")))
+        version = saved.get("version", [0])
+        if version[0] > NEWEST:
+            raise ValueError(
+                f"{self.name} was fitted with XGBoost {'.'.join(map(str, version))}; how "
+                f"models of that version are kept is not known. Expected {NEWEST} or older; update "
+                "skfairtest."
+            )
+        learner = saved["learner"]
+        parameters = learner["learner_model_param"]
+        objective = learner["objective"]["name"]
+        if objective not in LINKS:
+            raise ValueError(
+                f"{self.name} with objective={objective!r} cannot be certified: how it makes its "
+                f"outputs of sums of trees is not known. Expected one of {sorted(LINKS)}, or an "
+                "objective of your own, whose outputs are the sums themselves."
+            )
+        self.objective, self.link = objective, LINKS[objective]
+        self.n_features = int(parameters["num_feature"])
+        self.n_targets = int(parameters.get("num_target", 1))
+        n_groups = max(int(parameters["num_class"]), self.n_targets, 1)
+        text = parameters["base_score"].strip("[]")
+        scores = np.array([float(part) for part in text.split(",")], dtype=np.float32)
+        self.booster = learner["gradient_booster"]
+        # Before the first round the library takes the score itself for the margin.
+        trees = self.booster.get("gbtree", self.booster)["model"].get("trees")
+        link = IDENTITY if trees == [] else self.link
+        self.bases = np.broadcast_to(_margins(scores, link), n_groups)
+
+
+def _margins(scores: Any, link: str) -> Floats:
+    """Margins whose outputs are given."""
+    with np.errstate(divide="ignore"):
+        if link == LOGISTIC:
+            return np.asarray(-np.log(np.float32(1) / scores - np.float32(1)), dtype=np.float64)
+        if link == EXPONENTIAL:
+            return np.asarray(np.log(scores), dtype=np.float64)
+    return np.asarray(scores, dtype=np.float64)
+
+
+def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
+    """XGBClassifier, XGBRegressor or one of their forests.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    chain : Chain
+        The steps before it.
+    response : {"regression", "predict_proba"}
+        What is asked of it.
+
+    Returns
+    -------
+    list of Output
+        One an output; of two classes, that of the second one alone.
+
+    Raises
+    ------
+    ValueError
+        If it has settings that are not understood.
+    """
+    saved = _Saved(model)
+    check_targets(saved, response)
+    booster = saved.booster
+    if booster["name"] not in ("gbtree", "dart"):
+        raise ValueError(
+            f"{saved.name} with booster={booster['name']!r} has no trees. Expected 'gbtree' or "
+            "'dart'."
+        )
+    dart = booster["name"] == "dart"
+    kept = (booster["gbtree"] if dart else booster)["model"]
+    n_trees = _n_predicting(model, kept)
+    weights = np.asarray(booster["weight_drop"], dtype=np.float64) if dart else None
+    raw = _raw_trees(kept["trees"][:n_trees], weights, saved.name)
+    group = np.asarray(kept["tree_info"][:n_trees], dtype=np.intp)
+
+    reader = _Table(model, kept)
+    table = first_table(chain)
+    marked = reader.marked(table, saved.n_features)
+    features, bent = features_of(chain, reader, marked, reader.is_plain(table))
+    parts = []
+    for k, base in enumerate(saved.bases):
+        own = group == k
+        part = Part(float(base))
+        if own.any():
+            nodes = as_nodes(pick(raw, own), features, saved.name)
+            trees = straightened(nodes, bent, reader.mark(table), saved.name)
+            part.trees.append((trees, 0, 1.0))
+            part.rounding = single_rounding(part.base, nodes, weights)
+        else:
+            part.rounding = single_rounding(part.base, None)
+        # The base itself was made in single precision, too.
+        part.rounding += 4 * SINGLE_UNIT * max(1.0, abs(part.base))
+        parts.append(part)
+    return _outputs(parts, saved.link, response)
+
+
+def is_gblinear(model: Any) -> bool:
+    """Whether a model is one of XGBoost's linear ones."""
+    root = type(model).__module__.partition(".")[0]
+    return root == "xgboost" and getattr(model, "booster", None) == "gblinear"
+
+
+def read_gblinear(model: Any, chain: Chain, response: str) -> tuple[Features, Floats, Floats]:
+    """What a linear model of XGBoost looks at, its weights and its intercepts.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted with ``booster="gblinear"``.
+    chain : Chain
+        The steps before it.
+    response : {"regression", "predict_proba"}
+        What is asked of it.
+
+    Returns
+    -------
+    features : Features
+        In double precision; a missing value adds nothing, as a zero.
+    weights : ndarray of shape (n_features, n_groups)
+        Of margins.
+    bases : ndarray of shape (n_groups,)
+        What is added.
+
+    Raises
+    ------
+    ValueError
+        If the closed forms do not hold for it.
+    """
+    saved = _Saved(model)
+    check_targets(saved, response)
+    wanted = LOGISTIC if response == "predict_proba" else IDENTITY
+    if saved.link != wanted or (wanted == LOGISTIC and len(saved.bases) > 1):
+        raise ValueError(
+            f"{saved.name} with booster='gblinear' is certified for regression with margins as its "
+            f"outputs, and for two classes; got the objective {saved.objective!r} with "
+            f"{len(saved.bases)} margins. Use booster='gbtree'."
+        )
+    reader = _Table(model, {"trees": []})
+    table = first_table(chain)
+    if any(isinstance(dtype, pd.CategoricalDtype) for dtype in getattr(table, "dtypes", ())) or (
+        not np.isnan(reader.missing) and reader.missing != 0
+    ):
+        raise ValueError(
+            f"{saved.name} with booster='gblinear' is certified on tables of numbers, with NaN or "
+            "0 as the mark of missing values. Encode the columns of text with OneHotEncoder."
+        )
+    features = chain.ending(lambda rows: np.nan_to_num(reader(rows, None), nan=0.0))
+    weights = np.asarray(saved.booster["model"]["weights"], dtype=np.float32).astype(np.float64)
+    weights = weights.reshape(-1, len(saved.bases))
+    return features, weights[:-1], saved.bases + weights[-1]
+
+
+def check_targets(saved: Any, response: str) -> None:
+    """See that a classifier has one target."""
+    if saved.n_targets > 1 and response != "regression":
+        raise ValueError(
+            f"{saved.name} has {saved.n_targets} targets; expected one for a classifier. Audit a "
+            "classifier for each target."
+        )
+
+
+def _outputs(parts: list[Part], link: str, response: str) -> list[Output]:
+    unit = LINK_UNITS * SINGLE_UNIT
+    if link == EXPONENTIAL:
+        for part in parts:
+            part.rounding += unit  # an error of the link, as one of its argument
+        return [[Group(EXPONENTIAL, 1.0, [part])] for part in parts]
+    if link == LOGISTIC and response == "regression":
+        outputs = [linked([part], "predict_proba")[0] for part in parts]
+    else:
+        # Objectives of users' own have classifiers, too, whose probabilities are the margins.
+        outputs = linked(parts, "decision_function" if link == IDENTITY else response)
+    for output in outputs:
+        for group in output:
+            group.rounding = 0.0 if group.link == IDENTITY else unit
+    return outputs
+
+
+def _n_predicting(model: Any, kept: Any) -> int:
+    """How many trees the model predicts with: all, or those up to the best iteration."""
+    n_trees = len(kept["trees"])
+    try:
+        best = int(model.best_iteration)
+    except AttributeError:
+        return n_trees
+    starts = kept.get("iteration_indptr")
+    if starts is None:
+        n_rounds = max(1, int(model.get_booster().num_boosted_rounds()))
+        return (best + 1) * (n_trees // n_rounds)
+    return int(starts[best + 1])
+
+
+def _raw_trees(trees: list[Any], weights: Floats | None, name: str) -> RawTrees:
+    """All trees, one after another; a test by category has its children exchanged."""
+    if any(int(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in trees):
+        raise ValueError(
+            f"{name} has trees with a vector in each leaf, which are not read. Expected "
+            "multi_strategy='one_output_per_tree'; got 'multi_output_tree'."
+        )
+
+    def joined(key: str, dtype: Any) -> Any:
+        parts = [np.asarray(tree[key], dtype=dtype) for tree in trees]
+        return np.concatenate([np.empty(0, dtype=dtype), *parts])
+
+    counts = np.array([len(tree["left_children"]) for tree in trees], dtype=np.intp)
+    roots = np.cumsum(counts) - counts
+    offset = np.repeat(roots, counts)
+    left, right = joined("left_children", np.intp), joined("right_children", np.intp)
+    inner = left >= 0
+    condition = joined("split_conditions", np.float32)
+    missing_left = joined("default_left", bool)
+    sets: list[list[int]] = []
+    category = np.full(len(left), -1, dtype=np.intp)
+    for root, tree in zip(roots, trees, strict=True):
+        places = zip(
+            tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"],
+            strict=True,
+        )  # fmt: skip
+        for node, start, size in places:
+            category[root + node] = len(sets)
+            sets.append(tree["categories"][start : start + size])
+    value = condition.astype(np.float64)
+    if weights is not None:
+        value = value * np.repeat(weights[: len(trees)], counts)
+    left = np.where(inner, left + offset, -1)
+    right = np.where(inner, right + offset, -1)
+    # Codes in a set go right, and all others left: the other way round, as tests are kept here.
+    turned = category >= 0
+    # Strictly below a threshold is at most the number before it.
+    before = last_rounded(np.nextafter(condition, np.float32(-np.inf)))
+    return RawTrees(
+        joined("split_indices", np.int64).astype(np.intp),
+        before,
+        np.where(turned, ~missing_left, missing_left),
+        category,
+        sets_of(sets),
+        np.where(turned, right, left),
+        np.where(turned, left, right),
+        value,
+        roots,
+    )
+
+
+class _Table:
+    """How the model makes numbers of a table."""
+
+    def __init__(self, model: Any, kept: Any) -> None:
+        self.missing = np.float32(np.nan if model.missing is None else model.missing)
+        self.levels = _levels(kept.get("cats"))
+        self.coded = _coded(kept["trees"])
+
+    def is_plain(self, table: Any) -> bool:
+        """Whether the numbers of a table are those that the model sees, but for their precision."""
+        if isinstance(table, pd.DataFrame):
+            kinds = {getattr(dtype, "kind", "O") for dtype in table.dtypes}
+            plain = kinds <= set("iuf") and not any(
+                isinstance(dtype, pd.CategoricalDtype) for dtype in table.dtypes
+            )
+        else:
+            plain = isinstance(table, np.ndarray) and table.dtype.kind in "iuf"
+        return plain and not len(self.coded)
+
+    def mark(self, table: Any) -> Mark:
+        """The number that stands for a missing value."""
+        if sparse.issparse(table):
+            # What rounds to zero is stored, and is no missing value.
+            return Mark(0.0, 0.0, float(np.nextafter(0.0, -np.inf)))
+        before = np.nextafter(self.missing, np.float32(-np.inf))
+        below, high = last_rounded(np.array([before, self.missing]))
+        return Mark(float(np.nextafter(below, np.inf)), float(high), float(below))
+
+    def marked(self, table: Any, n_features: int) -> Bools | None:
+        """Columns in which a number marks a missing value."""
+        if sparse.issparse(table):
+            if not np.isnan(self.missing):
+                raise ValueError(
+                    f"XGBoost with missing={float(self.missing):g} takes both that number and what "
+                    "a sparse table leaves out for missing, which is not read. Expected NaN, or "
+                    "steps with dense output."
+                )
+            return np.ones(n_features, dtype=bool)
+        return None if np.isnan(self.missing) else np.ones(n_features, dtype=bool)
+
+    def __call__(self, table: Any, marked: Ints | None) -> Floats:
+        """The numbers, before they are rounded to single precision."""
+        if sparse.issparse(table):
+            numbers = self._of_sparse(table, marked)
+        else:
+            numbers = self._of_dense(table)
+            if marked is not None:
+                own = numbers[:, marked]
+                numbers[:, marked] = np.where(_single(own) == self.missing, np.nan, own)
+        # A code is what stands before the point; a number below zero is none.
+        codes = _single(numbers[:, self.coded])
+        numbers[:, self.coded] = np.where(codes < 0, -1.0, np.trunc(codes))
+        return numbers
+
+    def _of_sparse(self, table: Any, marked: Ints | None) -> Floats:
+        stored = table.tocoo()
+        filled = np.zeros(table.shape)
+        if marked is not None:
+            filled[:, marked] = np.nan
+        numbers = stored.data.astype(np.float64)
+        filled[stored.row, stored.col] = numbers
+        return filled
+
+    def _of_dense(self, table: Any) -> Floats:
+        if not isinstance(table, pd.DataFrame):
+            return np.array(as_numbers(table))
+        columns = []
+        for k in range(table.shape[1]):
+            column = table.iloc[:, k]
+            if isinstance(column.dtype, pd.CategoricalDtype):
+                columns.append(_codes(column, self.levels[k] if k < len(self.levels) else None))
+            else:
+                columns.append(as_numbers(column.to_frame())[:, 0])
+        return np.column_stack(columns)
+
+
+def _single(numbers: Floats) -> Any:
+    with np.errstate(over="ignore"):
+        return numbers.astype(np.float32)
+
+
+#: Categories behind the codes of a column: numbers, or bytes as the library keeps them.
+Levels = list[Any] | None
+
+
+def _levels(cats: Any) -> list[Levels]:
+    """Categories behind the codes of each column; None where the column has none, or keeps none.
+
+    Since 3.1 a model knows the categories, and codes tables by them.
+    """
+    found: list[Levels] = []
+    for column in (cats or {}).get("enc", []):
+        values, offsets = column["values"], column.get("offsets")
+        if offsets is None:
+            found.append(list(values) or None)
+        else:
+            octets = np.asarray(values, dtype=np.int64).astype(np.uint8).tobytes()
+            found.append(_cut(octets, offsets) or None)
+    return found
+
+
+def _cut(octets: bytes, ends: Any) -> list[bytes]:
+    return [octets[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+
+def _codes(column: pd.Series, levels: Levels) -> Floats:
+    """Codes of a categorical column as the model has them."""
+    own = column.cat.categories
+    if levels is None:
+        return codes_of(column, None)
+    if not isinstance(levels[0], bytes):
+        return codes_of(column, levels)
+    names = [str(name) for name in own]
+    # The library counts characters and cuts bytes: names may lose their ends, but two equal lists
+    # of them need no new codes.
+    octets = "".join(names).encode()
+    if _cut(octets, np.cumsum([0, *(len(name) for name in names)])) == levels:
+        return codes_of(column, None)
+    if not octets.isascii() or not all(level.isascii() for level in levels):
+        raise ValueError(
+            f"XGBoost mixes up categories with letters beyond ASCII where their order is not that "
+            f"of the training; got {names!r:.120} in column {column.name!r}. Give the column the "
+            "categories of the training, in their order."
+        )
+    known = {level.decode(): code for code, level in enumerate(levels)}
+    number = np.array([known.get(name, np.nan) for name in names] + [np.nan])
+    return np.asarray(number[column.cat.codes.to_numpy()], dtype=np.float64)
+
+
+def _coded(trees: list[Any]) -> Ints:
+    """Columns that are tested by category."""
+    columns = {
+        tree["split_indices"][node] for tree in trees for node in tree.get("categories_nodes", [])
+    }
+    return np.array(sorted(columns), dtype=np.intp)

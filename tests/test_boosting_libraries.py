@@ -1,0 +1,595 @@
+"""XGBoost and LightGBM: what is read is what they predict, and bounds of it hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from boosting_cases import (
+    NAMES,
+    enumerated_degree,
+    make_case,
+    make_model,
+    response_of,
+    table,
+    target,
+)
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+import skfairtest
+from skfairtest import CertifiedAuditor, MarginalizedRegressor, Order, RandomAuditor, certify
+from skfairtest.exact._bracket import Limits
+from skfairtest.exact._dispatch import read_family
+from skfairtest.oracle._model import Model
+from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._library_trees import RawTrees, as_nodes, last_rounded
+
+pytest.importorskip("xgboost")
+pytest.importorskip("lightgbm")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+EVERY_LIBRARY = pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+#: What rounding may change in outputs of single precision.
+SINGLE = 1e-5
+
+
+def read(model, X, sensitive, response=None):
+    """The family of a fitted model, and its space."""
+    space = InputSpace.from_data(X, sensitive)
+    rng = np.random.default_rng(0)
+    family, _ = read_family(model, space, response or response_of(model), False, rng)
+    return family, space
+
+
+def own_answers(model, space, Z):
+    asked = Model(model, space, response_method="auto", n_jobs=None)
+    return asked.ask(Z)[0]
+
+
+def check_enumerated(library, model, X, sensitive):
+    """The bracket is closed, and its ends are the largest difference that there is."""
+    family, space = read(model, X, sensitive)
+    bracket = family.solve(0.0, Limits(np.inf, 1e-12))
+    degree = enumerated_degree(model, space, response_of(model))
+    tolerance = (SINGLE if library == "xgboost" else 1e-9) * max(1.0, degree)
+    assert bracket.lower == pytest.approx(degree, abs=tolerance)
+    assert bracket.upper == pytest.approx(degree, abs=tolerance)
+    assert bracket.upper + 2 * family.rounding >= degree
+    return degree
+
+
+@pytest.mark.parametrize(("library", "name"), NAMES, ids=[f"{a} {b}" for a, b in NAMES])
+def test_bounds_are_the_largest_difference(library, name):
+    degrees = [check_enumerated(library, *make_case(library, name, seed)) for seed in range(3)]
+    assert max(degrees) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("library", "name"), NAMES, ids=[f"{a} {b}" for a, b in NAMES])
+def test_bounds_are_the_largest_difference_of_many(library, name):
+    for seed in range(100, 160):
+        check_enumerated(library, *make_case(library, name, seed))
+
+
+@pytest.mark.parametrize(
+    ("library", "name"),
+    [("xgboost", "squared"), ("xgboost", "two classes"), ("xgboost", "poisson"),
+     ("lightgbm", "squared"), ("lightgbm", "three classes")],
+)  # fmt: skip
+def test_the_auditor_certifies(library, name):
+    model, X, sensitive = make_case(library, name, 6, n_estimators=6)
+    auditor = CertifiedAuditor(
+        model, sensitive_features=sensitive, max_queries=300, random_state=0, engine="numpy"
+    ).fit(X)
+    degree = enumerated_degree(model, auditor.space_, response_of(model))
+    assert CertifiedAuditor.supports(model)
+    assert auditor.certified_
+    assert degree > 0
+    assert auditor.fairness_degree_ == pytest.approx(degree, rel=SINGLE)
+    assert degree <= auditor.fairness_degree_upper_bound_ <= degree * (1 + 10 * SINGLE) + SINGLE
+    assert ("single precision" in auditor.stop_reason_) == (library == "xgboost")
+    found = RandomAuditor(model, sensitive_features=sensitive, max_queries=50, random_state=0)
+    assert certify(found.fit(X), engine="numpy").certified
+
+
+# Tables --------------------------------------------------------------------------------------
+
+
+def mixed_frame(n=120):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "s": rng.choice(["a", "b", "c"], n),
+            "c": pd.Series(rng.choice(np.array(["u", "v", None], dtype=object), n), dtype=object),
+            "k": rng.integers(0, 5, n),
+            "x": rng.normal(size=n),
+        }
+    )
+    y = (X["s"] == "a") * (X["x"] + 1) + X["k"] * (X["c"] == "u")
+    return X, y.to_numpy(dtype=float)
+
+
+def small(library, kind="squared", **more):
+    size = {"max_depth": 4} if library == "xgboost" else {"num_leaves": 9}
+    return make_model(library, kind, 3, **{"n_estimators": 6, **size, **more})[0]
+
+
+def check_closed(model, X, sensitive, response=None):
+    """The bracket is closed, the model shows its lower end, and no random pair shows more."""
+    family, space = read(model, X, sensitive, response)
+    bracket = family.solve(0.0, Limits(np.inf, 1e-9))
+    room = max(family.single_room(1.0), 1e-9)
+    assert bracket.upper - bracket.lower <= room
+    assert bracket.twins is not None
+    one, two = own_answers(model, space, np.stack(bracket.twins))
+    assert np.abs(one - two).max() == pytest.approx(bracket.lower, abs=room)
+    rng = np.random.default_rng(1)
+    Z, other = space.draw(2000, rng), space.draw(2000, rng)
+    other[:, space.free] = Z[:, space.free]
+    gaps = np.abs(own_answers(model, space, Z) - own_answers(model, space, other))
+    assert gaps.max() <= bracket.upper + room
+    return family, space
+
+
+@EVERY_LIBRARY
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("scale", [False, True], ids=["plain", "scaled"])
+def test_models_behind_one_hot_encoders(library, sparse, scale):
+    X, y = mixed_frame()
+    rest = StandardScaler() if scale else "passthrough"
+    encode = make_column_transformer(
+        (OneHotEncoder(sparse_output=sparse), ["s", "c"]),
+        (rest, ["k", "x"]),
+        sparse_threshold=1.0 if sparse else 0.0,
+    )
+    model = make_pipeline(encode, small(library)).fit(X, y)
+    check_closed(model, X, "s")
+    finite = X.drop(columns="x")
+    encode.set_params(transformers=[(a, b, c if a == "onehotencoder" else ["k"])
+                                    for a, b, c in encode.transformers])  # fmt: skip
+    model = make_pipeline(encode, small(library)).fit(finite, y)
+    check_enumerated(library, model, finite, "s")
+
+
+@EVERY_LIBRARY
+def test_missing_values_behind_an_encoder(library):
+    X, y = mixed_frame()
+    finite = X.drop(columns="x")
+    encode = make_column_transformer(
+        (OrdinalEncoder(), ["s"]),
+        (
+            OrdinalEncoder(
+                categories=[["u", "v"]], handle_unknown="use_encoded_value", unknown_value=np.nan
+            ),
+            ["c"],
+        ),
+        remainder="passthrough",
+    )
+    model = make_pipeline(encode, small(library)).fit(finite, y)
+    assert np.isnan(np.asarray(encode.fit_transform(finite), dtype=float)).any()
+    assert check_enumerated(library, model, finite, "s") > 0
+    model = small(library).fit(finite.astype({"s": "category", "c": "category"}), y)
+    check_enumerated(library, model, finite.astype({"s": "category", "c": "category"}), "s")
+
+
+@EVERY_LIBRARY
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64", "frame"])
+def test_real_and_long_columns(library, kind):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 3, 150), rng.normal(size=(150, 2))])
+    y = X[:, 0] * (X[:, 1] > 0.3) + np.sin(3 * X[:, 2])
+    if kind == "int64":
+        X = (X * [1, 1e8, 3e8]).astype(np.int64)  # more digits than single precision has
+    X = pd.DataFrame(X, columns=list("abc")) if kind == "frame" else X.astype(kind)
+    family, space = check_closed(small(library).fit(X, y), X, [0])
+    # Rows at the borders of cells, where "below" and "at most" differ.
+    Z = family.rows(3000, np.random.default_rng(2))
+    off = np.abs(family.evaluate(Z) - own_answers(small(library).fit(X, y), space, Z))
+    assert off.max() <= 2 * family.rounding
+
+
+@pytest.mark.parametrize(
+    ("library", "more"), [("xgboost", {"missing": 0}), ("lightgbm", {"zero_as_missing": True})]
+)
+def test_a_mark_of_missing_values_inside_a_real_column(library, more):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    X[rng.random((200, 3)) < 0.3] = 0
+    X[:, 0] = rng.integers(1, 4, 200)
+    y = X[:, 1] * X[:, 0] + 5 * (X[:, 1] == 0) + 3 * (X[:, 2] == 0) * X[:, 0]
+    model = small(library, **more).fit(X, y)
+    family, space = check_closed(model, X, [0])
+    Z = family.rows(2000, rng)
+    Z[rng.random(Z.shape) < 0.3] = 0
+    Z = space.clip(Z)
+    assert (Z[:, 1:] == 0).any()
+    off = np.abs(family.evaluate(Z) - own_answers(model, space, Z)).max()
+    assert off <= 2 * family.rounding
+    as_numbers = small(library).fit(X, y)
+    assert np.abs(as_numbers.predict(X) - model.predict(X)).max() > 0.01
+
+
+@EVERY_LIBRARY
+def test_categories_in_another_order_than_at_training(library):
+    model, X, _ = make_case(library, "squared", 1, n_estimators=8)
+    assert isinstance(X["s"].dtype, pd.CategoricalDtype)
+    other = X.copy()
+    for name in ("s", "c"):
+        other[name] = X[name].cat.reorder_categories(list(X[name].cat.categories)[::-1])
+    np.testing.assert_array_equal(model.predict(other), model.predict(X))
+    one, two = (check_enumerated(library, model, data, ["s"]) for data in (X, other))
+    assert one == two > 0
+
+
+@EVERY_LIBRARY
+def test_early_stopping_cuts_the_ensemble(library):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 4, (200, 4)), columns=list("abcd"))
+    y = X["a"] * X["b"] + rng.normal(size=200)
+    model = small(library, n_estimators=60)
+    settings = {"eval_set": [(X[:40], y[:40])]}
+    if library == "xgboost":
+        model.set_params(early_stopping_rounds=3).fit(X[40:], y[40:], verbose=False, **settings)
+        n_kept, best = model.get_booster().num_boosted_rounds(), model.best_iteration + 1
+    else:
+        import lightgbm
+
+        stop = lightgbm.early_stopping(3, verbose=False)
+        model.fit(X[40:], y[40:], callbacks=[stop], **settings)
+        n_kept, best = 60, model.best_iteration_
+    assert best < n_kept
+    check_enumerated(library, model, X, ["a"])
+
+
+@EVERY_LIBRARY
+def test_bagging_and_voting(library):
+    X, y = mixed_frame()
+    X = X[["k", "x"]].to_numpy()
+    for model in (
+        BaggingRegressor(small(library), 3, max_features=0.6, random_state=0),
+        VotingRegressor([("a", small(library)), ("b", small(library, n_estimators=3))]),
+    ):
+        check_closed(model.fit(X, y), X, [0])
+    for model in (
+        BaggingClassifier(small(library, "two classes"), 3, random_state=0),
+        VotingClassifier(
+            [("a", small(library, "two classes")), ("b", small(library, "dart of classes"))],
+            voting="soft",
+        ),
+    ):
+        check_closed(model.fit(X, y > 1), X, [0])
+
+
+@EVERY_LIBRARY
+def test_wrappers_of_this_package_and_constraints(library):
+    X, _ = mixed_frame()
+    X = X[["k", "x"]].assign(b=np.arange(len(X)) % 3)
+    y = X["x"] * X["b"] + X["b"] * X["k"]
+    settings = {"sensitive_features": ["b"], "max_queries": 300, "random_state": 0}
+    degrees = []
+    for model in (small(library), MarginalizedRegressor(small(library), sensitive_features=["b"],
+                                                        strength=0.5)):  # fmt: skip
+        auditor = CertifiedAuditor(model.fit(X, y), engine="numpy", **settings).fit(X)
+        assert auditor.certified_
+        degrees.append(auditor.fairness_degree_)
+    assert degrees[1] == pytest.approx(degrees[0] / 2, rel=SINGLE)
+    valid = X[X["b"] <= X["k"]]
+    order = Order("b", "<=", "k")
+    auditor = CertifiedAuditor(small(library).fit(X, y), constraint=order, **settings).fit(valid)
+    assert auditor.certified_
+    assert 0 < auditor.fairness_degree_ <= degrees[0]
+    search = GridSearchCV(small(library), {"n_estimators": [2, 4]}, cv=2).fit(X, y)
+    check_closed(search, X, ["b"])
+
+
+def test_raw_scores_of_lightgbm():
+    X, y = mixed_frame()
+    X = X[["k", "x"]]
+    for name, labels in (("two classes", y > 1), ("forest of classes", y > 1),
+                         ("three classes", np.digitize(y, [0, 1]))):  # fmt: skip
+        model = small("lightgbm", name).fit(X, labels)
+        if not hasattr(model, "decision_function"):
+            pytest.skip("this version has no decision_function")
+        auditor = CertifiedAuditor(
+            model, sensitive_features="k", response_method="decision_function", max_queries=300,
+            random_state=0, engine="numpy",
+        ).fit(X)  # fmt: skip
+        assert auditor.certified_ and auditor.fairness_degree_ > 0
+
+
+def test_single_precision_is_in_the_bound():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 4))
+    y = 1000 + X[:, 0] * X[:, 1] + 10 * (X[:, 2] > 0)
+    model = small("xgboost", n_estimators=300, learning_rate=0.05, max_depth=5).fit(X, y)
+    family, space = read(model, X, [2])
+    Z = space.draw(5000, rng)
+    off = np.abs(family.evaluate(Z) - own_answers(model, space, Z)).max()
+    assert 1e-6 < off <= family.rounding < 1e-4 * 1000
+    assert family.single_room(0.0) >= 4 * off
+
+
+def test_features_that_no_tree_uses_and_models_without_trees():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (60, 3)).astype(float)
+    for model in (
+        small("xgboost").fit(X, X[:, 0]),
+        small("xgboost", n_estimators=0).fit(X, X[:, 0]),
+        small("lightgbm").fit(X, X[:, 0]),
+        small("lightgbm").fit(X, np.ones(60)),
+        small("xgboost", "two classes", n_estimators=0).fit(X, X[:, 0] > 1),
+    ):
+        auditor = CertifiedAuditor(model, sensitive_features=[1], max_queries=100, engine="numpy")
+        auditor.fit(X)
+        assert auditor.certified_ and auditor.fairness_degree_upper_bound_ == 0
+
+
+@pytest.mark.parametrize("kind", ["real", 2])
+@pytest.mark.parametrize("real", [False, True], ids=["finite", "with a real column"])
+def test_linear_models_of_xgboost(kind, real):
+    X, y = mixed_frame()
+    X = X[["s", "c", "k", "x"] if real else ["s", "c", "k"]]
+    encode = make_column_transformer((OneHotEncoder(), ["s", "c"]), remainder="passthrough")
+    settings = {"booster": "gblinear", "n_estimators": 20, "n_jobs": 1, "updater": "coord_descent"}
+    import xgboost
+
+    last = (xgboost.XGBRegressor if kind == "real" else xgboost.XGBClassifier)(**settings)
+    model = make_pipeline(encode, last).fit(X, y if kind == "real" else y > 1)
+    if real:
+        check_closed(model, X, "s")
+    else:
+        assert check_enumerated("xgboost", model, X, "s") > 0
+    auditor = CertifiedAuditor(model, sensitive_features="s", max_queries=200, random_state=0)
+    assert auditor.fit(X).certified_
+
+
+def test_other_linear_models_of_xgboost_are_refused():
+    X, y = mixed_frame()
+    X = X[["k", "x"]]
+    import xgboost
+
+    linear = {"booster": "gblinear", "n_estimators": 3, "n_jobs": 1}
+    for model, labels in (
+        (xgboost.XGBRegressor(objective="count:poisson", **linear), np.abs(y)),
+        (xgboost.XGBClassifier(**linear), np.digitize(y, [0, 1])),
+    ):
+        with pytest.raises(ValueError, match="gblinear' is certified for regression"):
+            CertifiedAuditor(model.fit(X, labels), sensitive_features="k", max_queries=99).fit(X)
+
+
+# CatBoost ------------------------------------------------------------------------------------
+
+
+CATBOOST = {
+    "squared": ("real", {}),
+    "quantile": ("real", {"loss_function": "Quantile:alpha=0.3", "grow_policy": "Depthwise"}),
+    "leaf by leaf": ("real", {"grow_policy": "Lossguide"}),
+    "poisson": ("positive", {"loss_function": "Poisson"}),
+    "two classes": (2, {}),
+    "three classes": (3, {}),
+}
+
+
+def cat_model(kind, **settings):
+    catboost = pytest.importorskip("catboost")
+    cls = catboost.CatBoostRegressor if isinstance(kind, str) else catboost.CatBoostClassifier
+    common = {"verbose": 0, "allow_writing_files": False, "thread_count": 1, "random_seed": 0}
+    return cls(**common, **{"n_estimators": 6, "depth": 4, "learning_rate": 0.5, **settings})
+
+
+@pytest.mark.parametrize("name", CATBOOST)
+def test_catboost_on_numbers(name):
+    kind, settings = CATBOOST[name]
+    degrees = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = table(rng, text=False)
+        model = cat_model(kind, **settings).fit(X, target(rng, X, kind))
+        degrees.append(check_enumerated("catboost", model, X, ["s"]))
+    assert max(degrees) > 0
+
+
+def test_catboost_behind_an_encoder_and_on_real_columns():
+    X, y = mixed_frame()
+    encode = make_column_transformer((OneHotEncoder(), ["s", "c"]), remainder="passthrough")
+    model = make_pipeline(encode, cat_model("real")).fit(X, y)
+    family, space = check_closed(model, X, "s")
+    Z = family.rows(2000, np.random.default_rng(0))
+    off = np.abs(family.evaluate(Z) - own_answers(model, space, Z)).max()
+    assert off <= 2 * family.rounding
+    finite = X.drop(columns=["x", "c"]).assign(c=np.where(X["c"].isna(), np.nan, X["k"] > 1))
+    encode = make_column_transformer(
+        (OrdinalEncoder(), ["s"]), (OrdinalEncoder(), ["c"]), remainder="passthrough"
+    )
+    model = make_pipeline(encode, cat_model("real")).fit(finite, y)
+    check_closed(model, finite, "s")
+
+
+def test_catboost_with_categories_is_refused():
+    X, y = mixed_frame()
+    model = cat_model("real", cat_features=["s"]).fit(X[["s", "x"]], y)
+    with pytest.raises(ValueError, match="categorical features.*statistics and hashes.*OneHot"):
+        CertifiedAuditor(model, sensitive_features="s", max_queries=100).fit(X[["s", "x"]])
+    model = cat_model(2, loss_function="CrossEntropy").fit(X[["k", "x"]], y > 1)
+    check_closed(model, X[["k", "x"]], "k")
+    model = cat_model("real", loss_function="RMSEWithUncertainty").fit(X[["k", "x"]], y)
+    with pytest.raises(ValueError, match="RMSEWithUncertainty.*Expected one of"):
+        CertifiedAuditor(model, sensitive_features="k", max_queries=100).fit(X[["k", "x"]])
+
+
+# Refusals ------------------------------------------------------------------------------------
+
+
+def fitted(library, name="squared", classes=False, **more):
+    X, y = mixed_frame()
+    X = X[["k", "x"]]
+    return small(library, name, **more).fit(X, (y > 1).astype(int) if classes else y), X
+
+
+@EVERY_LIBRARY
+def test_raw_boosters_are_refused_by_the_name_of_their_wrapper(library):
+    model, X = fitted(library)
+    booster = model.get_booster() if library == "xgboost" else model.booster_
+    wrapper = "XGBClassifier or XGBRegressor" if library == "xgboost" else "LGBMClassifier or LGBM"
+    assert not CertifiedAuditor.supports(booster)
+    with pytest.raises(ValueError, match=f"raw Booster of {library}.*{wrapper}"):
+        CertifiedAuditor(booster, sensitive_features="k").fit(X)
+
+
+@pytest.mark.parametrize(
+    ("library", "name", "more", "message"),
+    [
+        ("xgboost", "two classes", {"objective": "binary:hinge"}, "binary:hinge.*Expected one of"),
+        ("lightgbm", "squared", {"linear_tree": True}, "linear_tree, whose leaves are linear"),
+        ("lightgbm", "two classes", {"pred_early_stop": True}, "without pred_early_stop"),
+        ("lightgbm", "poisson", {"objective": "regression", "reg_sqrt": True}, "reg_sqrt=False"),
+        (
+            "lightgbm", "two classes", {"objective": "cross_entropy_lambda"},
+            "cross_entropy_lambda.*response_method='decision_function'",
+        ),
+    ],
+)  # fmt: skip
+def test_settings_that_are_not_read_are_refused(library, name, more, message):
+    X, _ = mixed_frame()
+    X = X[["k", "x"]]
+    model, kind = make_model(library, name, 3, **more)
+    model.fit(X, target(np.random.default_rng(0), X, kind))
+    with pytest.raises(ValueError, match=message):
+        CertifiedAuditor(model, sensitive_features="k", max_queries=100).fit(X)
+
+
+def test_leaves_with_vectors_and_several_targets():
+    X, y = mixed_frame()
+    X = X[["k", "x"]]
+    both = np.column_stack([y, -(y**2)])
+    model = small("xgboost", multi_strategy="multi_output_tree").fit(X, both)
+    with pytest.raises(ValueError, match="one_output_per_tree"):
+        CertifiedAuditor(model, sensitive_features="k", max_queries=100).fit(X)
+    check_closed(small("xgboost").fit(X, both), X, "k")
+    labels = (both > 1).astype(int)
+    model = small("xgboost", "two classes").fit(X, labels)
+    with pytest.raises(ValueError, match="2 targets; expected one for a classifier"):
+        CertifiedAuditor(model, sensitive_features="k", max_queries=100).fit(X)
+
+
+@EVERY_LIBRARY
+def test_subclasses_rankers_and_replaced_methods_are_refused(library):
+    model, X = fitted(library)
+    cls = type(model)
+
+    class Own(cls):
+        def predict(self, X, **settings):
+            return super().predict(X, **settings) + 1
+
+    own = Own(**{key: v for key, v in model.get_params().items() if v is not None})
+    assert not CertifiedAuditor.supports(own)
+    with pytest.raises(ValueError, match="may predict otherwise than"):
+        CertifiedAuditor(own.fit(X, X["x"]), sensitive_features="k", max_queries=100).fit(X)
+    other, _ = fitted(library)
+    booster = other.get_booster() if library == "xgboost" else other.booster_
+    asked = "inplace_predict" if library == "xgboost" else "predict"
+    setattr(booster, asked, getattr(booster, asked))
+    with pytest.raises(ValueError, match="replaced on the instance"):
+        CertifiedAuditor(other, sensitive_features="k", max_queries=100).fit(X)
+    import lightgbm
+    import xgboost
+
+    ranker = xgboost.XGBRanker() if library == "xgboost" else lightgbm.LGBMRanker()
+    assert not CertifiedAuditor.supports(ranker)
+
+
+def test_codes_given_as_numbers():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 3, 200), rng.integers(0, 5, 200)]).astype(float)
+    y = (X[:, 1] % 2) * X[:, 0] + X[:, 1]
+    coded = small("xgboost", feature_types=["q", "c"], max_cat_to_onehot=1).fit(X, y)
+    light = small("lightgbm").fit(X, y, categorical_feature=[1])
+    # Below zero, between whole numbers, and beyond what was seen.
+    values = [-1.0, -0.5, 0.0, 0.5, 1.0, 2.7, 4.0, 40.0]
+    for model in (coded, light):
+        space = InputSpace.from_data(X, [0], categories={1: values})
+        family, _ = read_family(model, space, "regression", False, rng)
+        Z = space.draw(300, rng)
+        assert len(np.unique(Z[:, 1])) == len(values)
+        off = np.abs(family.evaluate(Z) - own_answers(model, space, Z)).max()
+        assert off <= 2 * family.rounding
+        bracket = family.solve(0.0, Limits(np.inf, 1e-9))
+        assert bracket.upper == pytest.approx(enumerated_degree(model, space, "regression"))
+
+
+def test_names_of_categories_beyond_ascii():
+    rng = np.random.default_rng(0)
+    names = np.array(["é", "zz", "ü"])
+    X = pd.DataFrame({"s": pd.Categorical(rng.choice(names, 100)), "k": rng.integers(0, 3, 100)})
+    y = (X["s"] == "é") * X["k"]
+    model = small("xgboost").fit(X, y)
+    assert check_enumerated("xgboost", model, X, "s") > 0
+    other = X.assign(s=X["s"].cat.reorder_categories(["ü", "zz", "é"]))
+    with pytest.raises(ValueError, match="mixes up categories with letters beyond ASCII"):
+        read(model, other, "s")
+    light = small("lightgbm").fit(X, y)
+    assert check_enumerated("lightgbm", light, other, "s") > 0
+
+
+def test_a_model_that_was_read_wrongly_is_refused():
+    model, X = fitted("xgboost")
+    # Its own trees are cut at another round than the ones it was saved with.
+    model.get_booster().set_attr(best_iteration="1")
+    CertifiedAuditor(model, sensitive_features="k", max_queries=100, engine="numpy").fit(X)
+    import skfairtest.whitebox._xgboost as reader
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "_n_predicting", lambda model, kept: len(kept["trees"]))
+        with pytest.raises(ValueError, match="gives other outputs"):
+            CertifiedAuditor(model, sensitive_features="k", max_queries=100).fit(X)
+
+
+@EVERY_LIBRARY
+def test_newer_formats_are_refused(library, monkeypatch):
+    model, X = fitted(library)
+    if library == "xgboost":
+        import skfairtest.whitebox._xgboost as reader
+    else:
+        import skfairtest.whitebox._lightgbm as reader
+    monkeypatch.setattr(reader, "NEWEST", 1)
+    with pytest.raises(ValueError, match="not known. Expected v?1 or older"):
+        CertifiedAuditor(model, sensitive_features="k", max_queries=100).fit(X)
+
+
+def test_leaves_that_are_no_numbers_are_refused():
+    ints, one = np.array([-1]), np.array([False])
+    raw = RawTrees(ints, np.zeros(1), one, ints, np.zeros((0, 1), bool), ints, ints,
+                   np.array([np.inf]), np.array([0]))  # fmt: skip
+    with pytest.raises(ValueError, match="1 leaves that are NaN or infinite"):
+        as_nodes(raw, None, "XGBRegressor")
+
+
+def test_neither_library_is_imported():
+    root = Path(skfairtest.__file__).parent
+    lines = [line for path in root.rglob("*.py") for line in path.read_text().splitlines()]
+    assert len(lines) > 10_000
+    assert not [
+        line for line in lines if re.match(r"\s*(import|from) (xgboost|lightgbm|catboost)", line)
+    ]
+
+
+def test_thresholds_of_single_precision_as_doubles():
+    rng = np.random.default_rng(0)
+    ends = [0.0, -0.0, 1e-45, -1e-45, 1.0, -1.0, 3e38, np.pi]
+    singles = np.concatenate([ends, rng.normal(size=500) * 10.0 ** rng.integers(-44, 38, 500)])
+    singles = singles.astype(np.float32)
+    last = last_rounded(singles)
+    assert (last.astype(np.float32) <= singles).all()
+    assert (np.nextafter(last, np.inf).astype(np.float32) > singles).all()
