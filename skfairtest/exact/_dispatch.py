@@ -6,9 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
@@ -22,10 +20,11 @@ from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.oracle._model import Model
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
-from skfairtest.whitebox._features import ENCODERS, HINT, IMPUTERS, SCALERS, Chain
+from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._mixture import Mixture, read_mixture
-from skfairtest.whitebox._unwrap import flat_steps, is_nothing, unwrap
+from skfairtest.whitebox._steps import HINT, check_kind
+from skfairtest.whitebox._unwrap import unwrap
 
 #: Rows on which what was read is compared with the model itself.
 N_COMPARED = 256
@@ -209,7 +208,7 @@ def check_supported(estimator: Any) -> None:
     """
     steps, model = unwrap(estimator, HINT)
     for step in steps:
-        _check_step(step)
+        check_kind(step, OWN_CODE)
     mixture = read_mixture(model, OWN_CODE)
     if mixture is not None:
         check_supported(mixture.model)
@@ -251,20 +250,3 @@ def _members(model: Any) -> list[Any]:
     if isinstance(model, VOTING):
         return [member for _, member in model.estimators if not isinstance(member, str)]
     return [] if model.estimator is None else [model.estimator]
-
-
-def _check_step(step: Any) -> None:
-    if is_nothing(step) or step == "drop":
-        return
-    check_library_code(step, OWN_CODE)
-    if isinstance(step, Pipeline):
-        for inner in flat_steps(step, OWN_CODE):
-            _check_step(inner)
-    elif isinstance(step, ColumnTransformer):
-        for _, inner, _ in getattr(step, "transformers_", step.transformers):
-            _check_step(inner)
-        _check_step(step.remainder)
-    elif isinstance(step, FunctionTransformer) and step.func is None:
-        return
-    elif type(step) not in (*SCALERS, *ENCODERS, *IMPUTERS):
-        raise ValueError(f"The step {' '.join(repr(step).split()):.120} is not understood. {HINT}")

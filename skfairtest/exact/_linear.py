@@ -21,8 +21,9 @@ from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._trees.link_bounds import expit
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
-from skfairtest.whitebox._features import HINT, Chain
+from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._link import probability_link
+from skfairtest.whitebox._steps import HINT
 
 _NAMES = """
 ARDRegression BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lars LarsCV Lasso LassoCV

@@ -13,8 +13,9 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.exact._linear import linear_map
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects
-from skfairtest.whitebox._features import HINT, Chain
+from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._link import probability_link
+from skfairtest.whitebox._steps import HINT
 
 #: Positions along the tables of some attributes, an array over rows each.
 Places = dict[int, Ints]
