@@ -9,8 +9,10 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from skfairtest._typing import Floats
+from skfairtest.exact._around import check_around, is_around, members, read_around
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._bracketing import Family
+from skfairtest.exact._composite import CompositeFamily
 from skfairtest.exact._constrained import ConstrainedFamily
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
 from skfairtest.exact._mixture import MixtureFamily, audited_parts, without_constraint
@@ -112,6 +114,13 @@ def read_family(
             estimator, mixture, space, response, rng,
             lambda inner, part: read_family(inner, part, response, compiled, rng, n_jobs, deadline),
         )  # fmt: skip
+    if is_around(model):
+        return _read_around(
+            estimator, space, response, rng,
+            lambda inner, asked: read_family(
+                inner, space, asked, compiled, rng, n_jobs, deadline
+            ),
+        )  # fmt: skip
 
     def make(part: InputSpace, until: float) -> Family:
         if is_linear(model, response):
@@ -158,6 +167,40 @@ def _read_mixture(
                 "with any estimator."
             )
     return family, n_rows + asked.n_rows
+
+
+def _read_around(
+    estimator: Any,
+    space: InputSpace,
+    response: str,
+    rng: Any,
+    read: Callable[[Any, str], tuple[Family, int]],
+) -> tuple[Family, int]:
+    """A model around other models, and the queries that it took to read it."""
+    steps, model = unwrap(estimator, HINT)
+    made: dict[tuple[int, ...], Any] = {}
+
+    def behind(inner: Any, *more: Any) -> Any:
+        before = [*steps, *more]
+        key = (id(inner), *map(id, more))
+        # Kept with what it was made of, so that no other object gets their ids.
+        if key not in made:
+            # A name a step, as a pipeline wants it.
+            named = [(str(k), step) for k, step in enumerate([*before, inner])]
+            made[key] = (Pipeline(named) if before else inner, more)
+        return made[key][0]
+
+    nodes = read_around(model, response, behind)
+    families: dict[tuple[int, str], Family] = {}
+    n_rows = 0
+    for node in nodes:
+        for answer in node.answers():
+            key = (id(answer.estimator), answer.response)
+            if key not in families:
+                families[key], more = read(answer.estimator, answer.response)
+                n_rows += more
+    family = CompositeFamily(nodes, families, space)
+    return family, n_rows + _compare(family, estimator, space, response, rng)
 
 
 def _asking(estimator: Any, space: InputSpace, response: str) -> Model:
@@ -218,6 +261,17 @@ def check_supported(estimator: Any) -> None:
                 "be certified. Name all columns in the sensitive_features of one of them."
             )
         return
+    if is_around(model):
+        check_library_code(model, OWN_CODE)
+        check_around(model)
+        for member in members(model):
+            check_supported(member)
+            if read_mixture(unwrap(member, HINT)[1], OWN_CODE) is not None:
+                raise ValueError(
+                    f"{type(unwrap(member, HINT)[1]).__name__} in {type(model).__name__} cannot be "
+                    "certified. Marginalize the whole model instead."
+                )
+        return
     if not isinstance(model, (*ENSEMBLES, *LINEAR, *NETWORKS)):
         raise ValueError(
             f"{type(model).__name__} cannot be certified. Expected a linear model, a decision "
@@ -227,14 +281,8 @@ def check_supported(estimator: Any) -> None:
         )
     check_library_code(model, OWN_CODE)
     if isinstance(model, (*BAGGED, *VOTING)):
-        for member in _members(model):
+        for member in members(model):
             check_supported(member)
-            _, inner = unwrap(member, HINT)
-            if not isinstance(inner, ENSEMBLES):
-                raise ValueError(
-                    f"{type(model).__name__} of {type(inner).__name__} is not understood; "
-                    "certified are Bagging and Voting of trees, forests and gradient boosting."
-                )
         return
     parts = list(np.ravel(getattr(model, "estimators_", [])))
     start = getattr(model, "init_", "zero")  # what gradient boosting starts from
@@ -242,11 +290,3 @@ def check_supported(estimator: Any) -> None:
         parts.append(start)
     for part in parts:
         check_library_code(part, OWN_CODE)
-
-
-def _members(model: Any) -> list[Any]:
-    if hasattr(model, "estimators_"):
-        return list(model.estimators_)
-    if isinstance(model, VOTING):
-        return [member for _, member in model.estimators if not isinstance(member, str)]
-    return [] if model.estimator is None else [model.estimator]
