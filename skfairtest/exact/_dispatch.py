@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, SVR
 
 from skfairtest._typing import Floats
 from skfairtest.exact._around import check_around, is_around, members, read_around
@@ -18,6 +19,7 @@ from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
 from skfairtest.exact._mixture import MixtureFamily, audited_parts, without_constraint
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.read_network import NETWORKS
+from skfairtest.exact._support import SEARCH, not_certified
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.oracle._model import Model
 from skfairtest.space._space import InputSpace
@@ -25,7 +27,7 @@ from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._mixture import Mixture, read_mixture
-from skfairtest.whitebox._steps import HINT, check_kind
+from skfairtest.whitebox._steps import HINT, Unsupported, check_kind
 from skfairtest.whitebox._unwrap import unwrap
 
 #: Rows on which what was read is compared with the model itself.
@@ -273,13 +275,20 @@ def check_supported(estimator: Any) -> None:
                 )
         return
     if not isinstance(model, (*ENSEMBLES, *LINEAR, *NETWORKS)):
-        raise ValueError(
-            f"{type(model).__name__} cannot be certified. Expected a linear model, a decision "
-            "tree, a forest, gradient boosting, Bagging or Voting of these, MLPRegressor or "
-            "MLPClassifier, or one of these in MarginalizedClassifier or MarginalizedRegressor; "
-            "SBFTAuditor searches with any estimator."
-        )
+        raise not_certified(model)
     check_library_code(model, OWN_CODE)
+    if isinstance(model, (SVC, SVR)) and model.kernel != "linear":
+        name = type(model).__name__
+        raise Unsupported(
+            f"{name} is certified with kernel='linear'; got {model.kernel!r}.",
+            f"{name}(kernel='linear'), or gradient boosting, which bends, too. {SEARCH}",
+        )
+    if isinstance(model, NETWORKS) and model.activation != "relu":
+        name = type(model).__name__
+        raise Unsupported(
+            f"{name} is certified with activation='relu'; got {model.activation!r}.",
+            f"{name}(activation='relu'). {SEARCH}",
+        )
     if isinstance(model, (*BAGGED, *VOTING)):
         for member in members(model):
             check_supported(member)

@@ -138,12 +138,20 @@ def check_kind(step: Any, hint: str) -> None:
         raise not_understood(step)
 
 
-def not_understood(step: Any) -> ValueError:
+class Unsupported(ValueError):
+    """A model or a step that is not understood: the reason, and the nearest thing that works."""
+
+    def __init__(self, reason: str, nearest: str) -> None:
+        super().__init__(f"{reason} {nearest}")
+        self.reason, self.nearest = reason, nearest
+
+
+def not_understood(step: Any) -> Unsupported:
     """The error about a step, with what could stand in its place."""
     name = type(step).__name__
     instead = f"{INSTEAD[name]} " if name in INSTEAD else ""
-    return ValueError(
-        f"The step {' '.join(repr(step).split()):.120} is not understood. {instead}{HINT}"
+    return Unsupported(
+        f"The step {' '.join(repr(step).split()):.120} is not understood.", f"{instead}{HINT}"
     )
 
 
