@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from certify_cases import certified, check_finite, check_real, small_table
 from scipy import special
-from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.compose import (
+    ColumnTransformer,
+    TransformedTargetRegressor,
+    make_column_transformer,
+)
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.feature_selection import (
     RFE,
@@ -16,7 +21,7 @@ from sklearn.feature_selection import (
     f_regression,
 )
 from sklearn.impute import KNNImputer, SimpleImputer
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 from sklearn.preprocessing import (
@@ -33,6 +38,7 @@ from sklearn.preprocessing import (
     StandardScaler,
     TargetEncoder,
 )
+from sklearn.svm import SVR
 
 from skfairtest import CertifiedAuditor
 
@@ -149,6 +155,60 @@ def test_nested_pipelines_and_networks():
     net = MLPRegressor(hidden_layer_sizes=(6,), solver="lbfgs", max_iter=100, random_state=0)
     inner = make_pipeline(encoded(make_pipeline(PowerTransformer(), StandardScaler()), WHOLE), net)
     check_finite(make_pipeline("passthrough", inner).fit(X, y), X, rtol=1e-6, exact=False)
+
+
+# Steps that mix columns, before linear models and networks ---------------------------------
+
+
+def behind_mixing(model):
+    """The model behind PCA of all columns, of a branch, and of a union."""
+    codes = ("text", OneHotEncoder(sparse_output=False), TEXT)
+    scaled = make_pipeline(StandardScaler(), PCA(2, whiten=True))
+    numbers = ["a", "b", "x", "y"]
+
+    def columns(step, real):
+        return ColumnTransformer([codes, ("step", step, numbers if real else WHOLE)])
+
+    return [
+        lambda real: make_pipeline(columns(StandardScaler(), real), PCA(3), MinMaxScaler(), model),
+        lambda real: make_pipeline(columns(scaled, real), StandardScaler(), model),
+        lambda real: make_pipeline(
+            columns(PowerTransformer(), real), make_union("passthrough", PCA(1)), model
+        ),
+        lambda real: make_pipeline(
+            columns("passthrough", real), StandardScaler(), TruncatedSVD(3), model
+        ),
+    ]
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_mixed_columns_before_linear_models(kind):
+    X, y = small_table(12)
+    check_finite(behind_mixing(Ridge())[kind](False).fit(X, y), X, rtol=1e-8)
+    check_finite(behind_mixing(LogisticRegression())[kind](False).fit(X, y > 2), X, rtol=1e-8)
+    X, y = small_table(13, real=True)
+    check_real(behind_mixing(SVR(kernel="linear"))[kind](True).fit(X, y), X)
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+def test_mixed_columns_before_networks(kind):
+    X, y = small_table(14)
+    net = MLPRegressor(hidden_layer_sizes=(5,), solver="lbfgs", max_iter=100, random_state=0)
+    model = behind_mixing(net)[kind](False).fit(X, y)
+    check_finite(model, X, exact=False)
+
+
+def test_mixed_columns_before_others_are_refused():
+    X, y = small_table(15)
+    model = behind_mixing(FOREST)[0](False).fit(X, y)
+    assert "networks with ReLU are read behind PCA" in CertifiedAuditor.supports(model).nearest
+    with pytest.raises(ValueError, match="not understood"):
+        certified(model, X)
+    bent = make_pipeline(encoded(StandardScaler(), WHOLE), PCA(2), PowerTransformer(), Ridge())
+    with pytest.raises(ValueError, match="comes after one that mixes"):
+        certified(bent.fit(X, y), X)
+    around = TransformedTargetRegressor(Ridge(), transformer=StandardScaler())
+    check_finite(behind_mixing(around)[0](False).fit(X, y), X)
 
 
 # Real columns: what rises, and what is refused ---------------------------------------------

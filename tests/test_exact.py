@@ -317,7 +317,8 @@ def test_real_sensitive_attribute_is_bounded_over_its_interval(plain):
 
 def test_supports():
     for model in (LinearRegression(), SVC(kernel="linear"), MLPClassifier(), BaggingRegressor(),
-                  HistGradientBoostingRegressor(), VotingRegressor([("t", DecisionTreeRegressor())]),
+                  HistGradientBoostingRegressor(),
+                  VotingRegressor([("tree", DecisionTreeRegressor())]),
                   make_pipeline(StandardScaler(), RandomForestClassifier())):  # fmt: skip
         assert CertifiedAuditor.supports(model)
         assert CertifiedAuditor.supports(model) == Support(True)

@@ -27,7 +27,7 @@ from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._mixture import Mixture, read_mixture
-from skfairtest.whitebox._steps import HINT, Unsupported, check_kind
+from skfairtest.whitebox._steps import HINT, MIXING, Unsupported, check_kind
 from skfairtest.whitebox._unwrap import unwrap
 
 #: Rows on which what was read is compared with the model itself.
@@ -240,6 +240,13 @@ def _compare(family: Family, estimator: Any, space: InputSpace, response: str, r
     return model.n_rows
 
 
+def _maps_first(model: Any) -> bool:
+    """Whether a model, or all that it is around, begins with a linear map of all columns."""
+    if is_around(model):
+        return all(_maps_first(unwrap(member, HINT)[1]) for member in members(model))
+    return isinstance(model, (*LINEAR, *NETWORKS))
+
+
 # What can be certified ---------------------------------------------------------------------
 
 
@@ -253,7 +260,7 @@ def check_supported(estimator: Any) -> None:
     """
     steps, model = unwrap(estimator, HINT)
     for step in steps:
-        check_kind(step, OWN_CODE)
+        check_kind(step, OWN_CODE, MIXING if _maps_first(model) else ())
     mixture = read_mixture(model, OWN_CODE)
     if mixture is not None:
         check_supported(mixture.model)

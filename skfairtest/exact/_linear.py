@@ -23,6 +23,7 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._link import probability_link
+from skfairtest.whitebox._mixing import unmixed
 from skfairtest.whitebox._steps import HINT
 
 _NAMES = """
@@ -114,7 +115,17 @@ class LinearFamily:
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         chain, model = Chain(space).open(estimator)
         weights, base, self.factor = linear_map(model, response)
-        self.space, self.features = space, chain.features
+        self.space, self._mixing = space, unmixed(chain)
+        #: What rounding is measured by: the sums of absolute terms, mixed columns' own included.
+        self._sizes = np.abs(weights), np.abs(base)
+        if self._mixing is not None:
+            chain, mixing = self._mixing
+            self._sizes = (
+                np.abs(mixing.weights) @ self._sizes[0],
+                np.abs(mixing.base) @ self._sizes[0] + self._sizes[1],
+            )
+            weights, base = mixing.weights @ weights, mixing.base @ weights + base
+        self.features = chain.features
         self.effects = Effects(self.features, weights, base)
         self.weights, self.base = weights, base
         self.logistic = response == "predict_proba"
@@ -134,10 +145,17 @@ class LinearFamily:
             vectors, dual = model.support_vectors_, model.dual_coef_
             if hasattr(vectors, "toarray"):
                 vectors, dual = vectors.toarray(), dual.toarray()
-            size = Effects(self.features, np.abs(vectors).T @ np.abs(dual).T, self.base).size
+            W, base = np.abs(vectors).T @ np.abs(dual).T, self._sizes[1]
+            if self._mixing is not None:
+                base = base + np.abs(self._mixing.map.base) @ W
+                W = np.abs(self._mixing.map.weights) @ W
+            size = Effects(self.features, W, base).size
             return float(np.finfo(np.float64).eps) * (n + len(vectors)) * size
         single = getattr(model.coef_, "dtype", None) == np.float32
-        return 2 * float(np.finfo(np.float32 if single else np.float64).eps) * n * self.effects.size
+        size = self.effects.size
+        if self._mixing is not None:
+            size, n = Effects(self.features, *self._sizes).size, n + len(model.coef_.T)
+        return 2 * float(np.finfo(np.float32 if single else np.float64).eps) * n * size
 
     def evaluate(self, Z: Floats) -> Floats:
         """Outputs of the model as it was read, shape (n, n_outputs)."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse, special
 from sklearn import feature_selection
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -58,6 +59,8 @@ SELECTORS = (
 ENCODERS = (OneHotEncoder, OrdinalEncoder, TargetEncoder)
 BENDING = (KBinsDiscretizer, SplineTransformer)
 IMPUTERS = (SimpleImputer, MissingIndicator)
+#: Affine maps of all columns, which linear models and networks are read behind.
+MIXING = (PCA, IncrementalPCA, TruncatedSVD)
 BY_COLUMN = (*MONOTONE, *SELECTORS, *ENCODERS, *BENDING, *IMPUTERS)
 #: Functions of single numbers that never decrease wherever they are numbers.
 RISING: tuple[Any, ...] = (
@@ -80,7 +83,8 @@ INSTEAD = {
     "IterativeImputer": "SimpleImputer looks at single columns.",
     "KNNImputer": "SimpleImputer looks at single columns.",
     "Normalizer": "StandardScaler scales columns instead of rows.",
-    "PCA": "StandardScaler leaves the columns apart.",
+    "PCA": "Before trees, StandardScaler leaves the columns apart; linear models and networks with "
+    "ReLU are read behind PCA.",
     "PolynomialFeatures": "A model of trees finds products of columns by itself.",
 }
 
@@ -103,7 +107,38 @@ class TakeColumns:
         return array[:, self.columns]
 
 
-def check_kind(step: Any, hint: str) -> None:
+class Branches:
+    """The branches of a step, each up to where it mixes columns, as one step.
+
+    Parameters
+    ----------
+    branches : list of (columns, steps)
+        The columns that each is shown, None for all, and its fitted steps.
+    """
+
+    def __init__(self, branches: list[tuple[Any, list[Any]]]) -> None:
+        self.branches = branches
+
+    def parts(self, table: Any) -> Iterator[tuple[Any, Any]]:
+        """The steps, each with the rows that reach it."""
+        for columns, steps in self.branches:
+            part = table if columns is None else take_columns(table, column_places(table, columns))
+            for step in steps:
+                yield step, part
+                part = run_step(step, part)
+
+    def transform(self, table: Any) -> Any:
+        """What all branches give, side by side."""
+        found = []
+        for columns, steps in self.branches:
+            part = table if columns is None else take_columns(table, column_places(table, columns))
+            for step in steps:
+                part = run_step(step, part)
+            found.append(part.toarray() if sparse.issparse(part) else np.asarray(part))
+        return np.hstack(found)
+
+
+def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
     """See that a step, fitted or not, and all that it is made of, are of a kind that is understood.
 
     Parameters
@@ -112,6 +147,8 @@ def check_kind(step: Any, hint: str) -> None:
         A transformer, "passthrough", "drop" or None.
     hint : str
         What the user can do about code that is not the library's own, as a sentence.
+    also : tuple of type, default=()
+        Further kinds of steps that the model can be read behind.
 
     Raises
     ------
@@ -123,18 +160,18 @@ def check_kind(step: Any, hint: str) -> None:
     check_library_code(step, hint)
     if isinstance(step, Pipeline):
         for inner in flat_steps(step, hint):
-            check_kind(inner, hint)
+            check_kind(inner, hint, also)
     elif isinstance(step, ColumnTransformer):
         for _, inner, _ in getattr(step, "transformers_", step.transformers):
-            check_kind(inner, hint)
-        check_kind(step.remainder, hint)
+            check_kind(inner, hint, also)
+        check_kind(step.remainder, hint, also)
     elif isinstance(step, FeatureUnion):
         for _, inner in step.transformer_list:
-            check_kind(inner, hint)
+            check_kind(inner, hint, also)
     elif type(step) is FunctionTransformer:
         if step.func is not None and (step.kw_args or not is_elementwise(step.func)):
             raise not_understood(step)
-    elif type(step) not in BY_COLUMN:
+    elif type(step) not in (*BY_COLUMN, *also):
         raise not_understood(step)
 
 
@@ -187,7 +224,7 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
     """
     if is_nothing(step) or isinstance(step, (str, TakeColumns)):
         return
-    if isinstance(step, (Pipeline, ColumnTransformer, FeatureUnion)):
+    if isinstance(step, (Pipeline, ColumnTransformer, FeatureUnion, Branches)):
         for inner, part in parts(step, table):
             check_step(inner, part, sources, wide)
         return
@@ -245,7 +282,9 @@ def _numbers_of(table: Any, wanted: list[bool]) -> Floats:
 
 def parts(step: Any, table: Any) -> Iterator[tuple[Any, Any]]:
     """The fitted steps that a container is made of, each with the rows that reach it."""
-    if isinstance(step, Pipeline):
+    if isinstance(step, Branches):
+        yield from step.parts(table)
+    elif isinstance(step, Pipeline):
         for inner in flat_steps(step, HINT):
             yield inner, table
             table = run_step(inner, table)
