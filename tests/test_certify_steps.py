@@ -225,7 +225,13 @@ RISING = {
 }
 
 
-@pytest.mark.parametrize("kind", RISING)
+FAST = ("power", "quantiles", "bins")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind if kind in FAST else pytest.param(kind, marks=pytest.mark.slow) for kind in RISING],
+)
 def test_real_columns_behind_rising_steps(kind):
     X, y = small_table(7, real=True)
     models = [FOREST, Ridge(), HistGradientBoostingRegressor(max_iter=5, max_depth=3)]

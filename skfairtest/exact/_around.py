@@ -33,6 +33,7 @@ from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._steps import RISING, RISING_FROM_ZERO, SCALERS, TakeColumns
+from skfairtest.whitebox._tree_model import EXPONENTIAL, LOGISTIC
 from skfairtest.whitebox._unwrap import unwrap
 
 AROUND = (
@@ -138,6 +139,10 @@ def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[N
         inside = Answer(behind(model.regressor_), "regression", 0)
         if type(model.transformer_) in SCALERS:
             return [_unscaled(inside, model.transformer_)]
+        function = getattr(model.transformer_, "inverse_func", None)
+        if function is np.exp or function is np.expm1:
+            grown = Curve(inside, np.exp, link=(EXPONENTIAL, 1.0, 0.0))
+            return [grown if function is np.exp else Total((grown,), (1.0,), -1.0)]
         steepest = jump = 0.0
         if type(model.transformer_) is QuantileTransformer:
             # Piecewise linear; next to its ends it jumps to them.
@@ -191,8 +196,9 @@ def _curve(part: Any, answer: Answer, k: int, response: str) -> Node:
         rising, knots = bool(calibrator.increasing_), tuple(calibrator.X_thresholds_.tolist())
         return Curve(answer, calibrator.predict, rising, steepest=steepest, knots=knots)
     if part.method == "sigmoid":
-        steepest = abs(float(calibrator.a_)) / 4
-        return Curve(answer, calibrator.predict, bool(calibrator.a_ <= 0), steepest=steepest)
+        a, b = float(calibrator.a_), float(calibrator.b_)
+        link = (LOGISTIC, -a, -b)
+        return Curve(answer, calibrator.predict, a <= 0, steepest=abs(a) / 4, link=link)
 
     def of_two(x: Floats) -> Floats:
         shown = x[:, None]
@@ -278,9 +284,9 @@ def _stack(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
     if response != "predict_proba":
         return tops
     if len(tops) == 1:
-        return [Curve(tops[0], lambda x: np.asarray(expit(factor * x)))]
-    link = probability_link(final, len(tops), SEARCH)
-    if link == "softmax":
+        link = (LOGISTIC, factor, 0.0)
+        return [Curve(tops[0], lambda x: np.asarray(expit(factor * x)), link=link)]
+    if probability_link(final, len(tops), SEARCH) == "softmax":
         return [Softmax(tuple(tops), k) for k in range(len(tops))]
     parts = tuple(Curve(total, expit, steepest=0.25) for total in tops)
     return [Share(parts, k, 1 / len(parts)) for k in range(len(parts))]

@@ -15,6 +15,8 @@ from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._bracketing import Family
 from skfairtest.exact._composite import CompositeFamily
 from skfairtest.exact._constrained import ConstrainedFamily
+from skfairtest.exact._expression import Answer, Node
+from skfairtest.exact._joined_trees import as_trees
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
 from skfairtest.exact._mixture import MixtureFamily, audited_parts, without_constraint
 from skfairtest.exact._networks.family import NetworkFamily
@@ -28,6 +30,7 @@ from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._mixture import Mixture, read_mixture
 from skfairtest.whitebox._steps import HINT, MIXING, Unsupported, check_kind
+from skfairtest.whitebox._tree_model import Output
 from skfairtest.whitebox._unwrap import unwrap
 
 #: Rows on which what was read is compared with the model itself.
@@ -201,8 +204,25 @@ def _read_around(
             if key not in families:
                 families[key], more = read(answer.estimator, answer.response)
                 n_rows += more
-    family = CompositeFamily(nodes, families, space)
+    family: Family = _joined(nodes, families) or CompositeFamily(nodes, families, space)
     return family, n_rows + _compare(family, estimator, space, response, rng)
+
+
+def _joined(nodes: list[Node], families: dict[tuple[int, str], Family]) -> TreeFamily | None:
+    """The outputs as sums of trees, where all that they are made of are models of trees."""
+    trees = [family for family in families.values() if isinstance(family, TreeFamily)]
+    if len(trees) < len(families):
+        return None
+
+    def trees_of(answer: Answer) -> Output | None:
+        family = families[id(answer.estimator), answer.response]
+        return family.outputs[answer.output] if isinstance(family, TreeFamily) else None
+
+    found = [as_trees(node, trees_of) for node in nodes]
+    outputs = [output for output in found if output is not None]
+    if len(outputs) < len(found):
+        return None
+    return TreeFamily(None, trees[0].space, "", *trees[0].settings, outputs=outputs)
 
 
 def _asking(estimator: Any, space: InputSpace, response: str) -> Model:

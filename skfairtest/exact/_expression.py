@@ -100,6 +100,8 @@ class Curve:
         What it jumps by at most, where it does.
     knots : tuple of float, default=()
         Given, it is linear between them, and constant beyond the first and the last one.
+    link : tuple of (str, float, float), default=None
+        Of a number x it is this link of ``factor * x + shift``.
     """
 
     of: Node
@@ -109,6 +111,7 @@ class Curve:
     steepest: float = 0.0
     jump: float = 0.0
     knots: tuple[float, ...] = ()
+    link: tuple[str, float, float] | None = None
 
     def answers(self) -> Iterator[Answer]:
         """The outputs of models that the number is made of."""
