@@ -48,7 +48,9 @@ def exhaustive_degree(auditor):
     grids = [space.columns[j].grid() for j in space.free]
     free = np.array(list(itertools.product(*grids)))
     Z = np.zeros((len(free), space.n_features))
+    Z[:, space.sensitive] = space.low[space.sensitive]
     Z[:, space.free] = free
+    Z = Z[space.valid(Z)]
     oracle = Oracle(auditor.estimator_, space, **auditor._oracle_settings())
     oracle.begin(Z[:8], np.random.default_rng(0))
     try:

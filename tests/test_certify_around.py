@@ -58,6 +58,7 @@ from skfairtest import (
     CertifiedAuditor,
     FairnessRetrainer,
     MarginalizedRegressor,
+    Order,
     RandomAuditor,
     SBFTAuditor,
 )
@@ -239,6 +240,20 @@ def test_sums_of_trees_are_bounded_as_one(kind):
     settings = {"max_queries": 2000, "random_state": 1, "sensitive_features": "s"}
     found = SBFTAuditor(fitted, **settings).fit(X)
     assert found.fairness_degree_ <= auditor.fairness_degree_upper_bound_
+
+
+def test_constraints_hold_for_the_models_inside(monkeypatch):
+    X, y = small_table(10)
+    model = coded(TWO["isotonic, forest"]).fit(X, kinds(y)[0])
+    free = certified(model, X)
+    bound = certified(model, X, constraint=Order("b", "<=", "a"))
+    assert bound.certified_
+    assert (bound.worst_case_["b"] <= bound.worst_case_["a"]).all()
+    assert exhaustive_degree(bound) == pytest.approx(bound.fairness_degree_, rel=1e-9)
+    monkeypatch.setattr(_composite, "MOST_INPUTS", 0)
+    bracket, rounding = bracket_alone(bound)
+    assert bound.fairness_degree_ <= bracket.upper + rounding
+    assert bound.fairness_degree_ <= free.fairness_degree_
 
 
 def test_several_targets():

@@ -265,6 +265,7 @@ def test_real_sensitive_columns_behind_a_power():
         (FunctionTransformer(np.negative), "known to rise"),
         (SplineTransformer(), "bends a real column"),
         (KBinsDiscretizer(3), "bends a real column"),
+        (QuantileTransformer(n_quantiles=9, ignore_implicit_zeros=True), "bends a real column"),
         (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), "more values"),
         (SimpleImputer(missing_values=0.25), "expected NaN"),
     ],

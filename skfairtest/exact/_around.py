@@ -140,6 +140,8 @@ def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[N
         if type(model.transformer_) in SCALERS:
             return [_unscaled(inside, model.transformer_)]
         function = getattr(model.transformer_, "inverse_func", None)
+        if type(model.transformer_) is FunctionTransformer and function is None:
+            return [inside]
         if function is np.exp or function is np.expm1:
             grown = Curve(inside, np.exp, link=(EXPONENTIAL, 1.0, 0.0))
             return [grown if function is np.exp else Total((grown,), (1.0,), -1.0)]

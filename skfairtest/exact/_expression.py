@@ -138,6 +138,9 @@ class Curve:
             if np.isnan(ends).any() or ends[0] > ends[1]:
                 ends = np.array([-np.inf, np.inf])
             slack = 8 * EPS * float(np.abs(ends).max())
+            if np.isfinite(high - low):
+                # Places of windows are rounded, too.
+                slack += 8 * EPS * self.steepest * max(abs(low), abs(high))
             knots = np.array(self.knots) if self.rises else -np.array(self.knots)
             window = rising_gap(self._rising, gap, low, high, knots) + slack * (gap > 0)
             moved = self._moved(rounding, low, high) + slack

@@ -229,9 +229,9 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
             check_step(inner, part, sources, wide)
         return
     check_kind(step, HINT)
-    if type(step) in (*MONOTONE, *SELECTORS) or (
-        type(step) is FunctionTransformer and not step.func
-    ):
+    plain = type(step) is FunctionTransformer and step.func is None
+    zeros = type(step) is QuantileTransformer and step.ignore_implicit_zeros
+    if plain or (type(step) in (*MONOTONE, *SELECTORS) and not zeros):
         return
     of_wide = [any(wide[j] for j in attributes) for attributes in sources(table)]
     if not any(of_wide):
@@ -241,7 +241,7 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
             f"{type(step).__name__} encodes a column with more values than a table has room for. "
             "Declare its values in categories=, or narrow bounds=."
         )
-    if type(step) in BENDING and getattr(step, "encode", "") != "ordinal":
+    if zeros or (type(step) in BENDING and getattr(step, "encode", "") != "ordinal"):
         raise ValueError(
             f"{' '.join(repr(step).split()):.120} bends a real column: what it makes of it rises "
             "and falls. KBinsDiscretizer(encode='ordinal') keeps the order, and columns of whole "
