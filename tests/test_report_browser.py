@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,11 @@ def show(browser, url, width=1200, mode="light"):
         {"media": "", "features": [{"name": "prefers-color-scheme", "value": mode}]},
     )
     browser.get(url)
+    # On a busy machine get() was seen to return while the page was still being read.
+    end = time.monotonic() + 30
+    while browser.execute_script("return document.readyState") != "complete":
+        assert time.monotonic() < end, f"{url} was not read within 30 s"
+        time.sleep(0.02)
 
 
 def requests_of(browser):
