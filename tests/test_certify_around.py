@@ -256,6 +256,14 @@ def test_constraints_hold_for_the_models_inside(monkeypatch):
     assert bound.fairness_degree_ <= free.fairness_degree_
 
 
+def test_forests_among_the_members_are_members():
+    X, y = small_table(11)
+    forest = RandomForestRegressor(2, max_depth=3, random_state=0)
+    for model in (BaggingRegressor(forest, 2, random_state=0), MultiOutputRegressor(forest)):
+        several = isinstance(model, MultiOutputRegressor)
+        check_finite(coded(model).fit(X, np.column_stack([y, -y]) if several else y), X)
+
+
 def test_several_targets():
     X, y = small_table(6)
     model = coded(MultiOutputRegressor(GradientBoostingRegressor(n_estimators=5)))

@@ -65,7 +65,7 @@ def members(model: Any) -> list[Any]:
     elif isinstance(model, TransformedTargetRegressor):
         inside = [getattr(model, "regressor_", model.regressor)]
     elif hasattr(model, "estimators_"):
-        inside = list(np.ravel(np.array(model.estimators_, dtype=object)))
+        inside = list(model.estimators_)  # a forest among them is a sequence itself
     elif hasattr(model, "estimators"):
         inside = [member for _, member in model.estimators]
     else:
