@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from skfairtest._audit_results import RowsAudit
     from skfairtest.base import BaseAuditor
     from skfairtest.comparison import AuditorComparison, compare_auditors, find_diversity
-    from skfairtest.exact import Certificate, CertifiedAuditor, certify
+    from skfairtest.exact import Certificate, CertifiedAuditor, Support, certify
     from skfairtest.exceptions import (
         ConstraintWarning,
         DetectorFailedError,
@@ -117,6 +117,7 @@ __all__ = [
     "SBFTAuditor",
     "SelectionDisplay",
     "SubgroupAuditor",
+    "Support",
     "SurrogateAuditor",
     "SymbolicAuditor",
     "TestSGDAuditor",

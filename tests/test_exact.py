@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from sklearn.cluster import DBSCAN
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     BaggingRegressor,
@@ -25,6 +26,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
+    Normalizer,
     OneHotEncoder,
     PolynomialFeatures,
     StandardScaler,
@@ -33,7 +35,14 @@ from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skfairtest
-from skfairtest import CertifiedAuditor, NoDisparityWarning, RandomAuditor, SBFTAuditor, certify
+from skfairtest import (
+    CertifiedAuditor,
+    NoDisparityWarning,
+    RandomAuditor,
+    SBFTAuditor,
+    Support,
+    certify,
+)
 from skfairtest.exact._linear import LinearFamily, nearest_sum
 from skfairtest.exact._trees import driver
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap, softmax_gap
@@ -307,21 +316,33 @@ def test_real_sensitive_attribute_is_bounded_over_its_interval(plain):
 
 
 def test_supports():
-    for model in (LinearRegression(), SVC(), MLPClassifier(), HistGradientBoostingRegressor(),
-                  BaggingRegressor(), VotingRegressor([("tree", DecisionTreeRegressor())]),
+    for model in (LinearRegression(), SVC(kernel="linear"), MLPClassifier(), BaggingRegressor(),
+                  HistGradientBoostingRegressor(),
+                  VotingRegressor([("tree", DecisionTreeRegressor())]),
                   make_pipeline(StandardScaler(), RandomForestClassifier())):  # fmt: skip
         assert CertifiedAuditor.supports(model)
-    for model in (KNeighborsRegressor(), BaggingRegressor(KNeighborsRegressor()),
-                  make_pipeline(PolynomialFeatures(), LinearRegression()),
-                  PoissonRegressor()):  # fmt: skip
-        assert not CertifiedAuditor.supports(model)
+        assert CertifiedAuditor.supports(model) == Support(True)
+    for model, nearest in (
+        (KNeighborsRegressor(), "HistGradientBoosting"),
+        (BaggingRegressor(KNeighborsRegressor()), "HistGradientBoosting"),
+        (make_pipeline(Normalizer(), LinearRegression()), "StandardScaler"),
+        (PoissonRegressor(), "loss='poisson'"),
+        (SVC(), "kernel='linear'"),
+        (MLPRegressor(activation="tanh"), "activation='relu'"),
+        (DBSCAN(), "SBFTAuditor"),
+    ):
+        support = CertifiedAuditor.supports(model)
+        assert not support
+        assert support.reason
+        assert nearest in support.nearest
+        assert str(support) == f"{support.reason} {support.nearest}"
 
 
 def test_unsupported_model_and_step_are_named(plain):
     X, y = plain
     with pytest.raises(ValueError, match="KNeighborsRegressor cannot be certified"):
         certified(KNeighborsRegressor().fit(X, y), X)
-    for step in (PolynomialFeatures(), FunctionTransformer(np.tanh)):
+    for step in (PolynomialFeatures(), FunctionTransformer(np.sort)):
         model = make_pipeline(step, LinearRegression()).fit(X, y)
         with pytest.raises(ValueError, match=type(step).__name__):
             certified(model, X)

@@ -2,5 +2,6 @@
 
 from skfairtest.exact._auditor import CertifiedAuditor
 from skfairtest.exact._certify import Certificate, certify
+from skfairtest.exact._support import Support
 
-__all__ = ["Certificate", "CertifiedAuditor", "certify"]
+__all__ = ["Certificate", "CertifiedAuditor", "Support", "certify"]

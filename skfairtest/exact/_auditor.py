@@ -15,6 +15,7 @@ from skfairtest.exact._bracket import Limits
 from skfairtest.exact._bracketing import close, look_at_data
 from skfairtest.exact._dispatch import check_supported, read_family
 from skfairtest.exact._mixture import MixtureFamily
+from skfairtest.exact._support import Support, support_of
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._oracle import Oracle
@@ -80,11 +81,15 @@ class CertifiedAuditor(BaseAuditor):
     -----
     Certified are linear models, decision trees, forests, extra-trees, gradient boosting with and
     without histograms, also of XGBoost, LightGBM and CatBoost, Bagging and Voting of these, and
-    networks with ReLU (`MLPRegressor`, `MLPClassifier`), alone or behind pipelines and column
-    transformers of scalers, encoders and imputers. For anything else `fit` raises an error that
-    names what is not understood. Of one of them in `MarginalizedClassifier` or
-    `MarginalizedRegressor` the bracket is (1 - strength) times that of the model inside; where
-    columns are audited that it does not average over, it may stay open.
+    networks with ReLU (`MLPRegressor`,
+    `MLPClassifier`), alone or behind steps that work on single columns. Models around these
+    (`CalibratedClassifierCV`, `TransformedTargetRegressor`, stacks with a linear model on top,
+    `OneVsRestClassifier`, averages of models of different kinds) get the bounds of what is inside,
+    carried over; of a finite domain of up to 100,000 inputs all are looked at. For anything else
+    `fit` raises an error that names what is not understood, as `supports` does before. Of one of
+    them in `MarginalizedClassifier` or `MarginalizedRegressor` the bracket is (1 - strength) times
+    that of the model inside; where columns are audited that it does not average over, it may stay
+    open.
 
     The certificate is about the domain, `bounds` and `categories`; of a real column, sensitive or
     not, it covers the closed interval. The rows of X inside the domain are compared with their
@@ -191,8 +196,8 @@ class CertifiedAuditor(BaseAuditor):
         self.engine = engine
 
     @staticmethod
-    def supports(estimator: Any) -> bool:
-        """Whether a model is of a kind that can be certified.
+    def supports(estimator: Any) -> Support:
+        """Whether a model is of a kind that can be certified; else why not, and what is nearest.
 
         Parameters
         ----------
@@ -201,23 +206,30 @@ class CertifiedAuditor(BaseAuditor):
 
         Returns
         -------
-        bool
-            False where `fit` would raise an error because of the model's kind. A model of a
-            supported kind may still have settings that are not, which only `fit` sees.
+        Support
+            False, as a condition, where `fit` would raise an error because of the model's kind; its
+            `reason` says why and `nearest` what works instead. A model of a supported kind may
+            still have settings that are not, which only `fit` sees.
 
         Examples
         --------
         >>> from sklearn.linear_model import Ridge
-        >>> from sklearn.neighbors import KNeighborsRegressor
+        >>> from sklearn.preprocessing import Normalizer
+        >>> from sklearn.pipeline import make_pipeline
         >>> from skfairtest import CertifiedAuditor
-        >>> CertifiedAuditor.supports(Ridge()), CertifiedAuditor.supports(KNeighborsRegressor())
-        (True, False)
+        >>> bool(CertifiedAuditor.supports(Ridge()))
+        True
+        >>> support = CertifiedAuditor.supports(make_pipeline(Normalizer(), Ridge()))
+        >>> bool(support), support.reason
+        (False, 'The step Normalizer() is not understood.')
+        >>> support.nearest[:48]
+        'StandardScaler scales columns instead of rows. C'
         """
         try:
             check_supported(estimator)
-        except ValueError:
-            return False
-        return True
+        except ValueError as error:
+            return support_of(error)
+        return support_of(None)
 
     def _check_own_params(self) -> None:
         check_bracket_params(self.rtol, self.engine)

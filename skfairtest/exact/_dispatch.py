@@ -6,27 +6,33 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVC, SVR
 
 from skfairtest._typing import Floats
+from skfairtest.exact._around import check_around, is_around, members, read_around
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._bracketing import Family
+from skfairtest.exact._composite import CompositeFamily
 from skfairtest.exact._constrained import ConstrainedFamily
+from skfairtest.exact._expression import Answer, Node
+from skfairtest.exact._joined_trees import as_trees
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
 from skfairtest.exact._mixture import MixtureFamily, audited_parts, without_constraint
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.read_network import NETWORKS
+from skfairtest.exact._support import SEARCH, not_certified
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.oracle._model import Model
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._boosting_libraries import check_library_model, library_of
-from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING, is_ensemble
-from skfairtest.whitebox._features import ENCODERS, HINT, IMPUTERS, SCALERS, Chain
+from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
+from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._mixture import Mixture, read_mixture
-from skfairtest.whitebox._unwrap import flat_steps, is_nothing, unwrap
+from skfairtest.whitebox._steps import HINT, MIXING, Unsupported, check_kind
+from skfairtest.whitebox._tree_model import Output
+from skfairtest.whitebox._unwrap import unwrap
 
 #: Rows on which what was read is compared with the model itself.
 N_COMPARED = 256
@@ -114,6 +120,13 @@ def read_family(
             estimator, mixture, space, response, rng,
             lambda inner, part: read_family(inner, part, response, compiled, rng, n_jobs, deadline),
         )  # fmt: skip
+    if is_around(model):
+        return _read_around(
+            estimator, space, response, rng,
+            lambda inner, asked: read_family(
+                inner, space, asked, compiled, rng, n_jobs, deadline
+            ),
+        )  # fmt: skip
 
     def make(part: InputSpace, until: float) -> Family:
         if is_linear(model, response):
@@ -162,6 +175,57 @@ def _read_mixture(
     return family, n_rows + asked.n_rows
 
 
+def _read_around(
+    estimator: Any,
+    space: InputSpace,
+    response: str,
+    rng: Any,
+    read: Callable[[Any, str], tuple[Family, int]],
+) -> tuple[Family, int]:
+    """A model around other models, and the queries that it took to read it."""
+    steps, model = unwrap(estimator, HINT)
+    made: dict[tuple[int, ...], Any] = {}
+
+    def behind(inner: Any, *more: Any) -> Any:
+        before = [*steps, *more]
+        key = (id(inner), *map(id, more))
+        # Kept with what it was made of, so that no other object gets their ids.
+        if key not in made:
+            # A name a step, as a pipeline wants it.
+            named = [(str(k), step) for k, step in enumerate([*before, inner])]
+            made[key] = (Pipeline(named) if before else inner, more)
+        return made[key][0]
+
+    nodes = read_around(model, response, behind)
+    families: dict[tuple[int, str], Family] = {}
+    n_rows = 0
+    for node in nodes:
+        for answer in node.answers():
+            key = (id(answer.estimator), answer.response)
+            if key not in families:
+                families[key], more = read(answer.estimator, answer.response)
+                n_rows += more
+    family: Family = _joined(nodes, families) or CompositeFamily(nodes, families, space)
+    return family, n_rows + _compare(family, estimator, space, response, rng)
+
+
+def _joined(nodes: list[Node], families: dict[tuple[int, str], Family]) -> TreeFamily | None:
+    """The outputs as sums of trees, where all that they are made of are models of trees."""
+    trees = [family for family in families.values() if isinstance(family, TreeFamily)]
+    if len(trees) < len(families):
+        return None
+
+    def trees_of(answer: Answer) -> Output | None:
+        family = families[id(answer.estimator), answer.response]
+        return family.outputs[answer.output] if isinstance(family, TreeFamily) else None
+
+    found = [as_trees(node, trees_of) for node in nodes]
+    outputs = [output for output in found if output is not None]
+    if len(outputs) < len(found):
+        return None
+    return TreeFamily(None, trees[0].space, "", *trees[0].settings, outputs=outputs)
+
+
 def _asking(estimator: Any, space: InputSpace, response: str) -> Model:
     model = Model(estimator, space, response_method="auto", n_jobs=None)
     model.response = response
@@ -200,6 +264,13 @@ def _compare(family: Family, estimator: Any, space: InputSpace, response: str, r
     return model.n_rows
 
 
+def _maps_first(model: Any) -> bool:
+    """Whether a model, or all that it is around, begins with a linear map of all columns."""
+    if is_around(model):
+        return all(_maps_first(unwrap(member, HINT)[1]) for member in members(model))
+    return isinstance(model, (*LINEAR, *NETWORKS))
+
+
 # What can be certified ---------------------------------------------------------------------
 
 
@@ -213,7 +284,7 @@ def check_supported(estimator: Any) -> None:
     """
     steps, model = unwrap(estimator, HINT)
     for step in steps:
-        _check_step(step)
+        check_kind(step, OWN_CODE, MIXING if _maps_first(model) else ())
     mixture = read_mixture(model, OWN_CODE)
     if mixture is not None:
         check_supported(mixture.model)
@@ -226,24 +297,35 @@ def check_supported(estimator: Any) -> None:
     if library_of(model) is not None:
         check_library_model(model, OWN_CODE)
         return
-    if not isinstance(model, (*ENSEMBLES, *LINEAR, *NETWORKS)):
-        raise ValueError(
-            f"{type(model).__name__} cannot be certified. Expected a linear model, a decision "
-            "tree, a forest, gradient boosting (XGBoost, LightGBM and CatBoost, too), Bagging or "
-            "Voting of these, MLPRegressor or MLPClassifier, or one of these in "
-            "MarginalizedClassifier or MarginalizedRegressor; SBFTAuditor searches with any "
-            "estimator."
-        )
-    check_library_code(model, OWN_CODE)
-    if isinstance(model, (*BAGGED, *VOTING)):
-        for member in _members(model):
+    if is_around(model):
+        check_library_code(model, OWN_CODE)
+        check_around(model)
+        for member in members(model):
             check_supported(member)
-            _, inner = unwrap(member, HINT)
-            if not is_ensemble(inner):
+            if read_mixture(unwrap(member, HINT)[1], OWN_CODE) is not None:
                 raise ValueError(
-                    f"{type(model).__name__} of {type(inner).__name__} is not understood; "
-                    "certified are Bagging and Voting of trees, forests and gradient boosting."
+                    f"{type(unwrap(member, HINT)[1]).__name__} in {type(model).__name__} cannot be "
+                    "certified. Marginalize the whole model instead."
                 )
+        return
+    if not isinstance(model, (*ENSEMBLES, *LINEAR, *NETWORKS)):
+        raise not_certified(model)
+    check_library_code(model, OWN_CODE)
+    if isinstance(model, (SVC, SVR)) and model.kernel != "linear":
+        name = type(model).__name__
+        raise Unsupported(
+            f"{name} is certified with kernel='linear'; got {model.kernel!r}.",
+            f"{name}(kernel='linear'), or gradient boosting, which bends, too. {SEARCH}",
+        )
+    if isinstance(model, NETWORKS) and model.activation != "relu":
+        name = type(model).__name__
+        raise Unsupported(
+            f"{name} is certified with activation='relu'; got {model.activation!r}.",
+            f"{name}(activation='relu'). {SEARCH}",
+        )
+    if isinstance(model, (*BAGGED, *VOTING)):
+        for member in members(model):
+            check_supported(member)
         return
     parts = list(np.ravel(getattr(model, "estimators_", [])))
     start = getattr(model, "init_", "zero")  # what gradient boosting starts from
@@ -251,28 +333,3 @@ def check_supported(estimator: Any) -> None:
         parts.append(start)
     for part in parts:
         check_library_code(part, OWN_CODE)
-
-
-def _members(model: Any) -> list[Any]:
-    if hasattr(model, "estimators_"):
-        return list(model.estimators_)
-    if isinstance(model, VOTING):
-        return [member for _, member in model.estimators if not isinstance(member, str)]
-    return [] if model.estimator is None else [model.estimator]
-
-
-def _check_step(step: Any) -> None:
-    if is_nothing(step) or step == "drop":
-        return
-    check_library_code(step, OWN_CODE)
-    if isinstance(step, Pipeline):
-        for inner in flat_steps(step, OWN_CODE):
-            _check_step(inner)
-    elif isinstance(step, ColumnTransformer):
-        for _, inner, _ in getattr(step, "transformers_", step.transformers):
-            _check_step(inner)
-        _check_step(step.remainder)
-    elif isinstance(step, FunctionTransformer) and step.func is None:
-        return
-    elif type(step) not in (*SCALERS, *ENCODERS, *IMPUTERS):
-        raise ValueError(f"The step {' '.join(repr(step).split()):.120} is not understood. {HINT}")

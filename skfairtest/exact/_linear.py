@@ -21,8 +21,10 @@ from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._trees.link_bounds import expit
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
-from skfairtest.whitebox._features import HINT, Chain
+from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._link import probability_link
+from skfairtest.whitebox._mixing import unmixed
+from skfairtest.whitebox._steps import HINT
 from skfairtest.whitebox._xgboost import is_gblinear, read_gblinear
 
 _NAMES = """
@@ -115,12 +117,22 @@ class LinearFamily:
 
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         chain, model = Chain(space).open(estimator)
-        self.space = space
+        self.space, self._mixing = space, unmixed(chain)
         if is_gblinear(model):
             self.factor = 1.0
             self.features, weights, base = read_gblinear(model, chain, response)
         else:
             weights, base, self.factor = linear_map(model, response)
+        #: What rounding is measured by: the sums of absolute terms, mixed columns' own included.
+        self._sizes = np.abs(weights), np.abs(base)
+        if self._mixing is not None:
+            chain, mixing = self._mixing
+            self._sizes = (
+                np.abs(mixing.weights) @ self._sizes[0],
+                np.abs(mixing.base) @ self._sizes[0] + self._sizes[1],
+            )
+            weights, base = mixing.weights @ weights, mixing.base @ weights + base
+        if not is_gblinear(model):
             self.features = chain.features
         self.effects = Effects(self.features, weights, base)
         self.weights, self.base = weights, base
@@ -146,10 +158,17 @@ class LinearFamily:
             vectors, dual = model.support_vectors_, model.dual_coef_
             if hasattr(vectors, "toarray"):
                 vectors, dual = vectors.toarray(), dual.toarray()
-            size = Effects(self.features, np.abs(vectors).T @ np.abs(dual).T, self.base).size
+            W, base = np.abs(vectors).T @ np.abs(dual).T, self._sizes[1]
+            if self._mixing is not None:
+                base = base + np.abs(self._mixing.map.base) @ W
+                W = np.abs(self._mixing.map.weights) @ W
+            size = Effects(self.features, W, base).size
             return float(np.finfo(np.float64).eps) * (n + len(vectors)) * size
         single = is_gblinear(model) or getattr(model.coef_, "dtype", None) == np.float32
-        return 2 * float(np.finfo(np.float32 if single else np.float64).eps) * n * self.effects.size
+        size = self.effects.size
+        if self._mixing is not None:
+            size, n = Effects(self.features, *self._sizes).size, n + self._sizes[0].shape[0]
+        return 2 * float(np.finfo(np.float32 if single else np.float64).eps) * n * size
 
     def evaluate(self, Z: Floats) -> Floats:
         """Outputs of the model as it was read, shape (n, n_outputs)."""

@@ -12,13 +12,32 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
 
 from skfairtest._typing import Floats
 
 #: Steps on one column: "subtract", "divide", "multiply", "add" or "clip", and the number(s).
 Operations = list[tuple[str, Any]]
+#: What these do is no plain arithmetic.
+UNKNOWN = (
+    Binarizer, FeatureUnion, FunctionTransformer, KBinsDiscretizer, OneHotEncoder, OrdinalEncoder,
+    PowerTransformer, QuantileTransformer, SplineTransformer, TargetEncoder,
+)  # fmt: skip
 
 
 def apply(operations: Operations, values: Floats) -> Floats:
@@ -80,7 +99,9 @@ def operations_of(
 
 
 def _scaler(step: Any, width: int) -> list[Operations | None]:
-    """What a scaler does to each column; anything else is taken to change nothing."""
+    """What a scaler does to each column; imputers and what passes columns on change nothing."""
+    if type(step) in UNKNOWN:
+        return [None] * width
     found: list[list[tuple[str, Any]]] = [[] for _ in range(width)]
 
     def then(name: str, numbers: Any) -> None:

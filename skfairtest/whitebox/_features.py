@@ -1,7 +1,7 @@
 """What a model sees of an input, attribute by attribute, behind the steps of a pipeline.
 
-The steps that are understood (scalers, encoders, imputers) work on single columns. So every number
-that the model sees, a *feature*, is a function of one attribute of the input space: a table for an
+The steps that are understood (see `_steps`) work on single columns. So every number that the model
+sees, a *feature*, is a function of one attribute of the input space: a table for an
 attribute of finitely many values, a nondecreasing function for a real one. The functions are never
 computed anew: they are read off the steps' own ``transform``, bit for bit. Folding a scaler into a
 threshold in real arithmetic gives thresholds that are off by a rounding error, and wrong bounds.
@@ -16,55 +16,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    RobustScaler,
-    StandardScaler,
-)
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._fast_scalers import Operations, apply, operations_of
-from skfairtest.whitebox._unwrap import flat_steps, run_step, unwrap
+from skfairtest.whitebox._steps import HINT, check_step
+from skfairtest.whitebox._unwrap import run_step, unwrap
 
 #: Integer attributes with more values than this are cut at thresholds instead of tabulated.
 MOST_TABLE_ROWS = 2000
 #: Rows on which the attribute-wise functions are compared with the steps themselves.
 N_CHECKED = 64
-
-#: Nondecreasing on every column. Subclasses may do anything, so only these very types count.
-SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
-ENCODERS = (OneHotEncoder, OrdinalEncoder)
-IMPUTERS = (SimpleImputer,)
-HINT = (
-    "Certified are models behind Pipeline and ColumnTransformer with scalers, OneHotEncoder, "
-    "OrdinalEncoder, SimpleImputer and 'passthrough'; SBFTAuditor searches with any estimator."
-)
-
-
-class TakeColumns:
-    """A step that hands some columns on as an array, as a bagged estimator sees them.
-
-    Parameters
-    ----------
-    columns : array-like of int
-        Their positions.
-    """
-
-    def __init__(self, columns: Any) -> None:
-        self.columns = np.asarray(columns, dtype=np.intp)
-
-    def transform(self, table: Any) -> Any:
-        """The columns of a table."""
-        array = table.tocsr() if sparse.issparse(table) else np.asarray(table)
-        return array[:, self.columns]
 
 
 class Features:
@@ -272,85 +234,6 @@ def attribute_grid(space: InputSpace, j: int) -> Floats:
     if not space.discrete[j]:
         return np.array([space.low[j]])
     return np.arange(space.low[j], space.high[j] + 1)
-
-
-def check_step(
-    step: Any, table: Any, sources: Callable[[Any], list[list[int]]], wide: NDArray[np.bool_]
-) -> None:
-    """See that a fitted step works on single columns, and keeps the order of real ones.
-
-    Parameters
-    ----------
-    step : object
-        A transformer, or "passthrough" or "drop".
-    table : array or DataFrame
-        Rows that reach the step.
-    sources : callable
-        The attributes that each column of a table is made of.
-    wide : ndarray of bool
-        Attributes that are cut at thresholds.
-
-    Raises
-    ------
-    ValueError
-        If the step is not understood; the message names it.
-    """
-    if isinstance(step, (str, TakeColumns)) or type(step) in SCALERS:
-        return
-    if isinstance(step, Pipeline):
-        for inner in flat_steps(step, HINT):
-            check_step(inner, table, sources, wide)
-            table = run_step(inner, table)
-        return
-    if isinstance(step, ColumnTransformer):
-        for _, inner, columns in step.transformers_:
-            places = column_places(table, columns)
-            if places:  # else what stands there is not even fitted
-                check_step(inner, take_columns(table, places), sources, wide)
-        return
-    if type(step) is FunctionTransformer and step.func is None:
-        return
-    if type(step) not in (*IMPUTERS, *ENCODERS):
-        raise ValueError(f"The step {' '.join(repr(step).split()):.120} is not understood. {HINT}")
-    if not any(wide[j] for attributes in sources(table) for j in attributes):
-        return
-    if type(step) in ENCODERS:
-        raise ValueError(
-            f"{type(step).__name__} encodes a column with more than {MOST_TABLE_ROWS} values. "
-            "Declare its values in categories=, or narrow bounds=."
-        )
-    if not pd.isna(step.missing_values):
-        raise ValueError(
-            f"SimpleImputer(missing_values={step.missing_values!r}) on a real column bends it; "
-            f"expected NaN as the mark of a missing value. {HINT}"
-        )
-
-
-def column_places(table: Any, columns: Any) -> list[int]:
-    """Positions of the columns that a ColumnTransformer names in one of its many ways."""
-    names = list(table.columns) if hasattr(table, "columns") else list(range(table.shape[1]))
-    if isinstance(columns, slice):
-        ends = [columns.start, columns.stop]
-        if any(isinstance(end, str) for end in ends):
-            start = names.index(ends[0]) if ends[0] is not None else None
-            stop = names.index(ends[1]) + 1 if ends[1] is not None else None  # labels include it
-            columns = slice(start, stop, columns.step)
-        return list(range(len(names)))[columns]
-    if isinstance(columns, (str, int, np.integer)):
-        columns = [columns]
-    columns = list(columns)
-    if columns and all(isinstance(c, (bool, np.bool_)) for c in columns):
-        return [int(p) for p in np.flatnonzero(columns)]
-    return [names.index(c) if isinstance(c, str) else int(c) for c in columns]
-
-
-def take_columns(table: Any, places: list[int]) -> Any:
-    """Some columns of a table, as the same kind of table."""
-    if isinstance(table, pd.DataFrame):
-        return table.iloc[:, places]
-    if hasattr(table, "select"):
-        return table.select([list(table.columns)[p] for p in places])
-    return table[:, places]
 
 
 def _columns(table: Any) -> list[NDArray[Any]]:

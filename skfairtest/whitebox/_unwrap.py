@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
 
+from skfairtest._delegation import DelegatingEstimator
 from skfairtest.exceptions import EstimatorFailedError
-from skfairtest.whitebox._library_code import check_library_code, foreign_code
+from skfairtest.whitebox._library_code import LIBRARIES, check_library_code, foreign_code
 
 __all__ = ["flat_steps", "is_nothing", "run_step", "unwrap"]
+
+#: Packages whose code counts as the library's own in wrappers of this package.
+OWN = (*LIBRARIES, "skfairtest")
+#: Classifiers that change labels alone: their scores and probabilities are those of what they hold.
+THRESHOLDS = (FixedThresholdClassifier, TunedThresholdClassifierCV)
 
 
 def unwrap(estimator: Any, hint: str) -> tuple[list[Any], Any]:
     """The steps before a model, and the model itself.
 
     Pipelines in any place of pipelines give one list of steps, without those that pass everything
-    on. A frozen estimator and a finished search predict with what they hold.
+    on. Frozen estimators, searches, thresholds and wrappers of this package predict with what they
+    hold.
 
     Parameters
     ----------
@@ -39,7 +47,7 @@ def unwrap(estimator: Any, hint: str) -> tuple[list[Any], Any]:
     """
     held = _held(estimator)
     if held is not None:
-        check_library_code(estimator, hint)
+        check_library_code(estimator, hint, OWN if is_own(estimator) else LIBRARIES)
         return unwrap(held, hint)
     if not isinstance(estimator, Pipeline):
         return [], estimator
@@ -65,16 +73,29 @@ def is_nothing(step: Any) -> bool:
     return step is None or (isinstance(step, str) and step == "passthrough")
 
 
+def is_own(estimator: Any) -> bool:
+    """Whether it is a wrapper of this package, which predicts as its `estimator_` does."""
+    return isinstance(estimator, DelegatingEstimator)
+
+
 def _held(estimator: Any) -> Any:
-    """What a frozen estimator or a finished search of scikit-learn holds; None for others."""
-    name = type(estimator).__name__
-    if name == "FrozenEstimator" and hasattr(estimator, "estimator"):
+    """What a wrapper predicts with, or is going to fit; None for what is no such wrapper.
+
+    Frozen models, searches, thresholds, and this package's retrainer and auditors. Thresholds
+    change labels alone, of which nothing is read.
+    """
+    if type(estimator).__name__ == "FrozenEstimator" and hasattr(estimator, "estimator"):
         return estimator.estimator
+    if is_own(estimator) or type(estimator) in THRESHOLDS:
+        return getattr(estimator, "estimator_", estimator.estimator)
     # Told by the library's name for it: two of the searches are experimental, and imports of them
     # have to be enabled. Of other objects nobody knows what they predict with.
-    if hasattr(estimator, "best_estimator_") and foreign_code(estimator) is None:
+    if foreign_code(estimator) is not None:
+        return None
+    if hasattr(estimator, "best_estimator_"):
         return estimator.best_estimator_
-    return None
+    unfitted = hasattr(estimator, "refit") and hasattr(estimator, "estimator")
+    return estimator.estimator if unfitted and estimator.refit else None
 
 
 def run_step(step: Any, table: Any) -> Any:

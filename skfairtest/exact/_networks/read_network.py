@@ -13,8 +13,10 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.exact._linear import linear_map
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects
-from skfairtest.whitebox._features import HINT, Chain
+from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._link import probability_link
+from skfairtest.whitebox._mixing import unmixed
+from skfairtest.whitebox._steps import HINT
 
 #: Positions along the tables of some attributes, an array over rows each.
 Places = dict[int, Ints]
@@ -72,8 +74,19 @@ class ReadNetwork:
                     "response_method='decision_function'."
                 )
             self.weights, self.biases, self.out = [W], [b], "softmax"
+        mixing = unmixed(chain)
+        size = None
+        if mixing is not None:
+            # The map of what mixes columns and that of the first layer are one.
+            chain, W, b = mixing.chain, self.weights[0], self.biases[0]
+            weights, base = mixing.map
+            self.weights[0], self.biases[0] = weights @ W, base @ W + b
+            size = np.abs(weights) @ np.abs(W), np.abs(base) @ np.abs(W) + np.abs(b)
         self.space, self.features = space, chain.features
         self.effects = Effects(self.features, self.weights[0], self.biases[0])
+        self._size = self.effects.size
+        if size is not None:
+            self._size = Effects(self.features, *size).size
         self._place_variables()
         self.rounding = self._rounding(1.2e-7 if single else 2.3e-16)
 
@@ -115,8 +128,8 @@ class ReadNetwork:
 
     def _rounding(self, eps: float) -> float:
         """How far rounding may carry the outputs, layer by layer."""
-        size = self.effects.size
-        n = len(self.weights[0]) + 8
+        size = self._size
+        n = 2 * len(self.weights[0]) + 8
         for W, b in zip(self.weights[1:], self.biases[1:], strict=True):
             size = size * float(np.abs(W).sum(axis=0).max()) + float(np.abs(b).max())
             n += len(W) + 8

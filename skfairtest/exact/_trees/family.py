@@ -25,6 +25,7 @@ from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._tree_model import (
     EXPONENTIAL,
+    Output,
     all_nodes,
     evaluate_outputs,
     link_rounding,
@@ -56,6 +57,8 @@ class TreeFamily:
     deadline : float, default=inf
         When to stop cutting attributes into cells, by `time.perf_counter`. Without cells there is
         the bound of the ranges of the trees alone.
+    outputs : list of Output, default=None
+        Sums of trees that were read before; None reads them.
 
     Attributes
     ----------
@@ -74,10 +77,14 @@ class TreeFamily:
         compiled: bool | None = None,
         n_jobs: int | None = None,
         deadline: float = np.inf,
+        outputs: list[Output] | None = None,
     ) -> None:
         self.space, self.n_workers = space, effective_n_jobs(n_jobs)
         self.compiled = compiled
-        self.outputs = read_ensemble(estimator, Chain(space), response)
+        self.settings = (compiled, n_jobs, deadline)
+        if outputs is None:
+            outputs = read_ensemble(estimator, Chain(space), response)
+        self.outputs = outputs
         self.problems: list[Problem] = []
         try:
             self.problems = [Problem(space, output, deadline) for output in self.outputs]

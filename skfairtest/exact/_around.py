@@ -1,0 +1,348 @@
+"""Models around other models, as numbers that are made of the others' outputs.
+
+Calibration, functions of the target, stacks with a linear model on top, one model a class or a
+target, and averages of models of different kinds. What they hold may stand behind steps of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import StackingClassifier, StackingRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+
+from skfairtest._typing import Floats
+from skfairtest.exact._expression import Answer, Curve, Node, Share, Softmax, Total
+from skfairtest.exact._linear import LINEAR, linear_map
+from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble
+from skfairtest.whitebox._library_code import check_library_code
+from skfairtest.whitebox._link import probability_link
+from skfairtest.whitebox._steps import RISING, RISING_FROM_ZERO, SCALERS, TakeColumns
+from skfairtest.whitebox._tree_model import EXPONENTIAL, LOGISTIC
+from skfairtest.whitebox._unwrap import unwrap
+from skfairtest.whitebox._xgboost import is_gblinear
+
+AROUND = (
+    CalibratedClassifierCV, MultiOutputRegressor, OneVsRestClassifier, StackingClassifier,
+    StackingRegressor, TransformedTargetRegressor,
+)  # fmt: skip
+SEARCH = "SBFTAuditor searches with any estimator."
+#: How near to an end of its references a QuantileTransformer takes a number for that end; twice it.
+JUMP = 2e-7
+#: Transformers of a target whose inverse rises.
+TARGETS = (*SCALERS, PowerTransformer, QuantileTransformer)
+
+
+def is_around(model: Any) -> bool:
+    """Whether a model is made of others that are bounded apart from each other."""
+    if isinstance(model, AROUND):
+        return True
+    if not isinstance(model, (*BAGGED, *VOTING)):
+        return False
+    # Of trees alone, all members together are one sum of trees.
+    return not all(_is_sum_of_trees(part) for part in members(model))
+
+
+def _is_sum_of_trees(model: Any) -> bool:
+    inner = unwrap(model, SEARCH)[1]
+    return is_ensemble(inner) and not is_gblinear(inner)
+
+
+def members(model: Any) -> list[Any]:
+    """The models inside of one, fitted or not; of an unfitted one, what is going to be fitted."""
+    if isinstance(model, CalibratedClassifierCV):
+        fitted = getattr(model, "calibrated_classifiers_", None)
+        inside = [part.estimator for part in fitted] if fitted else [model.estimator]
+    elif isinstance(model, TransformedTargetRegressor):
+        inside = [getattr(model, "regressor_", model.regressor)]
+    elif hasattr(model, "estimators_"):
+        inside = list(model.estimators_)  # a forest among them is a sequence itself
+    elif hasattr(model, "estimators"):
+        inside = [member for _, member in model.estimators]
+    else:
+        inside = [model.estimator]
+    return [part for part in inside if part is not None and not isinstance(part, str)]
+
+
+def final_model(model: Any) -> Any:
+    """What a stack puts on top; None for the default, which is linear."""
+    return getattr(model, "final_estimator_", model.final_estimator)
+
+
+def check_around(model: Any) -> None:
+    """See that what is around the models inside is understood; these are not looked into.
+
+    Raises
+    ------
+    ValueError
+        That says what is not.
+    """
+    if isinstance(model, (StackingClassifier, StackingRegressor)):
+        final = final_model(model)
+        if final is not None and not isinstance(final, LINEAR):
+            raise ValueError(
+                f"{type(model).__name__} with {type(final).__name__} on top cannot be certified: "
+                f"expected a linear model there, such as its default. {SEARCH}"
+            )
+        if final is not None:
+            check_library_code(final, SEARCH)
+    if isinstance(model, TransformedTargetRegressor):
+        _inverse_of(getattr(model, "transformer_", None) or _target_of(model))
+    for part in getattr(model, "calibrated_classifiers_", []):
+        check_library_code(part, SEARCH)
+        for calibrator in part.calibrators:
+            check_library_code(calibrator, SEARCH)
+
+
+def _target_of(model: Any) -> Any:
+    if model.transformer is not None:
+        return model.transformer
+    return FunctionTransformer(func=model.func, inverse_func=model.inverse_func)
+
+
+def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
+    """The outputs of a fitted model as numbers made of those of the models inside.
+
+    Parameters
+    ----------
+    model : estimator
+        One for which `is_around` holds.
+    response : {"regression", "predict_proba", "decision_function"}
+        What is asked of it.
+    behind : callable
+        Makes a model inside, and maybe a step before it, one of the table that is audited:
+        ``behind(model)`` or ``behind(model, step)``.
+
+    Returns
+    -------
+    list of nodes
+        One an output; of two classes, that of the second one alone.
+
+    Raises
+    ------
+    ValueError
+        If the model has settings that are not understood.
+    """
+    if isinstance(model, CalibratedClassifierCV):
+        return _calibrated(model, behind)
+    if isinstance(model, TransformedTargetRegressor):
+        curve, rises_from = _inverse_of(model.transformer_)
+        inside = Answer(behind(model.regressor_), "regression", 0)
+        if type(model.transformer_) in SCALERS:
+            return [_unscaled(inside, model.transformer_)]
+        function = getattr(model.transformer_, "inverse_func", None)
+        if type(model.transformer_) is FunctionTransformer and function is None:
+            return [inside]
+        if function is np.exp or function is np.expm1:
+            grown = Curve(inside, np.exp, link=(EXPONENTIAL, 1.0, 0.0))
+            return [grown if function is np.exp else Total((grown,), (1.0,), -1.0)]
+        steepest = jump = 0.0
+        if type(model.transformer_) is QuantileTransformer:
+            # Piecewise linear; next to its ends it jumps to them.
+            quantiles, places = model.transformer_.quantiles_[:, 0], model.transformer_.references_
+            steepest = float(np.max(np.diff(quantiles) / np.diff(places), initial=0.0))
+            jump = JUMP * steepest
+        return [Curve(inside, curve, start=rises_from, steepest=steepest, jump=jump)]
+    if isinstance(model, (StackingClassifier, StackingRegressor)):
+        return _stack(model, response, behind)
+    if isinstance(model, OneVsRestClassifier):
+        return _one_a_class(model, response, behind)
+    if isinstance(model, MultiOutputRegressor):
+        return [Answer(behind(part), "regression", 0) for part in model.estimators_]
+    return _average(model, response, behind)
+
+
+# Calibration -------------------------------------------------------------------------------
+
+
+def _calibrated(model: Any, behind: Callable[..., Any]) -> list[Node]:
+    n = len(model.classes_)
+    read = []
+    for part in model.calibrated_classifiers_:
+        own = part.estimator
+        response = "decision_function" if hasattr(own, "decision_function") else "predict_proba"
+        if len(own.classes_) != n:
+            raise ValueError(
+                f"A part of CalibratedClassifierCV saw {len(own.classes_)} of {n} classes. Fit "
+                f"with more samples of each class. {SEARCH}"
+            )
+        inside = behind(own)
+        if n == 2:
+            read.append([_curve(part, Answer(inside, response, 0), 0, response)])
+            continue
+        if part.method == "temperature":
+            raise ValueError(
+                "CalibratedClassifierCV(method='temperature') of several classes cannot be "
+                f"certified; expected method='sigmoid' or 'isotonic'. {SEARCH}"
+            )
+        nodes = tuple(_curve(part, Answer(inside, response, k), k, response) for k in range(n))
+        read.append([Share(nodes, k, 1 / n) for k in range(n)])
+    share = (1 / len(read),) * len(read)
+    return [Total(tuple(nodes), share) for nodes in zip(*read, strict=True)]
+
+
+def _curve(part: Any, answer: Answer, k: int, response: str) -> Node:
+    calibrator = part.calibrators[k]
+    if part.method == "isotonic":
+        widths, rises = np.diff(calibrator.X_thresholds_), np.diff(calibrator.y_thresholds_)
+        steepest = float(np.max(np.abs(rises) / widths, initial=0.0))
+        rising, knots = bool(calibrator.increasing_), tuple(calibrator.X_thresholds_.tolist())
+        return Curve(answer, calibrator.predict, rising, steepest=steepest, knots=knots)
+    if part.method == "sigmoid":
+        a, b = float(calibrator.a_), float(calibrator.b_)
+        link = (LOGISTIC, -a, -b)
+        return Curve(answer, calibrator.predict, a <= 0, steepest=abs(a) / 4, link=link)
+
+    def of_two(x: Floats) -> Floats:
+        shown = x[:, None]
+        if response == "predict_proba":
+            # It takes what is outside of [0, 1] for scores, all rows of it.
+            x = np.clip(x, 0.0, 1.0)
+            shown = np.column_stack([1 - x, x])
+        return np.asarray(calibrator.predict(shown))[:, 1]
+
+    return Curve(answer, of_two, rises=bool(calibrator.beta_ >= 0))
+
+
+# Functions of the target -------------------------------------------------------------------
+
+
+def _inverse_of(transformer: Any) -> tuple[Callable[[Floats], Floats], float]:
+    """What a prediction is sent through, and from where on it rises."""
+    check_library_code(transformer, SEARCH)
+    start = -np.inf
+    if type(transformer) is FunctionTransformer:
+        function = transformer.inverse_func
+        known = function is None or function in (*RISING, *RISING_FROM_ZERO)
+        if not known or transformer.inv_kw_args:
+            raise ValueError(
+                f"TransformedTargetRegressor(inverse_func={function!r}) cannot be certified: "
+                "expected a numpy function that is known to rise, such as numpy.exp or "
+                f"numpy.expm1. {SEARCH}"
+            )
+        start = 0.0 if function in RISING_FROM_ZERO else start
+    elif type(transformer) not in TARGETS:
+        raise ValueError(
+            f"TransformedTargetRegressor(transformer={type(transformer).__name__}()) cannot be "
+            "certified: expected a scaler, PowerTransformer or QuantileTransformer, or numpy "
+            f"functions as func and inverse_func. {SEARCH}"
+        )
+    if getattr(transformer, "n_features_in_", 1) > 1:
+        raise ValueError(
+            "TransformedTargetRegressor of several targets cannot be certified. Fit one for each."
+        )
+    return lambda x: np.asarray(transformer.inverse_transform(x[:, None]))[:, 0], start
+
+
+def _unscaled(inside: Answer, scaler: Any) -> Total:
+    """What a scaler makes of a prediction on the way back: an affine map."""
+    slope, base = 1.0, 0.0
+    if scaler.scale_ is not None:
+        slope = float(scaler.scale_[0])
+    if type(scaler) is MinMaxScaler:
+        slope, base = 1 / slope, -float(scaler.min_[0]) / slope
+    elif type(scaler) is StandardScaler and scaler.with_mean:
+        base = float(scaler.mean_[0])
+    elif type(scaler) is RobustScaler and scaler.with_centering:
+        base = float(scaler.center_[0])
+    return Total((inside,), (slope,), base)
+
+
+# Stacks ------------------------------------------------------------------------------------
+
+
+def _stack(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
+    final, nodes = model.final_estimator_, []
+    for part, method in zip(model.estimators_, model.stack_method_, strict=True):
+        inside, asked, n = behind(part), method, 1
+        if method == "predict" and isinstance(model, StackingRegressor):
+            asked = "regression"
+        elif method == "predict":
+            raise ValueError(
+                f"StackingClassifier looks at the labels of {type(part).__name__}, which have no "
+                f"bound. Use stack_method='predict_proba' or 'decision_function'. {SEARCH}"
+            )
+        elif len(part.classes_) > 2:
+            n = len(part.classes_)
+        nodes += [Answer(inside, asked, k) for k in range(n)]
+    W, base, factor = linear_map(final, response)
+    tops: list[Node] = []
+    for k in range(W.shape[1]):
+        every, weights = list(nodes), list(W[: len(nodes), k])
+        if model.passthrough and W[len(nodes) :, k].any():
+            every.append(Answer(behind(_plain_part(model, W[len(nodes) :, k])), "regression", 0))
+            weights.append(1.0)
+        total = Total(tuple(every), tuple(float(w) for w in weights), float(base[k]))
+        tops.append(total)
+    if response != "predict_proba":
+        return tops
+    if len(tops) == 1:
+        link = (LOGISTIC, factor, 0.0)
+        return [Curve(tops[0], lambda x: np.asarray(expit(factor * x)), link=link)]
+    if probability_link(final, len(tops), SEARCH) == "softmax":
+        return [Softmax(tuple(tops), k) for k in range(len(tops))]
+    parts = tuple(Curve(total, expit, steepest=0.25) for total in tops)
+    return [Share(parts, k, 1 / len(parts)) for k in range(len(parts))]
+
+
+def _plain_part(model: Any, weights: Floats) -> Any:
+    """A linear model of the columns themselves, as a stack with passthrough adds them."""
+    part = LinearRegression()
+    part.coef_, part.intercept_, part.n_features_in_ = weights.copy(), 0.0, len(weights)
+    if hasattr(model, "feature_names_in_"):
+        part.feature_names_in_ = model.feature_names_in_
+    return part
+
+
+# One model a class, and averages -----------------------------------------------------------
+
+
+def _one_a_class(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
+    nodes = tuple(Answer(behind(part), response, 0) for part in model.estimators_)
+    if response != "predict_proba" or len(nodes) == 1 or model.multilabel_:
+        return list(nodes)
+    return [Share(nodes, k, 0.0) for k in range(len(nodes))]
+
+
+def _average(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
+    """Voting and Bagging of models that are no trees, or not all."""
+    parts, weights = list(model.estimators_), np.ones(len(model.estimators_))
+    if isinstance(model, VOTING):
+        named = [(w, m) for w, (_, m) in zip(
+            np.ones(len(model.estimators)) if model.weights is None else model.weights,
+            model.estimators, strict=True,
+        )]  # fmt: skip
+        weights = np.array([float(w) for w, member in named if not isinstance(member, str)])
+        if response == "decision_function":
+            raise ValueError(f"{type(model).__name__} is certified by its probabilities.")
+        inside = [behind(part) for part in parts]
+    else:
+        places = model.estimators_features_
+        inside = [behind(p, TakeColumns(c)) for p, c in zip(parts, places, strict=True)]
+    n = 1
+    if response != "regression":
+        n = len(model.classes_)
+        for part in parts:
+            if len(part.classes_) != n:
+                raise ValueError(
+                    f"A member of {type(model).__name__} saw {len(part.classes_)} of {n} classes. "
+                    "Fit with more samples, so that each member sees all classes."
+                )
+        n = 1 if n == 2 else n
+    shares = tuple((weights / weights.sum()).tolist())
+    return [Total(tuple(Answer(m, response, k) for m in inside), shares) for k in range(n)]

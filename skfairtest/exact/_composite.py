@@ -1,0 +1,167 @@
+"""Certifying models around other models: the brackets of these, carried over."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracketing import Family
+from skfairtest.exact._expression import Answer, Known, Node
+from skfairtest.exact._ranges import output_ranges
+from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.space._space import InputSpace
+
+#: Inputs of a domain up to which all of them are looked at.
+MOST_INPUTS = 100_000
+#: Share of the width of a bracket that the models inside may leave.
+NARROW = 0.5
+APART = "the models inside are bounded apart from each other, or their link from their difference"
+
+
+class CompositeFamily:
+    """A model around other models.
+
+    Parameters
+    ----------
+    nodes : list of nodes
+        Its outputs, made of those of the models inside.
+    families : dict of (int, str) to Family
+        These models, read out, by the identity of the estimator and how it is asked.
+    space : InputSpace
+        The inputs that exist.
+
+    Attributes
+    ----------
+    quick : bool
+        Whether a certificate takes next to no time.
+    rounding : float
+        How far rounding may carry the outputs of the model itself.
+    """
+
+    def __init__(
+        self, nodes: list[Node], families: dict[tuple[int, str], Family], space: InputSpace
+    ) -> None:
+        self.nodes, self.families, self.space = nodes, families, space
+        self.quick = all(family.quick for family in families.values())
+        self._ends = {key: output_ranges(family, key[1]) for key, family in families.items()}
+        self._known = self._of_gaps({key: f.trivial() for key, f in families.items()})
+        self.rounding = max((known.rounding for known in self._known), default=0.0)
+
+    def _of_gaps(self, gaps: dict[tuple[int, str], float]) -> list[Known]:
+        """What is known of each output, from the largest differences of the models inside."""
+
+        def known(answer: Answer) -> Known:
+            key = (id(answer.estimator), answer.response)
+            low, high = (ends[answer.output if len(ends) > 1 else 0] for ends in self._ends[key])
+            family = self.families[key]
+            rounding = family.rounding
+            if isinstance(family, TreeFamily):  # its sums may be of single precision
+                rounding = max(rounding, family.single_room(float(max(abs(low), abs(high)))))
+            # Twins that nothing takes apart get the same output to the last bit.
+            gap = min(gaps[key] + 2 * rounding if gaps[key] > 0 else 0.0, float(high - low))
+            return Known(gap, float(low), float(high), rounding)
+
+        return [node.known(known) for node in self.nodes]
+
+    def evaluate(self, Z: Floats) -> Floats:
+        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        said = {key: family.evaluate(Z) for key, family in self.families.items()}
+
+        def value(answer: Answer) -> Floats:
+            return np.asarray(said[id(answer.estimator), answer.response][:, answer.output])
+
+        columns = [np.broadcast_to(node.value(value), len(Z)) for node in self.nodes]
+        return np.column_stack(columns)
+
+    def ranges(self) -> tuple[Floats, Floats]:
+        """Lower and upper bounds of each output."""
+        return np.array([k.low for k in self._known]), np.array([k.high for k in self._known])
+
+    def rows(self, n: int, rng: np.random.Generator) -> Floats:
+        """Rows of codes on which a model that was read wrongly would show."""
+        families = list(self.families.values())
+        each = -(-n // max(1, len(families)))
+        parts = [family.rows(each, rng) for family in families]
+        return np.concatenate([part for part in parts if part.size])[:n]
+
+    def trivial(self) -> float:
+        """A bound that takes little time."""
+        return max((known.gap for known in self._known), default=0.0)
+
+    def solve(self, known: float, limits: Limits) -> Bracket:
+        """The bracket of the largest difference.
+
+        Parameters
+        ----------
+        known : float
+            A difference that is attained.
+        limits : Limits
+            When to stop, and the relative width of the bracket that is narrow enough.
+
+        Returns
+        -------
+        Bracket
+            Of the model as it was read.
+        """
+        rows = self._all_inputs()
+        if rows is not None and not any(known.vague for known in self._known):
+            return self._look_at(rows, known)
+        gaps, pairs, n_boxes, reasons = {}, [], 0, []
+        narrow = limits._replace(rtol=limits.rtol * NARROW)
+        for k, (key, family) in enumerate(self.families.items()):
+            until = narrow._replace(deadline=limits.by(1 / (len(self.families) - k)))
+            # Differences of the whole are none of its parts: these begin from nothing.
+            bracket = family.solve(0.0, until)
+            gaps[key] = min(bracket.upper, family.trivial())
+            n_boxes += bracket.n_boxes
+            reasons.append(bracket.reason)
+            if bracket.twins is not None:
+                pairs.append(bracket.twins)
+        upper = min(self.trivial(), max(node.gap for node in self._of_gaps(gaps)))
+        lower, twins = known, None
+        if pairs:
+            ends = self.evaluate(np.concatenate([np.stack(pair) for pair in pairs]))
+            apart = np.abs(ends[0::2] - ends[1::2]).max(axis=1)
+            best = int(apart.argmax())
+            if apart[best] > known:
+                lower, twins = float(apart[best]), pairs[best]
+        open_ = [reason for reason in reasons if reason != "closed"]
+        reason = open_[0] if open_ else APART
+        if upper <= lower * (1 + limits.rtol):
+            reason = "closed"
+        return Bracket(lower, max(lower, upper), twins, n_boxes, reason)
+
+    def _all_inputs(self) -> Floats | None:
+        """All inputs of a small finite domain, twins of an input one below the other."""
+        space = self.space
+        sizes = np.where(space.discrete, space.high - space.low + 1, np.inf)
+        sizes = np.where(space.high > space.low, sizes, 1)
+        if not np.prod(sizes) <= MOST_INPUTS:
+            return None
+        order = [*space.free.tolist(), *space.sensitive.tolist()]
+        grids = [space.low[j] + np.arange(int(sizes[j])) for j in order]
+        rows = np.array(list(itertools.product(*grids)))
+        back = np.empty_like(rows)
+        back[:, order] = rows
+        return back
+
+    def _look_at(self, rows: Floats, known: float) -> Bracket:
+        """The largest difference between twins, by looking at all of them."""
+        valid = self.space.valid(rows)
+        said = self.evaluate(rows)
+        n_twins = int(np.prod((self.space.high - self.space.low + 1)[self.space.sensitive]))
+        shape = (-1, n_twins, said.shape[1])
+        high = np.where(valid[:, None], said, -np.inf).reshape(shape)
+        low = np.where(valid[:, None], said, np.inf).reshape(shape)
+        spread = high.max(axis=1) - low.min(axis=1)
+        i, o = np.unravel_index(spread.argmax(), spread.shape)
+        upper = max(known, float(spread[i, o]))
+        if spread[i, o] <= known:
+            return Bracket(known, upper, None, len(rows), "closed")
+        twins = rows.reshape(-1, n_twins, rows.shape[1])[i]
+        pair: tuple[Any, Any] = (twins[high[i, :, o].argmax()], twins[low[i, :, o].argmin()])
+        return Bracket(upper, upper, pair, len(rows), "closed")

@@ -1,0 +1,408 @@
+"""Outputs that are made of the outputs of other models, and how bounds carry over.
+
+Known of a number for twins are: how far it differs between them at most (`gap`), and its range over
+the domain. A nondecreasing function of such a number differs by no more than it rises over a window
+as wide as the gap, somewhere in the range; a weighted sum by no more than the weighted gaps add up
+to. Every part is bounded by itself: of several parts the bound holds, but need not be reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit, logsumexp, softmax
+
+from skfairtest._compiled import plain
+from skfairtest._typing import Floats
+from skfairtest.exact._trees.link_bounds import logistic_gap
+from skfairtest.whitebox._tree_model import EPS
+
+#: Windows that a range is cut into at first, and each open one in every further round.
+FIRST_PIECES, PIECES = 256, 8
+#: Rounds of cutting windows, and open ones beyond which the bound stays as it is.
+ROUNDS, MOST_OPEN = 30, 20_000
+#: Pieces of the range in which slopes are looked at, to see what rounding does.
+GRID = 4096
+#: A window is done where its bound exceeds what is attained by this share.
+CLOSE = 1e-11
+
+
+class Known(NamedTuple):
+    """What is known of a number: the largest difference between twins, the range, the rounding.
+
+    Of a `vague` one it is not known what rounding does: it may be a share in next to nothing. Its
+    gap holds all the same.
+    """
+
+    gap: float
+    low: float
+    high: float
+    rounding: float
+    vague: bool = False
+
+
+#: What is known of, or the values of, each output of a model inside: by the model and the output.
+Given = Callable[["Answer"], Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An output of a model inside.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Fitted.
+    response : str
+        How it is asked.
+    output : int
+        Which output; of two classes there is one, that of the second class.
+    """
+
+    estimator: Any
+    response: str
+    output: int
+
+    def answers(self) -> Iterator[Answer]:
+        """The outputs of models that the number is made of."""
+        yield self
+
+    def value(self, given: Given) -> Floats:
+        """The number, from the values of the answers."""
+        return np.asarray(given(self))
+
+    def known(self, given: Given) -> Known:
+        """What is known of the number, from what is known of the answers."""
+        known: Known = given(self)
+        return known
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A function of another number that rises, or falls, all along.
+
+    Attributes
+    ----------
+    of : Answer, Curve, Total or Share
+        The number.
+    function : callable
+        Of an array.
+    rises : bool, default=True
+        Whether it never falls; else it never rises.
+    start : float, default=-inf
+        It does so from here on only.
+    steepest : float, default=0
+        Its largest slope, where a grid of its range may not show it.
+    jump : float, default=0
+        What it jumps by at most, where it does.
+    knots : tuple of float, default=()
+        Given, it is linear between them, and constant beyond the first and the last one.
+    link : tuple of (str, float, float), default=None
+        Of a number x it is this link of ``factor * x + shift``.
+    """
+
+    of: Node
+    function: Callable[[Floats], Floats]
+    rises: bool = True
+    start: float = -np.inf
+    steepest: float = 0.0
+    jump: float = 0.0
+    knots: tuple[float, ...] = ()
+    link: tuple[str, float, float] | None = None
+
+    def answers(self) -> Iterator[Answer]:
+        """The outputs of models that the number is made of."""
+        return self.of.answers()
+
+    def value(self, given: Given) -> Floats:
+        """The number, from the values of the answers."""
+        return np.asarray(self.function(self.of.value(given)), dtype=np.float64)
+
+    def known(self, given: Given) -> Known:
+        """What is known of the number, from what is known of the answers."""
+        gap, low, high, rounding, vague = self.of.known(given)
+        low, high = low - rounding, high + rounding
+        if low < self.start:
+            raise ValueError(
+                f"The predictions behind {self.function!r} may be as low as {low:.6g}, and it is "
+                f"known to rise from {self.start:.6g} on only. Use a function that rises "
+                "everywhere, such as the exponential for the logarithm, or SBFTAuditor."
+            )
+        if not self.rises:
+            low, high = -high, -low
+        with np.errstate(all="ignore"):
+            ends = self._rising(np.array([low, high]))
+            if np.isnan(ends).any() or ends[0] > ends[1]:
+                ends = np.array([-np.inf, np.inf])
+            slack = 8 * EPS * float(np.abs(ends).max())
+            if np.isfinite(high - low):
+                # Places of windows are rounded, too.
+                slack += 8 * EPS * self.steepest * max(abs(low), abs(high))
+            knots = np.array(self.knots) if self.rises else -np.array(self.knots)
+            window = rising_gap(self._rising, gap, low, high, knots) + slack * (gap > 0)
+            moved = self._moved(rounding, low, high) + slack
+        return Known(window, float(ends[0]), float(ends[1]), moved, vague)
+
+    def _moved(self, rounding: float, low: float, high: float) -> float:
+        """How far rounding of the number carries its function."""
+        if rounding <= 0:
+            return 0.0
+        ends = np.array([low, min(low + rounding, high), max(high - rounding, low), high])
+        heights = self._rising(ends)
+        slope = self.steepest
+        if np.isfinite(high - low) and high > low:
+            grid = np.linspace(low, high, GRID + 1)
+            slope = max(slope, float(np.diff(self._rising(grid)).max()) * GRID / (high - low))
+        found = max(
+            4 * slope * rounding + self.jump, heights[1] - heights[0], heights[3] - heights[2]
+        )
+        return float(found) if np.isfinite(found) else np.inf
+
+    def _rising(self, x: Floats) -> Floats:
+        return np.asarray(self.function(x if self.rises else -x), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Total:
+    """A weighted sum of other numbers.
+
+    Attributes
+    ----------
+    of : tuple of nodes
+        The numbers.
+    weights : tuple of float
+        Their weights.
+    base : float, default=0
+        What is added.
+    """
+
+    of: tuple[Node, ...]
+    weights: tuple[float, ...]
+    base: float = 0.0
+
+    def answers(self) -> Iterator[Answer]:
+        """The outputs of models that the number is made of."""
+        for node in self.of:
+            yield from node.answers()
+
+    def value(self, given: Given) -> Floats:
+        """The number, from the values of the answers."""
+        parts = [w * node.value(given) for w, node in zip(self.weights, self.of, strict=True) if w]
+        return np.asarray(sum(parts, self.base * np.ones(1)))
+
+    def known(self, given: Given) -> Known:
+        """What is known of the number, from what is known of the answers."""
+        gap, low, high, rounding, size = 0.0, self.base, self.base, 0.0, abs(self.base)
+        vague = False
+        for weight, node in zip(self.weights, self.of, strict=True):
+            if not weight:
+                continue
+            part = node.known(given)
+            ends = sorted((weight * part.low, weight * part.high))
+            gap, low, high = gap + abs(weight) * part.gap, low + ends[0], high + ends[1]
+            rounding += abs(weight) * part.rounding
+            size += max(abs(ends[0]), abs(ends[1]))
+            vague |= part.vague
+        size = size if np.isfinite(size) else 0.0
+        return Known(gap, low, high, rounding + (len(self.of) + 8) * EPS * size, vague)
+
+
+@dataclass(frozen=True)
+class Share:
+    """The share of one number, none of them negative, in the sum of all.
+
+    Attributes
+    ----------
+    of : tuple of nodes
+        All of them.
+    which : int
+        The one.
+    empty : float
+        The share where all are 0.
+    """
+
+    of: tuple[Node, ...]
+    which: int
+    empty: float
+
+    def answers(self) -> Iterator[Answer]:
+        """The outputs of models that the number is made of."""
+        for node in self.of:
+            yield from node.answers()
+
+    def value(self, given: Given) -> Floats:
+        """The number, from the values of the answers."""
+        values = [node.value(given) for node in self.of]
+        total = np.sum(values, axis=0)
+        out = np.full(np.shape(total), self.empty)
+        return np.divide(values[self.which], total, out=out, where=total != 0)
+
+    def known(self, given: Given) -> Known:
+        """What is known of the number, from what is known of the answers."""
+        parts = [node.known(given) for node in self.of]
+        own, rest = parts[self.which], [p for k, p in enumerate(parts) if k != self.which]
+        lows, highs = sum(p.low for p in rest), sum(p.high for p in rest)
+        others = Known(
+            sum(p.gap for p in rest), max(lows, 0.0), highs, sum(p.rounding for p in rest)
+        )
+        own = own._replace(low=max(own.low, 0.0))
+        if own.low + others.low <= 0 or not np.isfinite(own.high + others.high):
+            return Known(float(own.gap + others.gap > 0), 0.0, 1.0, 0.0, True)
+        low, high = own.low / (own.low + others.high), own.high / (own.high + others.low)
+        gap = share_gap(own, others)
+        # Its slopes in a and in s are at most one by their sum.
+        moved = (own.rounding + others.rounding) / (own.low + others.low)
+        vague = any(part.vague for part in parts)
+        return Known(gap, low, high, moved + (len(parts) + 8) * EPS, vague)
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """The share of the exponential of one number in the sum of those of all.
+
+    Attributes
+    ----------
+    of : tuple of nodes
+        All numbers.
+    which : int
+        The one.
+    """
+
+    of: tuple[Node, ...]
+    which: int
+
+    def answers(self) -> Iterator[Answer]:
+        """The outputs of models that the number is made of."""
+        for node in self.of:
+            yield from node.answers()
+
+    def value(self, given: Given) -> Floats:
+        """The number, from the values of the answers."""
+        values = np.stack(np.broadcast_arrays(*(node.value(given) for node in self.of)))
+        return np.asarray(softmax(values, axis=0)[self.which])
+
+    def known(self, given: Given) -> Known:
+        """What is known of the number, from what is known of the answers."""
+        parts = [node.known(given) for node in self.of]
+        own, rest = parts[self.which], [p for k, p in enumerate(parts) if k != self.which]
+        # It is the logistic function of the own number less a mean of the others.
+        high = float(own.high - logsumexp([p.low for p in rest]))
+        low = float(own.low - logsumexp([p.high for p in rest]))
+        apart = own.gap + max(p.gap for p in rest)
+        gap = float(plain(logistic_gap)(apart, high, low)) + 8 * EPS if apart > 0 else 0.0
+        moved = (own.rounding + max(p.rounding for p in rest)) / 4 + (len(parts) + 8) * EPS
+        vague = any(part.vague for part in parts)
+        return Known(gap, float(expit(low)), float(expit(high)), moved, vague)
+
+
+Node = Answer | Curve | Total | Share | Softmax
+
+
+def rising_gap(
+    function: Callable[[Floats], Floats],
+    gap: float,
+    low: float,
+    high: float,
+    knots: Floats | None = None,
+) -> float:
+    """How much a nondecreasing function rises at most over a window inside a range.
+
+    Parameters
+    ----------
+    function : callable
+        Of an array.
+    gap : float
+        Width of the window.
+    low, high : float
+        The range.
+    knots : ndarray, default=None
+        Where given, the function is linear between them, and constant beyond.
+
+    Returns
+    -------
+    float
+        An upper bound; as a rule to ten digits, for a function that is linear over much more than
+        the window and has no knots to four.
+    """
+    if gap <= 0:
+        return 0.0
+    # Sums of ends are rounded: a window is taken wider by that, never narrower.
+    gap += 4 * EPS * max(abs(low), abs(high)) if np.isfinite(low) and np.isfinite(high) else 0.0
+    if not gap < high - low or not np.isfinite(high - low):
+        ends = function(np.array([low, high]))
+        rise = float(ends[1] - ends[0])
+        return rise if np.isfinite(rise) else np.inf
+    if knots is not None and len(knots):
+        # The rise over a window is linear in its place until an end of it meets a knot.
+        places = np.concatenate([knots, knots - gap, [low, high - gap]])
+        places = np.clip(places, low, high - gap)
+        return float((function(places + gap) - function(places)).max())
+    edges = np.linspace(low, high - gap, FIRST_PIECES + 1)
+    left, right = edges[:-1], edges[1:]
+    best = 0.0
+    for turn in range(ROUNDS):
+        before = function(left)
+        bounds = function(right + gap) - before
+        if not np.isfinite(bounds).all():
+            return np.inf
+        best = max(best, float((function(left + gap) - before).max()))
+        live = bounds > best * (1 + CLOSE)
+        if not live.any():
+            break
+        if turn == ROUNDS - 1 or live.sum() > MOST_OPEN:
+            return float(bounds.max())
+        steps = np.linspace(0.0, 1.0, PIECES + 1)
+        inner = left[live, None] + (right - left)[live, None] * steps
+        inner[:, -1] = right[live]
+        left, right = inner[:, :-1].ravel(), inner[:, 1:].ravel()
+    return best * (1 + CLOSE)
+
+
+def share_gap(own: Known, others: Known) -> float:
+    """How much a / (a + s) differs at most for twins, where a and s are known apart.
+
+    Parameters
+    ----------
+    own, others : Known
+        Of a and of s; neither is negative.
+
+    Returns
+    -------
+    float
+        An upper bound.
+    """
+    if own.gap <= 0 and others.gap <= 0:
+        return 0.0
+
+    def share(a: Floats, s: Floats) -> Floats:
+        total = a + s
+        return np.divide(a, total, out=np.ones_like(total), where=total > 0)
+
+    n = 48
+    a, s = np.linspace(own.low, own.high, n + 1), np.linspace(others.low, others.high, n + 1)
+    cells = [np.repeat(a[:-1], n), np.repeat(a[1:], n), np.tile(s[:-1], n), np.tile(s[1:], n)]
+    best, bound = 0.0, 1.0
+    for _ in range(ROUNDS):
+        a1, a2, s1, s2 = cells
+
+        def fallen(a: Floats, s: Floats) -> Floats:
+            return share(np.maximum(a - own.gap, own.low), np.minimum(s + others.gap, others.high))
+
+        bounds = share(a2, s1) - fallen(a1, s2)
+        for a, s in ((a1, s1), (a2, s1), (a2, s2)):
+            best = max(best, float((share(a, s) - fallen(a, s)).max()))
+        enough = best * (1 + 1e-6) + 1e-12
+        bound = max(float(bounds.max()), enough)
+        live = bounds > enough
+        if not live.any() or live.sum() > MOST_OPEN // 4:
+            break
+        a1, a2, s1, s2 = (edge[live] for edge in cells)
+        am, sm = (a1 + a2) / 2, (s1 + s2) / 2
+        cells = [
+            np.concatenate([a1, am, a1, am]), np.concatenate([am, a2, am, a2]),
+            np.concatenate([s1, s1, sm, sm]), np.concatenate([sm, sm, s2, s2]),
+        ]  # fmt: skip
+    return min(1.0, bound + 8 * EPS)

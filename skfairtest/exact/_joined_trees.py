@@ -1,0 +1,66 @@
+"""Models around models of trees that are sums of trees themselves: one search instead of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from skfairtest.exact._expression import Answer, Curve, Node, Softmax, Total
+from skfairtest.whitebox._tree_model import IDENTITY, SOFTMAX, Group, Output, Part, constant, mixed
+
+
+def as_trees(node: Node, trees_of: Callable[[Answer], Output | None]) -> Output | None:
+    """A number made of sums of trees as such a sum, or links of several; None where it is none.
+
+    Parameters
+    ----------
+    node : Answer, Curve, Total, Share or Softmax
+        The number.
+    trees_of : callable
+        The trees behind an answer; None where there are none.
+
+    Returns
+    -------
+    Output or None
+        Bounded as a whole, which is tighter than bounds of the parts.
+    """
+    if isinstance(node, Answer):
+        return trees_of(node)
+    if isinstance(node, Total):
+        parts = [as_trees(part, trees_of) for part in node.of]
+        found = [part for part in parts if part is not None]
+        if len(found) < len(parts):
+            return None
+        # A link with a negative weight would be bounded from the wrong side.
+        for weight, part in zip(node.weights, found, strict=True):
+            if weight < 0 and any(group.link != IDENTITY for group in part):
+                return None
+        return mixed([*found, constant(node.base)], [*node.weights, 1.0])
+    if isinstance(node, Curve) and node.link is not None:
+        inner = as_trees(node.of, trees_of)
+        whole = None if inner is None else _one_sum(inner)
+        if whole is None:
+            return None
+        name, factor, shift = node.link
+        trees = [(nodes, column, own * factor) for nodes, column, own in whole.trees]
+        off = whole.rounding * abs(factor)
+        return [Group(name, 1.0, [Part(whole.base * factor + shift, trees, off)])]
+    if isinstance(node, Softmax):
+        outputs = [as_trees(part, trees_of) for part in node.of]
+        sums = [None if output is None else _one_sum(output) for output in outputs]
+        known = [part for part in sums if part is not None]
+        if len(known) < len(sums):
+            return None
+        k = node.which
+        return [Group(SOFTMAX, 1.0, [known[k], *known[:k], *known[k + 1 :]])]
+    return None
+
+
+def _one_sum(output: Output) -> Part | None:
+    """The one sum of trees that an output is."""
+    if len(output) != 1 or output[0].link != IDENTITY:
+        return None
+    group = output[0]
+    part = group.parts[0]
+    trees = [(nodes, column, own * group.weight) for nodes, column, own in part.trees]
+    off = part.rounding * abs(group.weight) + group.rounding
+    return Part(part.base * group.weight, trees, off)

@@ -1,0 +1,181 @@
+"""Steps that mix columns by an affine map, before models whose first act is a linear map.
+
+Of linear models and networks the map of such a step and that of the model are one: what is left
+before it are steps on single columns. A branch of a `ColumnTransformer` or `FeatureUnion` may end
+in such a step as well; then the branch is cut before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
+from sklearn.pipeline import FeatureUnion
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+from skfairtest._typing import Floats
+from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._steps import (
+    HINT,
+    MIXING,
+    SELECTORS,
+    Branches,
+    Unsupported,
+    column_places,
+    take_columns,
+)
+from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
+
+
+class Affine(NamedTuple):
+    """A map ``x @ weights + base``."""
+
+    weights: Floats
+    base: Floats
+
+    def then(self, other: Affine) -> Affine:
+        """The map, and another one after it."""
+        return Affine(self.weights @ other.weights, self.base @ other.weights + other.base)
+
+
+class Unmixed(NamedTuple):
+    """Steps on single columns, and the map from what they give to what the model is shown."""
+
+    chain: Chain
+    map: Affine
+
+
+def unmixed(chain: Chain) -> Unmixed | None:
+    """Take what mixes columns out of the steps before a model; None where nothing does.
+
+    Parameters
+    ----------
+    chain : Chain
+        The fitted steps.
+
+    Raises
+    ------
+    ValueError
+        If a step after one that mixes columns is no affine map.
+    """
+    first = next((k for k, step in enumerate(chain.steps) if _mixes(step)), None)
+    if first is None:
+        return None
+    before, own = chain.steps[:first], chain.steps[first]
+    maps = []
+    if not isinstance(own, (ColumnTransformer, FeatureUnion)):
+        maps.append(affine_of(own))
+    else:
+        table = chain.space.decode(chain.space.low[None])
+        for step in before:
+            table = run_step(step, table)
+        cut, joined = _cut(own, table)
+        before = [*before, cut]
+        maps.append(joined)
+    maps += [affine_of(step) for step in chain.steps[first + 1 :]]
+    whole = maps[0]
+    for following in maps[1:]:
+        whole = whole.then(following)
+    return Unmixed(Chain(chain.space, before), whole)
+
+
+def _mixes(step: Any) -> bool:
+    """Whether a step, or a branch of it, mixes columns."""
+    if isinstance(step, ColumnTransformer):
+        inside = [inner for _, inner, _ in step.transformers_]
+    elif isinstance(step, FeatureUnion):
+        inside = [inner for _, inner in step.transformer_list]
+    else:
+        return type(step) in MIXING
+    return any(_mixes(part) for inner in inside if not isinstance(inner, str)
+               for part in flat_steps(inner, HINT))  # fmt: skip
+
+
+def affine_of(step: Any) -> Affine:
+    """The map of a fitted step.
+
+    Raises
+    ------
+    ValueError
+        If it is none that is known.
+    """
+    kind = type(step)
+    if kind in (PCA, IncrementalPCA):
+        weights = np.asarray(step.components_, dtype=np.float64).T
+        base = -np.asarray(step.mean_, dtype=np.float64) @ weights
+        if step.whiten:
+            scale = np.sqrt(np.asarray(step.explained_variance_, dtype=np.float64))
+            scale = np.maximum(scale, np.finfo(step.explained_variance_.dtype).eps)
+            weights, base = weights / scale, base / scale
+        return Affine(weights, base)
+    if kind is TruncatedSVD:
+        weights = np.asarray(step.components_, dtype=np.float64).T
+        return Affine(weights, np.zeros(weights.shape[1]))
+    if kind in SELECTORS:
+        weights = np.eye(step.n_features_in_)[:, step.get_support()]
+        return Affine(weights, np.zeros(weights.shape[1]))
+    n = getattr(step, "n_features_in_", 0)
+    scale, base = np.ones(n), np.zeros(n)
+    if kind is MinMaxScaler and not step.clip:
+        scale, base = step.scale_, step.min_
+    elif kind is MaxAbsScaler:
+        scale = 1 / step.scale_
+    elif kind is StandardScaler:
+        scale = scale if step.scale_ is None else 1 / step.scale_
+        base = -step.mean_ * scale if step.with_mean else base
+    elif kind is RobustScaler:
+        scale = scale if step.scale_ is None else 1 / step.scale_
+        base = -step.center_ * scale if step.with_centering else base
+    else:
+        raise Unsupported(
+            f"The step {' '.join(repr(step).split()):.120} comes after one that mixes columns.",
+            f"There it has to be a scaler, a selector of columns or such a step itself. {HINT}",
+        )
+    return Affine(np.diag(scale), np.asarray(base, dtype=np.float64))
+
+
+def _cut(step: Any, table: Any) -> tuple[Branches, Affine]:
+    """The branches of a step up to what mixes columns, and the map of all of them from there."""
+    branches, maps = [], []
+    for inner, columns in _branches(step):
+        places = None if columns is None else column_places(table, columns)
+        if places == []:
+            continue
+        part = table if places is None else take_columns(table, places)
+        steps = flat_steps(inner, HINT)
+        first = next((k for k, one in enumerate(steps) if _mixes(one)), len(steps))
+        if first < len(steps) and type(steps[first]) not in MIXING:
+            raise Unsupported(
+                "A step mixes columns in a branch of a branch.",
+                f"Put it into a branch of the outermost ColumnTransformer. {HINT}",
+            )
+        for one in steps[:first]:
+            part = run_step(one, part)
+        own = Affine(np.eye(part.shape[1]), np.zeros(part.shape[1]))
+        for one in steps[first:]:
+            own = own.then(affine_of(one))
+        branches.append((columns, steps[:first]))
+        maps.append(own)
+    whole = sparse.block_diag([own.weights for own in maps]).toarray()
+    return Branches(branches), Affine(whole, np.concatenate([own.base for own in maps]))
+
+
+def _branches(step: Any) -> Iterator[tuple[Any, Any]]:
+    """The fitted branches of a step, with the columns that they are shown; None for all."""
+    if isinstance(step, FeatureUnion):
+        if step.transformer_weights:
+            raise Unsupported(
+                "FeatureUnion with transformer_weights and a branch that mixes columns is not "
+                "understood.", "Leave the weights out; the model has its own."
+            )  # fmt: skip
+        for _, inner in step.transformer_list:
+            if inner != "drop":
+                yield (None if is_nothing(inner) else inner), None
+    else:
+        for _, inner, columns in step.transformers_:
+            if not isinstance(inner, str) or inner != "drop":
+                yield (None if is_nothing(inner) else inner), columns

@@ -1,0 +1,379 @@
+"""Certificates of models around other models: against enumeration, and against searches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from certify_cases import (
+    bracket_alone,
+    certified,
+    check_finite,
+    check_real,
+    exhaustive_degree,
+    small_table,
+)
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+    RidgeClassifier,
+)
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    RandomizedSearchCV,
+    TunedThresholdClassifierCV,
+)
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    OneHotEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    StandardScaler,
+)
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from skfairtest import (
+    CertifiedAuditor,
+    FairnessRetrainer,
+    MarginalizedRegressor,
+    Order,
+    RandomAuditor,
+    SBFTAuditor,
+)
+from skfairtest.exact import _composite
+from skfairtest.exact._expression import Known, rising_gap, share_gap
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+
+FOREST = RandomForestClassifier(4, max_depth=4, random_state=0)
+BOOSTED = GradientBoostingClassifier(n_estimators=5, random_state=0)
+LOGISTIC = LogisticRegression()
+
+
+def coded(model):
+    return make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["s", "c"]), remainder="passthrough"), model
+    )
+
+
+def kinds(y):
+    """Two and three classes of about the same size."""
+    return (y > np.median(y)).astype(int), np.searchsorted(np.quantile(y, [0.35, 0.7]), y)
+
+
+def calibrated(model, method):
+    return CalibratedClassifierCV(model, method=method, cv=2)
+
+
+TWO = {
+    "sigmoid, forest": calibrated(FOREST, "sigmoid"),
+    "isotonic, forest": calibrated(FOREST, "isotonic"),
+    "isotonic, boosted": calibrated(BOOSTED, "isotonic"),
+    "sigmoid, svm": calibrated(LinearSVC(), "sigmoid"),
+    "isotonic, logistic": calibrated(LOGISTIC, "isotonic"),
+    "one calibrator": CalibratedClassifierCV(LOGISTIC, method="isotonic", ensemble=False),
+    "one against the rest": OneVsRestClassifier(LOGISTIC),
+    "stack": StackingClassifier([("f", FOREST), ("l", LOGISTIC), ("s", LinearSVC())], cv=3),
+    "stack, columns": StackingClassifier([("f", FOREST)], LOGISTIC, cv=3, passthrough=True),
+    "vote": VotingClassifier([("f", FOREST), ("l", LOGISTIC)], voting="soft", weights=[1, 3]),
+    "bag": BaggingClassifier(LOGISTIC, 4, max_features=0.7, random_state=0),
+    "calibrated vote": calibrated(
+        VotingClassifier([("f", FOREST), ("l", LOGISTIC)], voting="soft"), "isotonic"
+    ),
+}
+SEVERAL = {
+    "sigmoid": calibrated(BOOSTED, "sigmoid"),
+    "isotonic": calibrated(LOGISTIC, "isotonic"),
+    "one against the rest": OneVsRestClassifier(DecisionTreeClassifier(max_depth=3)),
+    "stack": StackingClassifier([("f", FOREST), ("s", LinearSVC())], cv=3),
+    "vote": VotingClassifier([("f", FOREST), ("l", LOGISTIC)], voting="soft"),
+}
+
+
+def some(kinds, slow):
+    """Names of cases, those that take longer marked."""
+    return [pytest.param(kind, marks=pytest.mark.slow) if kind in slow else kind for kind in kinds]
+
+
+SLOW = (
+    "sigmoid, svm", "isotonic, boosted", "one calibrator", "stack, columns", "calibrated vote",
+    "isotonic", "power", "root", "quantiles", "net",
+)  # fmt: skip
+
+
+def check_bounds_apart(model, X, monkeypatch, exact=True, **params):
+    """The bound of the parts, too, which is not used where all inputs can be looked at."""
+    auditor = check_finite(model, X, exact=exact, **params)
+    monkeypatch.setattr(_composite, "MOST_INPUTS", 0)
+    bracket, rounding = bracket_alone(auditor)
+    assert exhaustive_degree(auditor) <= bracket.upper + rounding
+    assert bracket.lower <= auditor.fairness_degree_ * (1 + 1e-9)
+    return auditor
+
+
+@pytest.mark.parametrize("kind", some(TWO, SLOW))
+def test_two_classes(kind, monkeypatch):
+    X, y = small_table(1, n=120)
+    check_bounds_apart(coded(TWO[kind]).fit(X, kinds(y)[0]), X, monkeypatch)
+
+
+def test_steps_inside_and_outside(monkeypatch):
+    X, y = small_table(1, n=120)
+    model = CalibratedClassifierCV(coded(FOREST), method="isotonic", cv=2)
+    check_bounds_apart(model.fit(X, kinds(y)[0]), X, monkeypatch)
+
+
+@pytest.mark.parametrize("kind", some(SEVERAL, SLOW))
+def test_several_classes(kind, monkeypatch):
+    X, y = small_table(2, n=120)
+    model = coded(SEVERAL[kind]).fit(X, kinds(y)[1])
+    # Where the scores of all classes may be 0 together, nothing but 1 bounds their shares.
+    exact = kind in ("sigmoid", "vote", "stack")
+    check_bounds_apart(model, X, monkeypatch, exact=exact)
+
+
+def test_temperature(monkeypatch):
+    X, y = small_table(3)
+    try:
+        model = coded(CalibratedClassifierCV(BOOSTED, method="temperature")).fit(X, kinds(y)[0])
+        other = coded(CalibratedClassifierCV(FOREST, method="temperature")).fit(X, kinds(y)[0])
+    except ValueError:
+        pytest.skip("not in this release of scikit-learn")
+    check_bounds_apart(model, X, monkeypatch)
+    monkeypatch.undo()
+    check_bounds_apart(other, X, monkeypatch)
+
+
+REGRESSORS = {
+    "scaled target": TransformedTargetRegressor(
+        RandomForestRegressor(4, max_depth=4, random_state=0), transformer=StandardScaler()
+    ),
+    "logarithm": TransformedTargetRegressor(Ridge(), func=np.log1p, inverse_func=np.expm1),
+    "logarithm, forest": TransformedTargetRegressor(
+        RandomForestRegressor(4, max_depth=4, random_state=0), func=np.log, inverse_func=np.exp
+    ),
+    "root": TransformedTargetRegressor(
+        GradientBoostingRegressor(n_estimators=5), func=np.sqrt, inverse_func=np.square
+    ),
+    "power": TransformedTargetRegressor(Ridge(), transformer=PowerTransformer()),
+    "quantiles": TransformedTargetRegressor(
+        Ridge(), transformer=QuantileTransformer(n_quantiles=20)
+    ),
+    "stack": StackingRegressor(
+        [("f", RandomForestRegressor(4, max_depth=4)), ("g", GradientBoostingRegressor())], cv=3
+    ),
+    "stack, columns": StackingRegressor([("r", Ridge())], LinearRegression(), passthrough=True),
+    "vote": VotingRegressor([("r", Ridge()), ("f", RandomForestRegressor(4, max_depth=3))]),
+    "bag": BaggingRegressor(Ridge(), 4, random_state=0),
+    "net": TransformedTargetRegressor(
+        MLPRegressor(hidden_layer_sizes=(5,), solver="lbfgs", max_iter=50, random_state=0),
+        func=np.log1p, inverse_func=np.expm1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", some(REGRESSORS, SLOW))
+def test_regressors(kind, monkeypatch):
+    X, y = small_table(4)
+    model = coded(REGRESSORS[kind]).fit(X, y - y.min() + 1)
+    # Its inverse jumps by 1e-7 at the ends, which counts as rounding.
+    rtol = 1e-5 if kind == "quantiles" else 1e-9
+    check_bounds_apart(model, X, monkeypatch, max_time=3.0, rtol=rtol)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*TWO, *SEVERAL])
+def test_real_columns(kind):
+    X, y = small_table(5, real=True)
+    for model, target in ((TWO.get(kind), kinds(y)[0]), (SEVERAL.get(kind), kinds(y)[1])):
+        if model is not None:
+            check_real(coded(model).fit(X, target), X, exact=False)
+
+
+def test_a_real_column_behind_a_scaled_target():
+    X, y = small_table(5, real=True)
+    model = coded(TransformedTargetRegressor(Ridge(), transformer=StandardScaler())).fit(X, y)
+    check_real(model, X)
+    check_real(coded(TWO["isotonic, logistic"]).fit(X, kinds(y)[0]), X, exact=False)
+
+
+JOINED = {
+    "sigmoid": (calibrated(FOREST, "sigmoid"), True),
+    "sigmoid, boosted": (calibrated(BOOSTED, "sigmoid"), True),
+    "stack": (StackingClassifier([("f", FOREST)], LOGISTIC, cv=2), True),
+    "stack of numbers": (StackingRegressor(
+        [("f", RandomForestRegressor(3, max_depth=3, random_state=0)),
+         ("g", GradientBoostingRegressor(n_estimators=4))], LinearRegression(), cv=2), False),
+    "logarithm": (REGRESSORS["logarithm, forest"], False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", some(JOINED, ("sigmoid, boosted", "stack", "logarithm")))
+def test_sums_of_trees_are_bounded_as_one(kind):
+    X, y = small_table(5, real=True)
+    model, of_classes = JOINED[kind]
+    fitted = coded(model).fit(X, kinds(y)[0] if of_classes else y - y.min() + 1)
+    auditor = certified(fitted, X, rtol=1e-8)
+    assert auditor.certified_, auditor.stop_reason_
+    settings = {"max_queries": 2000, "random_state": 1, "sensitive_features": "s"}
+    found = SBFTAuditor(fitted, **settings).fit(X)
+    assert found.fairness_degree_ <= auditor.fairness_degree_upper_bound_
+
+
+def test_constraints_hold_for_the_models_inside(monkeypatch):
+    X, y = small_table(10)
+    model = coded(TWO["isotonic, forest"]).fit(X, kinds(y)[0])
+    free = certified(model, X)
+    bound = certified(model, X, constraint=Order("b", "<=", "a"))
+    assert bound.certified_
+    assert (bound.worst_case_["b"] <= bound.worst_case_["a"]).all()
+    assert exhaustive_degree(bound) == pytest.approx(bound.fairness_degree_, rel=1e-9)
+    monkeypatch.setattr(_composite, "MOST_INPUTS", 0)
+    bracket, rounding = bracket_alone(bound)
+    assert bound.fairness_degree_ <= bracket.upper + rounding
+    assert bound.fairness_degree_ <= free.fairness_degree_
+
+
+def test_forests_among_the_members_are_members():
+    X, y = small_table(11)
+    forest = RandomForestRegressor(2, max_depth=3, random_state=0)
+    for model in (BaggingRegressor(forest, 2, random_state=0), MultiOutputRegressor(forest)):
+        several = isinstance(model, MultiOutputRegressor)
+        check_finite(coded(model).fit(X, np.column_stack([y, -y]) if several else y), X)
+
+
+def test_several_targets():
+    X, y = small_table(6)
+    model = coded(MultiOutputRegressor(GradientBoostingRegressor(n_estimators=5)))
+    check_finite(model.fit(X, np.column_stack([y, -2 * y, np.sin(y)])), X)
+
+
+def test_wrappers_predict_with_what_they_hold():
+    X, y = small_table(7, n=80)
+    two = kinds(y)[0]
+    fitted = coded(BOOSTED).fit(X, two)
+    plain = check_finite(fitted, X).fairness_degree_
+    retrained = FairnessRetrainer(
+        coded(BOOSTED), auditor=RandomAuditor(sensitive_features="s", max_queries=50),
+        max_rounds=1, random_state=0,
+    )  # fmt: skip
+    assert CertifiedAuditor.supports(retrained)
+    retrained.fit(X, two)
+    own = check_finite(retrained.estimator_, X).fairness_degree_
+    assert certified(retrained, X).fairness_degree_ == pytest.approx(own, rel=1e-12)
+    for wrapped in (
+        FrozenEstimator(fitted), FixedThresholdClassifier(FrozenEstimator(fitted), threshold=0.3),
+        TunedThresholdClassifierCV(fitted, cv="prefit", refit=False),
+        RandomAuditor(fitted, sensitive_features="s", max_queries=20).fit(X),
+        GridSearchCV(coded(BOOSTED), {"gradientboostingclassifier__n_estimators": [5]}, cv=2),
+        RandomizedSearchCV(coded(BOOSTED), {"gradientboostingclassifier__n_estimators": [5]},
+                           n_iter=1, cv=2),
+    ):  # fmt: skip
+        assert CertifiedAuditor.supports(wrapped)
+        wrapped = wrapped if isinstance(wrapped, RandomAuditor) else wrapped.fit(X, two)
+        auditor = certified(wrapped, X, response_method="predict_proba")
+        assert auditor.certified_
+        assert auditor.fairness_degree_ == pytest.approx(plain, rel=1e-12)
+
+
+# The parts ---------------------------------------------------------------------------------
+
+
+def test_windows_of_rising_functions():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        knots = np.sort(rng.normal(size=6))
+        heights = np.sort(rng.random(6))
+
+        def bent(x, knots=knots, heights=heights):
+            return np.interp(x, knots, heights)
+
+        low, width, gap = rng.normal() - 1, rng.random() * 3, rng.random()
+        high = low + width
+        starts = np.linspace(low, max(low, high - gap), 20_001)
+        true = float((bent(np.minimum(starts + gap, high)) - bent(starts)).max())
+        for bound in (
+            rising_gap(bent, gap, low, high), rising_gap(bent, gap, low, high, knots)
+        ):  # fmt: skip
+            assert true <= bound + 1e-15
+            assert bound <= true + 1e-3
+    assert rising_gap(np.exp, 0.0, 0.0, 1.0) == 0.0
+
+
+def test_shares_of_sums():
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        lows, widths, gaps = 0.05 + rng.random(2), rng.random(2), rng.random(2) * 0.5
+        own, others = (Known(g, low, low + w, 0.0) for g, low, w in
+                       zip(gaps, lows, widths, strict=True))  # fmt: skip
+        n = 20_000
+        a, s = (p.low + rng.random(n) * (p.high - p.low) for p in (own, others))
+        b, t = (np.clip(v + rng.uniform(-p.gap, p.gap, n), p.low, p.high)
+                for v, p in ((a, own), (s, others)))  # fmt: skip
+        true = np.abs(a / (a + s) - b / (b + t)).max()
+        bound = share_gap(own, others)
+        assert true <= bound
+        assert bound <= 1.5 * true + 0.05
+
+
+# What is refused ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (CalibratedClassifierCV(KNeighborsClassifier()), "KNeighborsClassifier cannot"),
+        (StackingRegressor([("r", Ridge())], RandomForestRegressor(2)), "expected a linear model"),
+        (OneVsOneClassifier(LogisticRegression()), "OneVsOneClassifier cannot"),
+        (VotingRegressor([("k", KNeighborsRegressor())]), "KNeighborsRegressor cannot"),
+        (TransformedTargetRegressor(Ridge(), func=np.log1p, inverse_func=lambda z: np.exp(z) - 1,
+                                    check_inverse=False), "numpy.expm1"),
+        (MultiOutputRegressor(MarginalizedRegressor(Ridge(), sensitive_features=[0])),
+         "Marginalize the whole"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_before_it_is_fitted(model, words):
+    assert not CertifiedAuditor.supports(model)
+    X = np.random.default_rng(0).random((40, 3)).round(1)
+    y = (X[:, 0] > 0.5).astype(int)
+    y = np.column_stack([y, y]) if isinstance(model, MultiOutputRegressor) else y
+    with pytest.raises(ValueError, match=words):
+        certified(model.fit(X, y), X, sensitive=[0])
+
+
+def test_settings_that_are_seen_once_it_is_fitted():
+    X, y = small_table(8)
+    votes = StackingClassifier([("r", RidgeClassifier())], stack_method="predict", cv=2)
+    with pytest.raises(ValueError, match="stack_method="):
+        certified(coded(votes).fit(X, kinds(y)[0]), X)
+    root = TransformedTargetRegressor(LinearRegression(), func=np.sqrt, inverse_func=np.square)
+    with pytest.raises(ValueError, match="known to rise from 0"):
+        certified(coded(root).fit(X, (y - y.min()) ** 4), X)
+
+
+def test_boosting_that_calibrates_raw_scores():
+    X, y = small_table(9)
+    model = coded(calibrated(HistGradientBoostingClassifier(max_iter=5, max_depth=3), "sigmoid"))
+    check_finite(model.fit(X, kinds(y)[0]), X)

@@ -1,0 +1,295 @@
+"""Certificates behind the steps that people use: against enumeration, and against searches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from certify_cases import certified, check_finite, check_real, small_table
+from scipy import special
+from sklearn.compose import (
+    ColumnTransformer,
+    TransformedTargetRegressor,
+    make_column_transformer,
+)
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.feature_selection import (
+    RFE,
+    SelectFromModel,
+    SelectKBest,
+    VarianceThreshold,
+    f_regression,
+)
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    SplineTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+from sklearn.svm import SVR
+
+from skfairtest import CertifiedAuditor
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+
+TEXT, WHOLE, REAL = ["s", "c"], ["a", "b"], ["x", "y"]
+FOREST = RandomForestRegressor(4, max_depth=4, random_state=0)
+
+
+def encoded(step, columns, **settings):
+    """The step on some columns, one-hot codes of text, the others as they are."""
+    return ColumnTransformer(
+        [("text", OneHotEncoder(), TEXT), ("step", step, columns)],
+        remainder="passthrough",
+        **settings,
+    )
+
+
+# Columns of finitely many values: tables, whatever the step --------------------------------
+
+TABLES = {
+    "power": PowerTransformer(),
+    "box-cox": PowerTransformer("box-cox"),
+    "quantiles": QuantileTransformer(n_quantiles=20, output_distribution="normal"),
+    "bins": KBinsDiscretizer(3, encode="onehot-dense", strategy="uniform"),
+    "bins, sparse": KBinsDiscretizer(3, encode="onehot", strategy="uniform"),
+    "bins, ordinal": KBinsDiscretizer(3, encode="ordinal", strategy="uniform"),
+    "splines": SplineTransformer(n_knots=3, degree=2),
+    "binary": Binarizer(threshold=2.5),
+    "sine": FunctionTransformer(np.sin),
+    "cotangents": make_pipeline(FunctionTransformer(np.tan), FunctionTransformer(np.reciprocal)),
+    "logit": make_pipeline(MinMaxScaler((0.1, 0.9)), FunctionTransformer(special.logit)),
+    "two ways": FeatureUnion([("scaled", StandardScaler()), ("log", FunctionTransformer(np.log))]),
+    "union": make_union(KBinsDiscretizer(2), "passthrough"),
+    "several": make_pipeline(SplineTransformer(n_knots=3), SelectKBest(f_regression, k=2)),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("model", [FOREST, Ridge()], ids=["forest", "linear"])
+def test_a_finite_column_is_a_table_behind_any_step_on_single_columns(kind, model):
+    X, y = small_table(1)
+    columns = ["a"] if kind in ("box-cox", "cotangents", "two ways") else WHOLE
+    check_finite(make_pipeline(encoded(TABLES[kind], columns), model).fit(X, y), X)
+
+
+ENCODERS = {
+    "drop": OneHotEncoder(drop="first"),
+    "drop if binary": OneHotEncoder(drop="if_binary"),
+    "rare": OneHotEncoder(min_frequency=0.1, handle_unknown="infrequent_if_exist"),
+    "few": OneHotEncoder(max_categories=2, sparse_output=False),
+    "target": TargetEncoder(cv=2),
+    "ordinal": OrdinalEncoder(max_categories=3),
+    "chosen": make_pipeline(OneHotEncoder(), VarianceThreshold(0.05)),
+    "learned": make_pipeline(OneHotEncoder(), SelectFromModel(Ridge())),
+    "by and by": make_pipeline(OneHotEncoder(sparse_output=False), RFE(Ridge())),
+}
+
+
+@pytest.mark.parametrize("kind", ENCODERS)
+@pytest.mark.parametrize("model", [FOREST, LinearRegression()], ids=["forest", "linear"])
+def test_encoders_in_all_their_ways(kind, model):
+    X, y = small_table(2)
+    columns = make_column_transformer((ENCODERS[kind], TEXT), remainder="passthrough")
+    check_finite(make_pipeline(columns, model).fit(X, y), X)
+
+
+def test_unknown_categories_are_what_the_encoder_makes_of_them():
+    X, y = small_table(3)
+    codes = [OneHotEncoder(handle_unknown="ignore"),
+             OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+             TargetEncoder(cv=2)]  # fmt: skip
+    for encoder in codes:
+        model = make_pipeline(
+            make_column_transformer((encoder, TEXT), remainder="passthrough"), FOREST
+        ).fit(X, y)
+        categories = {"c": ["u", "v", "w", "z", "never seen"], "s": ["p", "q", "r", "other"]}
+        auditor = check_finite(model, X, categories=categories)
+        assert "other" in auditor.space_.columns[0].levels
+
+
+def test_missing_categories_and_numbers_with_indicators():
+    X, y = small_table(4)
+    X["c"] = X["c"].astype(object).where(np.arange(len(X)) % 9 > 0, np.nan)
+    X["a"] = X["a"].where(np.arange(len(X)) % 7 > 0)
+    fill = SimpleImputer(strategy="most_frequent", add_indicator=True)
+    columns = make_column_transformer(
+        (make_pipeline(fill, OneHotEncoder()), ["c"]),
+        (OneHotEncoder(), ["s"]),
+        (SimpleImputer(add_indicator=True), ["a"]),
+        remainder="passthrough",
+    )
+    for model in (FOREST, Ridge()):
+        fitted = make_pipeline(columns, model).fit(X, y)
+        auditor = check_finite(fitted, X, categories={"a": [1.0, 2.0, 4.0, np.nan]})
+        assert None in auditor.space_.columns[2].levels
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_set_output(kind):
+    pytest.importorskip(kind)
+    X, y = small_table(5)
+    columns = ColumnTransformer(
+        [("text", OneHotEncoder(sparse_output=False), TEXT), ("bins", KBinsDiscretizer(
+            3, encode="onehot-dense", strategy="uniform"), WHOLE)]
+    )  # fmt: skip
+    union = make_union(StandardScaler(), FunctionTransformer(np.cbrt))
+    model = make_pipeline(columns, union, VarianceThreshold(), FOREST).set_output(transform=kind)
+    check_finite(model.fit(X, y), X)
+
+
+def test_nested_pipelines_and_networks():
+    X, y = small_table(6)
+    net = MLPRegressor(hidden_layer_sizes=(6,), solver="lbfgs", max_iter=100, random_state=0)
+    inner = make_pipeline(encoded(make_pipeline(PowerTransformer(), StandardScaler()), WHOLE), net)
+    check_finite(make_pipeline("passthrough", inner).fit(X, y), X, rtol=1e-6, exact=False)
+
+
+# Steps that mix columns, before linear models and networks ---------------------------------
+
+
+def behind_mixing(model):
+    """The model behind PCA of all columns, of a branch, and of a union."""
+    codes = ("text", OneHotEncoder(sparse_output=False), TEXT)
+    scaled = make_pipeline(StandardScaler(), PCA(2, whiten=True))
+    numbers = ["a", "b", "x", "y"]
+
+    def columns(step, real):
+        return ColumnTransformer([codes, ("step", step, numbers if real else WHOLE)])
+
+    return [
+        lambda real: make_pipeline(columns(StandardScaler(), real), PCA(3), MinMaxScaler(), model),
+        lambda real: make_pipeline(columns(scaled, real), StandardScaler(), model),
+        lambda real: make_pipeline(
+            columns(PowerTransformer(), real), make_union("passthrough", PCA(1)), model
+        ),
+        lambda real: make_pipeline(
+            columns("passthrough", real), StandardScaler(), TruncatedSVD(3), model
+        ),
+    ]
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_mixed_columns_before_linear_models(kind):
+    X, y = small_table(12)
+    check_finite(behind_mixing(Ridge())[kind](False).fit(X, y), X, rtol=1e-8)
+    check_finite(behind_mixing(LogisticRegression())[kind](False).fit(X, y > 2), X, rtol=1e-8)
+    X, y = small_table(13, real=True)
+    check_real(behind_mixing(SVR(kernel="linear"))[kind](True).fit(X, y), X)
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+def test_mixed_columns_before_networks(kind):
+    X, y = small_table(14)
+    net = MLPRegressor(hidden_layer_sizes=(5,), solver="lbfgs", max_iter=100, random_state=0)
+    model = behind_mixing(net)[kind](False).fit(X, y)
+    check_finite(model, X, exact=False)
+
+
+def test_mixed_columns_before_others_are_refused():
+    X, y = small_table(15)
+    model = behind_mixing(FOREST)[0](False).fit(X, y)
+    assert "networks with ReLU are read behind PCA" in CertifiedAuditor.supports(model).nearest
+    with pytest.raises(ValueError, match="not understood"):
+        certified(model, X)
+    bent = make_pipeline(encoded(StandardScaler(), WHOLE), PCA(2), PowerTransformer(), Ridge())
+    with pytest.raises(ValueError, match="comes after one that mixes"):
+        certified(bent.fit(X, y), X)
+    around = TransformedTargetRegressor(Ridge(), transformer=StandardScaler())
+    check_finite(behind_mixing(around)[0](False).fit(X, y), X)
+
+
+# Real columns: what rises, and what is refused ---------------------------------------------
+
+RISING = {
+    "power": PowerTransformer(),
+    "quantiles": QuantileTransformer(n_quantiles=30, output_distribution="normal"),
+    "bins": KBinsDiscretizer(4, encode="ordinal"),
+    "binary": Binarizer(threshold=0.5),
+    "cubic root": FunctionTransformer(np.cbrt),
+    "union": make_union(StandardScaler(), FunctionTransformer(np.tanh)),
+    "indicator": SimpleImputer(add_indicator=True),
+    "chosen": make_pipeline(make_union(StandardScaler(), PowerTransformer()), VarianceThreshold()),
+}
+
+
+FAST = ("power", "quantiles", "bins")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind if kind in FAST else pytest.param(kind, marks=pytest.mark.slow) for kind in RISING],
+)
+def test_real_columns_behind_rising_steps(kind):
+    X, y = small_table(7, real=True)
+    models = [FOREST, Ridge(), HistGradientBoostingRegressor(max_iter=5, max_depth=3)]
+    for model in models[: 3 if kind == "power" else 2]:
+        fitted = make_pipeline(encoded(RISING[kind], REAL, sparse_threshold=0), model).fit(X, y)
+        check_real(fitted, X)
+
+
+def test_functions_that_rise_where_the_column_lies():
+    X, y = small_table(8, real=True)
+    for function in (np.log1p, np.sqrt, np.square, np.abs):
+        model = make_pipeline(encoded(FunctionTransformer(function), ["x"]), FOREST).fit(X, y)
+        check_real(model, X)
+    with pytest.raises(ValueError, match="no number.*Narrow bounds="):
+        certified(model.set_params(columntransformer__step__func=np.log).fit(X, y), X,
+                  bounds={"x": (0.0, 9.0)})  # fmt: skip
+
+
+def test_real_sensitive_columns_behind_a_power():
+    X, y = small_table(9, real=True)
+    model = make_pipeline(encoded(PowerTransformer(), REAL), FOREST).fit(X, y + 3 * X["x"])
+    auditor = certified(model, X, sensitive="x")
+    assert auditor.certified_
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (FunctionTransformer(np.sin), "known to rise"),
+        (FunctionTransformer(np.square), "known to rise"),
+        (FunctionTransformer(np.negative), "known to rise"),
+        (SplineTransformer(), "bends a real column"),
+        (KBinsDiscretizer(3), "bends a real column"),
+        (QuantileTransformer(n_quantiles=9, ignore_implicit_zeros=True), "bends a real column"),
+        (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), "more values"),
+        (SimpleImputer(missing_values=0.25), "expected NaN"),
+    ],
+)
+def test_what_bends_real_columns_is_refused(step, words):
+    X, y = small_table(10, real=True)
+    model = make_pipeline(encoded(step, ["y"]), FOREST).fit(X, y)
+    with pytest.raises(ValueError, match=words):
+        certified(model, X)
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (Normalizer(), "StandardScaler scales columns"),
+        (KNNImputer(), "SimpleImputer looks at single columns"),
+        (FunctionTransformer(lambda table: table), "Name a numpy function"),
+        (FunctionTransformer(np.cumsum), "Name a numpy function"),
+        (FunctionTransformer(np.frompyfunc(float, 1, 1)), "Name a numpy function"),
+    ],
+)
+def test_steps_that_mix_columns_or_are_not_known_are_refused_with_what_works(step, words):
+    X, y = small_table(11)
+    model = make_pipeline(encoded(step, WHOLE), FOREST).fit(X, y)
+    assert not CertifiedAuditor.supports(model)
+    with pytest.raises(ValueError, match=words):
+        certified(model, X)
