@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._typing import Floats
+from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._judgement import joined
-from skfairtest.oracle._model import named_labels
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
-from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._space import InputSpace
 
@@ -122,26 +121,25 @@ class AuditResults:
         # Methods that the estimator lacks are left out.
         return sorted(name for name in names if name in results or hasattr(self, name))
 
-    def _store(self, oracle: Oracle, stop: StopSearch) -> None:
+    def _store(self, found: Findings) -> None:
         """Keep what a run found as plain arrays and numbers."""
-        Z, pairs, disparities = oracle.found()
-        self._state = {"Z": Z, "pairs": pairs, "history": oracle.history.arrays()}
-        if oracle.worst is not None:
-            self._state["worst_z"] = oracle.worst.z
-            self._state["worst_pair"] = np.stack([oracle.worst.first, oracle.worst.second])
-            self._state["worst_outputs"] = np.array(oracle.worst.outputs)
-            self._state["worst_class"] = oracle.output_name(oracle.worst.output)
-            if oracle.response == "labels":
-                self._state["worst_labels"] = named_labels(oracle.worst.labels, self.estimator_)
-        self.fairness_degree_ = oracle.degree
-        self.disparities_ = disparities
-        self.n_found_ = oracle.n_found
-        self.n_inputs_ = oracle.n_inputs
-        self.n_queries_ = oracle.n_queries
-        self.seconds_ = oracle.seconds
+        self._state = {"Z": found.Z, "pairs": found.pairs, "history": found.history}
+        if found.worst is not None:
+            self._state["worst_z"] = found.worst.z
+            self._state["worst_pair"] = np.stack([found.worst.first, found.worst.second])
+            self._state["worst_outputs"] = np.array(found.worst.outputs)
+            self._state["worst_class"] = found.worst_class
+            if found.response == "labels":
+                self._state["worst_labels"] = found.worst_labels
+        self.fairness_degree_ = found.degree
+        self.disparities_ = found.disparities
+        self.n_found_ = found.n_found
+        self.n_inputs_ = found.n_inputs
+        self.n_queries_ = found.n_queries
+        self.seconds_ = found.seconds
         self.discrimination_rate_ = self.n_found_ / self.n_inputs_ if self.n_inputs_ else 0.0
-        self.response_ = oracle.response
-        self.stop_reason_, self.stop_kind_ = stop.text, stop.kind.value
+        self.response_ = found.response
+        self.stop_reason_, self.stop_kind_ = found.stop.text, found.stop.kind.value
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether results are there."""

@@ -146,6 +146,12 @@ TEXTS["n_jobs"] = """n_jobs : int, default=None
     `joblib.parallel_config` says otherwise; None is 1, or what `joblib.parallel_config` says.
     The result does not depend on it."""
 
+TEXTS["n_restarts"] = """n_restarts : int, default=1
+    Independent searches, with seeds of their own, that share the budget; results are those of all
+    of them. They run one after another, or on as many workers as `n_jobs` or
+    `joblib.parallel_config` say, in processes unless that says otherwise: of this machine, or of
+    a cluster. The number of workers changes no result, unless `max_time` ends the run."""
+
 TEXTS["random_state"] = """random_state : int, RandomState or Generator, default=None
     Seed. The same seed gives the same result."""
 

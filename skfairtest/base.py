@@ -14,12 +14,14 @@ from sklearn.base import clone
 from skfairtest._audit_results import AuditResults
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, with_callbacks
-from skfairtest._validation import check_table, fitted_estimator, make_generator
+from skfairtest._validation import check_one_whole, check_table, fitted_estimator, make_generator
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.finding._fitted_cards import auditor_card
 from skfairtest.finding._shown import ShownFinding
+from skfairtest.oracle._findings import Findings, findings_of, joint_stop, merged
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._stop import StopSearch, stopped_by
+from skfairtest.oracle._restarts import N_SEEDS, Searcher, run_restarts
+from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch, stopped_by
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import ValidRows, is_late
 
@@ -96,6 +98,7 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        n_restarts: int = 1,
     ) -> None:
         self.estimator = estimator
         self.sensitive_features = sensitive_features
@@ -117,6 +120,7 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.n_restarts = n_restarts
 
     #: Whether the search reads the model's fitted attributes, and refuses a model of unknown kind.
     _is_white_box = False
@@ -129,6 +133,12 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
 
     def _check_own_params(self) -> None:
         """Check the parameters that a subclass adds; a hook that may be left alone."""
+
+    def _notes(self, oracle: Oracle) -> Any:
+        """What else the class wants to know of a search that has ended; a hook as well.
+
+        `_store` finds those of all searches in ``found.notes``.
+        """
 
     def _prepare(self, oracle: Oracle) -> None:
         """See that the estimator suits the search, before the first query; a hook as well."""
@@ -194,39 +204,69 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
             **self._oracle_settings(),
         )
         self._prepare(oracle)
-        self._run(oracle, rng)
+        if self.n_restarts > 1:
+            self._run_restarts(oracle, rng, progress)
+        else:
+            self._run(oracle, rng)
+        if self.fairness_degree_ == 0 and not self.n_found_:
+            warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=2 + FIT_WRAPPERS)
         progress.finish()
         return self
 
     def _run(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        ended: StopSearch | None = None
+        ended: BaseException | None = None
         try:
-            oracle.begin(oracle.space.data[:64], rng)
+            oracle.begin(oracle.space.data[:N_SEEDS], rng)
             self._search(oracle, rng)
         except StopSearch as stop:
             ended = stop
         except BaseException as error:
             # Ctrl-C and failures of the model go on to the caller, but what was found is kept.
-            self._store(oracle, stopped_by(error))
+            self._store(findings_of(oracle, stopped_by(error), [self._notes(oracle)]))
             raise
-        self._store(oracle, stopped_by(ended))
-        if oracle.degree == 0 and not oracle.n_found:
-            warnings.warn(
-                self._no_disparity(oracle), NoDisparityWarning, stacklevel=3 + FIT_WRAPPERS
-            )
+        self._store(findings_of(oracle, stopped_by(ended), [self._notes(oracle)]))
 
-    def _no_disparity(self, oracle: Oracle) -> str:
-        seen = f"No disparity in {oracle.n_inputs} inputs ({oracle.n_queries} queries)"
-        if oracle.n_inputs < min(FEW_INPUTS, oracle.space.n_inputs):
-            return (
-                f"{seen}, which are few: the estimator may ignore {self.sensitive_features_!r}, or "
-                "treat twins differently elsewhere. Raise the budget to tell."
-            )
-        return (
-            f"{seen}: the estimator seems to ignore {self.sensitive_features_!r}. Expected if it "
-            "never sees these columns; other columns may still stand for them (proxies), which "
-            "this audit does not show."
-        )
+    def _run_restarts(self, oracle: Oracle, rng: np.random.Generator, progress: Progress) -> None:
+        """Several searches with a part of the budget each; `oracle` has the clock of the run."""
+        searcher = Searcher(
+            self._alone(), self.estimator_, oracle.space, self.proposals,
+            {"threshold": self.threshold, "response_method": self.response_method},
+        )  # fmt: skip
+        limits = {name: getattr(self, name) for name in LIMITS}
+        if self.max_time:
+            limits["max_time"] = max(0.0, oracle.seconds_left)
+        shape = (oracle.space.n_features, len(oracle.space.sensitive))
+        parts: list[Findings] = []
+        kept: list[Findings] = []
+
+        def keep(stop: StopSearch) -> None:
+            every = [*parts, *kept] or [findings_of(oracle, stop, [self._notes(oracle)], keys=True)]
+            self._store(merged(every, stop, oracle.seconds, shape))
+
+        try:
+            for part in run_restarts(searcher, limits, self.n_restarts, rng, self.n_jobs, kept):
+                parts.append(part)
+                degree = max(part.degree for part in parts)
+                line = f"{len(parts)} of {self.n_restarts} restarts, degree {degree:.4g}"
+                if progress.update(len(parts) / self.n_restarts, line):
+                    raise StopSearch(StopReason.CALLBACK)
+        except StopSearch as stop:
+            keep(stop)
+        except BaseException as error:
+            keep(stopped_by(error))
+            raise
+        else:
+            keep(joint_stop(parts))
+
+    def _alone(self) -> Any:
+        """The auditor without its estimator, its results and its callbacks: what travels."""
+        alone = object.__new__(type(self))
+        for name, value in self.get_params(deep=False).items():
+            setattr(alone, name, None if name in ("estimator", "space") else value)
+        alone.__dict__.update(verbose=0, n_jobs=1, random_state=None)
+        for name in ("space_", "sensitive_features_", "one_hot_", "estimator_"):
+            setattr(alone, name, getattr(self, name))
+        return alone
 
     def _oracle_settings(self) -> dict[str, Any]:
         return {
@@ -313,6 +353,12 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
         if all(getattr(self, name) is None for name in smallest):
             raise ValueError(
                 f"The run would never end: {', '.join(smallest)} are all None. Set at least one."
+            )
+        check_one_whole("n_restarts", self.n_restarts, 1)
+        if self.max_queries is not None and self.max_queries < 2 * self.n_restarts:
+            raise ValueError(
+                f"n_restarts={self.n_restarts} share max_queries={self.max_queries}, which leaves "
+                "less than a pair of twins for each. Raise max_queries, or lower n_restarts."
             )
         if self.threshold is not None and not _is_number(self.threshold, 0):
             raise ValueError(

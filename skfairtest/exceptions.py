@@ -8,6 +8,7 @@ __all__ = [
     "EstimatorFailedError",
     "MitigationWarning",
     "NoDisparityWarning",
+    "WorkersFailedError",
 ]
 
 
@@ -67,5 +68,19 @@ class ConstraintWarning(UserWarning):
     --------
     >>> from skfairtest.exceptions import ConstraintWarning
     >>> issubclass(ConstraintWarning, UserWarning)
+    True
+    """
+
+
+class WorkersFailedError(RuntimeError):
+    """The workers of joblib's context were lost, or what they need cannot be sent to them.
+
+    What was found before stays readable on the auditor; the backend's own error is chained as
+    ``__cause__``.
+
+    Examples
+    --------
+    >>> from skfairtest.exceptions import WorkersFailedError
+    >>> issubclass(WorkersFailedError, RuntimeError)
     True
     """

@@ -33,6 +33,7 @@ class AequitasAuditor(BaseAuditor):
     Parameters
     ----------
     {parameters}
+    {n_restarts}
     strategy : {"fully-directed", "semi-directed", "random"}, default="fully-directed"
         What the walks learn: which attribute to change and in which direction, the direction only,
         or nothing.
@@ -121,6 +122,7 @@ class AequitasAuditor(BaseAuditor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        n_restarts: int = 1,
         strategy: str = "fully-directed",
         n_global: int | None = None,
         n_local: int = 1000,
@@ -149,6 +151,7 @@ class AequitasAuditor(BaseAuditor):
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
+            n_restarts=n_restarts,
         )
         self.strategy = strategy
         self.n_global = n_global

@@ -9,8 +9,8 @@ import numpy as np
 from skfairtest._docstrings import document
 from skfairtest._typing import Floats
 from skfairtest.base import BaseAuditor
+from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._stop import StopSearch
 
 #: Rows in one batch: large enough that the model's cost of a call does not count.
 BATCH_ROWS = 8192
@@ -39,6 +39,7 @@ class RandomAuditor(BaseAuditor):
     Parameters
     ----------
     {parameters}
+    {n_restarts}
 
     Attributes
     ----------
@@ -94,14 +95,17 @@ class RandomAuditor(BaseAuditor):
         tally.n_inputs += len(Z)
         tally.n_found += int(judged.verdict.sum())
 
-    def _store(self, oracle: Oracle, stop: StopSearch) -> None:
-        super()._store(oracle, stop)
-        tally = getattr(self, "_uniform", Tally())
-        if hasattr(self, "_uniform"):
-            del self._uniform
-        if tally.is_part:
-            share = tally.n_found / tally.n_inputs if tally.n_inputs else np.nan
-            self.discrimination_rate_ = share
+    def _notes(self, oracle: Oracle) -> Tally:
+        tally: Tally = self.__dict__.pop("_uniform", Tally())
+        return tally
+
+    def _store(self, found: Findings) -> None:
+        super()._store(found)
+        tallies: list[Tally] = found.notes
+        if any(tally.is_part for tally in tallies):
+            n_inputs = sum(tally.n_inputs for tally in tallies)
+            n_found = sum(tally.n_found for tally in tallies)
+            self.discrimination_rate_ = n_found / n_inputs if n_inputs else np.nan
 
 
 @dataclass

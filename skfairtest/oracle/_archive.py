@@ -58,6 +58,11 @@ class Archive:
         n = self._size
         return self._Z[:n].copy(), self._pairs[:n].copy(), self._disparity[:n].copy()
 
+    def keys(self) -> Keys:
+        """Keys of the inputs of `rows`, in their order."""
+        self._tidy()
+        return self._keys[: self._size].copy()
+
     def _append(self, Z: Floats, pairs: Floats, disparity: Floats, keys: Keys) -> None:
         if self._size + len(Z) > len(self._Z):
             if len(self._Z) >= 1.25 * self.capacity:

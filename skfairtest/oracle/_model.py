@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
-from sklearn.utils.parallel import Parallel, delayed
 
 from skfairtest._typing import Floats
-from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
+from skfairtest.oracle._workers import Parcel, n_workers, on_workers
 from skfairtest.space._space import InputSpace
 
 Labels = NDArray[np.int64]
@@ -26,6 +25,8 @@ RESPONSE_METHODS = ("auto", "predict_proba", "decision_function", "predict")
 #: Rows in one call of the model. The same for every n_jobs: where a chunk is cut can change a
 #: model's last bits, and the results must not depend on the number of jobs.
 CHUNK = 4096
+#: Tasks for each worker and batch, so that a slow one does not hold up the others.
+TASKS = 2
 #: Rows used to see whether the label with the largest score is the label that predict gives.
 PROBE_ROWS = 32
 #: How far from one the probabilities of a row may add up: single precision, rounded output.
@@ -57,6 +58,7 @@ class Model:
         self.single = False
         self.multilabel = False
         self._widths: dict[str, int] = {}
+        self._parcel: Parcel | None = None  # what workers need, once there are any
         # Whether the probabilities of a row add up to one; the first batch tells.
         self._adds_up: bool | None = None
 
@@ -148,19 +150,26 @@ class Model:
 
     def _call(self, method: str, Z: Floats) -> list[tuple[Any, int]]:
         chunks = [Z[start : start + CHUNK] for start in range(0, len(Z), CHUNK)]
-        function = getattr(self.estimator, method)
         try:
-            # None is what `joblib.parallel_config` says, and 1 without it.
-            if len(chunks) == 1 or effective_n_jobs(self.n_jobs) == 1:
+            n = 1 if len(chunks) == 1 else n_workers(self.n_jobs)
+            if n == 1:
                 answers = []
                 for chunk in chunks:
                     self.n_rows += len(chunk)
-                    answers.append(function(self.space.decode(chunk)))
+                    answers += _ask_chunks((self.estimator, self.space), method, [chunk])
             else:
                 self.n_rows += len(Z)
-                answers = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                    delayed(_answer)(function, self.space.decode(chunk)) for chunk in chunks
-                )
+                if self._parcel is None:
+                    self._parcel = Parcel(
+                        (self.estimator, getattr(self.space, "layout", self.space))
+                    )
+                # Few tasks of several chunks each: what every task needs is sent less often.
+                parts = np.array_split(np.arange(len(chunks)), min(len(chunks), TASKS * n))
+                tasks = [(method, [chunks[k] for k in part]) for part in parts]
+                found = on_workers(_ask_chunks, self._parcel, tasks, self.n_jobs, prefer="threads")
+                answers = [answer for part in found for answer in part]
+        except WorkersFailedError:
+            raise
         except Exception as error:
             raise EstimatorFailedError(
                 f"{type(self.estimator).__name__}.{method} raised {type(error).__name__} on a "
@@ -255,8 +264,9 @@ def _joined(answer: Any) -> Any:
     return np.concatenate(answer, axis=1) if several else answer
 
 
-def _answer(function: Callable[[Any], Any], rows: Any) -> Any:
-    return function(rows)
+def _ask_chunks(asked: tuple[Any, Any], method: str, chunks: list[Floats]) -> list[Any]:
+    estimator, table = asked
+    return [getattr(estimator, method)(table.decode(chunk)) for chunk in chunks]
 
 
 def hash_labels(labels: Any) -> Labels:

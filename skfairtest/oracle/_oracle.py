@@ -191,6 +191,10 @@ class Oracle:
         """Discriminatory inputs, the sensitive codes of their twins, disparities; worst first."""
         return self._archive.rows()
 
+    def keys(self) -> tuple[Keys, Keys, Keys]:
+        """Keys of the inputs of `found`, of all that discriminate, and of all inputs."""
+        return self._archive.keys(), self._archive.known.keys(), self._seen.keys()
+
     def affordable(
         self,
         *,

@@ -97,6 +97,10 @@ class KeySet:
             slots = (slots[~placed] + 1) & int(mask)
         return absent
 
+    def keys(self) -> Keys:
+        """All keys that are remembered, in no order."""
+        return self._table[self._table != 0]
+
     def contains(self, keys: Keys) -> NDArray[np.bool_]:
         """Which keys are there."""
         mask = len(self._table) - 1

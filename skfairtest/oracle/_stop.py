@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
 
 class StopReason(Enum):
@@ -59,6 +60,9 @@ class StopSearch(BaseException):
         self.kind = kind
         self.text = TEXTS.get(kind, kind.value) if text is None else text
         super().__init__(self.text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StopSearch, (self.kind, self.text)
 
 
 def stopped_by(error: BaseException | None) -> StopSearch:

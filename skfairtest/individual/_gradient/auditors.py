@@ -28,6 +28,7 @@ class MAFTAuditor(TwoPhaseAuditor):
     Parameters
     ----------
     {parameters}
+    {n_restarts}
     {global_phase}
     {decay}
     {local_phase}
@@ -90,7 +91,7 @@ class MAFTAuditor(TwoPhaseAuditor):
         plausible: Any = None, given: Any = None, space: Any = None, proposals: str = "uniform",
         max_queries: int | None = 20_000, max_time: float | None = None,
         max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
-        random_state: Any = None, verbose: int = 0, n_clusters: int = 4,
+        random_state: Any = None, verbose: int = 0, n_restarts: int = 1, n_clusters: int = 4,
         n_global: int = 1000, max_iter: int = 10, global_step: float = 1, decay: float = 0.5,
         n_local: int = 1000, local_step: float = 1, update_interval: int = 5, h: float = 1.0,
     ) -> None:  # fmt: skip
@@ -100,7 +101,7 @@ class MAFTAuditor(TwoPhaseAuditor):
             one_hot=one_hot, constraint=constraint, plausible=plausible, given=given, space=space,
             proposals=proposals, max_queries=max_queries, max_time=max_time, max_found=max_found,
             max_inputs=max_inputs, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
+            random_state=random_state, verbose=verbose, n_restarts=n_restarts,
         )  # fmt: skip
         self.n_clusters = n_clusters
         self.n_global = n_global
@@ -123,6 +124,7 @@ class EIDIGAuditor(TwoPhaseAuditor):
     Parameters
     ----------
     {parameters}
+    {n_restarts}
     {global_phase}
     {decay}
     {local_phase}
@@ -179,7 +181,7 @@ class EIDIGAuditor(TwoPhaseAuditor):
         plausible: Any = None, given: Any = None, space: Any = None, proposals: str = "uniform",
         max_queries: int | None = 20_000, max_time: float | None = None,
         max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
-        random_state: Any = None, verbose: int = 0, n_clusters: int = 4,
+        random_state: Any = None, verbose: int = 0, n_restarts: int = 1, n_clusters: int = 4,
         n_global: int = 1000, max_iter: int = 10, global_step: float = 1, decay: float = 0.5,
         n_local: int = 1000, local_step: float = 1, update_interval: int = 5,
         gradient: Any = "auto",
@@ -190,7 +192,7 @@ class EIDIGAuditor(TwoPhaseAuditor):
             one_hot=one_hot, constraint=constraint, plausible=plausible, given=given, space=space,
             proposals=proposals, max_queries=max_queries, max_time=max_time, max_found=max_found,
             max_inputs=max_inputs, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
+            random_state=random_state, verbose=verbose, n_restarts=n_restarts,
         )  # fmt: skip
         self.n_clusters = n_clusters
         self.n_global = n_global
@@ -219,6 +221,7 @@ class ADFAuditor(TwoPhaseAuditor):
     Parameters
     ----------
     {parameters}
+    {n_restarts}
     {global_phase}
     {local_phase}
     {gradient}
@@ -273,7 +276,7 @@ class ADFAuditor(TwoPhaseAuditor):
         plausible: Any = None, given: Any = None, space: Any = None, proposals: str = "uniform",
         max_queries: int | None = 20_000, max_time: float | None = None,
         max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
-        random_state: Any = None, verbose: int = 0, n_clusters: int = 4,
+        random_state: Any = None, verbose: int = 0, n_restarts: int = 1, n_clusters: int = 4,
         n_global: int = 1000, max_iter: int = 10, global_step: float = 1, n_local: int = 1000,
         local_step: float = 1, gradient: Any = "auto",
     ) -> None:  # fmt: skip
@@ -283,7 +286,7 @@ class ADFAuditor(TwoPhaseAuditor):
             one_hot=one_hot, constraint=constraint, plausible=plausible, given=given, space=space,
             proposals=proposals, max_queries=max_queries, max_time=max_time, max_found=max_found,
             max_inputs=max_inputs, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
+            random_state=random_state, verbose=verbose, n_restarts=n_restarts,
         )  # fmt: skip
         self.n_clusters = n_clusters
         self.n_global = n_global

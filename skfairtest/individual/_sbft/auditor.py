@@ -14,8 +14,8 @@ from skfairtest.base import BaseAuditor
 from skfairtest.individual._sbft.ledger import OPERATORS, estimated_range
 from skfairtest.individual._sbft.paper import PaperSearch
 from skfairtest.individual._sbft.tuned import TunedSearch
+from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._stop import StopSearch
 
 PRESETS = ("tuned", "paper")
 #: Inputs in a population: the published number, and the elites of an island.
@@ -33,6 +33,7 @@ class SBFTAuditor(BaseAuditor):
     Parameters
     ----------
     {parameters}
+    {n_restarts}
     preset : {"tuned", "paper"}, default="tuned"
         "paper" is the published algorithm to the letter. "tuned" improves single inputs along their
         columns, several values of several columns in one batch, and crosses the ends of such
@@ -137,6 +138,7 @@ class SBFTAuditor(BaseAuditor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        n_restarts: int = 1,
         preset: str = "tuned",
         population_size: int | None = None,
         crossover_proba: float = 0.75,
@@ -168,6 +170,7 @@ class SBFTAuditor(BaseAuditor):
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
+            n_restarts=n_restarts,
         )
         self.preset = preset
         self.population_size = population_size
@@ -215,13 +218,17 @@ class SBFTAuditor(BaseAuditor):
         )
         self._running.run()
 
-    def _store(self, oracle: Oracle, stop: StopSearch) -> None:
-        super()._store(oracle, stop)
-        search = getattr(self, "_running", None)
-        if search is not None:
-            del self._running
-            self._state["operators"] = search.ledger.arrays()
-            self._state["island_bests"] = np.array(search.island_bests)
+    def _notes(self, oracle: Oracle) -> Any:
+        search = self.__dict__.pop("_running", None)
+        return None if search is None else (search.ledger.arrays(), search.island_bests)
+
+    def _store(self, found: Findings) -> None:
+        super()._store(found)
+        tuned = [note for note in found.notes if note is not None]
+        if tuned:
+            tables = [table for table, _ in tuned]
+            self._state["operators"] = {name: sum(t[name] for t in tables) for name in tables[0]}
+            self._state["island_bests"] = np.concatenate([np.array(bests) for _, bests in tuned])
 
     def _of_tuned(self, name: str, part: str) -> Any:
         state = self._result(name)

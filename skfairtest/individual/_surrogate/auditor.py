@@ -53,6 +53,7 @@ class SurrogateAuditor(BaseAuditor):
     Parameters
     ----------
     {parameters}
+    {n_restarts}
     objective : {"count", "degree", "diverse"}, default="count"
         Learn from verdicts to find many discriminatory inputs, or from disparities to find a
         large one. "diverse" finds fewer than "count", spread over all that discriminates: from
@@ -128,6 +129,7 @@ class SurrogateAuditor(BaseAuditor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        n_restarts: int = 1,
         objective: str = "count",
         batch_size: int = 4000,
         explore_share: float = 0.02,
@@ -154,6 +156,7 @@ class SurrogateAuditor(BaseAuditor):
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
+            n_restarts=n_restarts,
         )
         self.objective = objective
         self.batch_size = batch_size

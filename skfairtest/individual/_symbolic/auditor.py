@@ -44,6 +44,7 @@ class SymbolicAuditor(BaseAuditor):
     Parameters
     ----------
     {parameters}
+    {n_restarts}
     n_clusters : int, default=4
         K-means clusters of the data that seeds are taken from in turn. X must have as many rows.
     t1 : float, default=0.3
@@ -130,6 +131,7 @@ class SymbolicAuditor(BaseAuditor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        n_restarts: int = 1,
         n_clusters: int = 4,
         t1: float = 0.3,
         t2: float = 0.2,
@@ -158,6 +160,7 @@ class SymbolicAuditor(BaseAuditor):
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
+            n_restarts=n_restarts,
         )
         self.n_clusters = n_clusters
         self.t1 = t1

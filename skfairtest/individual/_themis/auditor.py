@@ -18,8 +18,8 @@ from skfairtest.individual._themis.subsets import (
     check_combinations,
 )
 from skfairtest.oracle._favourable import favourable_labels, favourable_places, known_classes
+from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._space import InputSpace
 
 MEASURES = ("causal", "group")
@@ -264,21 +264,24 @@ class ThemisAuditor(BaseAuditor):
         measure(oracle)
         self._subsets.run(oracle, measure)
 
-    def _store(self, oracle: Oracle, stop: StopSearch) -> None:
+    def _notes(self, oracle: Oracle) -> Any:
         if self._subsets.n_inputs:
             # The subsets' queries belong into the course of the run.
             oracle.note()
-        super()._store(oracle, stop)
         measured = self.__dict__.pop("_measured", None)
-        measured = measured or Measurement(oracle, self.favourable, self.confidence)
+        return measured or Measurement(oracle, self.favourable, self.confidence)
+
+    def _store(self, found: Findings) -> None:
+        super()._store(found)
+        measured: Measurement = found.notes[0]
         causal, group = measured.causal(), measured.group()
         self.causal_discrimination_, self.causal_interval_ = causal[0], list(causal[1:])
         self.group_discrimination_, self.group_interval_ = group[0], list(group[1:])
         favoured, n = measured.counts()
         self.group_shares_ = np.divide(favoured, n, out=np.full(len(n), np.nan), where=n > 0)
-        self.groups_ = sensitive_groups(oracle.space)
+        self.groups_ = sensitive_groups(self.space_)
         subsets = self.__dict__.pop("_subsets")
-        names = oracle.space.feature_names
+        names = self.space_.feature_names
         self.minimal_subsets_ = [[names[j] for j in sorted(s)] for s in subsets.minimal]
         self.subset_scores_ = subsets.scores
 

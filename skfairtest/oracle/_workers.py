@@ -1,0 +1,158 @@
+"""Work sent to the workers of joblib's context: threads, processes of this machine, or a cluster.
+
+What many tasks need, such as the model, is a `Parcel`: it travels to each worker once, not with
+each task. Threads get the very object.
+"""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs, wrap_non_picklable_objects
+from sklearn.utils.parallel import Parallel, delayed
+
+from skfairtest.exceptions import WorkersFailedError
+
+#: Parcels that a worker keeps open: a search over models opens one after another.
+KEPT = 4
+_opened: OrderedDict[str, Any] = OrderedDict()
+
+
+class Parcel:
+    """An object that travels to each worker once.
+
+    Pickled, it is bytes in an array and a name. Joblib's processes read large arrays from a file
+    that is written once, and a cluster scatters what is large once; a worker that knows the name
+    unpickles nothing.
+
+    Parameters
+    ----------
+    content : object
+        What travels, by pickle or, where that fails, by cloudpickle.
+    """
+
+    def __init__(self, content: Any) -> None:
+        self._content = content
+        self._name = uuid.uuid4().hex
+        self._bytes: Any = None
+        #: Why the content cannot travel, once that was tried.
+        self.failure: Exception | None = None
+
+    def content(self) -> Any:
+        """What is inside."""
+        return self._content
+
+    def packed(self) -> Any:
+        """The content as bytes in an array.
+
+        Raises
+        ------
+        TypeError
+            If neither pickle nor cloudpickle can write it.
+        """
+        if self._bytes is None:
+            try:
+                wrapped = wrap_non_picklable_objects(self._content, keep_wrapper=False)
+                self._bytes = np.frombuffer(pickle.dumps(wrapped), dtype=np.uint8)
+            except Exception as error:
+                self.failure = error
+                raise TypeError(f"{type(error).__name__}: {error}") from error
+        return self._bytes
+
+    def __reduce__(self) -> Any:
+        return _arrive, (self._name, self.packed())
+
+    def __sizeof__(self) -> int:
+        # Clusters of Dask scatter arguments that say that they are large, and ask nobody else.
+        try:
+            return object.__sizeof__(self) + int(self.packed().nbytes)
+        except TypeError:
+            return object.__sizeof__(self)
+
+
+def _arrive(name: str, packed: Any) -> Parcel:
+    """A parcel on a worker; the latest ones are kept open."""
+    if name not in _opened:
+        parcel = Parcel(pickle.loads(packed.tobytes()))
+        parcel._name, parcel._bytes = name, np.array(packed)
+        _opened[name] = parcel
+        while len(_opened) > KEPT:
+            _opened.popitem(last=False)
+    _opened.move_to_end(name)
+    found: Parcel = _opened[name]
+    return found
+
+
+def n_workers(n_jobs: int | None) -> int:
+    """How many tasks run at a time; None is what joblib's context says, and 1 without one."""
+    return int(effective_n_jobs(n_jobs))
+
+
+def on_workers(
+    function: Callable[..., Any],
+    parcel: Parcel,
+    tasks: Iterable[tuple[Any, ...]],
+    n_jobs: int | None,
+    *,
+    prefer: str | None = None,
+) -> Iterator[Any]:
+    """Results of ``function(content, *task)``, in the order of the tasks, as they come in.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module, so that workers can import it.
+    parcel : Parcel
+        What all tasks need.
+    tasks : iterable of tuple
+        The further arguments of each.
+    n_jobs : int or None
+        As everywhere in scikit-learn.
+    prefer : {"threads", "processes"}, default=None
+        Where the context does not say.
+
+    Yields
+    ------
+    object
+        The result of each task.
+
+    Raises
+    ------
+    WorkersFailedError
+        If the workers are lost, or what they need cannot be sent to them. Errors of `function`
+        itself pass through.
+    """
+    jobs = (delayed(_do)(function, parcel, task) for task in tasks)
+    try:
+        yield from Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(jobs)
+    except Exception as error:
+        if parcel.failure is not None:
+            raise WorkersFailedError(
+                f"{type(parcel.failure).__name__}: {parcel.failure}. The estimator, or what it is "
+                "asked with, cannot be pickled, not even by cloudpickle, so that other processes "
+                "cannot have it. Use threads: with joblib.parallel_config('threading', n_jobs=...)."
+            ) from error
+        if type(error).__name__ in LOST:
+            raise WorkersFailedError(
+                f"Workers of joblib's context were lost ({type(error).__name__}: {error}). They "
+                "may have run out of memory, or the cluster has gone. What was found so far is on "
+                "the auditor; run again with fewer workers, or without a context."
+            ) from error
+        raise
+
+
+#: Errors by which backends say that a worker has gone, by name: none of them is imported here.
+LOST = frozenset({
+    "TerminatedWorkerError", "BrokenProcessPool", "BrokenExecutor", "KilledWorker",
+    "FutureCancelledError", "FuturesCancelledError", "CancelledError", "CommClosedError",
+    "NoValidWorkerError", "ShutdownExecutorError", "RayActorError", "WorkerCrashedError",
+})  # fmt: skip
+
+
+def _do(function: Callable[..., Any], parcel: Parcel, task: tuple[Any, ...]) -> Any:
+    return function(parcel.content(), *task)
