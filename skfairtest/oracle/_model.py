@@ -16,7 +16,7 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
-from skfairtest.oracle._workers import Parcel, n_workers, on_workers
+from skfairtest.oracle._workers import Parcel, alone, n_workers, on_workers
 from skfairtest.space._space import InputSpace
 
 Labels = NDArray[np.int64]
@@ -154,9 +154,10 @@ class Model:
             n = 1 if len(chunks) == 1 else n_workers(self.n_jobs)
             if n == 1:
                 answers = []
-                for chunk in chunks:
-                    self.n_rows += len(chunk)
-                    answers += _ask_chunks((self.estimator, self.space), method, [chunk])
+                with alone():
+                    for chunk in chunks:
+                        self.n_rows += len(chunk)
+                        answers += _ask_chunks((self.estimator, self.space), method, [chunk])
             else:
                 self.n_rows += len(Z)
                 if self._parcel is None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs, wrap_non_picklable_objects
+from joblib import effective_n_jobs, parallel_config, wrap_non_picklable_objects
 from sklearn.utils.parallel import Parallel, delayed
 
 from skfairtest.exceptions import WorkersFailedError
@@ -155,4 +155,15 @@ LOST = frozenset({
 
 
 def _do(function: Callable[..., Any], parcel: Parcel, task: tuple[Any, ...]) -> Any:
-    return function(parcel.content(), *task)
+    with alone():
+        return function(parcel.content(), *task)
+
+
+def alone() -> Any:
+    """A context in which what says nothing of jobs runs in one, as everywhere without a context.
+
+    A forest that predicts in threads of joblib's context adds up its trees in the order in which
+    they are ready, and its last bits change from call to call; and tasks on workers would ask for
+    workers themselves. Estimators that were given a number of jobs keep it.
+    """
+    return parallel_config(backend="threading", n_jobs=1)
