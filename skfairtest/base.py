@@ -268,6 +268,19 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
             setattr(alone, name, getattr(self, name))
         return alone
 
+    def _no_disparity(self) -> str:
+        seen = f"No disparity in {self.n_inputs_} inputs ({self.n_queries_} queries)"
+        if self.n_inputs_ < min(FEW_INPUTS, self.space_.n_inputs):
+            return (
+                f"{seen}, which are few: the estimator may ignore {self.sensitive_features_!r}, or "
+                "treat twins differently elsewhere. Raise the budget to tell."
+            )
+        return (
+            f"{seen}: the estimator seems to ignore {self.sensitive_features_!r}. Expected if it "
+            "never sees these columns; other columns may still stand for them (proxies), which "
+            "this audit does not show."
+        )
+
     def _oracle_settings(self) -> dict[str, Any]:
         return {
             "threshold": self.threshold,
