@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from skfairtest import datasets
-    from skfairtest._audit_results import RowsAudit
     from skfairtest.base import BaseAuditor
     from skfairtest.comparison import AuditorComparison, compare_auditors, find_diversity
     from skfairtest.exact import Certificate, CertifiedAuditor, Support, certify
     from skfairtest.exceptions import (
+        ChunkFailedError,
         ConstraintWarning,
         DetectorFailedError,
         EstimatorFailedError,
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         pareto_front,
         pareto_refit,
     )
+    from skfairtest.oracle._rows_audit import ChunkedRowsAudit, RowsAudit
     from skfairtest.report import AuditReport, LimitCheck, Limits, Outcome, audit, check_limits
     from skfairtest.space._constraints import AllOf, Allowed, Implies, Is, Linear, OneHot, Order
     from skfairtest.space._space import InputSpace
@@ -79,6 +80,8 @@ __all__ = [
     "AuditorComparison",
     "BaseAuditor",
     "BracketDisplay",
+    "ChunkFailedError",
+    "ChunkedRowsAudit",
     "ConstrainedRefit",
     "ConstraintWarning",
     "DiscriminationEstimate",
@@ -141,7 +144,7 @@ __all__ = [
 #: Where the public names are. Each is imported at its first use: numba, imbalanced-learn and much
 #: of scikit-learn would otherwise be imported for those who need none of it.
 _PLACES = (
-    "exceptions", "space._space", "space._constraints", "_audit_results",
+    "exceptions", "space._space", "space._constraints", "oracle._rows_audit",
     "base", "individual", "group", "comparison", "model_selection", "inspection", "mitigation",
     "exact", "report",
 )  # fmt: skip

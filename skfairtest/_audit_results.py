@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._typing import Floats
 from skfairtest.oracle._findings import Findings
-from skfairtest.oracle._judgement import joined
-from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._rows import judge_rows
+from skfairtest.oracle._rows_audit import ChunkedRowsAudit, RowsAudit, audit_chunks, audit_table
+from skfairtest.space._chunks import as_chunks
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._space import InputSpace
 
@@ -33,63 +31,6 @@ JUDGED = frozenset(
 )  # fmt: skip
 #: Results of both kinds.
 ON_DATA_AND_JUDGED = frozenset({"domains_"})
-
-
-@dataclass(frozen=True)
-class RowsAudit:
-    """What an audit of given rows found; arrays are in the order of the rows.
-
-    Attributes
-    ----------
-    degree : float
-        Largest disparity among the rows.
-    disparities : ndarray of shape (n_rows,)
-        Largest difference between the model's outputs for the twins of each row.
-    is_discriminatory : ndarray of bool of shape (n_rows,)
-        Which rows discriminate.
-    rate : float
-        Share of the rows that discriminate.
-    discriminatory : array or DataFrame of shape (n_discriminatory, n_features)
-        Those rows, as they were given.
-    counterfactuals : array or DataFrame of shape (n_discriminatory, n_features)
-        A twin of each that the model treats differently from another twin of the same row.
-    n_queries : int
-        Queries that the audit took.
-    """
-
-    degree: float
-    disparities: Floats
-    is_discriminatory: NDArray[np.bool_]
-    rate: float
-    discriminatory: Any
-    counterfactuals: Any
-    n_queries: int
-
-
-def audit_table(
-    estimator: Any, space: InputSpace, Z: Floats, settings: dict[str, Any]
-) -> RowsAudit:
-    """Compare every row of codes with all its twins."""
-    if not len(Z):
-        nothing = space.decode(Z)
-        return RowsAudit(0.0, np.empty(0), np.empty(0, dtype=bool), 0.0, nothing, nothing, 0)
-    oracle = Oracle(estimator, space, clip=False, **settings)
-    oracle.begin(Z, np.random.default_rng(0))
-    judged = joined(list(judge_rows(oracle, Z)))
-    disparities, verdict = judged.disparity, judged.verdict
-    own = Z[verdict]
-    twins = [space.with_sensitive(own, side[verdict]) for side in (judged.first, judged.second)]
-    # Of the two twins, one that differs from the row as it stands.
-    is_own = ((twins[0] == own) | (np.isnan(twins[0]) & np.isnan(own))).all(axis=1)
-    return RowsAudit(
-        degree=float(disparities.max(initial=0.0)),
-        disparities=disparities,
-        is_discriminatory=verdict,
-        rate=float(verdict.mean()) if len(verdict) else 0.0,
-        discriminatory=space.decode(own),
-        counterfactuals=space.decode(np.where(is_own[:, None], twins[1], twins[0])),
-        n_queries=oracle.n_queries,
-    )
 
 
 class AuditResults:
@@ -375,7 +316,7 @@ class AuditResults:
             n_queries=kept["n_queries"],
         )
 
-    def audit_rows(self, X: Any) -> RowsAudit:
+    def audit_rows(self, X: Any) -> RowsAudit | ChunkedRowsAudit:
         """Flip every given row: the question of fit, put to real people or any test suite.
 
         Each row is compared as it is with its twins: all combinations of sensitive values or, of a
@@ -384,21 +325,33 @@ class AuditResults:
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_rows, n_features)
+        X : array-like or DataFrame of shape (n_rows, n_features), or such a table in chunks
             Rows with the columns and the kind of table seen in fit; they need not lie inside the
-            domain.
+            domain. In chunks it is an iterator of tables, a callable that returns one, a list of
+            tables, the path of a Parquet file (or of a folder of such files), or a Dask DataFrame:
+            one pass, and one chunk in memory at a time.
 
         Returns
         -------
-        RowsAudit
-            Disparity and verdict of each row.
+        RowsAudit or ChunkedRowsAudit
+            Disparity and verdict of each row; of a table in chunks, exact counts and the worst
+            rows.
 
         Raises
         ------
         ValueError
             If columns are missing or categories are unknown.
+        ChunkFailedError
+            If a chunk cannot be read or does not go with the ones before it; its `result` is the
+            audit of these.
+        EstimatorFailedError
+            If the estimator fails. Of a table in chunks its `result` is the audit of the chunks
+            before.
         """
         check_is_fitted(self)
+        chunks = as_chunks(X)
+        if chunks is not None:
+            return audit_chunks(self.estimator_, self.space_, chunks, self._oracle_settings())
         return audit_table(
             self.estimator_, self.space_, self.space_.encode(X), self._oracle_settings()
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
+    "ChunkFailedError",
     "ConstraintWarning",
     "DetectorFailedError",
     "EstimatorFailedError",
@@ -10,6 +13,38 @@ __all__ = [
     "NoDisparityWarning",
     "WorkersFailedError",
 ]
+
+
+class ChunkFailedError(ValueError):
+    """A chunk of a table could not be read, or does not go with the chunks before it.
+
+    Attributes
+    ----------
+    chunk : str
+        Which one: its number, or its file and row group.
+    result : object or None
+        What was found in the chunks before it, as the function would have returned it; None
+        where there is no result yet.
+
+    Examples
+    --------
+    >>> from skfairtest.exceptions import ChunkFailedError
+    >>> error = ChunkFailedError("Chunk 3 has no column 'age'.", chunk="chunk 3")
+    >>> error.chunk, error.result
+    ('chunk 3', None)
+    """
+
+    def __init__(self, message: str, *, chunk: str = "", result: Any = None) -> None:
+        super().__init__(message)
+        self.chunk = chunk
+        self.result = result
+
+    def __reduce__(self) -> Any:  # errors come back from workers pickled
+        return _chunk_failed, (str(self), self.chunk, self.result)
+
+
+def _chunk_failed(message: str, chunk: str, result: Any) -> ChunkFailedError:
+    return ChunkFailedError(message, chunk=chunk, result=result)
 
 
 class DetectorFailedError(RuntimeError):

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest._audit_results import audit_table
 from skfairtest._typing import Floats
 from skfairtest._validation import check_table
 from skfairtest.base import BaseAuditor
@@ -16,6 +15,7 @@ from skfairtest.finding._words import name_output, number
 from skfairtest.inspection._asking import by_name, check_auditor
 from skfairtest.inspection._style import axes_for, finish, ink, legend, span, steps
 from skfairtest.oracle._model import Model
+from skfairtest.oracle._rows_audit import audit_table
 
 #: Points that a curve keeps at most; at each the share is exact.
 MOST_POINTS = 500

@@ -114,6 +114,28 @@ class Container:
         """Name of the kind of table."""
         raise NotImplementedError
 
+    def difference(self, other: Container) -> str | None:
+        """In words, what another table of the kind has otherwise; None where it is alike."""
+        if other.kind != self.kind:
+            return f"is a {other.kind}, not a {self.kind}"
+        absent = [name for name in self.names if name not in set(other.names)]
+        added = [name for name in other.names if name not in set(self.names)]
+        if absent or added:
+            return f"lacks columns {absent!r} and has others, {added!r}"
+        for j, name in enumerate(self.names):
+            place = other.names.index(name)
+            mine, theirs = self.dtype_name(j), other.dtype_name(place)
+            # Arrays of strings are as wide as their longest.
+            if mine != theirs and not (mine[:2] == theirs[:2] and mine[1:2] in ("U", "S")):
+                return f"has dtype {theirs} in column {name!r}, not {mine}"
+            if self.ordered_levels(j) is None and other.ordered_levels(place) is None:
+                continue
+            orders = [self.ordered_levels(j), other.ordered_levels(place)]
+            listed = [None if order is None else order.tolist() for order in orders]
+            if listed[0] != listed[1]:
+                return f"has the ordered categories {listed[1]} in column {name!r}, not {listed[0]}"
+        return None
+
     def _missing_names(self, names: Any) -> ValueError:
         absent = [name for name in self.names if name not in set(names)]
         return ValueError(

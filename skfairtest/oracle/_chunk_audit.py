@@ -1,0 +1,197 @@
+"""Rows of a table in chunks compared with their twins: exact counts, and the worst rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.exceptions import ChunkFailedError, EstimatorFailedError
+from skfairtest.oracle._compare import ROUNDING, ROUNDING_SINGLE, Comparison, compare
+from skfairtest.oracle._judgement import joined
+from skfairtest.oracle._model import CHUNK, Model
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._rows import judge_rows
+from skfairtest.oracle._twin_tables import AsTheyAre, TwinTables, rows_of, spread_of
+from skfairtest.oracle._workers import n_workers
+from skfairtest.oracle._worst_rows import WorstRows
+from skfairtest.space._chunks import Chunk
+from skfairtest.space._rows import take_rows
+from skfairtest.space._space import InputSpace
+
+#: Rows in one call of the model, whatever the number of workers: a fast model takes longer for the
+#: call than for its rows where these are few. Fewer where they are wide (numbers in all of them).
+CALL_ROWS = 2**17
+CALL_NUMBERS = 2**21
+
+
+class Totals(NamedTuple):
+    """What was counted in all chunks so far, and the worst rows.
+
+    `Z`, `pairs` (n_kept, 2, n_sensitive), `disparities` and `numbers` are of the rows kept, worst
+    first.
+    """
+
+    n_rows: int
+    n_chunks: int
+    n_found: int
+    degree: float
+    sum: float
+    n_queries: int
+    Z: Floats
+    pairs: Floats
+    disparities: Floats
+    numbers: Ints
+
+
+class ChunkAudit:
+    """Compares the rows of chunk after chunk with all their twins, and adds up.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted estimator.
+    space : InputSpace
+        The inputs that exist.
+    settings : dict
+        `threshold`, `response_method` and `n_jobs`, as for an `Oracle`.
+    """
+
+    def __init__(self, estimator: Any, space: InputSpace, settings: dict[str, Any]) -> None:
+        self.space = space
+        self._threshold = settings["threshold"]
+        self._n_jobs = settings["n_jobs"]
+        self._oracle = Oracle(estimator, space, clip=False, **settings)
+        self._tables = TwinTables(space) if TwinTables.fits(space) else None
+        self._codes = space.twin_codes
+        width = max(1, len(space.container.names))
+        self._call_rows = int(min(CALL_ROWS, max(CHUNK, CALL_NUMBERS // width)))
+        self._model: Model | None = None
+        self._worst = WorstRows(space.n_features, len(space.sensitive))
+        self._n_rows = self._n_chunks = self._n_found = 0
+        self._degree = self._sum = 0.0
+
+    def add(self, chunk: Chunk) -> None:
+        """Compare the rows of a chunk.
+
+        Raises
+        ------
+        ChunkFailedError
+            If the rows are none of the space's.
+        EstimatorFailedError
+            If the model fails on them; the message says on which.
+        """
+        try:
+            X = self.space.container.check_names(chunk.table)
+            direct = self._tables is not None and self._tables.accepts(X)
+            if self._model is None:
+                head = self.space.encode(rows_of_any(X, 100))
+        except (TypeError, ValueError) as error:
+            raise ChunkFailedError(f"{_begin(chunk)}: {error}", chunk=chunk.name) from error
+        try:
+            if self._model is None:
+                self._oracle.begin(head, np.random.default_rng(0))
+                self._model = self._oracle._model.beside(AsTheyAre(), self._call_rows)
+            if direct:
+                self._add_tables(X, chunk.start)
+            else:
+                self._add_codes(X, chunk)
+        except EstimatorFailedError as error:
+            raise EstimatorFailedError(f"{_begin(chunk)}: {error}") from error
+        self._n_rows += len(X)
+        self._n_chunks += 1
+
+    def totals(self) -> Totals:
+        """What was found so far."""
+        asked = 0 if self._model is None else self._model.n_rows
+        return Totals(
+            self._n_rows, self._n_chunks, self._n_found, self._degree, self._sum,
+            self._oracle.n_queries + asked, *self._worst.rows(),
+        )  # fmt: skip
+
+    # By tables ------------------------------------------------------------------------------
+
+    def _add_tables(self, X: Any, start: int) -> None:
+        # Several calls at a time where there are workers.
+        size = self._call_rows * max(1, 2 * n_workers(self._n_jobs) - 1)
+        for at in range(0, len(X), size):
+            self._add_block(rows_of(X, at, at + size), start + at)
+
+    def _add_block(self, X: Any, start: int) -> None:
+        """Ask about the twins of some rows, one combination after the other."""
+        model, tables = self._model, self._tables
+        assert model is not None and tables is not None
+        answers = [model.ask(twins) for twins in tables.of(X)]
+        scores = [scores for scores, _ in answers]
+        differs = np.zeros(len(X), dtype=bool)
+        if model.response != "regression":
+            for _, labels in answers[1:]:
+                differs |= labels != answers[0][1]
+        if model.response == "labels":
+            disparity = differs.astype(np.float64)
+        else:
+            disparity = spread_of(scores, ROUNDING_SINGLE if model.single else ROUNDING)
+        if self._threshold is not None or model.response == "regression":
+            threshold = 0.0 if self._threshold is None else self._threshold
+            verdict = disparity > threshold
+            rows = np.flatnonzero(verdict & self._worst.wants(disparity))
+            shown = self._compare(answers, rows)
+        else:
+            verdict, rows = differs, np.flatnonzero(differs)
+            shown = self._compare(answers, rows)
+            if model.infers_labels and len(rows):
+                # As the model's own predict says, of the two twins that show it.
+                own = take_rows(X, rows)
+                said = [model.labels(tables.single(own, shown.twins[:, k])) for k in (0, 1)]
+                confirmed = said[0] != said[1]
+                verdict[rows] = confirmed
+                wanted = confirmed & self._worst.wants(disparity[rows])
+            else:
+                wanted = self._worst.wants(disparity[rows])
+            rows, shown = rows[wanted], shown._replace(pair=shown.pair[wanted])
+        self._count(disparity, verdict)
+        if len(rows):
+            Z = self.space.encode(take_rows(X, rows))
+            self._worst.add(Z, self._codes[shown.pair], disparity[rows], start + rows)
+
+    def _compare(self, answers: list[tuple[Floats, Ints]], rows: Ints) -> Comparison:
+        """The comparison of some rows, with the twins that show it."""
+        assert self._model is not None
+        scores = np.stack([scores[rows] for scores, _ in answers], axis=1)
+        return compare(
+            scores,
+            np.stack([labels[rows] for _, labels in answers], axis=1),
+            np.ones(scores.shape[:2], dtype=bool),
+            response=self._model.response,
+            threshold=self._threshold,
+            single=self._model.single,
+        )
+
+    # By codes -------------------------------------------------------------------------------
+
+    def _add_codes(self, X: Any, chunk: Chunk) -> None:
+        """Rows whose twins differ in more, or that may not exist, or of other kinds of tables."""
+        try:
+            Z = self.space.encode(X)
+        except (TypeError, ValueError) as error:
+            raise ChunkFailedError(f"{_begin(chunk)}: {error}", chunk=chunk.name) from error
+        judged = joined(list(judge_rows(self._oracle, Z)))
+        self._count(judged.disparity, judged.verdict)
+        kept = np.flatnonzero(judged.verdict & self._worst.wants(judged.disparity))
+        pairs = np.stack([judged.first[kept], judged.second[kept]], axis=1)
+        self._worst.add(Z[kept], pairs, judged.disparity[kept], chunk.start + kept)
+
+    def _count(self, disparity: Floats, verdict: Bools) -> None:
+        self._degree = max(self._degree, float(disparity.max(initial=0.0)))
+        self._sum += float(disparity.sum())
+        self._n_found += int(verdict.sum())
+
+
+def rows_of_any(X: Any, n: int) -> Any:
+    """The first rows of any table."""
+    return take_rows(X, np.arange(min(n, len(X))))
+
+
+def _begin(chunk: Chunk) -> str:
+    return f"{chunk.name[:1].upper()}{chunk.name[1:]} (rows from {chunk.start} on)"

@@ -1,0 +1,149 @@
+"""Twins of the rows of a table, made from the table itself: only its sensitive columns are set.
+
+Where nothing else follows from sensitive values, and no constraint has to be looked at, rows need
+not become codes and back, which costs more than a fast model does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skfairtest._typing import Floats, Ints
+from skfairtest.space._containers import ArrayContainer, PandasContainer, make_container
+from skfairtest.space._space import InputSpace
+
+#: Combinations of sensitive values up to which tables of twins are made.
+MOST_TWINS = 64
+
+
+class AsTheyAre:
+    """Stands where a space decodes codes: tables are shown to the model as they are."""
+
+    def decode(self, table: Any) -> Any:
+        """The table."""
+        return table
+
+
+class TwinTables:
+    """Makes the tables of twins of a space; see `fits`."""
+
+    def __init__(self, space: InputSpace) -> None:
+        self.space = space
+        self.places = [place for j in space.sensitive for place in space.layout.places[j]]
+        codes = space.twin_codes
+        self.n_twins = len(codes)
+        #: One row for each combination: what its sensitive columns hold.
+        self._values = space.decode(
+            space.with_sensitive(np.tile(space.low, (len(codes), 1)), codes)
+        )
+        self._columns: dict[int, list[Any]] = {}
+
+    @staticmethod
+    def fits(space: InputSpace) -> bool:
+        """Whether all twins of this space exist, and differ in the sensitive columns alone."""
+        return (
+            isinstance(space.container, (ArrayContainer, PandasContainer))
+            and space.constraint is None
+            and space.given is None
+            and space.is_enumerable
+            and space.n_twins <= MOST_TWINS
+        )
+
+    def accepts(self, X: Any) -> bool:
+        """Whether all rows' own sensitive values are among the combinations, and dtypes as in fit.
+
+        Raises
+        ------
+        ValueError
+            If a column holds categories that are not known.
+        """
+        container, layout = self.space.container, self.space.layout
+        alike = make_container(X).difference(container) is None
+        if not alike:
+            return False
+        for j, column in enumerate(layout.columns):
+            # Numbers are shown as they are; categories and one-hot groups may hold what is unknown.
+            if j not in self.space.sensitive and not _is_number(layout, j, column):
+                layout.attribute_codes(X, j)
+        own = np.column_stack([layout.attribute_codes(X, int(j)) for j in self.space.sensitive])
+        return bool(self.space.has_sensitive(own).all())
+
+    def of(self, X: Any) -> Any:
+        """A table of the rows for each combination of sensitive values, one after the other.
+
+        A table is good until the next one is asked for.
+        """
+        if isinstance(X, np.ndarray):
+            twin = X.copy()
+            for row in self._values:
+                for place in self.places:
+                    twin[:, place] = row[place]
+                yield twin
+            return
+        n = len(X)
+        names = self.space.container.names
+        for combination in range(self.n_twins):
+            twin = X.copy(deep=False)
+            for place, column in zip(self.places, self._of(combination, n), strict=True):
+                twin[names[place]] = column
+            yield twin
+
+    def single(self, X: Any, combinations: Ints) -> Any:
+        """A table of the rows, each with the sensitive values of its own combination."""
+        twin = X.copy() if isinstance(X, np.ndarray) else X.copy(deep=False)
+        for place in self.places:
+            if isinstance(X, np.ndarray):
+                twin[:, place] = self._values[combinations, place]
+            else:
+                name = self.space.container.names[place]
+                twin[name] = self._values.iloc[:, place].array.take(combinations)
+        return twin
+
+    def _of(self, combination: int, n: int) -> list[Any]:
+        """The sensitive columns of n rows of a combination; kept, as blocks are of one size."""
+        kept = self._columns.get(combination)
+        if kept is None or len(kept[0]) < n:
+            repeat = np.full(n, combination, dtype=np.intp)
+            kept = [self._values.iloc[:, place].array.take(repeat) for place in self.places]
+            self._columns[combination] = kept
+        return [column[:n] if len(column) > n else column for column in kept]
+
+
+def _is_number(layout: Any, j: int, column: Any) -> bool:
+    return layout.groups[j] is None and (column.levels is None or column.scale is not None)
+
+
+def rows_of(X: Any, start: int, stop: int) -> Any:
+    """Some rows of an array or a frame, as a view."""
+    return X.iloc[start:stop] if isinstance(X, pd.DataFrame) else X[start:stop]
+
+
+def spread_of(scores: list[Floats], rounding: float) -> Floats:
+    """The largest difference between twins in any output, 0 where it is rounding.
+
+    `scores` has an array of shape (n, n_outputs) for each twin. Rounding is relative to the larger
+    of the two outputs; see `compare`, of which this is the part that is needed for all rows.
+    """
+    if scores[0].shape[1] == 1:
+        high = low = scores[0][:, 0]
+        for other in scores[1:]:
+            high, low = np.maximum(high, other[:, 0]), np.minimum(low, other[:, 0])
+        spread = high - low
+        largest = max(float(high.max(initial=0.0)), -float(low.min(initial=0.0)))
+        if float(spread.min(initial=np.inf)) > rounding * largest:
+            return spread
+        size = np.maximum(np.abs(high), np.abs(low))
+    else:
+        every = np.stack(scores)
+        high, low = every.max(axis=0), every.min(axis=0)
+        output = (high - low).argmax(axis=1)
+        rows = np.arange(len(output))
+        high, low = high[rows, output], low[rows, output]
+        spread = high - low
+        size = np.maximum(np.abs(high), np.abs(low))
+    size *= rounding
+    spread *= spread > size
+    return spread
