@@ -8,7 +8,7 @@ import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import ChunkFailedError, EstimatorFailedError
-from skfairtest.oracle._compare import ROUNDING, ROUNDING_SINGLE, Comparison, compare
+from skfairtest.oracle._compare import ROUNDING, ROUNDING_SINGLE, compare
 from skfairtest.oracle._judgement import joined
 from skfairtest.oracle._model import CHUNK, Model
 from skfairtest.oracle._oracle import Oracle
@@ -136,30 +136,37 @@ class ChunkAudit:
             threshold = 0.0 if self._threshold is None else self._threshold
             verdict = disparity > threshold
             rows = np.flatnonzero(verdict & self._worst.wants(disparity))
-            shown = self._compare(answers, rows)
+            pair, twins = self._compare(answers, rows)
         else:
             verdict, rows = differs, np.flatnonzero(differs)
-            shown = self._compare(answers, rows)
+            pair, twins = self._compare(answers, rows)
             if model.infers_labels and len(rows):
                 # As the model's own predict says, of the two twins that show it.
                 own = take_rows(X, rows)
-                said = [model.labels(tables.single(own, shown.twins[:, k])) for k in (0, 1)]
+                said = [model.labels(tables.single(own, twins[:, k])) for k in (0, 1)]
                 confirmed = said[0] != said[1]
                 verdict[rows] = confirmed
                 wanted = confirmed & self._worst.wants(disparity[rows])
             else:
                 wanted = self._worst.wants(disparity[rows])
-            rows, shown = rows[wanted], shown._replace(pair=shown.pair[wanted])
+            rows, pair = rows[wanted], pair[wanted]
         self._count(disparity, verdict)
         if len(rows):
             Z = self.space.encode(take_rows(X, rows))
-            self._worst.add(Z, self._codes[shown.pair], disparity[rows], start + rows)
+            self._worst.add(Z, self._codes[pair], disparity[rows], start + rows)
 
-    def _compare(self, answers: list[tuple[Floats, Ints]], rows: Ints) -> Comparison:
-        """The comparison of some rows, with the twins that show it."""
+    def _compare(self, answers: list[tuple[Floats, Ints]], rows: Ints) -> tuple[Ints, Ints]:
+        """For some rows, the two twins that show the disparity, and those that show the verdict.
+
+        Combinations, shape (n, 2), that with the larger output first.
+        """
         assert self._model is not None
+        if len(answers) == 2 and answers[0][0].shape[1] == 1:
+            first = (answers[1][0][rows, 0] > answers[0][0][rows, 0]).astype(np.intp)
+            pair = np.stack([first, 1 - first], axis=1)
+            return pair, pair
         scores = np.stack([scores[rows] for scores, _ in answers], axis=1)
-        return compare(
+        shown = compare(
             scores,
             np.stack([labels[rows] for _, labels in answers], axis=1),
             np.ones(scores.shape[:2], dtype=bool),
@@ -167,6 +174,7 @@ class ChunkAudit:
             threshold=self._threshold,
             single=self._model.single,
         )
+        return shown.pair, shown.twins
 
     # By codes -------------------------------------------------------------------------------
 

@@ -60,16 +60,21 @@ class TwinTables:
         ValueError
             If a column holds categories that are not known.
         """
-        container, layout = self.space.container, self.space.layout
+        space, layout, container = self.space, self.space.layout, self.space.container
         alike = make_container(X).difference(container) is None
         if not alike:
             return False
         for j, column in enumerate(layout.columns):
             # Numbers are shown as they are; categories and one-hot groups may hold what is unknown.
-            if j not in self.space.sensitive and not _is_number(layout, j, column):
+            if j not in space.sensitive and not _is_number(layout, j, column):
                 layout.attribute_codes(X, j)
-        own = np.column_stack([layout.attribute_codes(X, int(j)) for j in self.space.sensitive])
-        return bool(self.space.has_sensitive(own).all())
+        return all(self._has(int(j), layout.attribute_codes(X, int(j))) for j in space.sensitive)
+
+    def _has(self, j: int, codes: Floats) -> bool:
+        """Whether all codes are of values in a sensitive column's domain."""
+        inside = codes.min(initial=np.inf) >= self.space.low[j]  # not so where one is NaN
+        inside = inside and codes.max(initial=-np.inf) <= self.space.high[j]
+        return bool(inside and (codes == np.rint(codes)).all())
 
     def of(self, X: Any) -> Any:
         """A table of the rows for each combination of sensitive values, one after the other.

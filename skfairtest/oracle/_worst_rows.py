@@ -6,7 +6,6 @@ import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
 
-
 #: Rows that are kept at most, however narrow they are: to find the worst of so many costs little.
 MOST_KEPT = 100_000
 
