@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest._typing import Floats
 from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._rows_audit import ChunkedRowsAudit, RowsAudit, audit_chunks, audit_table
-from skfairtest.space._chunks import as_chunks
+from skfairtest.space._chunks import Chunks, as_chunks
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._space import InputSpace
 
@@ -39,6 +39,13 @@ class AuditResults:
     space_: InputSpace
     estimator_: Any
     _state: dict[str, Any]
+    #: The table that was fitted, where it came in chunks: it may be asked about later.
+    _chunks: Chunks | None = None
+
+    def __getstate__(self) -> Any:
+        state: Any = super().__getstate__()
+        # Iterators and connections cannot be saved.
+        return {name: value for name, value in state.items() if name != "_chunks"}
 
     def __dir__(self) -> list[str]:
         """Names of attributes, less those that ask the model and were not asked for yet.
@@ -65,6 +72,8 @@ class AuditResults:
     def _store(self, found: Findings) -> None:
         """Keep what a run found as plain arrays and numbers."""
         self._state = {"Z": found.Z, "pairs": found.pairs, "history": found.history}
+        if self._chunks is not None:
+            self._state["in_chunks"] = True
         if found.worst is not None:
             self._state["worst_z"] = found.worst.z
             self._state["worst_pair"] = np.stack([found.worst.first, found.worst.second])
@@ -262,7 +271,8 @@ class AuditResults:
                 self.fairness_degree_, plausible, float(disparities[inside].max(initial=0.0))
             )
             ours = judge.accepts(self._found_rows(0)) | judge.accepts(self._found_rows(1))
-            n_rows = int(state["on_data"]["verdict"].sum())
+            asked = state["on_data"]
+            n_rows = int(asked.get("n_found", asked["verdict"].sum()))
             state["domains"] = {
                 "degree": [audit.degree, plausible, whole],
                 "found": [n_rows, int(ours.sum()), len(ours)],
@@ -295,26 +305,46 @@ class AuditResults:
     def _on_data(self, name: str) -> RowsAudit:
         state = self._result(name)
         if "on_data" not in state:
-            audit = audit_table(
-                self.estimator_, self.space_, self.space_.data, self._oracle_settings()
-            )
-            state["on_data"] = {
-                "degree": audit.degree,
-                "disparities": audit.disparities,
-                "verdict": audit.is_discriminatory,
-                "n_queries": audit.n_queries,
-            }
+            state["on_data"] = self._ask_on_data(name)
         kept = state["on_data"]
         verdict = kept["verdict"]
+        rows = kept["rows"] if "rows" in kept else self.space_.data[verdict]
         return RowsAudit(
             degree=kept["degree"],
             disparities=kept["disparities"],
             is_discriminatory=verdict,
-            rate=float(verdict.mean()),
-            discriminatory=self.space_.decode(self.space_.data[verdict]),
+            rate=kept["rate"] if "rate" in kept else float(verdict.mean()),
+            discriminatory=self.space_.decode(rows),
             counterfactuals=None,
             n_queries=kept["n_queries"],
         )
+
+    def _ask_on_data(self, name: str) -> dict[str, Any]:
+        """What the rows of X show; of chunks the worst rows, and the disparities of a sample."""
+        settings = self._oracle_settings()
+        kept: dict[str, Any] = {}
+        if self._result(name).get("in_chunks"):
+            if self._chunks is None:
+                raise ValueError(
+                    f"{name} needs the rows of X, which came in chunks and are not saved with the "
+                    "auditor. Read it before saving, or use audit_rows(chunks)."
+                )
+            whole = audit_chunks(self.estimator_, self.space_, self._chunks, settings)
+            kept = {
+                "degree": whole.degree,
+                "rate": whole.rate,
+                "n_found": whole.n_discriminatory,
+                "n_queries": whole.n_queries,
+                "rows": self.space_.encode(whole.discriminatory),
+            }
+        audit = audit_table(self.estimator_, self.space_, self.space_.data, settings)
+        return {
+            "degree": audit.degree,
+            "disparities": audit.disparities,
+            "verdict": audit.is_discriminatory,
+            "n_queries": audit.n_queries,
+            **kept,
+        }
 
     def audit_rows(self, X: Any) -> RowsAudit | ChunkedRowsAudit:
         """Flip every given row: the question of fit, put to real people or any test suite.

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from skfairtest.space._chunks import as_chunks
 from skfairtest.space._containers import make_container
 
 
@@ -38,6 +39,25 @@ def check_table(owner: Any, X: Any) -> Any:
             f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
         )
     return X
+
+
+def table_or_chunks(owner: Any, X: Any, y: Any = None) -> Any:
+    """X as a table, see `check_table`, or as the chunks that it comes in.
+
+    Raises
+    ------
+    ValueError
+        If there are targets beside chunks.
+    """
+    chunks = as_chunks(X)
+    if chunks is None:
+        return check_table(owner, X)
+    if y is not None:
+        raise ValueError(
+            "X comes in chunks, and y was given: a model is not fitted chunk by chunk. Fit the "
+            "estimator first, and leave out y."
+        )
+    return chunks
 
 
 def fitted_estimator(owner: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:

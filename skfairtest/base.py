@@ -14,7 +14,13 @@ from sklearn.base import clone
 from skfairtest._audit_results import AuditResults
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, with_callbacks
-from skfairtest._validation import check_one_whole, check_table, fitted_estimator, make_generator
+from skfairtest._validation import (
+    check_one_whole,
+    check_table,
+    fitted_estimator,
+    make_generator,
+    table_or_chunks,
+)
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.finding._fitted_cards import auditor_card
 from skfairtest.finding._shown import ShownFinding
@@ -22,6 +28,8 @@ from skfairtest.oracle._findings import Findings, findings_of, joint_stop, merge
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._restarts import N_SEEDS, Searcher, run_restarts
 from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch, stopped_by
+from skfairtest.space._chunks import Chunks
+from skfairtest.space._learn_chunks import SAMPLE_ROWS, sample_chunks
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import ValidRows, is_late
 
@@ -154,8 +162,9 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Data that shows which inputs exist: columns, kinds, domains.
+        X : array-like or DataFrame of shape (n_samples, n_features), or such a table in chunks
+            Data that shows which inputs exist: columns, kinds, domains. In chunks, as for
+            `audit_rows`, it is gone through once; the ``on_data_`` results take a second pass.
         y : array-like of shape (n_samples,), default=None
             With targets, a clone of the estimator is fitted first (a `FrozenEstimator` never is);
             without, the estimator is audited as it stands.
@@ -177,9 +186,12 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
             If the estimator fails during the audit; results so far stay readable.
         """
         self._check_params()
-        X = check_table(self, X)
+        X = table_or_chunks(self, X, y)
         rng = make_generator(self.random_state)
         space = self._make_space(X)
+        self._chunks = X if isinstance(X, Chunks) else None
+        if self._chunks is not None:
+            X = check_table(self, space.decode(space.data))
         valid_rows = ValidRows(space, self.proposals)
         seconds_spent = _check_constraint(space, valid_rows, rng, self.max_time)
         self.estimator_ = self._make_estimator(X, y, fit_params)
@@ -296,17 +308,10 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
             raise ValueError(
                 "sensitive_features must be 'auto', a column or a list of columns; got None."
             )
-        return InputSpace.from_data(
-            X,
-            sensitive,
-            bounds=self.bounds,
-            categories=self.categories,
-            steps=self.steps,
-            one_hot=self.one_hot,
-            constraint=self.constraint,
-            plausible=self.plausible,
-            given=self.given,
-        )
+        domain = {name: getattr(self, name) for name in DOMAIN}
+        if isinstance(X, Chunks):
+            return InputSpace.from_chunks(X, sensitive, **domain)
+        return InputSpace.from_data(X, sensitive, **domain)
 
     def _given_space(self, X: Any) -> InputSpace:
         """The domain of `space` with the rows of X as its data."""
@@ -336,6 +341,8 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
                 "space= has no sensitive column, and so no twins. Name some in "
                 "InputSpace.from_data(X, sensitive_features)."
             )
+        if isinstance(X, Chunks):
+            X = sample_chunks(X, SAMPLE_ROWS, np.random.default_rng(0))
         return space.with_data(X)
 
     def _in_space(self, space: InputSpace, **params: Any) -> Any:

@@ -9,9 +9,11 @@ import numpy as np
 
 from skfairtest._statistics import wilson_interval
 from skfairtest._typing import Floats
-from skfairtest._validation import check_table, is_real, make_generator
+from skfairtest._validation import is_real, make_generator, table_or_chunks
 from skfairtest.base import BaseAuditor
 from skfairtest.mitigation._shares import draw_crossings, draw_uniform, judge
+from skfairtest.space._chunks import Chunks
+from skfairtest.space._learn_chunks import SAMPLE_ROWS
 from skfairtest.space._space import InputSpace
 
 
@@ -84,8 +86,10 @@ def estimate_discrimination(
     ----------
     estimator : estimator
         Fitted regressor, classifier or pipeline.
-    X : array-like or DataFrame of shape (n_rows, n_features)
-        Rows that show which inputs exist.
+    X : array-like or DataFrame of shape (n_rows, n_features), or chunks
+        Rows that show which inputs exist; or such a table in chunks, as for
+        `InputSpace.from_chunks`, in one pass: rows are then drawn from a random sample of it, of
+        100,000 rows or `n_samples` if that is more.
     sensitive_features : "auto", str, int or list of these, default="auto"
         Sensitive columns by name or position; "auto" takes the names of common ones.
     n_samples : int, default=10_000
@@ -148,15 +152,22 @@ def estimate_discrimination(
             f"'rows' (rows of X); got {near!r}."
         )
     rng = make_generator(random_state)
-    template = BaseAuditor(
-        sensitive_features=sensitive_features,
-        bounds=bounds,
-        categories=categories,
-        steps=steps,
-        one_hot=one_hot,
-        constraint=constraint,
-    )
-    space = template._make_space(check_table(template, X))
+    domain = {
+        "bounds": bounds,
+        "categories": categories,
+        "steps": steps,
+        "one_hot": one_hot,
+        "constraint": constraint,
+    }
+    template = BaseAuditor(sensitive_features=sensitive_features, **domain)
+    X = table_or_chunks(template, X)
+    if isinstance(X, Chunks):
+        most = max(int(n_samples), SAMPLE_ROWS)
+        space = InputSpace.from_chunks(
+            X, sensitive_features, **domain, max_rows=most, random_state=rng.spawn(1)[0]
+        )
+    else:
+        space = template._make_space(X)
     if near is None:
         Z = draw_uniform(space, n_samples, rng)
     elif near == "data":

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
 from skfairtest.space._resolution import Listed, Scale, given_scale, learn_scale
+from skfairtest.space._seen import Seen, look
 
 #: A column of fractional numbers with at most this many distinct values is categorical ...
 FEW_LEVELS = 10
@@ -202,15 +203,38 @@ def describe_column(
     holds integers, `dtype` what it rounds numbers to, `order` gives the levels' own order where the
     container has one.
     """
-    column = _describe(name, values, bounds, categories, step, integral, order, dtype)
-    if values.dtype.kind == "O":
-        column.nan_is_missing = any(isinstance(v, float) for v in values[pd.isna(values)][:1])
+    return describe_seen(
+        name,
+        look(values),
+        bounds=bounds,
+        categories=categories,
+        step=step,
+        integral=integral,
+        order=order,
+        dtype=dtype,
+    )
+
+
+def describe_seen(
+    name: Any,
+    seen: Seen,
+    *,
+    bounds: tuple[float, float] | None = None,
+    categories: Any = None,
+    step: float | None = None,
+    integral: bool = False,
+    order: NDArray[Any] | None = None,
+    dtype: str | None = None,
+) -> Column:
+    """The same from what was seen of a column, in one piece or in chunks."""
+    column = _describe(name, seen, bounds, categories, step, integral, order, dtype)
+    column.nan_is_missing = seen.nan_is_missing
     return column
 
 
 def _describe(
     name: Any,
-    values: NDArray[Any],
+    seen: Seen,
     bounds: Any,
     categories: Any,
     step: float | None,
@@ -218,8 +242,7 @@ def _describe(
     order: NDArray[Any] | None,
     dtype: str | None,
 ) -> Column:
-    gone = np.asarray(pd.isna(values), dtype=bool)
-    present = values[~gone]
+    present = seen.present
     if categories is not None:
         if bounds is not None:
             raise ValueError(
@@ -227,10 +250,10 @@ def _describe(
                 "domain. Keep bounds= for a numeric column, categories= for one with listed values."
             )
         return _categorical(
-            name, _given_levels(name, categories), present, bool(gone.any()), step, given=True
+            name, _given_levels(name, categories), present, seen.any_missing, step, given=True
         )
-    if values.dtype.kind == "f":
-        column = _numeric(name, present, bounds, step, integral, dtype)
+    if present.dtype.kind == "f":
+        column = _numeric(name, seen, bounds, step, integral, dtype)
         if column is not None:
             return column
     if bounds is not None:
@@ -239,8 +262,8 @@ def _describe(
             f"{_shown(present)}); list its values in categories= instead."
         )
     levels = _observed_levels(name, present, order)
-    column = _categorical(name, levels, present, bool(gone.any()), step, given=False)
-    if values.dtype.kind == "f" and levels:
+    column = _categorical(name, levels, present, seen.any_missing, step, given=False)
+    if present.dtype.kind == "f" and levels:
         # Other numbers in later data are no error: they lie between the levels.
         column.scale = Listed(np.array(levels, dtype=np.float64), dtype)
     return column
@@ -248,13 +271,14 @@ def _describe(
 
 def _numeric(
     name: Any,
-    present: Floats,
+    seen: Seen,
     bounds: tuple[float, float] | None,
     step: float | None,
     integral: bool,
     dtype: str | None,
 ) -> Column | None:
     """An integer or a real column; None where its few fractional values make it categorical."""
+    present = seen.present
     if not np.isfinite(present).all():
         raise ValueError(
             f"Column {name!r} contains infinity (inf); an input domain has finite ends. "
@@ -270,8 +294,8 @@ def _numeric(
         if not len(present):
             return None
         if not whole and step is None:
-            n_distinct = len(np.unique(present))
-            if n_distinct <= FEW_LEVELS and n_distinct * ROWS_PER_LEVEL <= len(present):
+            n_distinct = len(seen.distinct)
+            if n_distinct <= FEW_LEVELS and n_distinct * ROWS_PER_LEVEL <= seen.n_present:
                 return None
         low, high = float(present.min()), float(present.max())
     else:
@@ -288,7 +312,7 @@ def _numeric(
         _check_step(name, whole, step)
         scale = given_scale(low, high, float(step), dtype)
     else:
-        scale = learn_scale(present, whole, bounds, dtype)
+        scale = learn_scale(seen, whole, bounds, dtype)
     kind = "integer" if whole else "real"
     if scale is None:
         unit = 1.0 if whole or high == low else (high - low) / 100

@@ -48,7 +48,7 @@ def make_container(X: Any) -> Container:
     )
 
 
-def _objects_as_numbers(values: NDArray[Any]) -> NDArray[Any]:
+def objects_as_numbers(values: NDArray[Any]) -> NDArray[Any]:
     """Floats for an object column that holds numbers only; else the column as it is."""
     if values.dtype.kind == "O":
         inferred = pd.api.types.infer_dtype(values, skipna=True)
@@ -72,6 +72,13 @@ class Container:
     def column_values(self, X: Any, index: int) -> NDArray[Any]:
         """One column as floats (NaN is missing), booleans or objects."""
         raise NotImplementedError
+
+    def holds_objects(self, index: int) -> bool:
+        """Whether the column may hold anything, so that all of it tells what it is."""
+        return False
+
+    def learn_levels(self, other: Container) -> None:
+        """Take over the categories of another chunk of the table that are not known yet."""
 
     def level_order(self, index: int) -> NDArray[Any] | None:
         """Order of the levels, where the column's dtype has one."""
@@ -170,7 +177,11 @@ class ArrayContainer(Container):
             return values.astype(np.float64)
         if values.dtype.kind == "b":
             return values
-        return _objects_as_numbers(values.astype(object))
+        return objects_as_numbers(values.astype(object))
+
+    def holds_objects(self, index: int) -> bool:
+        """Whether the column may hold anything, so that all of it tells what it is."""
+        return np.dtype(self.dtype).kind == "O"
 
     def is_integral(self, index: int) -> bool:
         """Whether the column can hold nothing but integers."""
@@ -255,7 +266,7 @@ class PandasContainer(Container):
         if pd.api.types.is_numeric_dtype(dtype):
             return series.to_numpy(dtype=np.float64, na_value=np.nan)
         values = np.asarray(series, dtype=object)
-        return values if isinstance(dtype, pd.CategoricalDtype) else _objects_as_numbers(values)
+        return values if isinstance(dtype, pd.CategoricalDtype) else objects_as_numbers(values)
 
     def level_order(self, index: int) -> NDArray[Any] | None:
         """Order of the levels, where the column's dtype has one."""
@@ -264,6 +275,22 @@ class PandasContainer(Container):
     def ordered_levels(self, index: int) -> NDArray[Any] | None:
         """The levels in their order, where the dtype says that the order means something."""
         return self.level_order(index) if self.ordered.get(str(index)) else None
+
+    def holds_objects(self, index: int) -> bool:
+        """Whether the column may hold anything, so that all of it tells what it is."""
+        return self.dtypes[index] == "object"
+
+    def learn_levels(self, other: Container) -> None:
+        """Take over the categories of another chunk of the table that are not known yet."""
+        assert isinstance(other, PandasContainer)
+        for key, known in self.categories.items():
+            place = other.names.index(self.names[int(key)])
+            seen = set(known)
+            new = [level for level in other.categories[str(place)] if level not in seen]
+            if new:
+                added = np.empty(len(new), dtype=object)
+                added[:] = new
+                self.categories[key] = np.concatenate([known, added])
 
     def is_integral(self, index: int) -> bool:
         """Whether the column can hold nothing but integers."""

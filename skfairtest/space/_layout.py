@@ -108,6 +108,25 @@ class Layout:
         """Whether some column of the table holds numbers of single precision."""
         return any(self.container.rounds_to(j) == "float32" for j in range(len(self.fields)))
 
+    def check_holds(self, attribute: int, low: Floats) -> None:
+        """See that the table can hold the values that the user gave for an attribute."""
+        column = self.columns[attribute]
+        codes = column.grid() if column.levels is not None else np.array([column.low, column.high])
+        Z = np.tile(low, (len(codes), 1))
+        Z[:, attribute] = codes
+        try:
+            back = self.attribute_codes(self.decode(Z), attribute)
+            held = np.allclose(back, codes, rtol=1e-6, atol=0, equal_nan=True)
+        except Exception:  # each kind of table has its own way of refusing a value
+            held = False
+        if not held:
+            raise ValueError(
+                f"Column {column.name!r} of dtype "
+                f"{self.container.dtype_name(self.places[attribute][0])} cannot hold "
+                f"the values given in bounds= or categories=: {list(column.take(codes))!r}. "
+                "Convert the column to a wider dtype first."
+            )
+
     # Tables and codes -----------------------------------------------------------------------
 
     def encode(self, X: Any) -> Floats:
@@ -128,6 +147,13 @@ class Layout:
         if group is None:
             return self.columns[attribute].encode(values[0])
         return group.codes(values)
+
+    def codes_of(self, values: list[Any]) -> Floats:
+        """Codes of a table from the values of its columns, shape (n, n_attributes)."""
+        codes = np.empty((len(values[0]), len(self.columns)))
+        for j, places in enumerate(self.places):
+            codes[:, j] = self.codes(j, [values[place] for place in places])
+        return codes
 
     def decode(self, Z: Floats) -> Any:
         """The table of the codes."""

@@ -2,17 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest.space._column_names import by_position
-from skfairtest.space._columns import Column, describe_column
+from skfairtest.space._columns import Column, describe_seen
 from skfairtest.space._containers import Container
 from skfairtest.space._layout import Layout
 from skfairtest.space._one_hot import Group, as_dummy, find_groups, given_groups
+from skfairtest.space._seen import Seen, look
+
+
+class Wishes:
+    """What the user says of columns and groups, by their positions.
+
+    Parameters
+    ----------
+    names : list
+        Names of the columns.
+    bounds, categories, steps, one_hot : object
+        As the user gave them.
+    """
+
+    def __init__(
+        self,
+        names: list[Any],
+        bounds: Mapping[Any, Any] | None,
+        categories: Mapping[Any, Any] | None,
+        steps: Mapping[Any, float] | None,
+        one_hot: Any,
+    ) -> None:
+        self.names = names
+        self.auto = isinstance(one_hot, str) and one_hot == "auto"
+        no_groups = self.auto or one_hot is None
+        #: Groups that the user names.
+        self.given = {} if no_groups else given_groups(one_hot, names)
+        # What is said of a group by its name is no wish for a column.
+        self._of_groups: dict[Any, Any] = {}
+        own = categories
+        if categories is not None:
+            self._of_groups = _named_groups(categories, names, self.given, self.auto)
+        if self._of_groups and categories is not None:
+            own = {k: wish for k, wish in categories.items() if k not in self._of_groups}
+        self._by_label = {
+            label: by_position(names, mapping, label)
+            for label, mapping in (("bounds", bounds), ("categories", own), ("steps", steps))
+        }
+
+    @property
+    def named(self) -> set[int]:
+        """Columns that the user says something of, which are in no group that is found."""
+        return {place for mapping in self._by_label.values() for place in mapping}
+
+    def layout(
+        self,
+        container: Container,
+        seen: list[Seen],
+        groups: dict[Any, list[int]],
+        has_none: Callable[[Group], bool],
+    ) -> Layout:
+        """The attributes of a table of which so much was seen.
+
+        `has_none` says of a group whether all of its columns are 0 in some row.
+        """
+        wishes, names = self._by_label, self.names
+        _check_named(wishes, groups, names, self._of_groups)
+        owner = {place: name for name, places in groups.items() for place in places}
+        fields = [
+            _dummy(name, seen[j], owner[j])
+            if j in owner
+            else describe_seen(
+                name,
+                seen[j],
+                bounds=wishes["bounds"].get(j),
+                categories=wishes["categories"].get(j),
+                step=wishes["steps"].get(j),
+                integral=container.is_integral(j),
+                order=container.level_order(j),
+                dtype=container.rounds_to(j),
+            )
+            for j, name in enumerate(names)
+        ]
+        columns: list[Column] = []
+        all_places: list[list[int]] = []
+        all_groups: list[Group | None] = []
+        for j, field in enumerate(fields):
+            if j not in owner:
+                columns.append(field)
+                all_places.append([j])
+                all_groups.append(None)
+            elif j == min(groups[owner[j]]):
+                name = owner[j]
+                wanted = self._of_groups.get(name)
+                column, group = _attribute(name, groups[name], fields, has_none, wanted)
+                columns.append(column)
+                all_places.append(group.places)
+                all_groups.append(group)
+        fields = [field.field() for field in fields]
+        return Layout(container, fields, columns, all_places, all_groups)
 
 
 def learn_layout(
@@ -30,54 +120,16 @@ def learn_layout(
     ValueError, TypeError
         For groups, domains and steps that cannot be.
     """
-    names = container.names
-    auto = isinstance(one_hot, str) and one_hot == "auto"
-    given = {} if auto or one_hot is None else given_groups(one_hot, names)
-    # What is said of a group by its name is no wish for a column.
-    of_groups = {} if categories is None else _named_groups(categories, names, given, auto)
-    own = categories
-    if of_groups and categories is not None:
-        own = {name: wish for name, wish in categories.items() if name not in of_groups}
-    wishes = {
-        label: by_position(names, mapping, label)
-        for label, mapping in (("bounds", bounds), ("categories", own), ("steps", steps))
-    }
-    values = [container.column_values(X, j) for j in range(len(names))]
-    named = {place for mapping in wishes.values() for place in mapping}
-    groups = find_groups(names, values, named) if auto else given
-    _check_named(wishes, groups, names, of_groups)
-    owner = {place: name for name, places in groups.items() for place in places}
-    fields = [
-        _dummy(name, values[j], owner[j])
-        if j in owner
-        else describe_column(
-            name,
-            values[j],
-            bounds=wishes["bounds"].get(j),
-            categories=wishes["categories"].get(j),
-            step=wishes["steps"].get(j),
-            integral=container.is_integral(j),
-            order=container.level_order(j),
-            dtype=container.rounds_to(j),
-        )
-        for j, name in enumerate(names)
-    ]
-    columns: list[Column] = []
-    all_places: list[list[int]] = []
-    all_groups: list[Group | None] = []
-    for j, field in enumerate(fields):
-        if j not in owner:
-            columns.append(field)
-            all_places.append([j])
-            all_groups.append(None)
-        elif j == min(groups[owner[j]]):
-            name = owner[j]
-            column, group = _attribute(name, groups[name], fields, values, of_groups.get(name))
-            columns.append(column)
-            all_places.append(group.places)
-            all_groups.append(group)
-    fields = [field.field() for field in fields]
-    return Layout(container, fields, columns, all_places, all_groups), values
+    wishes = Wishes(container.names, bounds, categories, steps, one_hot)
+    values = [container.column_values(X, j) for j in range(len(container.names))]
+    groups = wishes.given
+    if wishes.auto:
+        groups = find_groups(container.names, values, wishes.named)
+
+    def has_none(group: Group) -> bool:
+        return group.has_none([values[place] for place in group.places])
+
+    return wishes.layout(container, [look(own) for own in values], groups, has_none), values
 
 
 def _named_groups(
@@ -110,8 +162,9 @@ def _check_named(
                 )
 
 
-def _dummy(name: Any, values: NDArray[Any], group: Any) -> Column:
+def _dummy(name: Any, seen: Seen, group: Any) -> Column:
     """One column of a group, which can be 0 and 1 whatever the data hold."""
+    values = seen.present
     if values.dtype.kind == "f":
         return Column(name, "integer", 0, 1, 1.0)
     if as_dummy(values) is None:
@@ -122,7 +175,7 @@ def _dummy(name: Any, values: NDArray[Any], group: Any) -> Column:
     column = Column(name, "categorical", 0, 1, 1.0)
     column.levels = np.array([False, True], dtype=object)  # codes are 0 and 1 as well
     if values.dtype.kind == "O":
-        column.nan_is_missing = any(isinstance(value, float) for value in values)
+        column.nan_is_missing = seen.nan_is_missing
     return column
 
 
@@ -130,15 +183,14 @@ def _attribute(
     name: Any,
     places: list[int],
     fields: list[Column],
-    values: list[NDArray[Any]],
+    has_none: Callable[[Group], bool],
     wanted: Any,
 ) -> tuple[Column, Group]:
     """A group as one categorical attribute."""
     members = [fields[place].name for place in places]
     group = Group(name, places, members)
     if wanted is None:
-        codes = group.codes([values[place] for place in places])
-        n_domain = len(places) + int((codes == len(places)).any())
+        n_domain = len(places) + int(has_none(group))
     else:
         n_domain = _restrict(group, wanted)
     column = Column(name, "categorical", 0, n_domain - 1, 1.0)

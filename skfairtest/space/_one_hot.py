@@ -78,6 +78,10 @@ class Group:
         codes[missing.any(axis=1)] = np.nan
         return codes
 
+    def has_none(self, values: list[NDArray[Any]]) -> bool:
+        """Whether all columns are 0 in some row."""
+        return bool((self.codes(values) == len(self.places)).any())
+
     def spread(self, codes: Floats) -> Floats:
         """The columns of the codes, shape (n, n_columns)."""
         missing = np.isnan(codes)
@@ -192,16 +196,84 @@ def find_groups(
     if len(dummies) < 2:
         return {}
     V = np.column_stack([dummy for dummy in read.values() if dummy is not None])
+    return groups_among(names, dummies, DummyRows(V), skipped)
+
+
+class DummyRows:
+    """Columns of 0 and 1, and which of them exclude each other."""
+
+    def __init__(self, V: Floats) -> None:
+        self.V = V
+
+    def sums_to_one(self, own: Ints) -> bool:
+        """Whether every row of these columns sums to one, and that is no chance."""
+        V = self.V[:, own]
+        return bool((V.sum(axis=1) == 1).all()) and is_sure_sum(V.mean(axis=0), len(V))
+
+    def excludes(self, own: Ints) -> bool:
+        """Whether at most one is 1 in each row, though by chance two would be in some."""
+        V = self.V[:, own]
+        return bool((V.sum(axis=1) <= 1).all()) and is_sure_exclusion(V.mean(axis=0), len(V))
+
+
+class DummyCounts:
+    """The same of columns that come in chunks: how often each two of them are 1 at once.
+
+    Parameters
+    ----------
+    n_columns : int
+        How many there are.
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        self.n_rows = 0
+        self.together = np.zeros((n_columns, n_columns))
+        self.missing = np.zeros(n_columns, dtype=bool)
+
+    def add(self, places: Ints, V: Floats) -> None:
+        """Count some rows of the columns at these places."""
+        gone = np.isnan(V)
+        self.missing[places] |= gone.any(axis=0)
+        V = np.where(gone, 0.0, V)
+        self.together[np.ix_(places, places)] += V.T @ V
+
+    def _exclude(self, own: Ints) -> bool:
+        together = self.together[np.ix_(own, own)]
+        alone = np.count_nonzero(together) == np.count_nonzero(np.diag(together))
+        return bool(alone and not self.missing[own].any())
+
+    def _ones(self, own: Ints) -> Floats:
+        return np.asarray(np.diag(self.together)[own])
+
+    def sums_to_one(self, own: Ints) -> bool:
+        """Whether every row of these columns sums to one, and that is no chance."""
+        ones = self._ones(own)
+        sums = self._exclude(own) and ones.sum() == self.n_rows
+        return bool(sums) and is_sure_sum(ones / self.n_rows, self.n_rows)
+
+    def excludes(self, own: Ints) -> bool:
+        """Whether at most one is 1 in each row, though by chance two would be in some."""
+        return self._exclude(own) and is_sure_exclusion(self._ones(own) / self.n_rows, self.n_rows)
+
+    def has_none(self, own: Ints) -> bool:
+        """Whether all of these columns, which exclude each other, are 0 in some row."""
+        return bool(self._ones(own).sum() < self.n_rows)
+
+
+def groups_among(
+    names: list[Any], dummies: list[int], columns: DummyRows | DummyCounts, skipped: set[int]
+) -> dict[Any, list[int]]:
+    """The groups among columns of 0 and 1, given by their positions; see `find_groups`."""
     prefixes = _prefixes([names[j] for j in dummies])
     taken = np.zeros(len(dummies), dtype=bool)
     found: list[tuple[str, Ints]] = []
-    for is_group in (_sums_to_one, _excludes):
+    for is_group in (columns.sums_to_one, columns.excludes):
         again = True
         while again:  # what a longer prefix takes may leave a group to a shorter one
             again = False
             for prefix in sorted(prefixes, key=lambda prefix: (len(prefix), prefix)):
                 own = prefixes[prefix][~taken[prefixes[prefix]]]
-                if len(own) >= 2 and is_group(V[:, own]):
+                if len(own) >= 2 and is_group(own):
                     taken[own] = again = True
                     found.append((prefix, own))
     groups: dict[Any, list[int]] = {}
@@ -247,21 +319,22 @@ def _prefixes(names: list[str]) -> dict[str, Ints]:
     return {prefix: np.array(own) for prefix, own in found.items() if len(own) > 1}
 
 
-def _sums_to_one(V: Floats) -> bool:
-    """Whether every row sums to one, and that is no chance."""
-    if not (V.sum(axis=1) == 1).all():
-        return False
-    p = V.mean(axis=0)
+def in_prefixes(names: list[Any]) -> list[int]:
+    """Positions of the names that share a prefix with another one."""
+    told = [j for j, name in enumerate(names) if isinstance(name, str)]
+    shared = _prefixes([names[j] for j in told])
+    return [told[k] for k in sorted({int(k) for own in shared.values() for k in own})]
+
+
+def is_sure_sum(p: Floats, n_rows: int) -> bool:
+    """Whether it is no chance that columns with these shares of ones sum to one in all rows."""
     if (p == 1).any():  # one column is always 1: nothing tells that it excludes the others
         return False
     chance = float((np.prod(1 - p) * p / (1 - p)).sum())
-    return float(len(V) * np.log(chance)) <= np.log(CHANCE)
+    return float(n_rows * np.log(chance)) <= np.log(CHANCE)
 
 
-def _excludes(V: Floats) -> bool:
-    """Whether at most one is 1 in each row, though by chance two would be in some."""
-    if not (V.sum(axis=1) <= 1).all():
-        return False
-    p = V.mean(axis=0)
-    together = len(V) * (p.sum() ** 2 - (p**2).sum()) / 2
+def is_sure_exclusion(p: Floats, n_rows: int) -> bool:
+    """Whether it is no chance that no two of columns with these shares of ones are 1 at once."""
+    together = n_rows * (p.sum() ** 2 - (p**2).sum()) / 2
     return bool(together >= EXPECTED_TOGETHER)

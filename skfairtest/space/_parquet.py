@@ -51,7 +51,7 @@ def parquet_chunks(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
             opened.append(pq.ParquetFile(file))
         except Exception as error:
             raise ChunkFailedError(
-                f"{str(file)!r} is no Parquet file, or it was cut off: {error}. Write it anew, or "
+                f"{str(file)!r} is no Parquet file, or it was cut off: {_told(error)}. Write it anew, or "
                 "leave it out.",
                 chunk=str(file),
             ) from error
@@ -65,10 +65,14 @@ def parquet_chunks(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
                     yield name, _as_frame(batch, incomplete)
             except Exception as error:
                 raise ChunkFailedError(
-                    f"{name[:1].upper()}{name[1:]} cannot be read: {error}. The file may be "
+                    f"{name[:1].upper()}{name[1:]} cannot be read: {_told(error)}. The file may be "
                     "damaged or cut off; write it anew.",
                     chunk=name,
                 ) from error
+
+
+def _told(error: Exception) -> str:
+    return str(error).rstrip(".")
 
 
 def _incomplete(files: list[Any]) -> set[str]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.space._seen import Seen
 
 #: Rows and different values from which a grid is learned.
 LEAST_ROWS = 20
@@ -79,6 +80,10 @@ class Scale:
             between, back = np.unique(values[off], return_inverse=True)
             codes[off] = self._between(between)[back.ravel()]
         return codes
+
+    def holds(self, values: Floats) -> Bools:
+        """Which values are on whole codes."""
+        return np.asarray(self._at(np.rint(self.place(values))) == values)
 
     def _between(self, values: Floats) -> Floats:
         """Codes of different values that are off the steps.
@@ -226,14 +231,14 @@ class Listed(Scale):
 
 
 def learn_scale(
-    present: Floats, whole: bool, bounds: tuple[float, float] | None, dtype: str | None
+    seen: Seen, whole: bool, bounds: tuple[float, float] | None, dtype: str | None
 ) -> Scale | None:
     """The scale of a column of numbers, where the data are evidence of one.
 
     Parameters
     ----------
-    present : ndarray of shape (n_rows,)
-        The values that are not missing.
+    seen : Seen
+        What was seen of the column.
     whole : bool
         Whether these, and the bounds, are integers.
     bounds : (low, high) or None
@@ -246,11 +251,11 @@ def learn_scale(
     Scale or None
         None where every number (of integers: every integer) is taken to be possible.
     """
-    distinct, counts = np.unique(present, return_counts=True)
-    if len(distinct) < 2:
+    distinct, counts = seen.distinct, seen.counts
+    if len(distinct) < 2 or seen.has_no_scale:
         return None
     with_bounds = distinct if bounds is None else np.union1d(distinct, bounds)
-    grid = _learn_grid(with_bounds, len(distinct), len(present), whole, dtype)
+    grid = learn_grid(with_bounds, len(distinct), seen.n_present, whole, dtype)
     if bounds is None:
         if grid is not None:
             low, high = grid.place(distinct[[0, -1]])
@@ -276,7 +281,7 @@ def knows_amounts(counts: Ints, n_steps: float) -> bool:
     return n_steps >= STEPS_PER_AMOUNT * n_amounts and seldom <= NEW_AMOUNTS * others
 
 
-def _learn_grid(
+def learn_grid(
     distinct: Floats, n_distinct: int, n_rows: int, whole: bool, dtype: str | None
 ) -> Grid | None:
     """The coarsest grid of decimals that all values are on."""
@@ -284,7 +289,7 @@ def _learn_grid(
         return None
     divisor = 1
     if not whole:
-        found = _decimals(distinct, dtype)
+        found = decimals_of(distinct, dtype)
         if found is None:
             return None
         divisor = 10**found
@@ -307,10 +312,10 @@ def _learn_grid(
     return grid if exact and _can_hold(grid, distinct, dtype) else None
 
 
-def _decimals(distinct: Floats, dtype: str | None) -> int | None:
+def decimals_of(distinct: Floats, dtype: str | None) -> int | None:
     """The least number of decimals that gives the very same numbers."""
     some = distinct[:: max(1, len(distinct) // 64)]
-    if len(some) < len(distinct) and _decimals(some, dtype) is None:
+    if len(some) < len(distinct) and decimals_of(some, dtype) is None:
         return None  # measurements, as a rule: told by a few of them
     for decimals in range(MOST_DECIMALS + 1):
         units = np.rint(distinct * 10.0**decimals)

@@ -16,20 +16,15 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
 from skfairtest.space._column_names import check_sensitive
-from skfairtest.space._columns import Column
 from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._constraints.base import Constraint, bind, learn, read_constraint
 from skfairtest.space._constraints.bound_columns import BoundColumns
 from skfairtest.space._constraints.contradictions import check_constraints, culprits
 from skfairtest.space._containers import make_container
 from skfairtest.space._describe import conditions, describe
-from skfairtest.space._given import (
-    FORM,
-    Rule,
-    read_rules,
-    warn_of_data,
-)
+from skfairtest.space._given import FORM, Rule, read_rules, warn_of_data
 from skfairtest.space._layout import Layout
+from skfairtest.space._learn_chunks import learn_chunks
 from skfairtest.space._learn_layout import learn_layout
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._protected_names import auto_sensitive
@@ -195,6 +190,74 @@ class InputSpace(SensitiveValues):
             If the detector fails on the rows of `X`.
         """
         layout, values = learn_layout(X, make_container(X), bounds, categories, steps, one_hot)
+        rows = layout, layout.codes_of(values), len(values[0])
+        return cls._learned(*rows, sensitive_features, constraint, plausible, given)
+
+    @classmethod
+    def from_chunks(
+        cls,
+        X: Any,
+        sensitive_features: Sequence[Any] | str | None,
+        *,
+        bounds: Mapping[Any, Any] | None = None,
+        categories: Mapping[Any, Any] | None = None,
+        steps: Mapping[Any, float] | None = None,
+        one_hot: Any = "auto",
+        constraint: Any = None,
+        plausible: Any = None,
+        given: Any = None,
+        max_rows: int = 100_000,
+        random_state: Any = 0,
+    ) -> InputSpace:
+        """Learn the space from a table that comes in chunks, in one pass and in bounded memory.
+
+        Kinds, domains, categories, steps and one-hot groups are those that `from_data` finds in the
+        whole table, but for two cases: beyond 262,144 different numbers of a column in steps, later
+        ones are held against the steps seen until then; and categories of a pandas column that
+        differ between chunks follow each other as they appear. What is learned from rows, not
+        columns, is learned from the sample in `data`: `plausible`, constraint objects, warnings,
+        and the values that stand in for those of a real sensitive column.
+
+        Parameters
+        ----------
+        X : iterator of tables, callable, list of tables, path, or Dask DataFrame
+            Tables with equal columns and dtypes; a callable returns an iterator of them, a path is
+            that of a Parquet file or a folder of such files, read by row groups (extra `parquet`).
+        sensitive_features, bounds, categories, steps, one_hot, constraint, plausible, given
+            As for `from_data`, and so are errors.
+        max_rows : int, default=100_000
+            Rows in the sample; a table that has no more is in `data` as a whole.
+        random_state : int, Generator or None, default=0
+            Seed of the sample.
+
+        Returns
+        -------
+        InputSpace
+            The space; its `data` are the codes of the sample, in the order of the table.
+
+        Raises
+        ------
+        ChunkFailedError
+            If there is no row, or a chunk cannot be read or does not go with the ones before it.
+
+        Examples
+        --------
+        >>> from skfairtest import InputSpace
+        >>> import pandas as pd
+        >>> ages = (pd.DataFrame({"sex": ["f", "m"], "age": [a, a + 5]}) for a in (20, 40, 50))
+        >>> InputSpace.from_chunks(ages, ["sex"]).data.shape
+        (6, 2)
+        """
+        wishes = (bounds, categories, steps, one_hot)
+        rows = learn_chunks(X, wishes, max_rows, np.random.default_rng(random_state))
+        return cls._learned(*rows, sensitive_features, constraint, plausible, given)
+
+    @classmethod
+    def _learned(
+        cls, layout: Layout, data: Floats, n_rows: int, sensitive_features: Any, constraint: Any,
+        plausible: Any, given: Any,
+    ) -> InputSpace:  # fmt: skip
+        """The space of these columns and rows."""
         columns = layout.columns
         # None: no column is sensitive, as in a table of columns that a model never sees.
         positions: list[int] = []
@@ -202,11 +265,8 @@ class InputSpace(SensitiveValues):
             sensitive_features = auto_sensitive([column.name for column in columns])
         if sensitive_features is not None:
             positions = layout.resolve(sensitive_features)
-            check_sensitive(columns, positions, len(values[0]))
+            check_sensitive(columns, positions, n_rows)
         constraint = read_constraint(constraint)
-        data = np.empty((len(values[0]), len(columns)))
-        for j in range(len(columns)):
-            data[:, j] = layout.codes(j, [values[place] for place in layout.places[j]])
         if given is not None and not isinstance(given, Mapping) and not callable(given):
             raise TypeError(f"given= must be a mapping or a function; got {given!r}. {FORM}")
         if isinstance(constraint, Constraint):
@@ -217,7 +277,7 @@ class InputSpace(SensitiveValues):
             warn_of_data(data, space.follow(data.copy()))
         for j, column in enumerate(columns):
             if column.given:
-                space._check_holds(j, column)
+                layout.check_holds(j, space.low)
         if plausible is None:
             return space
         # The judge of plausible inputs keeps the space without itself.
@@ -278,24 +338,6 @@ class InputSpace(SensitiveValues):
             None if whole else self.plausibility,
             given,
         )
-
-    def _check_holds(self, j: int, column: Column) -> None:
-        """See that the container can hold the values that the user gave for a column."""
-        codes = column.grid() if column.levels is not None else np.array([column.low, column.high])
-        Z = np.tile(self.low, (len(codes), 1))
-        Z[:, j] = codes
-        try:
-            back = self.layout.attribute_codes(self.decode(Z), j)
-            held = np.allclose(back, codes, rtol=1e-6, atol=0, equal_nan=True)
-        except Exception:  # each kind of table has its own way of refusing a value
-            held = False
-        if not held:
-            raise ValueError(
-                f"Column {column.name!r} of dtype "
-                f"{self.container.dtype_name(self.layout.places[j][0])} cannot hold "
-                f"the values given in bounds= or categories=: {list(column.take(codes))!r}. "
-                "Convert the column to a wider dtype first."
-            )
 
     @property
     def feature_names(self) -> list[Any]:
