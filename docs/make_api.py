@@ -25,6 +25,7 @@ from skfairtest import (
     io,
     mitigation,
     model_selection,
+    remote,
     report,
     testing,
 )
@@ -62,6 +63,7 @@ SECTIONS = [
     ("Comparing auditors", comparison),
     ("Selecting models", model_selection),
     ("Mitigating discrimination", mitigation),
+    ("Models that are services", remote),
     ("Pictures", inspection),
     ("On disk", io),
     ("Errors and warnings", exceptions),

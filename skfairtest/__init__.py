@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         EstimatorFailedError,
         MitigationWarning,
         NoDisparityWarning,
+        RemoteModelError,
     )
     from skfairtest.group import SubgroupAuditor, TestSGDAuditor, TextSGDAuditor, selection_table
     from skfairtest.individual import (
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
         pareto_refit,
     )
     from skfairtest.oracle._rows_audit import ChunkedRowsAudit, RowsAudit
+    from skfairtest.remote import RemoteClassifier, RemoteRegressor
     from skfairtest.report import AuditReport, LimitCheck, Limits, Outcome, audit, check_limits
     from skfairtest.space._constraints import AllOf, Allowed, Implies, Is, Linear, OneHot, Order
     from skfairtest.space._space import InputSpace
@@ -116,6 +118,9 @@ __all__ = [
     "ParetoRefit",
     "ProfileDisplay",
     "RandomAuditor",
+    "RemoteClassifier",
+    "RemoteModelError",
+    "RemoteRegressor",
     "RowsAudit",
     "SBFTAuditor",
     "SelectionDisplay",
@@ -146,7 +151,7 @@ __all__ = [
 _PLACES = (
     "exceptions", "space._space", "space._constraints", "oracle._rows_audit",
     "base", "individual", "group", "comparison", "model_selection", "inspection", "mitigation",
-    "exact", "report",
+    "exact", "report", "remote",
 )  # fmt: skip
 _MODULES = (
     "datasets",

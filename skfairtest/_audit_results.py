@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest._typing import Floats
 from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._rows_audit import ChunkedRowsAudit, RowsAudit, audit_chunks, audit_table
-from skfairtest.space._chunks import Chunks, as_chunks
+from skfairtest.space._chunks import as_chunks
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._space import InputSpace
 
@@ -40,7 +40,7 @@ class AuditResults:
     estimator_: Any
     _state: dict[str, Any]
     #: The table that was fitted, where it came in chunks: it may be asked about later.
-    _chunks: Chunks | None = None
+    _chunks: Any = None
 
     def __getstate__(self) -> Any:
         state: Any = super().__getstate__()

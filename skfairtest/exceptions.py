@@ -11,6 +11,7 @@ __all__ = [
     "EstimatorFailedError",
     "MitigationWarning",
     "NoDisparityWarning",
+    "RemoteModelError",
     "WorkersFailedError",
 ]
 
@@ -119,3 +120,32 @@ class WorkersFailedError(RuntimeError):
     >>> issubclass(WorkersFailedError, RuntimeError)
     True
     """
+
+
+class RemoteModelError(RuntimeError):
+    """A model that is a service did not answer, or not with what was expected.
+
+    Batches that were answered are kept: the same call, made again, asks about the others only.
+
+    Attributes
+    ----------
+    status : int or None
+        The HTTP status of the last answer; None without one.
+
+    Examples
+    --------
+    >>> from skfairtest.exceptions import RemoteModelError
+    >>> RemoteModelError("The service said 404.", status=404).status
+    404
+    """
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+    def __reduce__(self) -> Any:
+        return _remote_failed, (str(self), self.status)
+
+
+def _remote_failed(message: str, status: int | None) -> RemoteModelError:
+    return RemoteModelError(message, status=status)

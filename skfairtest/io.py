@@ -55,6 +55,7 @@ def _trusted_types() -> list[str]:
         individual,
         mitigation,
         model_selection,
+        remote,
         report,
         testing,
     )
@@ -62,7 +63,9 @@ def _trusted_types() -> list[str]:
     from skfairtest.space import _constraints
     from skfairtest.space._space import InputSpace
 
-    packages = [datasets, exact, group, individual, mitigation, model_selection, report, testing]
+    packages = [
+        datasets, exact, group, individual, mitigation, model_selection, remote, report, testing,
+    ]  # fmt: skip
     public = [getattr(package, name) for package in packages for name in package.__all__]
     found: dict[type, None] = {}
     waiting: list[type] = [

@@ -21,7 +21,7 @@ FLOORS = [
     {"_", "exceptions"},
     {"space", "finding"},
     {"_validation"},  # of tables, too
-    {"oracle", "whitebox"},
+    {"oracle", "whitebox", "remote"},
     {"_audit_results"},
     {"base"},
     {"individual", "group"},

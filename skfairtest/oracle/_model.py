@@ -45,11 +45,11 @@ class Model:
         Queries so far; a row given to two methods counts twice.
     cost : int
         Calls a row needs: 2 where the labels have to be asked apart from the scores.
-    chunk : int
-        Rows in one call.
+    chunk : int or None
+        Rows in one call; None for the number above.
     """
 
-    chunk = CHUNK
+    chunk: int | None = None
 
     def __init__(
         self, estimator: Any, space: InputSpace, *, response_method: str, n_jobs: int | None
@@ -166,7 +166,8 @@ class Model:
 
     def _call(self, method: str, Z: Floats) -> list[tuple[Any, int]]:
         rows = getattr(Z, "iloc", Z)  # tables that are no codes
-        chunks = [rows[start : start + self.chunk] for start in range(0, len(Z), self.chunk)]
+        size = CHUNK if self.chunk is None else self.chunk
+        chunks = [rows[start : start + size] for start in range(0, len(Z), size)]
         try:
             n = 1 if len(chunks) == 1 else n_workers(self.n_jobs)
             if n == 1:

@@ -51,8 +51,8 @@ def parquet_chunks(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
             opened.append(pq.ParquetFile(file))
         except Exception as error:
             raise ChunkFailedError(
-                f"{str(file)!r} is no Parquet file, or it was cut off: {_told(error)}. Write it anew, or "
-                "leave it out.",
+                f"{str(file)!r} is no Parquet file, or it was cut off: {_told(error)}. Write it "
+                "anew, or leave it out.",
                 chunk=str(file),
             ) from error
     incomplete = _incomplete(opened)
