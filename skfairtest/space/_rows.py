@@ -30,13 +30,15 @@ def stack(tables: list[Any]) -> Any:
         return tables[0]
     if isinstance(tables[0], pd.DataFrame):
         below = pd.concat(tables, ignore_index=True)
-        # A table of few rows may have lost a dtype (an integer column with a missing value).
-        kept = {
-            name: dtype
-            for name, dtype in tables[0].dtypes.items()
-            if isinstance(dtype, pd.CategoricalDtype)
-        }
-        return below.astype(kept) if kept else below
+        for name, dtype in tables[0].dtypes.items():
+            # A table of few rows may have lost a dtype (an integer column with a missing value).
+            if isinstance(dtype, pd.CategoricalDtype):
+                if all(table[name].dtype == dtype for table in tables):
+                    below[name] = below[name].astype(dtype)
+                else:  # chunks may know other categories each
+                    parts = [table[name] for table in tables]
+                    below[name] = pd.api.types.union_categoricals(parts)
+        return below
     if isinstance(tables[0], np.ndarray):
         return np.concatenate(tables)
     return nw.concat([nw.from_native(table, eager_only=True) for table in tables]).to_native()

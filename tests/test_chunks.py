@@ -1,0 +1,531 @@
+"""Tables in chunks: the same results as for the table in memory, and errors that name the chunk."""
+
+import pickle
+import tracemalloc
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+
+import skfairtest.oracle._chunk_audit as chunk_audit
+import skfairtest.space._learn_chunks as learn_chunks
+from skfairtest import (
+    ChunkFailedError,
+    EstimatorFailedError,
+    InputSpace,
+    RandomAuditor,
+    estimate_discrimination,
+)
+from skfairtest.datasets import make_biased_classification, make_biased_regression
+from skfairtest.io import TRUSTED_TYPES
+from skfairtest.oracle._worst_rows import WorstRows
+
+# Searches are short here: what they find is no matter.
+pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+
+CLASSES = make_biased_classification(random_state=0)
+NUMBERS = make_biased_regression(random_state=0)
+
+
+def cut(table, size=150):
+    return [table[start : start + size] for start in range(0, len(table), size)]
+
+
+def audited(estimator, X, sensitive="sex", **params):
+    settings = {"max_queries": 200, "random_state": 0, **params}
+    return RandomAuditor(estimator, sensitive_features=sensitive, **settings).fit(X)
+
+
+def table(n=3000, seed=0):
+    """Columns of every kind."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({
+        "sex": rng.choice(["f", "m"], n),
+        "race": pd.Categorical(rng.choice(list("cab"), n)),
+        "rank": pd.Categorical(rng.choice(list("lmh"), n), categories=list("lmh"), ordered=True),
+        "age": rng.integers(18, 90, n),
+        "grade": rng.integers(10, 60, n) / 10,
+        "income": rng.normal(0, 1, n),
+        "cents": rng.integers(0, 10**6, n) / 100,
+        "hundreds": rng.integers(0, 300, n) * 100,
+        "flag": rng.random(n) < 0.3,
+        "few": rng.choice([0.5, 1.5, 2.25], n),
+        "gaps": np.where(rng.random(n) < 0.1, np.nan, rng.integers(0, 5, n)),
+        "object": pd.Series(rng.choice([None, True, False], n), dtype=object),
+        "mixed": pd.Series([1 if r < 0.5 else "one" for r in rng.random(n)], dtype=object),
+        "boxed": pd.Series(rng.integers(0, 9, n).tolist(), dtype=object),
+        "amount": rng.choice([0, 0, 0, 15024, 7688, 3103], n),
+        "word": rng.choice([None, "x", "y"], n),
+        "single": rng.integers(0, 40, n).astype("float32") / 4,
+        "nullable": pd.array(rng.choice([1, 2, None], n), dtype="Int64"),
+        "yes": pd.array(rng.choice([True, False, None], n), dtype="boolean"),
+    })  # fmt: skip
+    job, school = rng.integers(0, 4, n), rng.integers(0, 4, n)
+    for j in range(4):
+        X[f"job_{j}"] = (job == j).astype(int)
+        if j:  # a dropped level
+            X[f"school_{j}"] = school == j
+    return X
+
+
+def assert_same_space(one, other):
+    assert one.kinds == other.kinds
+    for name in ("low", "high", "steps"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.one_hot == other.one_hot
+    for a, b in zip(one.columns, other.columns, strict=True):
+        assert (repr(a), repr(a.scale)) == (repr(b), repr(b.scale))
+        assert (a.missing, a.nan_is_missing) == (b.missing, b.nan_is_missing), a.name
+        assert (a.levels is None) == (b.levels is None)
+        if a.levels is not None:
+            assert list(map(str, a.levels)) == list(map(str, b.levels))
+    np.testing.assert_array_equal(one.data, other.data)
+
+
+# The description -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [7, 333, 5000])
+def test_the_description_is_that_of_the_whole_table(size):
+    X = table(200 if size < 10 else 3000)
+    whole = InputSpace.from_data(X, ["sex"])
+    if size > 10:
+        assert set(whole.one_hot) == {"job", "school"}
+    assert_same_space(whole, InputSpace.from_chunks(cut(X, size), ["sex"]))
+
+
+def test_what_the_user_says_holds_as_well():
+    X = table()
+    said = {
+        "one_hot": {"job": [f"job_{j}" for j in range(4)]},
+        "bounds": {"age": (0, 100)},
+        "categories": {"race": ["b", "a"], "job": ["2", "0", "1", "3"]},
+        "steps": {"income": 0.5},
+    }
+    expected = InputSpace.from_data(X, ["sex"], **said)
+    assert_same_space(expected, InputSpace.from_chunks(iter(cut(X)), ["sex"], **said))
+
+
+@pytest.mark.parametrize("dtype", [float, "float32", int, object, "U4"])
+def test_arrays_are_described_alike(dtype):
+    A = table()[["age", "grade", "hundreds", "flag"]].to_numpy(dtype=float).astype(dtype)
+    assert_same_space(InputSpace.from_data(A, [3]), InputSpace.from_chunks(cut(A), [3]))
+
+
+def test_polars_frames_are_described_alike():
+    pl = pytest.importorskip("polars")
+    X = pl.from_pandas(table().drop(columns=["object", "mixed"]))
+    assert_same_space(InputSpace.from_data(X, ["sex"]), InputSpace.from_chunks(cut(X), ["sex"]))
+
+
+def test_many_numbers_are_in_steps_all_the_same(monkeypatch):
+    monkeypatch.setattr(learn_chunks, "MOST_DISTINCT", 50)
+    rng = np.random.default_rng(0)
+    A = np.column_stack([
+        rng.integers(0, 2, 9000), rng.integers(0, 3000, 9000) * 5, rng.integers(0, 3000, 9000) / 10,
+        rng.integers(0, 3000, 9000), rng.normal(size=9000),
+    ])  # fmt: skip
+    A[-1, 1] = 20_000  # the end comes last
+    assert_same_space(InputSpace.from_data(A, [0]), InputSpace.from_chunks(cut(A), [0]))
+    # A value that is between the steps, though it comes late.
+    A[-2:, 1:3] = [[7, 0.05], [13, 4.75]]
+    assert_same_space(InputSpace.from_data(A, [0]), InputSpace.from_chunks(cut(A), [0]))
+
+
+def test_categories_of_chunks_are_put_together():
+    parts = [pd.DataFrame({"sex": pd.Categorical(list(v)), "n": [1, 2]}) for v in ("ba", "cb")]
+    space = InputSpace.from_chunks(parts, ["sex"])
+    assert space.columns[0].levels.tolist() == ["a", "b", "c"]
+    assert space.data[:, 0].tolist() == [1, 0, 2, 1]
+
+
+def test_the_sample_is_bounded_and_repeats_whatever_the_chunks():
+    X = table(1000)
+    small = [
+        InputSpace.from_chunks(cut(X, size), ["sex"], max_rows=200, random_state=1)
+        for size in (170, 1000)
+    ]
+    assert small[0].data.shape == (200, small[0].n_features)
+    np.testing.assert_array_equal(small[0].data, small[1].data)
+    other = InputSpace.from_chunks(cut(X), ["sex"], max_rows=200, random_state=2)
+    assert not np.array_equal(small[0].data, other.data, equal_nan=True)
+    whole = InputSpace.from_data(X, ["sex"])
+    np.testing.assert_array_equal(small[0].high, whole.high)
+
+
+def test_the_sample_is_uniform():
+    rows = np.arange(2000.0)[:, None] * [1, 0] + [0, 1]
+    rows[::2, 1] = 0
+    found = np.zeros(2000)
+    for seed in range(100):
+        space = InputSpace.from_chunks(cut(rows, 300), [1], max_rows=200, random_state=seed)
+        values = space.decode(space.data)[:, 0].astype(int)
+        assert len(np.unique(values)) == 200 and (np.diff(values) > 0).all()
+        found[values] += 1
+    # 10,000 of 20,000 draws are expected in each half; five standard deviations of that.
+    assert abs(found[:1000].sum() - 10_000) < 5 * 71
+
+
+# The audit -------------------------------------------------------------------------------------
+
+
+@cache
+def models():
+    X = CLASSES.data
+    encode = make_column_transformer((OneHotEncoder(), ["sex"]), ("passthrough", ["points"]))
+    tree = make_pipeline(encode, DecisionTreeClassifier(max_depth=3, random_state=0))
+    y = (X["sex"] == "male") & (X["points"] > 30)
+    tree.fit(X, y)
+    three = LogisticRegression(max_iter=1000).fit(X[["hours", "income"]], X["hours"] // 25)
+    return {
+        "probabilities": (CLASSES.estimator, {}),
+        "threshold": (CLASSES.estimator, {"threshold": 0.1}),
+        "labels": (CLASSES.estimator, {"response_method": "predict"}),
+        "regressor": (NUMBERS.estimator, {}),
+        "tree": (tree, {}),
+        "tuned": (FixedThresholdClassifier(tree, threshold=0.4).fit(X, y), {}),
+        "several classes": (three, {}),
+    }
+
+
+def data_of(name):
+    if name == "several classes":
+        return CLASSES.data[["hours", "income"]], "hours", {"bounds": {"hours": (20, 60)}}
+    return (NUMBERS if name == "regressor" else CLASSES).data, "sex", {}
+
+
+@pytest.mark.parametrize("way", ["tables", "codes"])
+@pytest.mark.parametrize("name", ["probabilities", "threshold", "labels", "regressor", "tree",
+                                  "tuned", "several classes"])  # fmt: skip
+def test_audit_of_chunks_is_that_of_the_table(name, way, monkeypatch):
+    monkeypatch.setattr(chunk_audit, "CALL_ROWS", 64)
+    if way == "codes":
+        monkeypatch.setattr(chunk_audit.TwinTables, "fits", lambda space: False)
+    model, params = models()[name]
+    X, sensitive, domain = data_of(name)
+    X = X[:400]
+    auditor = audited(model, X, sensitive, max_queries=100, **params, **domain)
+    whole = auditor.audit_rows(X)
+    found = auditor.audit_rows(iter(cut(X)))
+    assert whole.is_discriminatory.any()
+    assert found.rate == whole.rate
+    assert (found.n_rows, found.n_chunks) == (len(X), -(-len(X) // 150))
+    assert found.n_discriminatory == found.n_kept == whole.is_discriminatory.sum()
+    assert found.degree == pytest.approx(whole.degree, rel=1e-12)
+    assert found.mean_disparity == pytest.approx(whole.disparities.mean(), rel=1e-9)
+    assert sorted(found.kept_rows) == np.flatnonzero(whole.is_discriminatory).tolist()
+    np.testing.assert_allclose(found.kept_disparities, whole.disparities[found.kept_rows])
+    assert (np.diff(found.kept_disparities) <= 0).all()
+    expected = X.iloc[found.kept_rows].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found.discriminatory, expected)
+    # The counterfactuals are twins, and others than the row itself.
+    others = expected.columns.drop(sensitive)
+    pd.testing.assert_frame_equal(found.counterfactuals[others], expected[others])
+    assert (found.counterfactuals[sensitive] != expected[sensitive]).all()
+    assert found.disparities is None and found.is_discriminatory is None
+    assert found.n_queries > 0
+
+
+def test_arrays_are_audited_in_chunks_and_left_as_they_are():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(700, 4))
+    A[:, 0] = rng.random(700) < 0.5
+    model = LinearRegression().fit(A, A @ [2, 1, 0, -1])
+    auditor = audited(model, A, [0])
+    before = A.copy()
+    found = auditor.audit_rows(cut(A))
+    np.testing.assert_array_equal(A, before)
+    assert found.degree == pytest.approx(2) and found.rate == 1.0
+
+
+def test_rows_outside_the_domain_count_with_their_own_values():
+    A = np.column_stack([np.arange(600) % 2, np.arange(600)]).astype(float)
+    model = LinearRegression().fit(A, 3 * A[:, 0])
+    auditor = audited(model, A, [0])
+    B = A[:10].copy()
+    B[3, 0] = 5.0
+    for X in (A[:10], B):
+        whole = auditor.audit_rows(X)
+        found = auditor.audit_rows([X[:5], X[5:]])
+        assert found.degree == pytest.approx(whole.degree)
+    assert found.degree == pytest.approx(15)
+
+
+@pytest.mark.parametrize("params", [
+    {"constraint": lambda X: X["points"] > 30}, {"given": {"sex": {"male": {"points": 40}}}},
+], ids=["constraint", "given"])  # fmt: skip
+def test_constraints_and_consequences_hold(params):
+    X = NUMBERS.data
+    if "given" in params:
+        X = X.assign(points=X["points"].where(X["sex"] != "male", 40))
+    auditor = audited(NUMBERS.estimator, X, **params)
+    whole, found = auditor.audit_rows(X), auditor.audit_rows(cut(X))
+    assert found.rate == whole.rate and found.degree == pytest.approx(whole.degree)
+
+
+def test_polars_frames_are_audited_in_chunks():
+    pl = pytest.importorskip("polars")
+    X = pl.from_pandas(table()[["sex", "age", "grade"]])
+
+    class Wage:
+        def predict(self, rows):
+            return rows["age"].to_numpy() + 2.0 * (rows["sex"].to_numpy() == "m")
+
+    found = audited(Wage(), X).audit_rows(cut(X))
+    assert found.n_discriminatory == len(X) and found.degree == 2.0
+
+
+def test_jobs_change_nothing():
+    X = NUMBERS.data
+    alone, together = (
+        audited(NUMBERS.estimator, X, n_jobs=n_jobs).audit_rows(cut(X)) for n_jobs in (1, 2)
+    )
+    pd.testing.assert_frame_equal(alone.discriminatory, together.discriminatory)
+    assert alone.degree == together.degree and alone.n_queries == together.n_queries
+
+
+def test_only_the_worst_rows_are_kept(monkeypatch):
+    monkeypatch.setattr(chunk_audit, "WorstRows", lambda *shape: WorstRows(*shape, megabytes=0))
+    monkeypatch.setattr("skfairtest.oracle._worst_rows.MOST_KEPT", 20)
+    X = NUMBERS.data
+    auditor = audited(NUMBERS.estimator, X)
+    found, whole = auditor.audit_rows(cut(X, 40)), auditor.audit_rows(X)
+    assert (found.n_discriminatory, found.n_kept) == (len(X), 20)
+    worst = np.sort(whole.disparities)[::-1][:20]
+    np.testing.assert_allclose(found.kept_disparities, worst)
+
+
+def test_memory_is_that_of_a_chunk():
+    def chunks():
+        rng = np.random.default_rng(0)
+        for _ in range(40):
+            A = rng.normal(size=(20_000, 5))
+            A[:, 0] = A[:, 0] > 0
+            yield A
+
+    first = next(chunks())
+    model = LinearRegression().fit(first, first.sum(axis=1))
+    auditor = audited(model, first, [0], threshold=2.0)
+    tracemalloc.start()
+    found = auditor.audit_rows(chunks)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.n_rows == 800_000
+    assert peak < 12 * first.nbytes  # all rows are 40 times as much
+
+
+# Auditors and estimates --------------------------------------------------------------------------
+
+
+def test_an_auditor_is_fitted_on_chunks():
+    X = CLASSES.data[:300]
+    whole = audited(CLASSES.estimator, X)
+    auditor = audited(CLASSES.estimator, lambda: iter(cut(X)))
+    assert auditor.fairness_degree_ == whole.fairness_degree_
+    assert auditor.on_data_degree_ == pytest.approx(whole.on_data_degree_)
+    assert auditor.on_data_rate_ == whole.on_data_rate_
+    assert len(auditor.on_data_discriminatory_) == len(whole.on_data_discriminatory_)
+    pd.testing.assert_frame_equal(auditor.domains_, whole.domains_)
+    assert auditor.n_features_in_ == X.shape[1]
+    assert auditor.feature_names_in_.tolist() == list(X.columns)
+    for again in (
+        pickle.loads(pickle.dumps(auditor)),
+        skops.io.loads(
+            skops.io.dumps(audited(NUMBERS.estimator, cut(NUMBERS.data))), TRUSTED_TYPES
+        ),
+    ):
+        assert again.fairness_degree_ > 0
+    assert pickle.loads(pickle.dumps(auditor)).on_data_rate_ == whole.on_data_rate_
+
+
+def test_what_takes_a_second_pass_says_so():
+    auditor = audited(CLASSES.estimator, iter(cut(CLASSES.data)))
+    with pytest.raises(ValueError, match="second pass.*callable that returns a fresh iterator"):
+        _ = auditor.on_data_rate_
+    with pytest.raises(ValueError, match="came in chunks and are not saved"):
+        _ = pickle.loads(pickle.dumps(auditor)).on_data_rate_
+
+
+def test_a_space_takes_chunks_as_its_data():
+    X = CLASSES.data
+    space = InputSpace.from_data(X, ["sex"])
+    auditor = audited(CLASSES.estimator, cut(X), "auto", space=space)
+    assert auditor.on_data_rate_ == audited(CLASSES.estimator, X).on_data_rate_
+
+
+def test_targets_beside_chunks_are_refused():
+    auditor = RandomAuditor(LinearRegression(), sensitive_features="sex")
+    with pytest.raises(ValueError, match="not fitted chunk by chunk"):
+        auditor.fit(cut(NUMBERS.data), NUMBERS.target)
+
+
+@pytest.mark.parametrize("near", [None, "data", "rows"])
+def test_estimates_are_those_of_the_table_where_it_is_small(near):
+    params = {"near": near, "n_samples": 300, "random_state": 0}
+    whole = estimate_discrimination(CLASSES.estimator, CLASSES.data, **params)
+    assert estimate_discrimination(CLASSES.estimator, iter(cut(CLASSES.data)), **params) == whole
+
+
+# Bad input ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def auditor():
+    return audited(CLASSES.estimator, CLASSES.data)
+
+
+def broken(change):
+    X = CLASSES.data
+    yield X[:100]
+    yield X[100:100]
+    yield change(X[100:200])
+    yield X[200:]
+
+
+def fail(_):
+    raise OSError("the disk is gone")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [(lambda X: X.rename(columns={"sex": "gender"}), r"lacks columns \['sex'\].*'gender'"),
+     (lambda X: X.assign(more=1), r"has others, \['more'\]"),
+     (lambda X: X.assign(hours=X["hours"].astype("int32")), "dtype int32 in column 'hours'"),
+     (lambda X: X.assign(sex="x"), "Column 'sex' has values that are not among"),
+     (lambda X: X.to_numpy(), "is a numpy.ndarray, not a pandas.DataFrame"),
+     (lambda X: "no table", "must be a NumPy array"),
+     (fail, "could not be read, after 2 chunks with 100 rows: OSError: the disk is gone")],
+    ids=["renamed", "more", "dtype", "category", "array", "string", "error"],
+)  # fmt: skip
+def test_a_chunk_that_does_not_fit_is_named(auditor, change, told):
+    with pytest.raises(ChunkFailedError, match=f"(?s)Chunk 3.*{told}") as caught:
+        auditor.audit_rows(broken(change))
+    assert caught.value.chunk == "chunk 3"
+    result = caught.value.result
+    assert (result.n_rows, result.n_chunks) == (100, 1)
+    assert result.rate == auditor.audit_rows(CLASSES.data[:100]).rate
+    assert pickle.loads(pickle.dumps(caught.value)).chunk == "chunk 3"
+    if change is not fail and "Column" not in told:
+        with pytest.raises(ChunkFailedError, match=f"(?s)Chunk 3.*{told}"):
+            InputSpace.from_chunks(broken(change), ["sex"])
+
+
+def test_ordered_categories_must_not_change():
+    kinds = [pd.CategoricalDtype(list(order), ordered=True) for order in ("ab", "ba")]
+    parts = [pd.DataFrame({"s": pd.Series(["a", "b"], dtype=k), "n": [1, 2]}) for k in kinds]
+    with pytest.raises(ChunkFailedError, match="Chunk 2 has the ordered categories"):
+        InputSpace.from_chunks(parts, ["s"])
+
+
+@pytest.mark.parametrize("nothing", [iter([]), lambda: iter([]), iter([CLASSES.data[:0]])])
+def test_no_rows_at_all(auditor, nothing):
+    with pytest.raises(ChunkFailedError, match="no rows: . chunks"):
+        auditor.audit_rows(nothing)
+
+
+def test_a_model_that_fails_in_a_chunk_says_in_which():
+    def wage(rows):
+        if rows["age"].max() > 60:
+            raise ValueError("too old")
+        return rows["age"].to_numpy(dtype=float)
+
+    class Wage:
+        predict = staticmethod(wage)
+
+    X = pd.DataFrame({"sex": ["f", "m"] * 10, "age": range(40, 60)})
+    auditor = audited(Wage(), X, max_queries=20)
+    with pytest.raises(
+        EstimatorFailedError, match=r"(?s)Chunk 2 \(rows from 20 on\).*too old"
+    ) as e:
+        auditor.audit_rows([X, X.assign(age=70)])
+    assert e.value.result.n_rows == 20
+
+
+def test_a_table_in_memory_is_no_chunks():
+    with pytest.raises(TypeError, match="from_data"):
+        InputSpace.from_chunks(CLASSES.data, ["sex"])
+    with pytest.raises(ValueError, match="max_rows must be"):
+        InputSpace.from_chunks(cut(CLASSES.data), ["sex"], max_rows=0)
+
+
+# Parquet and Dask ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "rows.parquet"
+    CLASSES.data.to_parquet(path, row_group_size=300)
+    return path
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_parquet_by_row_groups(auditor, parquet, as_text):
+    found = auditor.audit_rows(str(parquet) if as_text else parquet)
+    assert found.n_chunks == -(-len(CLASSES.data) // 300)
+    assert found.rate == auditor.audit_rows(CLASSES.data).rate
+
+
+def test_parquet_is_described_as_a_whole(tmp_path):
+    pytest.importorskip("pyarrow")
+    X = table().drop(columns=["mixed", "boxed"])
+    X["late"] = pd.array([1] * 2999 + [None], dtype="Int64").astype(object)
+    X.to_parquet(tmp_path / "x.parquet", row_group_size=700)
+    expected = InputSpace.from_data(pd.read_parquet(tmp_path / "x.parquet"), ["sex"])
+    assert_same_space(expected, InputSpace.from_chunks(tmp_path / "x.parquet", ["sex"]))
+
+
+def test_a_folder_of_parquet_files(auditor, parquet):
+    CLASSES.data[:50].to_parquet(parquet.parent / "a.parquet")
+    assert auditor.audit_rows(parquet.parent).n_rows == len(CLASSES.data) + 50
+
+
+def test_a_parquet_file_that_is_cut_off_or_damaged(auditor, parquet):
+    whole = parquet.read_bytes()
+    parquet.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ChunkFailedError, match="rows.parquet.*cut off"):
+        auditor.audit_rows(parquet)
+    damaged = bytearray(whole)
+    place = len(whole) // 3
+    damaged[place : place + 400] = b"x" * 400
+    parquet.write_bytes(damaged)
+    with pytest.raises(ChunkFailedError, match="Row group 1 of .*rows.parquet") as caught:
+        auditor.audit_rows(parquet)
+    assert caught.value.result.n_rows == 300
+    with pytest.raises(ChunkFailedError, match="leads to no Parquet file"):
+        auditor.audit_rows(parquet.parent / "none.parquet")
+
+
+def test_without_pyarrow_it_is_said(auditor, parquet, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
+    with pytest.raises((ChunkFailedError, ImportError), match=r"skfairtest\[parquet\]"):
+        auditor.audit_rows(parquet)
+
+
+def test_dask_by_partitions(auditor):
+    dd = pytest.importorskip("dask.dataframe")
+    X = CLASSES.data
+    frame = dd.from_pandas(X, npartitions=4)
+    found = auditor.audit_rows(frame)
+    assert found.n_chunks == 4 and found.rate == auditor.audit_rows(X).rate
+    numbers = X.select_dtypes("number")
+    expected = InputSpace.from_data(numbers, [0])
+    lazily = InputSpace.from_chunks(dd.from_pandas(numbers, npartitions=4), [0])
+    assert_same_space(expected, lazily)
+
+    def spoil(part):
+        if 0 in part.index:
+            return part
+        raise OSError("no such block")
+
+    spoiled = frame.map_partitions(spoil, meta=frame._meta)
+    with pytest.raises(ChunkFailedError, match="Partition 1 could not be worked out.*no such bl"):
+        auditor.audit_rows(spoiled)
