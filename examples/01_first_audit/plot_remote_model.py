@@ -1,6 +1,6 @@
 """
 ================================================
-What does a flaky service say about two persons?
+Can a model behind a slow, flaky URL be audited?
 ================================================
 
 A model is often a service: rows go to a URL, predictions come back, slowly, and now and then not at
@@ -87,8 +87,8 @@ print(
 # %%
 # What happened over time
 # -----------------------
-# Each line is a request. Refused ones cost a retry, and no row: the same seed finds the same twins in
-# a model that is in memory.
+# Each line is a request. Refused ones cost a retry, and no row: the same seed finds the same twins
+# in a model that is in memory.
 
 began = min(start for start, _, _ in log)
 fig, ax = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
