@@ -23,6 +23,7 @@ from skfairtest import (
     InputSpace,
     RandomAuditor,
     estimate_discrimination,
+    selection_table,
 )
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 from skfairtest.io import TRUSTED_TYPES
@@ -529,3 +530,57 @@ def test_dask_by_partitions(auditor):
     spoiled = frame.map_partitions(spoil, meta=frame._meta)
     with pytest.raises(ChunkFailedError, match="Partition 1 could not be worked out.*no such bl"):
         auditor.audit_rows(spoiled)
+
+
+# Tables of groups -------------------------------------------------------------------------------
+
+
+def decisions(n=2000):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({
+        "sex": rng.choice(["f", "m", None], n),
+        "race": pd.Categorical(rng.choice(list("cab"), n), categories=list("cba")),
+        "age": rng.integers(18, 70, n),
+        "label": rng.choice(["no", "yes"], n),
+        "truth": rng.choice(["no", "yes"], n),
+        "wage": rng.normal(100, 10, n),
+        "target": rng.normal(100, 10, n),
+        "weight": rng.uniform(0, 2, n),
+    })  # fmt: skip
+    X.loc[:3, "wage"] = 7.0  # the first chunk looks like labels
+    return X
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize(
+    ("pred", "truth", "favourable"),
+    [("label", "truth", None), ("label", None, ["no"]), ("wage", "target", None),
+     ("wage", "target", 100.0), ("wage", None, "mean")],
+)  # fmt: skip
+def test_selection_table_of_chunks_is_that_of_the_table(pred, truth, favourable, weight):
+    X = decisions()
+    of_table = selection_table(
+        X[pred],
+        sensitive_features=X[["sex", "race", "age"]],
+        y_true=None if truth is None else X[truth],
+        sample_weight=None if weight is None else X[weight],
+        favourable=favourable,
+    )
+    parts = [X[:4], *(X[start : start + 400] for start in range(4, len(X), 400))]
+    of_chunks = selection_table(
+        pred, sensitive_features=["sex", "race", "age"], y_true=truth, sample_weight=weight,
+        favourable=favourable, data=iter(parts),
+    )  # fmt: skip
+    pd.testing.assert_frame_equal(of_chunks, of_table, rtol=1e-9)
+    assert of_chunks.attrs == of_table.attrs
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [({"y_pred": "none"}, r"Chunk 1.*no columns \['none'\]"), ({"y_score": "wage"}, "median"),
+     ({"y_pred": [1, 2]}, "must be names of its columns"), ({"data": 3}, "must come in chunks")],
+)  # fmt: skip
+def test_selection_table_says_what_is_wrong_with_chunks(params, told):
+    given = {"y_pred": "label", "data": cut(decisions(100)), **params}
+    with pytest.raises((TypeError, ValueError), match=told):
+        selection_table(sensitive_features="sex", **given)

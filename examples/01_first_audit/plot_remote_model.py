@@ -41,7 +41,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         began = time.perf_counter()
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        time.sleep(0.05)
+        time.sleep(0.08)
         with lock:
             number = len(log)
             status = 503 if number % 10 == 9 else 200
@@ -64,17 +64,17 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 # %%
 # The audit
 # ---------
-# Batches of 100 rows, four requests under way at a time, at most forty a second.
+# Batches of 20 rows, four requests under way at a time, at most forty a second.
 
 service = RemoteRegressor(
     f"http://127.0.0.1:{server.server_port}/wages",
-    batch_size=100,
+    batch_size=20,
     n_connections=4,
     rate=40,
     backoff=0.1,
     random_state=0,
 )
-auditor = RandomAuditor(service, sensitive_features="sex", max_queries=6000, random_state=0).fit(X)
+auditor = RandomAuditor(service, sensitive_features="sex", max_queries=1500, random_state=0).fit(X)
 server.shutdown()
 server.server_close()
 print(auditor.worst_case_.to_string())
@@ -95,7 +95,7 @@ fig, ax = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
 for status, color, label in [(200, "C0", "answered"), (503, "C1", "refused, tried again")]:
     mine = [(k, start, end) for k, (start, end, said) in enumerate(sorted(log)) if said == status]
     numbers, starts, ends = map(np.array, zip(*mine, strict=True))
-    ax.hlines(numbers, starts - began, ends - began, color=color, label=label, linewidth=2.5)
+    ax.hlines(numbers, starts - began, ends - began, color=color, label=label, linewidth=3)
 ax.set(xlabel="seconds", ylabel="request", title="Requests of one audit")
 ax.legend(loc="lower right")
 plt.show()
@@ -103,5 +103,5 @@ plt.show()
 # %%
 # The degree found is a lower bound: the search saw part of the inputs.
 
-in_memory = RandomAuditor(model, sensitive_features="sex", max_queries=6000, random_state=0).fit(X)
+in_memory = RandomAuditor(model, sensitive_features="sex", max_queries=1500, random_state=0).fit(X)
 print(f"{auditor.fairness_degree_:.4f} by the service, {in_memory.fairness_degree_:.4f} in memory")

@@ -43,6 +43,28 @@ class Means(NamedTuple):
         return self.value - half, self.value + half
 
 
+class Repeats(NamedTuple):
+    """How many rows each of several cells stands for; arrays of shape (n_cells,).
+
+    Attributes
+    ----------
+    n : ndarray of int
+        Rows.
+    weight, square : ndarray of float
+        Sums of their weights, and of the squares of these.
+    is_weighted : bool
+        Whether rows have other weights than 1.
+    within : dict of str to ndarray
+        By the name of a rate: weighted sums of squares about the mean of each cell's rows.
+    """
+
+    n: Any
+    weight: Any
+    square: Any
+    is_weighted: bool
+    within: dict[str, Any]
+
+
 class GroupSums:
     """Sums over the rows of each group.
 
@@ -54,6 +76,8 @@ class GroupSums:
         Number of groups.
     weights : ndarray of shape (n_rows,), or None
         Weights of the rows.
+    repeats : Repeats, default=None
+        How many rows each row stands for, and their weights.
 
     References
     ----------
@@ -61,30 +85,54 @@ class GroupSums:
        weights over the sum of their squares.)
     """
 
-    def __init__(self, codes: Ints, n_groups: int, weights: Floats | None = None) -> None:
+    def __init__(
+        self,
+        codes: Ints,
+        n_groups: int,
+        weights: Floats | None = None,
+        repeats: Repeats | None = None,
+    ) -> None:
         self.codes = codes
         self.n_groups = n_groups
         self.weights = weights
-        self.n: Ints = np.bincount(codes, minlength=n_groups)
+        self.repeats = repeats
+        self.n: Ints = self._rows(codes, None)
 
-    def mean(self, values: Any, among: Bools | None = None) -> Means:
-        """Mean of the values in each group, of all rows or among some."""
+    def _rows(self, codes: Ints, among: Bools | None) -> Ints:
+        """How many rows each group has."""
+        if self.repeats is None:
+            return np.bincount(codes, minlength=self.n_groups)
+        n = self.repeats.n if among is None else self.repeats.n[among]
+        return np.rint(np.bincount(codes, n, self.n_groups)).astype(np.int64)
+
+    def mean(self, values: Any, among: Bools | None = None, rate: str = "") -> Means:
+        """Mean of the values in each group, of all rows or among some.
+
+        `rate` is the name under which `repeats` knows the spread within its cells.
+        """
         codes, weights = self.codes, self.weights
+        squares = within = None
+        if self.repeats is not None:
+            weights, squares = self.repeats.weight, self.repeats.square
+            within = self.repeats.within.get(rate)
         values = np.asarray(values, dtype=np.float64)
         if among is not None:
             codes, values = codes[among], values[among]
             weights = None if weights is None else weights[among]
-        n = self.n if among is None else np.bincount(codes, minlength=self.n_groups)
+            squares = None if squares is None else squares[among]
+        n = self.n if among is None else self._rows(codes, among)
         total = size = n.astype(np.float64)
-        if weights is not None:
+        if weights is not None and (self.repeats is None or self.repeats.is_weighted):
             total = self._sum(codes, weights)
+            squares = weights**2 if squares is None else squares
             with np.errstate(invalid="ignore", divide="ignore"):
-                size = np.where(total > 0, total**2 / self._sum(codes, weights**2), 0.0)
+                size = np.where(total > 0, total**2 / self._sum(codes, squares), 0.0)
         weighted = values if weights is None else values * weights
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = self._sum(codes, weighted) / total
             around = (values - mean[codes]) ** 2  # not E(v^2) - E(v)^2, which rounding eats up
             around = around if weights is None else around * weights
+            around = around if within is None else around + within
             variance = self._sum(codes, around) / total
         return Means(mean, n, size, variance)
 

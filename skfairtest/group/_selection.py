@@ -9,10 +9,12 @@ import pandas as pd
 
 from skfairtest._typing import Bools, Floats
 from skfairtest._validation import is_real
-from skfairtest.group._group_rates import GroupSums, Means, Ratios, ratios_to_highest
+from skfairtest.group._counted_rows import CountedRows
+from skfairtest.group._group_rates import GroupSums, Means, Ratios, Repeats, ratios_to_highest
 from skfairtest.group._outcomes import Outcomes, check_weights, make_outcomes
 from skfairtest.group._sensitive_columns import Attribute, sensitive_attributes
 from skfairtest.group._sensitive_groups import FEWEST_ROWS
+from skfairtest.space._chunks import WANTED, as_chunks
 
 #: What the rows with a missing sensitive value are called.
 UNKNOWN = "(unknown)"
@@ -29,6 +31,7 @@ def selection_table(
     intersections: Any = True,
     confidence: float = 0.95,
     min_share: float = 0.0,
+    data: Any = None,
 ) -> pd.DataFrame:
     """Selection rates, impact ratios and rates of errors of groups and of their intersections.
 
@@ -62,6 +65,11 @@ def selection_table(
     min_share : float, default=0.0
         A group with less than this share of the rows is listed with its rates, and takes no part in
         the ratios: it has none, and it is not the highest.
+    data : table in chunks, default=None
+        An iterator or a list of DataFrames, a callable that returns an iterator, the path of a
+        Parquet file, or a Dask DataFrame, gone through once. `y_pred`, `sensitive_features`, `y_true` and
+        `sample_weight` are then names of its columns, and counts are those of the whole table.
+        `y_score` is not possible: its median takes all rows at once.
 
     Returns
     -------
@@ -126,25 +134,87 @@ def selection_table(
     """
     _check_share("confidence", confidence, 0 < confidence < 1 if is_real(confidence) else False)
     _check_share("min_share", min_share, 0 <= min_share < 1 if is_real(min_share) else False)
-    n_rows = _n_rows(y_pred if y_pred is not None else y_score)
-    weights = None if sample_weight is None else check_weights(sample_weight, n_rows)
-    outcomes = make_outcomes(y_pred, y_true, favourable, y_score, weights, n_rows)
-    attributes = sensitive_attributes(sensitive_features, n_rows, intersections)
+    repeats = weights = None
+    if data is not None:
+        counted = _counted(
+            data, y_pred, y_true, y_score, sample_weight, sensitive_features, favourable
+        )
+        repeats, outcomes, sensitive_features = (
+            counted.repeats(),
+            counted.outcomes(),
+            counted.table(),
+        )
+        n_rows, n_cells = int(repeats.n.sum()), len(repeats.n)
+    else:
+        n_rows = n_cells = _n_rows(y_pred if y_pred is not None else y_score)
+        weights = None if sample_weight is None else check_weights(sample_weight, n_rows)
+        outcomes = make_outcomes(y_pred, y_true, favourable, y_score, weights, n_rows)
+    of_rows = None if repeats is None else repeats.n
+    attributes = sensitive_attributes(sensitive_features, n_cells, intersections, of_rows)
     about = {
         "n_rows": n_rows,
-        "unknown": {a.name: int((a.codes < 0).sum()) for a in attributes},
+        "unknown": {a.name: _n_unknown(a, of_rows) for a in attributes},
         "highest": {},
         **outcomes.about,
         "confidence": float(confidence),
         "min_share": float(min_share),
     }
     parts = [
-        _part(attribute, outcomes, weights, float(confidence), float(min_share), about["highest"])
+        _part(
+            attribute,
+            outcomes,
+            weights,
+            float(confidence),
+            float(min_share),
+            about["highest"],
+            repeats,
+        )
         for attribute in attributes
     ]
     table = pd.concat(parts, ignore_index=True)
     table.attrs |= about
     return table
+
+
+def _counted(
+    data: Any,
+    y_pred: Any,
+    y_true: Any,
+    y_score: Any,
+    sample_weight: Any,
+    sensitive: Any,
+    favourable: Any,
+) -> CountedRows:
+    """The rows of a table in chunks, counted."""
+    chunks = as_chunks([data] if isinstance(data, pd.DataFrame) else data)
+    if chunks is None:
+        raise TypeError(f"data must come in chunks. {WANTED}; got {type(data).__name__}.")
+    if y_score is not None:
+        raise ValueError(
+            "y_score cannot be counted in chunks: scores are compared with the median of all rows. "
+            "Pass arrays, or a column of labels that says whether a score is above it."
+        )
+    names = [sensitive] if isinstance(sensitive, str) else sensitive
+    told = {"y_pred": y_pred, "y_true": y_true, "sample_weight": sample_weight}
+    wrong = [name for name, value in told.items() if value is not None and not _is_name(value)]
+    if y_pred is None or wrong or not isinstance(names, (list, tuple)) or not names:
+        raise TypeError(
+            "With data=, y_pred and sensitive_features must be names of its columns (a list of "
+            f"them for several), and so must y_true and sample_weight; got y_pred={y_pred!r} and "
+            f"sensitive_features={sensitive!r}."
+        )
+    return CountedRows(y_pred, y_true, sample_weight, list(names), favourable).count(chunks)
+
+
+def _is_name(value: Any) -> bool:
+    """Whether this names a column, and is no column itself."""
+    return isinstance(value, (str, int, np.integer, tuple))
+
+
+def _n_unknown(attribute: Attribute, n_rows: Any) -> int:
+    """Rows whose sensitive value is missing."""
+    unknown = attribute.codes < 0
+    return int(unknown.sum() if n_rows is None else n_rows[unknown].sum())
 
 
 def _part(
@@ -154,13 +224,14 @@ def _part(
     confidence: float,
     min_share: float,
     highest: dict[str, str],
+    repeats: Repeats | None,
 ) -> pd.DataFrame:
     """The rows of one attribute."""
     n_groups = len(attribute.groups)
     unknown = bool((attribute.codes < 0).any())
     codes = np.where(attribute.codes < 0, n_groups, attribute.codes)
-    sums = GroupSums(codes, n_groups + unknown, weights)
-    share = sums.n / len(codes)
+    sums = GroupSums(codes, n_groups + unknown, weights, repeats)
+    share = sums.n / sums.n.sum()
     table: dict[str, Any] = {
         "attribute": attribute.name,
         "group": [*attribute.groups, *[UNKNOWN] * unknown],
@@ -169,7 +240,7 @@ def _part(
     }
     notes: list[list[str]] = [[] for _ in table["group"]]
     for place, (name, (values, rows)) in enumerate(outcomes.rates.items()):
-        means = sums.mean(values, rows)
+        means = sums.mean(values, rows, name)
         interval = means.share_interval if outcomes.is_share else means.mean_interval
         low, high = interval(confidence)
         table |= {name: means.value, f"{name}_low": low, f"{name}_high": high}

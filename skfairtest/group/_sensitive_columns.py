@@ -41,7 +41,9 @@ class Attribute(NamedTuple):
     codes: Ints
 
 
-def sensitive_attributes(given: Any, n_rows: int, intersections: Any) -> list[Attribute]:
+def sensitive_attributes(
+    given: Any, n_rows: int, intersections: Any, counts: Any = None
+) -> list[Attribute]:
     """Each sensitive column as groups, and then the intersections.
 
     Parameters
@@ -52,12 +54,14 @@ def sensitive_attributes(given: Any, n_rows: int, intersections: Any) -> list[At
         Rows that each must have.
     intersections : bool or list of tuples of names
         Which columns are crossed: of three or more each pair and all, none, or those named.
+    counts : ndarray of int of shape (n_rows,), default=None
+        How many rows of the data each stands for, where it is not one.
     """
     table = _as_table(given, n_rows)
     container = make_container(table)
     names = list(container.names)
     single = [
-        _divide(name, container.column_values(table, j), container.level_order(j))
+        _divide(name, container.column_values(table, j), container.level_order(j), counts)
         for j, name in enumerate(names)
     ]
     return single + [
@@ -121,13 +125,14 @@ def _is_column(item: Any) -> bool:
     return isinstance(item, Iterable) and not isinstance(item, (str, bytes))
 
 
-def _divide(name: Any, values: Any, order: Any) -> Attribute:
+def _divide(name: Any, values: Any, order: Any, counts: Any = None) -> Attribute:
     """The groups of one column."""
     told = value_in_words(name)
     missing = pd.isna(values)
     known = values[~missing]
     codes = np.full(len(values), -1, dtype=np.int64)
-    cuts = cut_points(known) if known.dtype.kind == "f" else np.empty(0)
+    of_known = None if counts is None else counts[~missing]
+    cuts = cut_points(known, of_known) if known.dtype.kind == "f" else np.empty(0)
     if len(cuts):
         codes[~missing] = np.searchsorted(cuts, known)
         return Attribute(told, words_of_cuts(told, cuts), codes)

@@ -16,14 +16,21 @@ MOST_VALUES = 6
 FEWEST_ROWS = 30
 
 
-def cut_points(known: Floats) -> Floats:
+def cut_points(known: Floats, counts: Any = None) -> Floats:
     """Where numbers are cut into groups: at their quartiles; nowhere where they have few values.
 
-    A group holds the numbers up to and with its cut point.
+    A group holds the numbers up to and with its cut point. `counts` says how often each number
+    occurs, where it is not once.
     """
     if len(np.unique(known)) <= MOST_VALUES:
         return np.empty(0)
-    cuts = np.unique(np.quantile(known, [0.25, 0.5, 0.75], method="lower"))
+    if counts is None:
+        cuts = np.unique(np.quantile(known, [0.25, 0.5, 0.75], method="lower"))
+    else:  # the same of all rows
+        order = np.argsort(known, kind="stable")
+        upto = np.cumsum(counts[order])
+        places = np.floor(np.array([0.25, 0.5, 0.75]) * (upto[-1] - 1))
+        cuts = np.unique(known[order][np.searchsorted(upto, places, side="right")])
     return cuts[cuts < known.max()]
 
 

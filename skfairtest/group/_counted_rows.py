@@ -1,0 +1,199 @@
+"""Rows of a table in chunks, counted by what a table of groups can tell apart.
+
+All that rates need of rows is how many have the same sensitive values and the same labels; of the
+outputs of a regressor, their mean and spread among rows with the same sensitive values.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skfairtest._typing import Floats
+from skfairtest.exceptions import ChunkFailedError
+from skfairtest.group._group_rates import Repeats
+from skfairtest.group._outcomes import (
+    MOST_LABELS,
+    Outcomes,
+    column,
+    finite,
+    make_outcomes,
+    numbers_of,
+)
+from skfairtest.space._chunks import Chunk, Chunks
+
+#: Different combinations that are counted.
+MOST_CELLS = 1_000_000
+#: Columns of the counts: rows, sums of weights and of their squares.
+SUMS = ["n", "w", "w2"]
+
+
+class CountedRows:
+    """Counts the rows of chunk after chunk.
+
+    Parameters
+    ----------
+    y_pred, y_true, sample_weight : str or None
+        Names of columns.
+    sensitive : list of str
+        Names of the sensitive columns.
+    favourable : object
+        As the user gave it.
+    """
+
+    def __init__(
+        self, y_pred: Any, y_true: Any, sample_weight: Any, sensitive: list[Any], favourable: Any
+    ) -> None:
+        self.y_pred, self.y_true, self.sample_weight = y_pred, y_true, sample_weight
+        self.sensitive = sensitive
+        self.favourable = favourable
+        self.cells = pd.DataFrame()
+        #: Whether the predictions are labels, outputs whose mean counts, or such as are at least
+        #: so much.
+        self.kind = "mean" if isinstance(favourable, str) and favourable == "mean" else "labels"
+        self._least = isinstance(favourable, numbers.Real) and not isinstance(favourable, bool)
+        self._outputs: Floats = np.empty(0)
+        self._levels: dict[int, Any] = {}
+
+    def count(self, chunks: Chunks) -> CountedRows:
+        """Go through the chunks; returns itself."""
+        for chunk in chunks:
+            try:
+                self._add(chunk)
+            except (KeyError, TypeError, ValueError) as error:
+                told = error.args[0] if isinstance(error, KeyError) else error
+                raise ChunkFailedError(
+                    f"{chunk.name[:1].upper()}{chunk.name[1:]} (rows from {chunk.start} on): "
+                    f"{told}",
+                    chunk=chunk.name,
+                ) from error
+        if self.sample_weight is not None and not self.cells["w"].sum() > 0:
+            raise ValueError("sample_weight must not be zero everywhere. Pass other weights.")
+        return self
+
+    def _add(self, chunk: Chunk) -> None:
+        X = chunk.table
+        if not isinstance(X, pd.DataFrame):
+            raise TypeError(f"the table must be a pandas DataFrame; got {type(X).__name__}.")
+        wanted = [self.y_pred, self.y_true, self.sample_weight, *self.sensitive]
+        absent = [name for name in wanted if name is not None and name not in X.columns]
+        if absent:
+            raise KeyError(f"data has no columns {absent!r}; got {list(X.columns)!r}.")
+        rows = pd.DataFrame({f"s{k}": self._values(X, k) for k in range(len(self.sensitive))})
+        rows["pred"] = column("y_pred", X[self.y_pred], len(X))
+        if self.y_true is not None:
+            rows["true"] = column("y_true", X[self.y_true], len(X))
+        rows["n"] = 1
+        rows["w"] = rows["w2"] = 1.0
+        if self.sample_weight is not None:
+            weights = numbers_of("sample_weight", column("w", X[self.sample_weight], len(X)))
+            if (weights < 0).any() or not np.isfinite(weights).all():
+                raise ValueError("sample_weight must be finite and of at least 0 in every row.")
+            rows["w"], rows["w2"] = weights, weights**2
+        if self.kind == "labels" and self._are_outputs(rows["pred"].to_numpy()):
+            self.kind = "least" if self._least else "mean"
+            if len(self.cells):
+                self.cells = _collapse(self._coarser(self.cells))
+        rows = self._coarser(rows)
+        self.cells = _collapse(pd.concat([self.cells, _collapse(rows)], ignore_index=True))
+        if len(self.cells) > MOST_CELLS:
+            raise ValueError(
+                f"there are more than {MOST_CELLS} different combinations of {self.sensitive!r} "
+                "and labels. Cut numbers into groups before (pandas.cut), or leave a column out."
+            )
+
+    def _values(self, X: pd.DataFrame, k: int) -> Any:
+        """A sensitive column; of one of categories the values, and what they are."""
+        values = X[self.sensitive[k]].reset_index(drop=True)
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            known = self._levels.setdefault(k, [])
+            known += [level for level in values.dtype.categories if level not in known]
+            return values.astype(object)
+        return values
+
+    def _are_outputs(self, predicted: Any) -> bool:
+        """Whether the predictions so far are outputs of a regressor, as `is_output` has it."""
+        by_value = self.favourable is None or self._least
+        if predicted.dtype.kind != "f" or not by_value:
+            return False
+        self._outputs = np.union1d(self._outputs, predicted)[: MOST_LABELS + 1]
+        fraction = (np.isinf(predicted) | (predicted != np.floor(predicted))).any()
+        return bool(fraction) or len(self._outputs) > MOST_LABELS
+
+    def _coarser(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Rows, or cells of labels, with no more of the predictions than is needed."""
+        if self.kind == "labels":
+            return rows
+        predicted = numbers_of("y_pred", rows["pred"].to_numpy())
+        truth = numbers_of("y_true", rows["true"].to_numpy()) if "true" in rows else None
+        rows = rows.drop(columns=["pred", "true"], errors="ignore")
+        if self.kind == "least":
+            rows["pred"] = predicted >= self.favourable
+            if truth is not None:
+                rows["true"] = truth >= self.favourable
+            return rows
+        outputs = finite("y_pred", predicted)
+        rows["m0"], rows["v0"] = outputs, 0.0
+        if truth is not None:
+            rows["m1"], rows["v1"] = outputs - finite("y_true", truth), 0.0
+        return rows
+
+    # What was counted -----------------------------------------------------------------------
+
+    def table(self) -> pd.DataFrame:
+        """The sensitive values of the cells, with the names of the columns."""
+        told = {}
+        for k, name in enumerate(self.sensitive):
+            values = self.cells[f"s{k}"]
+            if k in self._levels:
+                values = pd.Series(pd.Categorical(values, categories=self._levels[k]))
+            told[name] = values
+        return pd.DataFrame(told)
+
+    def repeats(self) -> Repeats:
+        """How many rows each cell stands for."""
+        n, w, w2 = (self.cells[name].to_numpy() for name in SUMS)
+        within = {
+            rate: self.cells[f"v{k}"].to_numpy()
+            for k, rate in enumerate(("mean_prediction", "mean_error"))
+            if f"v{k}" in self.cells
+        }
+        return Repeats(n, w, w2, self.sample_weight is not None, within)
+
+    def outcomes(self) -> Outcomes:
+        """What is averaged in each group."""
+        cells = self.cells
+        if self.kind == "mean":
+            rates: dict[str, Any] = {"mean_prediction": (cells["m0"].to_numpy(), None)}
+            if "m1" in cells:
+                rates["mean_error"] = (cells["m1"].to_numpy(), None)
+            return Outcomes(rates, False, {})
+        truth = cells["true"].to_numpy() if "true" in cells else None
+        predicted = cells["pred"].to_numpy()
+        if self.kind == "labels":
+            return make_outcomes(predicted, truth, self.favourable, None, None, len(cells))
+        found = make_outcomes(predicted, truth, [True], None, None, len(cells))
+        return found._replace(about={"favourable": float(self.favourable)})
+
+
+def _collapse(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows with equal keys as one: counts add up, means and spreads are put together."""
+    moments = [name for name in rows.columns if name in ("m0", "m1")]
+    keys = [c for c in rows.columns if c not in (*SUMS, "m0", "v0", "m1", "v1")]
+    groups = rows.groupby(keys, sort=False, dropna=False)
+    cells = groups[SUMS].sum().reset_index()
+    place = groups.ngroup().to_numpy()
+    weight = rows["w"].to_numpy()
+    total = cells["w"].to_numpy()
+    for mean in moments:
+        spread = f"v{mean[1:]}"
+        values = rows[mean].to_numpy()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            middle = np.bincount(place, weight * values, len(cells)) / total
+        middle = np.where(total > 0, middle, 0.0)
+        apart = rows[spread].to_numpy() + weight * (values - middle[place]) ** 2
+        cells[mean], cells[spread] = middle, np.bincount(place, apart, len(cells))
+    return cells
