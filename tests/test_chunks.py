@@ -22,6 +22,7 @@ from skfairtest import (
     EstimatorFailedError,
     InputSpace,
     RandomAuditor,
+    TestSGDAuditor,
     estimate_discrimination,
     selection_table,
 )
@@ -584,3 +585,42 @@ def test_selection_table_says_what_is_wrong_with_chunks(params, told):
     given = {"y_pred": "label", "data": cut(decisions(100)), **params}
     with pytest.raises((TypeError, ValueError), match=told):
         selection_table(sensitive_features="sex", **given)
+
+
+def test_testsgd_counts_chunks_exactly_and_draws_from_all_rows():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({
+        "group": rng.choice(["A", "B", "C"], 4000), "age": rng.integers(20, 70, 4000),
+        "income": rng.normal(30, 9, 4000),
+    })  # fmt: skip
+
+    class Model:
+        classes_ = np.array([0, 1])
+
+        def predict(self, rows):
+            worse = (rows["group"] == "B") & (rows["age"] >= 50)
+            return ((rows["income"] > 30) & ~worse).to_numpy().astype(int)
+
+    settings = {"sensitive_features": ["group", "age"], "random_state": 0}
+    whole = TestSGDAuditor(Model(), **settings).fit(X)
+    auditor = TestSGDAuditor(Model(), **settings).fit(lambda: iter(cut(X, 300)))
+    assert auditor.n_rule_sets_ == whole.n_rule_sets_
+    assert auditor.n_queries_ == whole.n_queries_
+    assert auditor.worst_rule_["rule"] == whole.worst_rule_["rule"] == "group = B and age >= 50"
+    ours, theirs = (a.rules_.set_index("rule") for a in (auditor, whole))
+    both = ours.index.intersection(theirs.index)
+    assert len(both) > 10
+    ours, theirs = ours.loc[both], theirs.loc[both]
+    np.testing.assert_allclose(ours["support"], theirs["support"])
+    # Two pools from one population: each interval has a confidence of 95% for all rules at once.
+    assert ((ours["low"] <= theirs["high"]) & (theirs["low"] <= ours["high"])).all()
+    np.testing.assert_array_equal(auditor.matches(X[:50], 0), whole.matches(X[:50], 0))
+
+
+def test_testsgd_needs_two_passes():
+    X = decisions(100)[["sex", "age"]].dropna()
+    auditor = TestSGDAuditor(LinearRegression(), sensitive_features=["sex"])
+    with pytest.raises(ValueError, match="TestSGDAuditor takes 2 passes over the chunks"):
+        auditor.fit(iter([X]))
+    with pytest.raises(ValueError, match="columns beside X"):
+        auditor.fit([X], sensitive_features=X["sex"])

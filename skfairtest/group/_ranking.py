@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from skfairtest._statistics import Sides, sides_of
 from skfairtest._typing import Floats, Ints
+from skfairtest.group._chunked_rows import ChunkedRows
 from skfairtest.group._row_groups import Cells
 from skfairtest.group._rule_attribute import RuleAttribute
 from skfairtest.group._rule_sets import Block, check_size, frequent_rule_sets
@@ -206,8 +207,11 @@ def count_rule_sets(
     min_support: float,
     min_outside: float,
     max_attributes: int | None,
+    chunked: ChunkedRows | None = None,
 ) -> Counted:
     """Divide the sensitive attributes and count the frequent rule sets.
+
+    With `chunked` rows are those of a table in chunks, of which `tables` knows a sample.
 
     Raises
     ------
@@ -218,7 +222,8 @@ def count_rule_sets(
     attributes = tables.attributes
     most = min(max_attributes or len(attributes), len(attributes))
     check_size(attributes, most)
-    cells = Cells(columns, [attribute.n_cells for attribute in attributes])
+    sizes = [attribute.n_cells for attribute in attributes]
+    cells = Cells(columns, sizes) if chunked is None else chunked.cells(tables, sizes)
     limits = {
         "min_count": min_support * cells.n_rows * ROUNDING,
         "min_outside": min_outside * cells.n_rows * ROUNDING,

@@ -46,7 +46,7 @@ class Cells:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.of_row)
+        return int(self.count.sum())
 
     @property
     def marks(self) -> NDArray[np.uint64]:
@@ -62,6 +62,29 @@ class Cells:
         return np.bincount(self.of_row[rows], weights=values, minlength=len(self.codes)).astype(
             np.float64
         )
+
+
+class CellCounts:
+    """Combinations of sensitive cells, counted chunk by chunk."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[int, ...], int] = {}
+
+    def add(self, cells: Ints) -> None:
+        """Count the rows of a chunk by their cells, shape (n, n_attributes)."""
+        different, counts = np.unique(cells, axis=0, return_counts=True)
+        for key, count in zip(map(tuple, different.tolist()), counts.tolist(), strict=True):
+            self._counts[key] = self._counts.get(key, 0) + count
+
+    def of(self, rows: Ints, sizes: list[int]) -> Cells:
+        """The cells of all rows; `of_row` is about those given by their cells."""
+        known = np.array(list(self._counts), dtype=np.int16)
+        own = np.concatenate([known, rows.astype(np.int16)])
+        cells = Cells(list(own.T), sizes)
+        cells.count = np.zeros(len(cells.codes))
+        np.add.at(cells.count, cells.of_row[: len(known)], list(self._counts.values()))
+        cells.of_row = cells.of_row[len(known) :]
+        return cells
 
 
 def _first_and_number(key: NDArray[np.int64], n_keys: int) -> tuple[Ints, Ints]:

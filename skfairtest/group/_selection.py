@@ -67,8 +67,9 @@ def selection_table(
         the ratios: it has none, and it is not the highest.
     data : table in chunks, default=None
         An iterator or a list of DataFrames, a callable that returns an iterator, the path of a
-        Parquet file, or a Dask DataFrame, gone through once. `y_pred`, `sensitive_features`, `y_true` and
-        `sample_weight` are then names of its columns, and counts are those of the whole table.
+        Parquet file, or a Dask DataFrame, gone through once. `y_pred`, `sensitive_features`,
+        `y_true` and `sample_weight` are then names of its columns, and counts are those of the
+        whole table.
         `y_score` is not possible: its median takes all rows at once.
 
     Returns

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.group._rule_attribute import RuleAttribute, bins_of, make_attribute, recode
+from skfairtest.space._chunks import Chunks
 from skfairtest.space._column_names import by_position
 from skfairtest.space._columns import Column
 from skfairtest.space._containers import make_container
@@ -164,7 +165,8 @@ def make_tables(
     X: Any, sensitive: Any, beside: Any, space_settings: dict[str, Any]
 ) -> SensitiveTables:
     """Find the sensitive columns of X and beside it."""
-    space = InputSpace.from_data(X, None, **space_settings)
+    make = InputSpace.from_chunks if isinstance(X, Chunks) else InputSpace.from_data
+    space = make(X, None, **space_settings)
     other = None if beside is None else InputSpace.from_data(beside, None)
     if isinstance(sensitive, str) and sensitive == "auto":
         names = space.feature_names

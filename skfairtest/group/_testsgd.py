@@ -12,9 +12,16 @@ from numpy.typing import NDArray
 from skfairtest._docstrings import document
 from skfairtest._progress import with_callbacks
 from skfairtest._statistics import n_needed, sides_of
-from skfairtest._validation import check_one_whole, check_table, fitted_estimator, make_generator
+from skfairtest._validation import (
+    check_one_whole,
+    check_table,
+    fitted_estimator,
+    make_generator,
+    table_or_chunks,
+)
 from skfairtest.group._answers import Answers
 from skfairtest.group._base import GroupAuditor, stop_of
+from skfairtest.group._chunked_rows import ChunkedRows
 from skfairtest.group._ranking import Counted, compare_rule_sets, count_rule_sets
 from skfairtest.group._results import Description, describe
 from skfairtest.group._sensitive_table import (
@@ -24,6 +31,7 @@ from skfairtest.group._sensitive_table import (
     make_tables,
     n_rows,
 )
+from skfairtest.space._chunks import Chunks
 from skfairtest.space._perturb import draw_near
 
 
@@ -185,8 +193,11 @@ class TestSGDAuditor(GroupAuditor):
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Rows that show who there is: they are counted, and the pool is drawn near them.
+        X : array-like or DataFrame of shape (n_samples, n_features), or such a table in chunks
+            Rows that show who there is: they are counted, and the pool is drawn near them. A table
+            in chunks, as for `InputSpace.from_chunks`, is gone through twice, so an iterator is not
+            enough. Counts are exact and the pool is drawn from all rows; bins of equal numbers of
+            rows are those of a random sample.
         y : array-like of shape (n_samples,), default=None
             With targets, a clone of the estimator is fitted first (a `FrozenEstimator` never is);
             without, the estimator is audited as it stands.
@@ -213,11 +224,18 @@ class TestSGDAuditor(GroupAuditor):
         """
         start = time.perf_counter()
         self._check_params()
-        X = check_table(self, X)
+        X = table_or_chunks(self, X, y)
         rng = make_generator(self.random_state)
-        tables = self._tables_of(X, sensitive_features)
+        chunked = None
+        if isinstance(X, Chunks):
+            chunked = ChunkedRows(X, sensitive_features, self.max_queries, rng)
+            tables = make_tables(X, self.sensitive_features, None, self._domain())
+            X = check_table(self, tables.space.decode(tables.space.data))
+        else:
+            tables = self._tables_of(X, sensitive_features)
         counted = count_rule_sets(
             tables,
+            chunked=chunked,
             n_bins=self.n_bins,
             binning=self.binning,
             min_support=self.min_support,
@@ -237,25 +255,28 @@ class TestSGDAuditor(GroupAuditor):
         self.tables_ = tables
         self._begin(X, seconds)
         try:
-            ended = self._search(counted, answers, rng)
+            ended = self._search(counted, answers, rng, chunked)
         except BaseException as error:  # raised again, when nothing of the run is left behind
             ended = error
         tables.forget_data()
         self._finish(ended)
         return self
 
-    def _tables_of(self, X: Any, sensitive_features: Any) -> SensitiveTables:
-        settings = {
-            "bounds": self.bounds,
-            "categories": self.categories,
-            "steps": self.steps,
-            "one_hot": self.one_hot,
-            "constraint": self.constraint,
-        }
-        beside = as_table(sensitive_features, n_rows(X))
-        return make_tables(X, self.sensitive_features, beside, settings)
+    def _domain(self) -> dict[str, Any]:
+        names = ("bounds", "categories", "steps", "one_hot", "constraint")
+        return {name: getattr(self, name) for name in names}
 
-    def _search(self, counted: Counted, answers: Answers, rng: np.random.Generator) -> Any:
+    def _tables_of(self, X: Any, sensitive_features: Any) -> SensitiveTables:
+        beside = as_table(sensitive_features, n_rows(X))
+        return make_tables(X, self.sensitive_features, beside, self._domain())
+
+    def _search(
+        self,
+        counted: Counted,
+        answers: Answers,
+        rng: np.random.Generator,
+        chunked: ChunkedRows | None,
+    ) -> Any:
         """Ask about one pool, and rank the rule sets by it; returns what ended it early."""
         census = counted.census
         needed = n_needed(
@@ -267,7 +288,11 @@ class TestSGDAuditor(GroupAuditor):
         )
         if needed > self.max_queries:
             self._warn_budget(needed)
-        seeds, Z = draw_near(counted.tables.space, min(needed, self.max_queries), rng)
+        n_pool = min(needed, self.max_queries)
+        if chunked is None:
+            seeds, Z = draw_near(counted.tables.space, n_pool, rng)
+        else:
+            seeds, Z = draw_near(chunked.pool, n_pool, rng, are_drawn=True)
         values, ended = self._ask(answers, Z, 0.9)
         if not len(values):
             return ended

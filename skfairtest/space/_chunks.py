@@ -41,11 +41,14 @@ class Chunks:
     ----------
     can_repeat : bool
         Whether the table can be gone through more than once.
+    n_rows : int or None
+        Rows of the table, once it was gone through.
     """
 
     def __init__(self, make: Callable[[], Iterator[tuple[str, Any]]], *, can_repeat: bool) -> None:
         self._make = make
         self.can_repeat = can_repeat
+        self.n_rows: int | None = None
         self._n_passes = 0
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -103,6 +106,7 @@ class Chunks:
                 )
             yield Chunk(name, start, table)
             start += n
+        self.n_rows = start
         if first is None:
             raise ChunkFailedError(
                 f"The table has no rows: {n_read} chunks, none of which has any. {WANTED}, with "

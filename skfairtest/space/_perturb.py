@@ -8,7 +8,9 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.space._space import InputSpace
 
 
-def draw_near(space: InputSpace, n: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
+def draw_near(
+    space: InputSpace, n: int, rng: np.random.Generator, *, are_drawn: bool = False
+) -> tuple[Ints, Floats]:
     """Draw a pool of perturbed rows.
 
     A row of the data, drawn uniformly with replacement; in it one attribute that is not sensitive,
@@ -25,6 +27,9 @@ def draw_near(space: InputSpace, n: int, rng: np.random.Generator) -> tuple[Ints
         Number of rows.
     rng : Generator
         Source of randomness.
+    are_drawn : bool, default=False
+        Whether the rows of the space are a draw with replacement already, of which the first n are
+        taken as they come.
 
     Returns
     -------
@@ -33,7 +38,7 @@ def draw_near(space: InputSpace, n: int, rng: np.random.Generator) -> tuple[Ints
     Z : ndarray of shape (n, n_features)
         The rows as codes.
     """
-    seeds = rng.integers(len(space.data), size=n)
+    seeds = np.arange(n) if are_drawn else rng.integers(len(space.data), size=n)
     Z = space.data[seeds]
     if not len(space.free):
         return seeds, Z
