@@ -38,6 +38,7 @@ class RemoteModel(LinksToDocs, BaseEstimator):
     backoff: float
     max_delay: float
     random_state: Any
+    _headers: Headers | Any
 
     @property
     def headers(self) -> Any:
