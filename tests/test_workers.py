@@ -311,7 +311,7 @@ def test_rows_on_a_cluster(cluster, tmp_path):
 def test_groups_on_a_cluster(cluster, tmp_path):
     X, y = table(1000)
     model = Noted(str(tmp_path)).fit(X, y)
-    settings = {"sensitive_features": [0], "max_queries": 30_000, "random_state": 0}
+    settings = {"sensitive_features": [0], "sampling_threshold": 5000, "random_state": 0}
     alone = TestSGDAuditor(model, **settings).fit(X)
     with joblib.parallel_config("dask"):
         there = TestSGDAuditor(model, **settings).fit(X)
@@ -330,7 +330,7 @@ def test_a_comparison_on_a_cluster(cluster, tmp_path):
         there = compare_auditors(named, model, X, **settings)
     assert elsewhere(tmp_path)
     columns = ["auditor", "repeat", "degree", "found", "queries"]
-    pd.testing.assert_frame_equal(alone.runs_[columns], there.runs_[columns])
+    pd.testing.assert_frame_equal(alone.runs[columns], there.runs[columns])
 
 
 def test_a_search_with_an_audit_scorer_on_a_cluster(cluster, tmp_path):
@@ -353,7 +353,7 @@ def test_mitigation_on_a_cluster(cluster):
     labels = (y + (X[:, 0] > 0) > 0).astype(int)
     settings = {
         "auditor": RandomAuditor(sensitive_features=[0], max_queries=1000, random_state=0),
-        "max_iter": 1, "random_state": 0,
+        "max_rounds": 1, "random_state": 0,
     }  # fmt: skip
     alone = FairnessRetrainer(LogisticRegression(), **settings).fit(X, labels)
     n_before = _n_tasks(cluster)
