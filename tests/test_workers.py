@@ -73,7 +73,7 @@ def table(n=400, seed=0):
 
 def elsewhere(folder):
     """Processes other than this one in which the model predicted."""
-    return {name for name in os.listdir(folder)} - {str(os.getpid()), "dead"}
+    return set(os.listdir(folder)) - {str(os.getpid()), "dead"}
 
 
 @pytest.fixture(scope="module")

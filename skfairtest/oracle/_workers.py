@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config, wrap_non_picklable_objects
+from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from skfairtest.exceptions import WorkersFailedError
@@ -23,6 +24,10 @@ from skfairtest.exceptions import WorkersFailedError
 KEPT = 4
 #: How often tasks are done again whose workers were lost.
 AGAIN = 1
+#: Backends of joblib that stay on this machine.
+LOCAL = frozenset({
+    "SequentialBackend", "ThreadingBackend", "LokyBackend", "MultiprocessingBackend",
+})  # fmt: skip
 _opened: OrderedDict[str, Any] = OrderedDict()
 
 
@@ -94,6 +99,12 @@ def _arrive(name: str, packed: Any) -> Parcel:
 def n_workers(n_jobs: int | None) -> int:
     """How many tasks run at a time; None is what joblib's context says, and 1 without one."""
     return int(effective_n_jobs(n_jobs))
+
+
+def is_cluster() -> bool:
+    """Whether joblib's context sends tasks to other machines, or may: Dask, Ray and others."""
+    backend, _ = get_active_backend()
+    return type(backend).__name__ not in LOCAL
 
 
 def on_workers(
