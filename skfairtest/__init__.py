@@ -59,7 +59,15 @@ if TYPE_CHECKING:
         pareto_front,
         pareto_refit,
     )
-    from skfairtest.report import AuditReport, LimitCheck, Limits, Outcome, audit, check_limits
+    from skfairtest.report import (
+        AuditReport,
+        LimitCheck,
+        Limits,
+        Outcome,
+        audit,
+        audit_models,
+        check_limits,
+    )
     from skfairtest.space._constraints import AllOf, Allowed, Implies, Is, Linear, OneHot, Order
     from skfairtest.space._space import InputSpace
 
@@ -124,6 +132,7 @@ __all__ = [
     "TextSGDAuditor",
     "ThemisAuditor",
     "audit",
+    "audit_models",
     "certify",
     "check_limits",
     "compare_auditors",

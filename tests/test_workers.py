@@ -24,6 +24,7 @@ from skfairtest import (
     SurrogateAuditor,
     SymbolicAuditor,
     TestSGDAuditor,
+    audit_models,
     compare_auditors,
     make_audit_scorer,
 )
@@ -400,3 +401,24 @@ def test_white_box_testers_have_restarts_too():
         model, sensitive_features=[0], max_queries=2000, n_restarts=2, random_state=0
     ).fit(X)
     assert "restarts" in auditor.stop_reason_
+
+
+def test_several_models_are_audited_on_a_cluster(cluster, tmp_path):
+    X, y = table()
+    models = {"a": Noted(str(tmp_path)).fit(X, y), "b": Noted(str(tmp_path)).fit(X, -y)}
+    settings = {"sensitive_features": [0], "max_time": 60, "random_state": 0, "groups": False,
+                "auditor": RandomAuditor(max_queries=500)}  # fmt: skip
+    alone = audit_models(models, X, **settings)
+    assert not elsewhere(tmp_path)
+    with joblib.parallel_config("dask"):
+        there = audit_models(models, X, **settings)
+    assert elsewhere(tmp_path)
+    for name in models:
+        assert alone[name].fairness_degree == there[name].fairness_degree
+        np.testing.assert_equal(alone[name].on_data_rate, there[name].on_data_rate)
+
+
+@pytest.mark.parametrize("models", [{}, [LinearRegression()], LinearRegression()])
+def test_several_models_have_names(models):
+    with pytest.raises(TypeError, match="dict of names"):
+        audit_models(models, table()[0])
