@@ -62,7 +62,15 @@ if TYPE_CHECKING:
     )
     from skfairtest.oracle._rows_audit import ChunkedRowsAudit, RowsAudit
     from skfairtest.remote import RemoteClassifier, RemoteRegressor
-    from skfairtest.report import AuditReport, LimitCheck, Limits, Outcome, audit, check_limits
+    from skfairtest.report import (
+        AuditReport,
+        LimitCheck,
+        Limits,
+        Outcome,
+        audit,
+        audit_models,
+        check_limits,
+    )
     from skfairtest.space._constraints import AllOf, Allowed, Implies, Is, Linear, OneHot, Order
     from skfairtest.space._space import InputSpace
 
@@ -132,6 +140,7 @@ __all__ = [
     "TextSGDAuditor",
     "ThemisAuditor",
     "audit",
+    "audit_models",
     "certify",
     "check_limits",
     "compare_auditors",

@@ -15,11 +15,11 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
-from sklearn.utils.parallel import Parallel, delayed
 
 from skfairtest.base import BaseAuditor
 from skfairtest.finding._fitted_cards import comparison_card
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._workers import Parcel, on_workers
 from skfairtest.space._plausible.naturalness import Naturalness, naturalness, told_apart
 
 __all__ = [
@@ -335,10 +335,7 @@ def compare_auditors(
         budget["max_queries"] = None  # else an auditor's own default would end the run first
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_repeats)
     tasks = [(name, repeat, int(seed)) for repeat, seed in enumerate(seeds) for name in named]
-    runs = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_run)(name, named[name], estimator, X, budget, repeat, seed)
-        for name, repeat, seed in tasks
-    )
+    runs = on_workers(_run, Parcel((named, estimator, X, budget)), tasks, n_jobs)
     rows, histories = [], []
     for row, history in runs:
         rows.append(row)
@@ -365,9 +362,11 @@ def _named(auditors: Any) -> dict[str, BaseAuditor]:
 
 
 def _run(
-    name: str, auditor: Any, estimator: Any, X: Any, budget: dict[str, Any], repeat: int, seed: int
+    asked: tuple[dict[str, Any], Any, Any, dict[str, Any]], name: str, repeat: int, seed: int
 ) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
     """One run as a row; a crash is a row too."""
+    named, estimator, X, budget = asked
+    auditor = named[name]
     row: dict[str, Any] = {"auditor": name, "repeat": repeat, "seed": seed}
     history: dict[str, NDArray[np.float64]] = {}
     fresh = clone(auditor).set_params(

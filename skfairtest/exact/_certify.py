@@ -14,8 +14,10 @@ from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._bracketing import close, look_at_data
 from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._rounds import RoundsFamily
 from skfairtest.finding._fitted_cards import certificate_card
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._workers import is_cluster
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def certify(
     rtol: float = 1e-9,
     engine: str = "auto",
     random_state: int | None = 0,
+    resume: Any = None,
 ) -> Certificate:
     """Bracket the fairness degree, starting from the best pair that an auditor found.
 
@@ -102,6 +105,12 @@ def certify(
         What the branch and bound on trees runs on.
     random_state : int, default=0
         Seed of the rows on which the model that was read is compared with the model itself.
+    resume : path, default=None
+        A file that the state of the search is written to after each round of some seconds. Where
+        it is there already, of the same model and domain, the search goes on from it: after a
+        process was killed, or with more time. The domain is then bounded box by box, as it is on
+        the workers of a cluster (`joblib.parallel_config`): mostly slower than in one piece where
+        one machine is enough.
 
     Returns
     -------
@@ -111,7 +120,8 @@ def certify(
     Raises
     ------
     ValueError
-        If the estimator, or a step before it, cannot be certified.
+        If the estimator, or a step before it, cannot be certified; if the file of `resume` is
+        damaged, or belongs to another model or domain.
     NotFittedError
         If the auditor is not fitted.
 
@@ -147,6 +157,11 @@ def certify(
         auditor.estimator_, auditor.space_.independent(), oracle.response, COMPILED[engine], rng,
         auditor.n_jobs, limits.deadline,
     )  # fmt: skip
+    if resume is not None or is_cluster():
+        asked = (
+            auditor.estimator_, auditor.space_.independent(), oracle.response, COMPILED[engine],
+        )  # fmt: skip
+        family = RoundsFamily(family, asked, auditor.n_jobs, resume)
     found = max(oracle.degree, float(auditor.fairness_degree_))
     if max_time != 0:
         look_at_data(oracle, family, limits.by(TIME_SHARE))

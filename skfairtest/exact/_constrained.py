@@ -32,12 +32,12 @@ FINEST = 1e-9
 N_REPAIRED = 16
 
 
-def narrowed(space: InputSpace, boxes: Boxes) -> InputSpace:
-    """The space of one box."""
+def narrowed(space: InputSpace, low: Floats, high: Floats) -> InputSpace:
+    """The space of one box, whose ends are codes of shape (n_features,)."""
     columns = []
-    for column, low, high in zip(space.columns, boxes.low[0], boxes.high[0], strict=True):
+    for column, least, most in zip(space.columns, low, high, strict=True):
         own = copy.copy(column)
-        own.low, own.high = float(low), float(high)
+        own.low, own.high = float(least), float(most)
         columns.append(own)
     return InputSpace(
         space.layout.with_columns(columns), space.sensitive.tolist(), space.data,
@@ -71,7 +71,7 @@ class ConstrainedFamily:
     ) -> None:
         self.space, self._make = space, make
         self.admission: Admission = space._admits()
-        self.root = narrowed(space, self.admission.root)
+        self.root = narrowed(space, self.admission.root.low[0], self.admission.root.high[0])
         self.base = make(self.root, deadline)
         self.rounding: float = self.base.rounding
 
@@ -157,7 +157,7 @@ class _Parts:
         return Bracket(self.known, upper, self.twins, self.n_boxes, reason)
 
     def _bound(self, upper: float, boxes: Boxes, seen: bool) -> None:
-        space = narrowed(self.space, boxes)
+        space = narrowed(self.space, boxes.low[0], boxes.high[0])
         self.n_boxes += 1
         if space.n_combinations < 2:
             return  # no twins
@@ -206,7 +206,7 @@ class _Parts:
         if not self.rule.valid(pair).all():
             Z = np.repeat(pair[:1], N_REPAIRED, axis=0)
             # Within the part, where the model may well give the same outputs.
-            part = narrowed(space, boxes)
+            part = narrowed(space, boxes.low[0], boxes.high[0])
             twins = np.broadcast_to(values, (N_REPAIRED, *values.shape))
             Z = self.admission.admit(Z, part, self.rng, twins)
             pairs = np.stack([space.with_sensitive(Z, codes) for codes in values], axis=1)

@@ -24,7 +24,7 @@ from skfairtest.group._results import SIDES, GroupResults
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 
 #: Rows between two looks at the clock and the callbacks.
-BATCH = 16_384
+BATCH = 65_536
 
 
 class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingEstimator):

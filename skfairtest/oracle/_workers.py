@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import pickle
 import uuid
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config, wrap_non_picklable_objects
+from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from skfairtest.exceptions import WorkersFailedError
 
 #: Parcels that a worker keeps open: a search over models opens one after another.
 KEPT = 4
+#: How often tasks are done again whose workers were lost.
+AGAIN = 1
+#: Backends of joblib that stay on this machine.
+LOCAL = frozenset({
+    "SequentialBackend", "ThreadingBackend", "LokyBackend", "MultiprocessingBackend",
+})  # fmt: skip
 _opened: OrderedDict[str, Any] = OrderedDict()
 
 
@@ -93,6 +101,12 @@ def n_workers(n_jobs: int | None) -> int:
     return int(effective_n_jobs(n_jobs))
 
 
+def is_cluster() -> bool:
+    """Whether joblib's context sends tasks to other machines, or may: Dask, Ray and others."""
+    backend, _ = get_active_backend()
+    return type(backend).__name__ not in LOCAL
+
+
 def on_workers(
     function: Callable[..., Any],
     parcel: Parcel,
@@ -127,23 +141,37 @@ def on_workers(
         If the workers are lost, or what they need cannot be sent to them. Errors of `function`
         itself pass through.
     """
-    jobs = (delayed(_do)(function, parcel, task) for task in tasks)
-    try:
-        yield from Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(jobs)
-    except Exception as error:
-        if parcel.failure is not None:
-            raise WorkersFailedError(
-                f"{type(parcel.failure).__name__}: {parcel.failure}. The estimator, or what it is "
-                "asked with, cannot be pickled, not even by cloudpickle, so that other processes "
-                "cannot have it. Use threads: with joblib.parallel_config('threading', n_jobs=...)."
-            ) from error
-        if type(error).__name__ in LOST:
-            raise WorkersFailedError(
-                f"Workers of joblib's context were lost ({type(error).__name__}: {error}). They "
-                "may have run out of memory, or the cluster has gone. What was found so far is on "
-                "the auditor; run again with fewer workers, or without a context."
-            ) from error
-        raise
+    waiting = list(tasks)
+    for attempt in range(1 + AGAIN):
+        jobs = (delayed(_do)(function, parcel, task) for task in list(waiting))
+        try:
+            for result in Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(jobs):
+                del waiting[0]
+                yield result
+            return
+        except Exception as error:
+            if parcel.failure is not None:
+                raise WorkersFailedError(
+                    f"{type(parcel.failure).__name__}: {parcel.failure}. The estimator, or what it "
+                    "is asked with, cannot be pickled, not even by cloudpickle, so that other "
+                    "processes cannot have it. Use threads: with "
+                    "joblib.parallel_config('threading', n_jobs=...)."
+                ) from error
+            if type(error).__name__ not in LOST:
+                raise
+            if attempt == AGAIN:
+                raise WorkersFailedError(
+                    f"Workers of joblib's context were lost {attempt + 1} times "
+                    f"({type(error).__name__}: {error}). They may have run out of memory, or the "
+                    "cluster has gone. What was found so far is on the auditor; run again with "
+                    "fewer workers, or without a context."
+                ) from error
+            warnings.warn(
+                f"Workers of joblib's context were lost ({type(error).__name__}); {len(waiting)} "
+                "tasks whose results had not come in are done again.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
 
 #: Errors by which backends say that a worker has gone, by name: none of them is imported here.

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
@@ -25,6 +24,7 @@ from skfairtest.mitigation._comparison.table import Measured, Scores, make_table
 from skfairtest.mitigation._comparison.weighted_pipeline import weighted
 from skfairtest.mitigation._shares import affordable_inputs, draw_crossings, draw_uniform
 from skfairtest.oracle._favourable import favourable_places
+from skfairtest.oracle._workers import Parcel, on_workers
 from skfairtest.space._space import InputSpace
 
 
@@ -372,6 +372,11 @@ def _split(case: Case, y: Any, cv: Any, rng: np.random.Generator) -> list[tuple[
     return parts
 
 
+def _run_one(needed: tuple[Any, ...], name: str, fold: Fold) -> FoldResult:
+    named, case, y, weights, certify_time = needed
+    return run_fold(name, named[name], case, fold, y, weights, certify_time)
+
+
 def _run_all(
     named: dict[str, Any],
     case: Case,
@@ -383,10 +388,8 @@ def _run_all(
     verbose: int,
 ) -> dict[str, list[FoldResult]]:
     tasks = [(name, fold) for name in named for fold in folds]
-    done = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(run_fold)(name, named[name], case, fold, y, weights, certify_time)
-        for name, fold in tasks
-    )
+    needed = Parcel((named, case, y, weights, certify_time))
+    done = on_workers(_run_one, needed, tasks, n_jobs)
     results: dict[str, list[FoldResult]] = {name: [] for name in named}
     for (name, fold), result in zip(tasks, done, strict=True):
         results[name].append(result)

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.mitigation._labelers import Panel
+from skfairtest.oracle._workers import Parcel, on_workers
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
 
@@ -87,6 +87,7 @@ class Task:
         self.estimator = seeded(estimator, int(rng.integers(2**31 - 1)))
         self.scorer = scorer
         self.n_jobs = n_jobs
+        self._parcel: Parcel | None = None  # what workers need of it
 
     def train(self, rows: Ints, added: Addition | None = None) -> Any:
         """A clone of the estimator, fitted on these rows of the data and the added ones."""
@@ -103,12 +104,15 @@ class Task:
 
     def train_all(self, lanes: list[Lane], added: list[Addition] | None = None) -> list[Any]:
         """A model for each lane."""
-        jobs = [
-            delayed(self.train)(lane.rows, None if added is None else added[place])
-            for place, lane in enumerate(lanes)
+        if self._parcel is None:
+            self._parcel = Parcel(self)
+        tasks = [
+            (lane.rows, None if added is None else added[place]) for place, lane in enumerate(lanes)
         ]
-        models: list[Any] = Parallel(n_jobs=self.n_jobs)(jobs)
-        return models
+        return list(on_workers(Task.train, self._parcel, tasks, self.n_jobs))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_parcel": None}
 
     def answers_alike(self, model: Any) -> bool:
         """Whether the model predicts one and the same for all rows."""

@@ -1,0 +1,220 @@
+"""Each capability with 1 and with 2 workers: seconds, bytes that moved, and where more would stop.
+
+For each capability the same work is done in this process, in 2 processes of this machine (loky) and
+in 2 of a cluster of Dask, one after another in each round, and the medians of the rounds are
+compared. All results have to be equal. Bytes are those that the workers read, from the counters of
+the operating system (Linux), after a first run in which they import what they need.
+
+The last table extrapolates: from the seconds of a task alone, the bytes of what all tasks need, and
+those of a task, it computes how long 2, 16, 64 and 256 workers would take. It assumes one network
+of 1 gigabit a second that all bytes leave the client through, what all tasks need sent to each
+worker once in a tree of transfers, a millisecond of the scheduler for each task, tasks of equal
+length, and nothing else to wait for; what is done before and after the tasks is taken from the
+difference between one run alone and its tasks.
+
+Run with ``python examples/benchmarks/bench_scale.py``; ``--rounds 1`` is quicker. Needs Dask and
+its package ``distributed``.
+"""
+
+import argparse
+import os
+import pickle
+import statistics
+import time
+import warnings
+from pathlib import Path
+
+import joblib
+import numpy as np
+from _machine import describe_machine
+from joblib.externals.loky import get_reusable_executor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.model_selection import GridSearchCV
+
+from skfairtest import (
+    CertifiedAuditor,
+    FairnessRetrainer,
+    RandomAuditor,
+    SBFTAuditor,
+    TestSGDAuditor,
+    certify,
+    compare_auditors,
+    make_audit_scorer,
+)
+
+WORKERS = (2, 16, 64, 256)
+BANDWIDTH = 125e6  # bytes a second
+OVERHEAD = 1e-3  # seconds of the scheduler for each task
+
+
+def table(n, seed=0):
+    """Mixed columns, the first one sensitive."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 10))
+    X[:, 0], X[:, 1] = rng.integers(0, 2, n), rng.integers(0, 8, n)
+    y = X @ rng.normal(size=10) + (X[:, 0] > 0) * np.maximum(X[:, 3], 0)
+    return X, y + 0.3 * rng.normal(size=n)
+
+
+def capabilities(size):
+    """Name, what is done with ``n_jobs`` (None in a context), what of it is compared, tasks."""
+    X, y = table(4000)
+    model = RandomForestRegressor(60, random_state=0).fit(X, y)
+    small = RandomForestClassifier(60, max_depth=8, random_state=0)
+    labels = (y > 0).astype(int)
+    rows, _ = table(int(150_000 * size), seed=1)
+    fitted = RandomAuditor(model, sensitive_features=[0], max_queries=100, random_state=0).fit(X)
+
+    def search(n_jobs):
+        auditor = SBFTAuditor(
+            model, sensitive_features=[0], max_queries=int(120_000 * size), n_restarts=8,
+            random_state=0, n_jobs=n_jobs,
+        ).fit(X)  # fmt: skip
+        return auditor.fairness_degree_, auditor.n_found_
+
+    def rows_of_data(n_jobs):
+        audited = fitted.set_params(n_jobs=n_jobs).audit_rows(rows)
+        return audited.degree, audited.rate
+
+    def groups(n_jobs):
+        auditor = TestSGDAuditor(
+            model, sensitive_features=[0], sampling_threshold=int(60_000 * size), random_state=0,
+            max_queries=None, n_jobs=n_jobs,
+        ).fit(X)  # fmt: skip
+        return auditor.group_fairness_score_
+
+    def mitigation(n_jobs):
+        auditor = RandomAuditor(sensitive_features=[0], max_queries=2000, random_state=0)
+        retrainer = FairnessRetrainer(
+            RandomForestClassifier(int(150 * size), random_state=0), auditor, max_rounds=2,
+            random_state=0, n_jobs=n_jobs,
+        ).fit(X, labels)  # fmt: skip
+        return retrainer.predict_proba(X[:100]).sum()
+
+    def selection(n_jobs):
+        auditor = RandomAuditor(sensitive_features=[0], max_queries=int(12_000 * size),
+                                random_state=0)  # fmt: skip
+        grid = {"min_samples_leaf": [1, 3, 5, 9]}
+        found = GridSearchCV(small, grid, scoring=make_audit_scorer(auditor), cv=2, n_jobs=n_jobs)
+        return found.fit(X, labels).cv_results_["mean_test_score"].sum()
+
+    def comparison(n_jobs):
+        named = {"SBFT": SBFTAuditor(sensitive_features=[0]),
+                 "random": RandomAuditor(sensitive_features=[0])}  # fmt: skip
+        found = compare_auditors(
+            named, model, X, n_repeats=4, max_queries=int(15_000 * size), random_state=0,
+            n_jobs=n_jobs,
+        )  # fmt: skip
+        return found.runs["degree"].sum()
+
+    return {
+        "search, 8 restarts": (search, 8),
+        f"rows of data, {len(rows):,}": (rows_of_data, -(-2 * len(rows) // 4096)),
+        "groups (TestSGD)": (groups, 8),
+        "mitigation": (mitigation, 3 * 6),
+        "selection (a scorer)": (selection, 8),
+        "comparison of testers": (comparison, 8),
+    }
+
+
+def certificate_case(size):
+    """A forest that takes some seconds to certify; on one machine it has threads, not processes."""
+    X, y = table(3000, seed=2)
+    model = RandomForestRegressor(int(60 * size) + 10, max_depth=10, random_state=0).fit(X, y)
+    return CertifiedAuditor(model, sensitive_features=[0], max_time=0.01, random_state=0).fit(X)
+
+
+def bytes_read(pid):
+    """What a process has read so far."""
+    return int(Path(f"/proc/{pid}/io").read_text().split()[1])
+
+
+def pids_of_loky():
+    """Workers of joblib's processes."""
+    return [process.pid for process in get_reusable_executor()._processes.values()]
+
+
+def run(function, n_jobs):
+    """Seconds and the result."""
+    began = time.perf_counter()
+    result = function(n_jobs)
+    return time.perf_counter() - began, result
+
+
+def main():
+    """Print the tables."""
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--size", type=float, default=1.0, help="1: some seconds each")
+    options = parser.parse_args()
+    from distributed import Client, LocalCluster
+
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    print(describe_machine())
+    with (
+        LocalCluster(2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        there = list(client.run(os.getpid).values())
+        print(
+            f"\n{'capability':26s} {'alone':>7s} {'loky':>7s} {'Dask':>7s} {'speed-up':>9s} "
+            f"{'Dask':>6s} {'MB loky':>8s} {'MB Dask':>8s}"
+        )
+        known = {}
+        for name, (function, n_tasks) in capabilities(options.size).items():
+            seconds = {"alone": [], "loky": [], "dask": []}
+            moved = {}
+            expected = None
+            for turn in range(options.rounds + 1):
+                for way in seconds:
+                    if way == "loky":
+                        pids = pids_of_loky()
+                    before = sum(map(bytes_read, pids if way == "loky" else there))
+                    if way == "dask":
+                        with joblib.parallel_config("dask"):
+                            took, result = run(function, None)
+                    else:
+                        took, result = run(function, 2 if way == "loky" else 1)
+                    expected = result if expected is None else expected
+                    assert result == expected, (name, way, result, expected)
+                    if turn:  # the first round imports and compiles
+                        seconds[way].append(took)
+                        now = sum(map(bytes_read, pids if way == "loky" else there))
+                        moved[way] = now - before
+            alone, loky, dask = (statistics.median(seconds[way]) for way in seconds)
+            print(
+                f"{name:26s} {alone:6.1f}s {loky:6.1f}s {dask:6.1f}s {alone / loky:9.2f} "
+                f"{alone / dask:6.2f} {moved['loky'] / 1e6:8.1f} {moved['dask'] / 1e6:8.1f}",
+                flush=True,
+            )
+            known[name] = alone, min(loky, dask), n_tasks, moved["dask"]
+        auditor = certificate_case(options.size)
+        one, result = run(lambda n: certify(auditor, max_time=600), 1)
+        with joblib.parallel_config("dask"):
+            two, other = run(lambda n: certify(auditor, max_time=600), None)
+        assert result.certified and other.certified
+        print(f"{'certificate of a forest':26s} {one:6.1f}s {'':7s} {two:6.1f}s")
+    payload = len(pickle.dumps(RandomForestRegressor(60, random_state=0).fit(*table(4000))))
+    print(f"\nThe model of the first three: {payload / 1e6:.1f} MB.")
+    extrapolate(known)
+
+
+def extrapolate(known):
+    """How long more workers would take, and where that ends."""
+    print(f"\n{'computed speed-up with':26s}" + "".join(f"{n:>8d}" for n in WORKERS) + "  limit")
+    for name, (alone, both, n_tasks, moved) in known.items():
+        # With two workers it is serial + tasks / 2: what the two runs tell of the serial part.
+        serial = max(0.0, 2 * both - alone)
+        task = max(alone - serial, 1e-9) / n_tasks
+        line = []
+        for n in WORKERS:
+            rounds = -(-n_tasks // n)
+            sent = moved / 2 * (np.ceil(np.log2(n + 1))) / BANDWIDTH
+            line.append(alone / (serial + rounds * task + n_tasks * OVERHEAD + sent))
+        ends = "tasks" if n_tasks < WORKERS[-1] and serial < task else "the serial part"
+        print(f"{name:26s}" + "".join(f"{x:8.1f}" for x in line) + f"  {ends} ({n_tasks} tasks)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""The state of a search on disk: written whole or not at all, and read back for the same model."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from skfairtest._typing import Floats
+
+#: What a file says that it is.
+FORMAT = "skfairtest certificate 1"
+
+
+def save_state(path: Path, fingerprint: Floats, state: dict[str, Floats]) -> None:
+    """Write a state; a process that is killed meanwhile leaves the one before.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    fingerprint : ndarray
+        What tells the model and the domain from others.
+    state : dict of str to ndarray
+        The state.
+    """
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            arrays = {"format": np.array(FORMAT), "fingerprint": fingerprint, **state}
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def load_state(path: Path, fingerprint: Floats) -> dict[str, Floats] | None:
+    """Read a state.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    fingerprint : ndarray
+        Of the model and the domain at hand.
+
+    Returns
+    -------
+    dict of str to ndarray, or None
+        None where there is no file yet.
+
+    Raises
+    ------
+    ValueError
+        If the file is none of ours, is cut off, or belongs to another model or domain.
+    """
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            state = {name: file[name] for name in file.files}
+        known = str(state.pop("format")) == FORMAT
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"resume={str(path)!r} cannot be read ({type(error).__name__}: {error}). Expected a "
+            "file that certify(resume=...) has written; delete it to begin anew."
+        ) from error
+    if not known:
+        raise ValueError(
+            f"resume={str(path)!r} was written in another format. Delete it to begin anew."
+        )
+    was = state.pop("fingerprint")
+    # Another machine may add up in another order.
+    if was.shape != fingerprint.shape or not np.allclose(was, fingerprint, rtol=1e-7, atol=1e-9):
+        raise ValueError(
+            f"resume={str(path)!r} belongs to another model, or another domain: what it says would "
+            "be wrong here. Give another path, or delete the file to begin anew."
+        )
+    return state

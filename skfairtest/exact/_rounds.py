@@ -1,0 +1,288 @@
+"""A bracket in rounds: the domain in boxes, which workers bound, and what is left kept on disk.
+
+The domain is cut into a fixed number of boxes, whatever the number of workers. In a round each open
+box is bounded by itself for some seconds, on the workers of joblib's context, and the best pair
+that is known is sent round. A box that was not closed is cut in two. Between rounds everything that
+is known fits into a small file, from which a later call goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.tree import DecisionTreeRegressor
+
+from skfairtest._typing import Floats
+from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracketing import Family
+from skfairtest.exact._checkpoint import load_state, save_state
+from skfairtest.exact._constrained import narrowed
+from skfairtest.exact._dispatch import read_family
+from skfairtest.oracle._workers import Parcel, n_workers, on_workers
+from skfairtest.space._space import InputSpace
+
+#: Boxes that the domain is cut into, and that a round bounds at most.
+N_ROOTS = 64
+#: Seconds that the whole is tried for first.
+IN_ONE_PIECE = 5.0
+#: Why a search ended that may be gone on with, on smaller boxes.
+OPEN = ("time", "memory")
+#: Seconds that one box is bounded for in the first round; doubled in each further one, up to most.
+FIRST_SECONDS, MOST_SECONDS = 2.0, 60.0
+#: Open boxes beyond which none is cut any more.
+MOST_OPEN = 100_000
+#: Inputs that show where a box is worth cutting, and twins of each that are compared.
+N_SHOWN, N_TWINS = 2_000, 8
+
+
+class Boxes(NamedTuple):
+    """Open boxes, the largest bounds first: ends of codes (n, n_features), and bounds (n,)."""
+
+    low: Floats
+    high: Floats
+    upper: Floats
+
+    def pick(self, which: Any) -> Boxes:
+        """Some of them."""
+        return Boxes(self.low[which], self.high[which], self.upper[which])
+
+
+class RoundsFamily:
+    """A model that was read out, bounded box by box on workers.
+
+    Parameters
+    ----------
+    base : Family
+        The model over the whole domain.
+    asked : tuple
+        What workers need to read it for a box: the estimator, the space, how it is asked, whether
+        to use compiled code.
+    n_jobs : int or None
+        As everywhere in scikit-learn.
+    path : path or None
+        Where the state is kept between rounds.
+    """
+
+    quick = False
+
+    def __init__(
+        self, base: Family, asked: tuple[Any, InputSpace, str, Any], n_jobs: int | None, path: Any
+    ) -> None:
+        self.base, self.asked, self.n_jobs = base, asked, n_jobs
+        self.space = asked[1]
+        self.path = None if path is None else Path(path)
+        self.rounding: float = base.rounding
+
+    def evaluate(self, Z: Floats) -> Floats:
+        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        return self.base.evaluate(Z)
+
+    def rows(self, n: int, rng: np.random.Generator) -> Floats:
+        """Rows of codes on which a model that was read wrongly would show."""
+        return self.base.rows(n, rng)
+
+    def trivial(self) -> float:
+        """A bound that takes little time."""
+        return self.base.trivial()
+
+    def single_room(self, top: float) -> float:
+        """Width of a closed bracket where the model computes in single precision; else 0."""
+        room = getattr(self.base, "single_room", None)
+        return 0.0 if room is None else float(room(top))
+
+    def solve(self, known: float, limits: Limits) -> Bracket:
+        """The bracket of the largest difference.
+
+        Parameters
+        ----------
+        known : float
+            A difference that is attained.
+        limits : Limits
+            When to stop, and the relative width of the bracket that is narrow enough.
+
+        Returns
+        -------
+        Bracket
+            Of the model as it was read. A search that is interrupted leaves its state on disk.
+        """
+        return _Rounds(self, known, limits).run()
+
+
+class _Rounds:
+    """One search."""
+
+    def __init__(self, family: RoundsFamily, known: float, limits: Limits) -> None:
+        self.family, self.limits = family, limits
+        self.known = known
+        self.twins: tuple[Floats, Floats] | None = None
+        self.dropped, self.n_boxes, self.n_rounds = 0.0, 0, 0
+        nothing = np.empty((0, family.space.n_features))
+        self.open = Boxes(nothing, nothing, np.empty(0))
+        self.parcel = Parcel(family.asked)
+
+    @property
+    def enough(self) -> float:
+        """A bound that closes the bracket."""
+        return self.known / (1 - self.limits.rtol) if self.limits.rtol < 1 else np.inf
+
+    def run(self) -> Bracket:
+        """Round after round."""
+        fingerprint = self._fingerprint()
+        state = None if self.family.path is None else load_state(self.family.path, fingerprint)
+        if state is not None:
+            self._restore(state)
+        else:
+            self._begin()
+        while True:
+            self._drop()
+            if not len(self.open.upper) or self.limits.is_late:
+                break
+            self._round()
+            if self.family.path is not None:
+                save_state(self.family.path, fingerprint, self._state())
+        upper = max(self.known, self.dropped, float(self.open.upper.max(initial=0.0)))
+        reason = "time" if len(self.open.upper) else "closed"
+        return Bracket(self.known, upper, self.twins, self.n_boxes, reason)
+
+    def _begin(self) -> None:
+        """Some seconds in one piece, which is enough for most models; then boxes."""
+        deadline = min(self.limits.deadline, time.perf_counter() + IN_ONE_PIECE)
+        whole = self.family.base.solve(self.known, Limits(deadline, self.limits.rtol))
+        self.n_boxes = whole.n_boxes
+        if whole.twins is not None and whole.lower > self.known:
+            self.known, self.twins = whole.lower, whole.twins
+        upper = min(whole.upper, self.family.trivial())
+        space = self.family.space
+        root = Boxes(space.low[None], space.high[None], np.array([upper]))
+        if whole.reason not in OPEN:
+            self.dropped = upper
+        elif upper > self.enough:
+            self.open = root if self.limits.is_late else self._cut(root, N_ROOTS)
+
+    def _drop(self) -> None:
+        """Leave out what is closed by the best pair that is known."""
+        done = self.open.upper <= self.enough
+        self.dropped = max(self.dropped, float(self.open.upper[done].max(initial=0.0)))
+        left = self.open.pick(~done)
+        self.open = left.pick(np.argsort(-left.upper, kind="stable"))
+
+    def _round(self) -> None:
+        """Bound the boxes with the largest bounds, and cut those that were not closed."""
+        now, n = self.open.pick(slice(N_ROOTS)), n_workers(self.family.n_jobs)
+        later = self.open.pick(slice(N_ROOTS, None))
+        seconds = min(MOST_SECONDS, FIRST_SECONDS * 2.0**self.n_rounds)
+        left = self.limits.deadline - time.perf_counter()
+        seconds = min(seconds, left / -(-len(now.upper) // n)) if np.isfinite(left) else seconds
+        tasks = [
+            (low, high, self.known, max(0.0, seconds), self.limits.rtol)
+            for low, high in zip(now.low, now.high, strict=True)
+        ]
+        uppers, reasons = now.upper.copy(), []
+        brackets = on_workers(_bound, self.parcel, tasks, self.family.n_jobs)
+        for k, bracket in enumerate(brackets):
+            self.n_boxes += bracket.n_boxes
+            reasons.append(bracket.reason)
+            uppers[k] = min(uppers[k], bracket.upper)
+            if bracket.twins is not None and bracket.lower > self.known:
+                self.known, self.twins = bracket.lower, bracket.twins
+        settled = np.array([reason not in OPEN for reason in reasons])
+        # What is settled stays open by its rounding alone: no cut helps.
+        self.dropped = max(self.dropped, float(uppers[settled].max(initial=0.0)))
+        again = now._replace(upper=uppers).pick(~settled & (uppers > self.enough))
+        parts = [later]
+        for k in range(len(again.upper)):
+            one = again.pick(slice(k, k + 1))
+            room = len(self.open.upper) < MOST_OPEN and not self.limits.is_late
+            parts.append(self._cut(one, 2) if room else one)
+        self.open = Boxes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        self.n_rounds += 1
+
+    # Cutting ---------------------------------------------------------------------------------
+
+    def _cut(self, box: Boxes, n: int) -> Boxes:
+        """A box in up to n, where the difference between twins changes most."""
+        space = narrowed(self.family.space, box.low[0], box.high[0])
+        rng = np.random.default_rng(0)
+        Z = space.sample(N_SHOWN, rng)
+        free = space.free
+        tree = DecisionTreeRegressor(max_leaf_nodes=n, random_state=0)
+        tree.fit(Z[:, free], self._gaps(Z, rng))
+        low, high = [], []
+        inner, stack = tree.tree_, [(0, box.low[0].copy(), box.high[0].copy())]
+        while stack:
+            node, below, above = stack.pop()
+            if inner.children_left[node] < 0:
+                low.append(below)
+                high.append(above)
+                continue
+            j, at = int(free[inner.feature[node]]), float(inner.threshold[node])
+            if space.discrete[j]:
+                at = float(np.floor(at))
+            # Real boxes share the code between them.
+            left_high, right_low = above.copy(), below.copy()
+            left_high[j], right_low[j] = at, at + 1 if space.discrete[j] else at
+            stack.append((int(inner.children_right[node]), right_low, above))
+            stack.append((int(inner.children_left[node]), below, left_high))
+        return Boxes(np.array(low), np.array(high), np.full(len(low), box.upper[0]))
+
+    def _gaps(self, Z: Floats, rng: np.random.Generator) -> Floats:
+        """How far twins of some inputs differ."""
+        space = self.family.space
+        codes = space.twin_codes if space.n_combinations <= N_TWINS else None
+        if codes is None:
+            codes = space.draw_sensitive_pairs(N_TWINS // 2, rng).reshape(N_TWINS, -1)
+        said = [
+            self.family.evaluate(space.with_sensitive(Z, np.tile(own, (len(Z), 1))))
+            for own in codes
+        ]
+        return np.asarray(np.ptp(np.stack(said), axis=0).max(axis=1))
+
+    # The state -------------------------------------------------------------------------------
+
+    def _fingerprint(self) -> Floats:
+        """Outputs that tell the model and the domain from others."""
+        space = self.family.space
+        Z = space.draw(64, np.random.default_rng(0))
+        said = self.family.evaluate(Z)
+        return np.concatenate([space.low, space.high, said.ravel(), space.sensitive])
+
+    def _state(self) -> dict[str, Floats]:
+        twins = np.empty((0, self.family.space.n_features))
+        return {
+            "low": self.open.low,
+            "high": self.open.high,
+            "upper": self.open.upper,
+            "known": np.array([self.known, self.dropped, self.n_boxes, self.n_rounds]),
+            "twins": twins if self.twins is None else np.stack(self.twins),
+        }
+
+    def _restore(self, state: dict[str, Floats]) -> None:
+        self.open = Boxes(state["low"], state["high"], state["upper"])
+        known, self.dropped = map(float, state["known"][:2])
+        self.n_boxes, self.n_rounds = map(int, state["known"][2:])
+        if len(state["twins"]) and known > self.known:
+            self.known, self.twins = known, (state["twins"][0], state["twins"][1])
+
+
+def _bound(
+    asked: tuple[Any, InputSpace, str, Any],
+    low: Floats,
+    high: Floats,
+    known: float,
+    seconds: float,
+    rtol: float,
+) -> Bracket:
+    """One box, on a worker."""
+    estimator, space, response, compiled = asked
+    deadline = time.perf_counter() + seconds
+    family, _ = read_family(
+        estimator, narrowed(space, low, high), response, compiled, np.random.default_rng(0), 1,
+        deadline,
+    )  # fmt: skip
+    upper = family.trivial()
+    if upper <= known:
+        return Bracket(known, upper, None, 1, "closed")
+    return family.solve(known, Limits(deadline, rtol))

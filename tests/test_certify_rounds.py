@@ -1,0 +1,182 @@
+"""Certificates in rounds: box by box, on workers, and from a file."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skfairtest import Order, RandomAuditor, certify
+from skfairtest.exact import _rounds
+
+SIZES = (3, 4, 5, 4, 3)
+
+
+@pytest.fixture
+def in_boxes(monkeypatch):
+    """No try in one piece, and little time for a box, so that it is cut again."""
+    monkeypatch.setattr(_rounds, "IN_ONE_PIECE", 0.0)
+    monkeypatch.setattr(_rounds, "FIRST_SECONDS", 0.05)
+    monkeypatch.setattr(_rounds, "N_ROOTS", 6)
+
+
+def finite_table(seed=0, n=600):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(0, size, n) for size in SIZES]).astype(float)
+    y = X @ rng.normal(size=5) + 2 * (X[:, 0] == 2) * (X[:, 1] > 1) * (X[:, 2] < 3)
+    return X, y + rng.normal(size=n)
+
+
+def true_degree(model, valid=None):
+    rows = np.array(list(itertools.product(*map(range, SIZES[1:]))), dtype=float)
+    said = []
+    for value in range(SIZES[0]):
+        own = np.column_stack([np.full(len(rows), value), rows])
+        said.append(
+            np.where(valid(own), model.predict(own), np.nan) if valid else model.predict(own)
+        )
+    said = np.array(said)
+    said = said[:, ~np.isnan(said).all(axis=0)]
+    return float(np.max(np.nanmax(said, axis=0) - np.nanmin(said, axis=0)))
+
+
+MODELS = {
+    "forest": lambda: RandomForestRegressor(10, max_depth=6, random_state=0),
+    "boosting": lambda: GradientBoostingRegressor(n_estimators=30, random_state=0),
+    "network": lambda: make_pipeline(
+        StandardScaler(),
+        MLPRegressor(hidden_layer_sizes=(6,), max_iter=400, solver="lbfgs", random_state=0),
+    ),
+}
+
+
+def audited(model, X, **params):
+    return RandomAuditor(
+        model, sensitive_features=[0], max_queries=60, random_state=0, **params
+    ).fit(X)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_boxes_bound_the_whole(kind, in_boxes, tmp_path):
+    X, y = finite_table()
+    model = MODELS[kind]().fit(X, y)
+    truth = true_degree(model)
+    result = certify(audited(model, X), max_time=20, rtol=1e-6, resume=tmp_path / "state")
+    assert result.fairness_degree <= truth * (1 + 1e-9)
+    assert result.fairness_degree_upper_bound >= truth * (1 - 1e-12)
+    assert result.certified
+    assert result.fairness_degree == pytest.approx(truth, rel=1e-6)
+
+
+def test_boxes_under_a_constraint(in_boxes, tmp_path):
+    X, y = finite_table(1)
+    X = X[X[:, 1] <= X[:, 3]]
+    y = y[: len(X)]
+    model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
+    truth = true_degree(model, valid=lambda rows: rows[:, 1] <= rows[:, 3])
+    auditor = audited(model, X, constraint=Order(1, "<=", 3))
+    result = certify(auditor, max_time=20, resume=tmp_path / "state")
+    assert result.certified
+    assert result.fairness_degree == pytest.approx(truth, rel=1e-9)
+
+
+def test_a_search_goes_on_where_it_was(in_boxes, tmp_path):
+    X, y = finite_table(2)
+    model = RandomForestRegressor(10, random_state=0).fit(X, y)
+    auditor = audited(model, X)
+    path = tmp_path / "state.npz"
+    first = certify(auditor, max_time=30, resume=path)
+    again = certify(auditor, max_time=30, resume=path)
+    assert first.certified and again.certified
+    assert again.fairness_degree == first.fairness_degree
+    assert again.seconds < first.seconds
+    assert [p.name for p in tmp_path.iterdir()] == ["state.npz"]
+
+
+KILLED = """
+import sys
+sys.path.insert(0, {folder!r})
+from skfairtest.exact import _rounds
+from test_certify_rounds import *
+_rounds.IN_ONE_PIECE, _rounds.FIRST_SECONDS, _rounds.N_ROOTS = 0.0, 0.02, 8
+X, y = finite_table(3)
+model = RandomForestRegressor(60, random_state=0).fit(X, y)
+certify(audited(model, X), max_time=None, resume={path!r})
+print("done")
+"""
+
+
+def test_a_killed_process_leaves_what_it_knew(tmp_path):
+    path = str(tmp_path / "state.npz")
+    program = KILLED.format(folder=os.path.dirname(__file__), path=path)
+    process = subprocess.Popen([sys.executable, "-c", program])
+    for _ in range(600):
+        if os.path.exists(path) or process.poll() is not None:
+            break
+        time.sleep(0.1)
+    assert os.path.exists(path)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    X, y = finite_table(3)
+    model = RandomForestRegressor(60, random_state=0).fit(X, y)
+    result = certify(audited(model, X), max_time=60, resume=path)
+    assert result.certified
+    assert result.fairness_degree == pytest.approx(true_degree(model), rel=1e-9)
+
+
+def test_files_that_do_not_belong_here(in_boxes, tmp_path):
+    X, y = finite_table()
+    one = audited(RandomForestRegressor(5, random_state=0).fit(X, y), X)
+    other = audited(RandomForestRegressor(5, random_state=1).fit(X, y), X)
+    path = tmp_path / "state"
+    certify(one, resume=path)
+    with pytest.raises(ValueError, match="another model"):
+        certify(other, resume=path)
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(ValueError, match="cannot be read"):
+        certify(one, resume=path)
+    path.write_text("no file of ours")
+    with pytest.raises(ValueError, match="cannot be read"):
+        certify(one, resume=path)
+
+
+def test_boxes_on_workers_of_a_cluster(in_boxes):
+    distributed = pytest.importorskip("distributed")
+    X, y = finite_table(4)
+    model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
+    auditor = audited(model, X)
+    alone = certify(auditor, max_time=60)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as own,
+        distributed.Client(own) as client,
+    ):
+        with joblib.parallel_config("dask"):
+            there = certify(auditor, max_time=60)
+        n = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter)
+    assert n > 10
+    assert alone.certified and there.certified
+    assert there.fairness_degree == pytest.approx(alone.fairness_degree, rel=1e-9)
+
+
+def test_boxes_on_processes_are_the_same(in_boxes, tmp_path):
+    X, y = finite_table(5)
+    model = MODELS["boosting"]().fit(X, y)
+    auditor = audited(model, X)
+    alone = certify(auditor, max_time=60, resume=tmp_path / "alone")
+    with joblib.parallel_config("loky", n_jobs=2):
+        there = certify(auditor, max_time=60, resume=tmp_path / "there")
+    assert alone.certified and there.certified
+    assert there.fairness_degree == pytest.approx(alone.fairness_degree, rel=1e-9)
