@@ -20,7 +20,7 @@ from skfairtest.exact._joined_trees import as_trees
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
 from skfairtest.exact._mixture import MixtureFamily, audited_parts, without_constraint
 from skfairtest.exact._networks.family import NetworkFamily
-from skfairtest.exact._networks.read_network import NETWORKS
+from skfairtest.exact._networks.read_network import is_network
 from skfairtest.exact._support import SEARCH, not_certified
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.oracle._model import Model
@@ -28,8 +28,10 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._boosting_libraries import check_library_model, library_of
 from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
 from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._layers import MLP
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._mixture import Mixture, read_mixture
+from skfairtest.whitebox._skorch import check_net, is_skorch_net
 from skfairtest.whitebox._steps import HINT, MIXING, Unsupported, check_kind
 from skfairtest.whitebox._tree_model import Output
 from skfairtest.whitebox._unwrap import unwrap
@@ -131,7 +133,7 @@ def read_family(
     def make(part: InputSpace, until: float) -> Family:
         if is_linear(model, response):
             return LinearFamily(estimator, part, response)
-        if isinstance(model, NETWORKS) or isinstance(model, LINEAR):
+        if is_network(model) or isinstance(model, LINEAR):
             return NetworkFamily(estimator, part, response)
         return TreeFamily(estimator, part, response, compiled, n_jobs, until)
 
@@ -268,7 +270,7 @@ def _maps_first(model: Any) -> bool:
     """Whether a model, or all that it is around, begins with a linear map of all columns."""
     if is_around(model):
         return all(_maps_first(unwrap(member, HINT)[1]) for member in members(model))
-    return isinstance(model, (*LINEAR, *NETWORKS))
+    return is_network(model) or isinstance(model, LINEAR)
 
 
 # What can be certified ---------------------------------------------------------------------
@@ -308,7 +310,10 @@ def check_supported(estimator: Any) -> None:
                     "certified. Marginalize the whole model instead."
                 )
         return
-    if not isinstance(model, (*ENSEMBLES, *LINEAR, *NETWORKS)):
+    if is_skorch_net(model):
+        check_net(model, OWN_CODE)
+        return
+    if not isinstance(model, (*ENSEMBLES, *LINEAR, *MLP)):
         raise not_certified(model)
     check_library_code(model, OWN_CODE)
     if isinstance(model, (SVC, SVR)) and model.kernel != "linear":
@@ -316,12 +321,6 @@ def check_supported(estimator: Any) -> None:
         raise Unsupported(
             f"{name} is certified with kernel='linear'; got {model.kernel!r}.",
             f"{name}(kernel='linear'), or gradient boosting, which bends, too. {SEARCH}",
-        )
-    if isinstance(model, NETWORKS) and model.activation != "relu":
-        name = type(model).__name__
-        raise Unsupported(
-            f"{name} is certified with activation='relu'; got {model.activation!r}.",
-            f"{name}(activation='relu'). {SEARCH}",
         )
     if isinstance(model, (*BAGGED, *VOTING)):
         for member in members(model):

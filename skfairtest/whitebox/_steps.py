@@ -38,6 +38,7 @@ from sklearn.preprocessing import (
 )
 
 from skfairtest._typing import Floats
+from skfairtest.whitebox._casts import is_cast
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
 
@@ -79,7 +80,8 @@ HINT = (
 )
 #: What to use instead of a step that is not understood, by its class.
 INSTEAD = {
-    "FunctionTransformer": "Name a numpy function of single numbers, such as numpy.log1p, as func.",
+    "FunctionTransformer": "Name a numpy function of single numbers, such as numpy.log1p or "
+    "numpy.float32, as func.",
     "IterativeImputer": "SimpleImputer looks at single columns.",
     "KNNImputer": "SimpleImputer looks at single columns.",
     "Normalizer": "StandardScaler scales columns instead of rows.",
@@ -169,7 +171,8 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
         for _, inner in step.transformer_list:
             check_kind(inner, hint, also)
     elif type(step) is FunctionTransformer:
-        if step.func is not None and (step.kw_args or not is_elementwise(step.func)):
+        known = step.func is None or is_cast(step.func, step.kw_args)
+        if not known and (step.kw_args or not is_elementwise(step.func)):
             raise not_understood(step)
     elif type(step) not in (*BY_COLUMN, *also):
         raise not_understood(step)
@@ -229,7 +232,8 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
             check_step(inner, part, sources, wide)
         return
     check_kind(step, HINT)
-    plain = type(step) is FunctionTransformer and step.func is None
+    plain = type(step) is FunctionTransformer
+    plain = plain and (step.func is None or is_cast(step.func, step.kw_args))
     zeros = type(step) is QuantileTransformer and step.ignore_implicit_zeros
     if plain or (type(step) in (*MONOTONE, *SELECTORS) and not zeros):
         return
