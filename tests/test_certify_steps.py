@@ -40,7 +40,8 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVR
 
-from skfairtest import CertifiedAuditor
+from skfairtest import CertifiedAuditor, RandomAuditor
+from skfairtest.whitebox._features import Features
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 
@@ -257,24 +258,96 @@ def test_real_sensitive_columns_behind_a_power():
     assert auditor.certified_
 
 
+BENDING = {
+    "bins": KBinsDiscretizer(4, strategy="uniform"),
+    "splines": SplineTransformer(n_knots=3),
+    "lines": SplineTransformer(n_knots=3, degree=2, extrapolation="linear", include_bias=False),
+    "steps": SplineTransformer(n_knots=4, degree=0),
+    "polynomials": SplineTransformer(n_knots=3, extrapolation="continue"),
+    "periods": SplineTransformer(n_knots=4, extrapolation="periodic"),
+    "negative": FunctionTransformer(np.negative),
+    "sine": FunctionTransformer(np.sin),
+    "absolute": FunctionTransformer(np.abs),
+    "mark": SimpleImputer(missing_values=0.25),
+    "reciprocal": make_pipeline(MinMaxScaler((0.5, 2)), FunctionTransformer(np.reciprocal)),
+    "turned round": make_pipeline(FunctionTransformer(np.negative), KBinsDiscretizer(3)),
+    "bent twice": make_pipeline(
+        FunctionTransformer(np.sin), StandardScaler(), SplineTransformer(n_knots=3)
+    ),
+    "both": make_union(StandardScaler(), KBinsDiscretizer(3, encode="onehot-dense")),
+    "weighed": FeatureUnion(
+        [("one", StandardScaler()), ("two", FunctionTransformer(np.cbrt))],
+        transformer_weights={"two": -2.0},
+    ),
+}
+SAMPLE = ("bins", "splines", "turned round", "weighed")
+
+
+@pytest.mark.parametrize("sensitive", ["s", "y"])
+@pytest.mark.parametrize(
+    "kind",
+    [kind if kind in SAMPLE else pytest.param(kind, marks=pytest.mark.slow) for kind in BENDING],
+)
+def test_real_columns_behind_steps_that_bend_them(kind, sensitive):
+    X, y = small_table(8, n=120, real=True)
+    y = y + 2 * np.abs(X["y"]) * (X["s"] == "q")
+    columns = encoded(BENDING[kind], ["y"], sparse_threshold=0)
+    for model in (FOREST, Ridge()):
+        fitted = make_pipeline(columns, model).fit(X, y)
+        check_real(fitted, X, sensitive_features=sensitive)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", BENDING)
+def test_networks_and_boosting_behind_steps_that_bend_real_columns(kind):
+    X, y = small_table(8, n=120, real=True)
+    net = MLPRegressor(hidden_layer_sizes=(4,), solver="lbfgs", max_iter=100, random_state=0)
+    columns = encoded(BENDING[kind], ["y"], sparse_threshold=0)
+    fitted = make_pipeline(columns, net).fit(X, y)
+    check_real(fitted, X, exact=False)
+    check_real(fitted, X, exact=False, sensitive_features="y")
+    boosted = make_pipeline(columns, HistGradientBoostingRegressor(max_iter=5, max_depth=3))
+    check_real(boosted.fit(X, y), X)
+
+
+def test_places_of_bends_are_those_of_the_step():
+    """Between them each number that the step gives rises or falls, on a grid as elsewhere."""
+    for kind, step in BENDING.items():
+        X, y = small_table(8, n=120, real=True)
+        fitted = make_pipeline(encoded(step, ["y"], sparse_threshold=0)).fit(X, y)
+        auditor = RandomAuditor(
+            make_pipeline(*(s for _, s in fitted.steps), Ridge()).fit(X, y),
+            sensitive_features="s", max_queries=2, random_state=0,
+        ).fit(X)  # fmt: skip
+        space = auditor.space_
+        features = Features(space, [fitted])
+        j = space.feature_names.index("y")
+        if kind in ("negative", "reciprocal"):
+            assert len(features.pieces[j]) == 1
+        for first, last in zip(*features.piece_ends(j), strict=True):
+            codes = np.linspace(first, last, 200)
+            moves = np.diff(features.along(j, codes), axis=0)
+            wobble = 1e-13
+            assert ((moves >= -wobble).all(axis=0) | (moves <= wobble).all(axis=0)).all(), kind
+
+
 @pytest.mark.parametrize(
     ("step", "words"),
     [
-        (FunctionTransformer(np.sin), "known to rise"),
-        (FunctionTransformer(np.square), "known to rise"),
-        (FunctionTransformer(np.negative), "known to rise"),
-        (SplineTransformer(), "bends a real column"),
-        (KBinsDiscretizer(3), "bends a real column"),
-        (QuantileTransformer(n_quantiles=9, ignore_implicit_zeros=True), "bends a real column"),
+        (FunctionTransformer(np.tan), "not known to rise or fall"),
+        (FunctionTransformer(np.reciprocal), "gives no number"),
+        (FunctionTransformer(np.sqrt), "gives no number"),
         (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), "more values"),
-        (SimpleImputer(missing_values=0.25), "expected NaN"),
+        (make_pipeline(FunctionTransformer(np.exp), MinMaxScaler((0, 1e6)),
+                       FunctionTransformer(np.sin)), "more than 2000 places"),
     ],
-)
-def test_what_bends_real_columns_is_refused(step, words):
+)  # fmt: skip
+def test_what_is_refused_of_real_columns(step, words):
     X, y = small_table(10, real=True)
+    X["y"] = X["y"].clip(lower=0) if "sqrt" in repr(step) else X["y"].replace(0, 0.5)
     model = make_pipeline(encoded(step, ["y"]), FOREST).fit(X, y)
     with pytest.raises(ValueError, match=words):
-        certified(model, X)
+        certified(model, X, bounds={"y": (-1.0, 2.0)})
 
 
 @pytest.mark.parametrize(

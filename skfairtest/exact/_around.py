@@ -29,10 +29,11 @@ from sklearn.preprocessing import (
 from skfairtest._typing import Floats
 from skfairtest.exact._expression import Answer, Curve, Node, Share, Softmax, Total
 from skfairtest.exact._linear import LINEAR, linear_map
+from skfairtest.whitebox._bends import RISING, RISING_FROM_ZERO
 from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._link import probability_link
-from skfairtest.whitebox._steps import RISING, RISING_FROM_ZERO, SCALERS, TakeColumns
+from skfairtest.whitebox._steps import SCALERS, TakeColumns
 from skfairtest.whitebox._tree_model import EXPONENTIAL, LOGISTIC
 from skfairtest.whitebox._unwrap import unwrap
 from skfairtest.whitebox._xgboost import is_gblinear

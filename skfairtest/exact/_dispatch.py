@@ -32,8 +32,9 @@ from skfairtest.whitebox._layers import MLP
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._mixture import Mixture, read_mixture
 from skfairtest.whitebox._skorch import check_net, is_skorch_net
-from skfairtest.whitebox._steps import HINT, MIXING, Unsupported, check_kind
+from skfairtest.whitebox._steps import HINT, MIXING, check_kind
 from skfairtest.whitebox._tree_model import Output
+from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import unwrap
 
 #: Rows on which what was read is compared with the model itself.

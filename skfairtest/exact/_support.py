@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from skfairtest.whitebox._steps import Unsupported
+from skfairtest.whitebox._unsupported import Unsupported
 
 SEARCH = "SBFTAuditor and RandomAuditor search with any estimator, without a bound."
 _TREES = "A forest or gradient boosting, such as HistGradientBoosting, bends as freely."

@@ -17,29 +17,19 @@ from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from skfairtest._typing import Floats
+from skfairtest.whitebox._affine import Affine
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._steps import (
     HINT,
     MIXING,
     SELECTORS,
     Branches,
-    Unsupported,
     column_places,
     take_columns,
 )
+from skfairtest.whitebox._straight import straight
+from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
-
-
-class Affine(NamedTuple):
-    """A map ``x @ weights + base``."""
-
-    weights: Floats
-    base: Floats
-
-    def then(self, other: Affine) -> Affine:
-        """The map, and another one after it."""
-        return Affine(self.weights @ other.weights, self.base @ other.weights + other.base)
 
 
 class Unmixed(NamedTuple):
@@ -50,7 +40,7 @@ class Unmixed(NamedTuple):
 
 
 def unmixed(chain: Chain) -> Unmixed | None:
-    """Take what mixes columns out of the steps before a model; None where nothing does.
+    """Take what mixes or bends columns out of the steps before a model; None where nothing does.
 
     Parameters
     ----------
@@ -64,7 +54,7 @@ def unmixed(chain: Chain) -> Unmixed | None:
     """
     first = next((k for k, step in enumerate(chain.steps) if _mixes(step)), None)
     if first is None:
-        return None
+        return straightened(chain, None)
     before, own = chain.steps[:first], chain.steps[first]
     maps = []
     if not isinstance(own, (ColumnTransformer, FeatureUnion)):
@@ -80,7 +70,15 @@ def unmixed(chain: Chain) -> Unmixed | None:
     whole = maps[0]
     for following in maps[1:]:
         whole = whole.then(following)
-    return Unmixed(Chain(chain.space, before), whole)
+    return straightened(Chain(chain.space, before), whole)
+
+
+def straightened(chain: Chain, after: Affine | None) -> Unmixed | None:
+    """A chain whose features never fall, with a map behind it; None where there is neither."""
+    features, own = straight(chain.features)
+    if own is None:
+        return None if after is None else Unmixed(chain, after)
+    return Unmixed(chain.showing(features), own if after is None else own.then(after))
 
 
 def _mixes(step: Any) -> bool:

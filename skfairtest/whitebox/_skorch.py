@@ -21,7 +21,7 @@ from skfairtest.whitebox._layers import (
     Linear,
 )
 from skfairtest.whitebox._library_code import LIBRARIES, check_library_code
-from skfairtest.whitebox._steps import Unsupported
+from skfairtest.whitebox._unsupported import Unsupported
 
 NETS = ("NeuralNetClassifier", "NeuralNetBinaryClassifier", "NeuralNetRegressor")
 #: Layers that are read, for messages.

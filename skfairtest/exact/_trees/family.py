@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 from skfairtest._compiled import AVAILABLE
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._trees.clock import OutOfTime
 from skfairtest.exact._trees.driver import (
     CompiledSearch,
     is_compiled,
@@ -19,7 +20,6 @@ from skfairtest.exact._trees.driver import (
 )
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
-from skfairtest.exact._trees.threshold_cells import OutOfTime
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
