@@ -6,7 +6,7 @@ target, and averages of models of different kinds. What they hold may stand behi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from sklearn.preprocessing import (
 
 from skfairtest._typing import Floats
 from skfairtest.exact._expression import Answer, Curve, Node, Share, Softmax, Total
-from skfairtest.exact._linear import LINEAR, linear_map
+from skfairtest.exact._linear import LINEAR, is_linear, linear_map
 from skfairtest.whitebox._bends import RISING, RISING_FROM_ZERO
 from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble
 from skfairtest.whitebox._library_code import check_library_code
@@ -57,6 +57,16 @@ def is_around(model: Any) -> bool:
         return False
     # Of trees alone, all members together are one sum of trees.
     return not all(_is_sum_of_trees(part) for part in members(model))
+
+
+def is_of_scores(model: Any, response: str, *, behind_products: bool) -> bool:
+    """Whether probabilities of several classes are read as functions of the classes' scores.
+
+    Where each class has a sigmoid of its own, or the scores are polynomials.
+    """
+    if not isinstance(model, LINEAR) or is_linear(model, response):
+        return False
+    return behind_products or probability_link(model, len(model.classes_), SEARCH) != "softmax"
 
 
 def _is_sum_of_trees(model: Any) -> bool:
@@ -161,6 +171,10 @@ def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[N
         return [Curve(inside, curve, start=rises_from, steepest=steepest, jump=jump)]
     if isinstance(model, (StackingClassifier, StackingRegressor)):
         return _stack(model, response, behind)
+    if isinstance(model, LINEAR):
+        inside = behind(model)
+        scores = [Answer(inside, "decision_function", k) for k in range(len(model.classes_))]
+        return _probabilities(model, scores, 1.0)
     if isinstance(model, OneVsRestClassifier):
         return _one_a_class(model, response, behind)
     if isinstance(model, MultiOutputRegressor):
@@ -292,12 +306,17 @@ def _stack(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
         tops.append(total)
     if response != "predict_proba":
         return tops
-    if len(tops) == 1:
+    return _probabilities(final, tops, factor)
+
+
+def _probabilities(model: Any, scores: Sequence[Node], factor: float) -> list[Node]:
+    """What a linear model makes of its scores."""
+    if len(scores) == 1:
         link = (LOGISTIC, factor, 0.0)
-        return [Curve(tops[0], lambda x: np.asarray(expit(factor * x)), link=link)]
-    if probability_link(final, len(tops), SEARCH) == "softmax":
-        return [Softmax(tuple(tops), k) for k in range(len(tops))]
-    parts = tuple(Curve(total, expit, steepest=0.25) for total in tops)
+        return [Curve(scores[0], lambda x: np.asarray(expit(factor * x)), link=link)]
+    if probability_link(model, len(scores), SEARCH) == "softmax":
+        return [Softmax(tuple(scores), k) for k in range(len(scores))]
+    parts = tuple(Curve(score, expit, steepest=0.25) for score in scores)
     return [Share(parts, k, 1 / len(parts)) for k in range(len(parts))]
 
 

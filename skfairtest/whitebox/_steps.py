@@ -79,7 +79,8 @@ INSTEAD = {
     "Normalizer": "StandardScaler scales columns instead of rows.",
     "PCA": "Before trees, StandardScaler leaves the columns apart; linear models and networks with "
     "ReLU are read behind PCA.",
-    "PolynomialFeatures": "A model of trees finds products of columns by itself.",
+    "PolynomialFeatures": "Linear models are read behind it; a model of trees finds products of "
+    "columns by itself.",
 }
 
 
