@@ -27,7 +27,7 @@ from skfairtest.exact._joined_trees import as_trees
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
 from skfairtest.exact._mixture import MixtureFamily, audited_parts, without_constraint
 from skfairtest.exact._networks.family import NetworkFamily
-from skfairtest.exact._networks.read_network import NETWORKS
+from skfairtest.exact._networks.read_network import is_network
 from skfairtest.exact._polynomial import PolynomialFamily
 from skfairtest.exact._support import SEARCH, not_certified
 from skfairtest.exact._trees.family import TreeFamily
@@ -36,9 +36,11 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._boosting_libraries import check_library_model, library_of
 from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
 from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._layers import MLP
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._mixing import polynomial_of
 from skfairtest.whitebox._mixture import Mixture, read_mixture
+from skfairtest.whitebox._skorch import check_net, is_skorch_net
 from skfairtest.whitebox._steps import HINT, MIXING, check_kind
 from skfairtest.whitebox._tree_model import Output
 from skfairtest.whitebox._unsupported import Unsupported
@@ -144,7 +146,7 @@ def read_family(
             return PolynomialFamily(estimator, part, response)
         if is_linear(model, response):
             return LinearFamily(estimator, part, response)
-        if isinstance(model, NETWORKS) or isinstance(model, LINEAR):
+        if is_network(model) or isinstance(model, LINEAR):
             return NetworkFamily(estimator, part, response)
         return TreeFamily(estimator, part, response, compiled, n_jobs, until)
 
@@ -277,11 +279,11 @@ def _compare(family: Family, estimator: Any, space: InputSpace, response: str, r
     return model.n_rows
 
 
-def _begins_with(model: Any, kinds: tuple[type, ...]) -> bool:
+def _begins_with(model: Any, is_kind: Callable[[Any], bool]) -> bool:
     """Whether a model, or all that it is around, is of some kinds."""
     if is_around(model):
-        return all(_begins_with(unwrap(member, HINT)[1], kinds) for member in members(model))
-    return isinstance(model, kinds)
+        return all(_begins_with(unwrap(member, HINT)[1], is_kind) for member in members(model))
+    return is_kind(model)
 
 
 # What can be certified ---------------------------------------------------------------------
@@ -296,8 +298,11 @@ def check_supported(estimator: Any) -> None:
         That names what is not.
     """
     steps, model = unwrap(estimator, HINT)
-    also = MIXING if _begins_with(model, (*LINEAR, *NETWORKS)) else ()
-    also = (*also, PolynomialFeatures) if _begins_with(model, LINEAR) else also
+    also: tuple[type, ...] = ()
+    if _begins_with(model, lambda inner: is_network(inner) or isinstance(inner, LINEAR)):
+        also = MIXING
+    if _begins_with(model, lambda inner: isinstance(inner, LINEAR)):
+        also = (*also, PolynomialFeatures)
     for step in steps:
         check_kind(step, OWN_CODE, also)
     mixture = read_mixture(model, OWN_CODE)
@@ -323,7 +328,10 @@ def check_supported(estimator: Any) -> None:
                     "certified. Marginalize the whole model instead."
                 )
         return
-    if not isinstance(model, (*ENSEMBLES, *LINEAR, *NETWORKS)):
+    if is_skorch_net(model):
+        check_net(model, OWN_CODE)
+        return
+    if not isinstance(model, (*ENSEMBLES, *LINEAR, *MLP)):
         raise not_certified(model)
     check_library_code(model, OWN_CODE)
     if isinstance(model, (SVC, SVR)) and model.kernel != "linear":
@@ -331,12 +339,6 @@ def check_supported(estimator: Any) -> None:
         raise Unsupported(
             f"{name} is certified with kernel='linear'; got {model.kernel!r}.",
             f"{name}(kernel='linear'), or gradient boosting, which bends, too. {SEARCH}",
-        )
-    if isinstance(model, NETWORKS) and model.activation != "relu":
-        name = type(model).__name__
-        raise Unsupported(
-            f"{name} is certified with activation='relu'; got {model.activation!r}.",
-            f"{name}(activation='relu'). {SEARCH}",
         )
     if isinstance(model, (*BAGGED, *VOTING)):
         for member in members(model):

@@ -43,7 +43,7 @@ NEAREST = {
     "TweedieRegressor": _COUNTS,
 }
 KINDS = (
-    "Certified are linear models, trees, forests, gradient boosting, networks with ReLU, and "
+    "Certified are linear models, trees, forests, gradient boosting, networks, and "
     "models around these that calibrate, stack, average or transform the target."
 )
 

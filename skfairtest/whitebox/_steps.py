@@ -39,6 +39,7 @@ from sklearn.preprocessing import (
 
 from skfairtest._typing import Floats
 from skfairtest.whitebox._bends import Bend, bends_of, is_bending
+from skfairtest.whitebox._casts import is_cast
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
@@ -73,7 +74,8 @@ HINT = (
 )
 #: What to use instead of a step that is not understood, by its class.
 INSTEAD = {
-    "FunctionTransformer": "Name a numpy function of single numbers, such as numpy.log1p, as func.",
+    "FunctionTransformer": "Name a numpy function of single numbers, such as numpy.log1p or "
+    "numpy.float32, as func.",
     "IterativeImputer": "SimpleImputer looks at single columns.",
     "KNNImputer": "SimpleImputer looks at single columns.",
     "Normalizer": "StandardScaler scales columns instead of rows.",
@@ -156,7 +158,8 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
         for _, inner in step.transformer_list:
             check_kind(inner, hint, also)
     elif type(step) is FunctionTransformer:
-        if step.func is not None and (step.kw_args or not is_elementwise(step.func)):
+        known = step.func is None or is_cast(step.func, step.kw_args)
+        if not known and (step.kw_args or not is_elementwise(step.func)):
             raise not_understood(step)
     elif type(step) not in (*BY_COLUMN, *also):
         raise not_understood(step)
@@ -221,7 +224,7 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
             "Declare its values in categories=, or narrow bounds=; KBinsDiscretizer before it, in "
             "a pipeline, makes few values of many.",
         )
-    if type(step) is FunctionTransformer and step.func is None:
+    if type(step) is FunctionTransformer and _is_plain(step):
         return []
 
     def ends() -> tuple[Floats, Floats]:
@@ -243,6 +246,11 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
     return [bend for bend in bends if of_wide[bend.column]]
 
 
+def _is_plain(step: Any) -> bool:
+    """Whether a FunctionTransformer hands numbers on, or rounds them to single precision."""
+    return step.func is None or is_cast(step.func, step.kw_args)
+
+
 def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]) -> None:
     """See that a function gives numbers at all ends of what rises or falls.
 
@@ -251,7 +259,7 @@ def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool
     ValueError
         That names the function, and what it is given.
     """
-    if type(step) is not FunctionTransformer or step.func is None:
+    if type(step) is not FunctionTransformer or _is_plain(step):
         return
     of_wide = [t for t, own in enumerate(sources(table)) if any(wide[j] for j in own)]
     if not of_wide:

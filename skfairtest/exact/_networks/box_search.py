@@ -15,6 +15,7 @@ from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.read_network import BOTH, Places
 from skfairtest.exact._networks.relaxation import Relaxation, TwinBoxes, value_range
+from skfairtest.whitebox._layers import LEAKY
 
 #: Boxes bounded in one go.
 MOST_BOXES = 64
@@ -215,6 +216,8 @@ class BoxSearch:
         low, high = np.minimum(*layer.low), np.maximum(*layer.high)
         size = np.maximum(np.abs(layer.less), np.abs(layer.more))
         open_ = (low < 0) & (high > 0)
+        if self.network.activations[0].kind != LEAKY:
+            open_ = high > low
         return self._reach * (open_ * size / np.maximum(high - low, 1e-300) + 1e-6)
 
     def _spreads(self, boxes: TwinBoxes) -> tuple[Floats, list[tuple[int, int]]]:

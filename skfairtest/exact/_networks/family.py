@@ -1,4 +1,4 @@
-"""Networks with ReLU, and linear models of several classes: bounds refined by splitting."""
+"""Networks, and linear models of several classes: bounds refined by splitting."""
 
 from __future__ import annotations
 
@@ -34,7 +34,25 @@ class NetworkFamily:
         self.space = space
         self.network = ReadNetwork(estimator, space, response)
         self.relaxation = Relaxation(self.network)
+        if len(self.network.weights) > 1:
+            self.network.rounding = self.network.error(self._caps())
         self.rounding = self.network.rounding
+
+    def _caps(self) -> list[Floats]:
+        """Largest absolute values of what each hidden layer gives."""
+        layers = self.relaxation.layers(self.relaxation.whole())
+        return [
+            np.maximum(
+                np.abs(bends.value(np.minimum(*layer.low)[0])),
+                np.abs(bends.value(np.maximum(*layer.high)[0])),
+            )
+            for bends, layer in zip(self.network.bends, layers[:-1], strict=True)
+        ]
+
+    def single_room(self, top: float) -> float:
+        """Width of a closed bracket where the model computes in single precision; else 0."""
+        # Each end of the bracket is off by the rounding of two outputs.
+        return 4 * self.rounding if self.network.single else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
         """Outputs of the model as it was read, shape (n, n_outputs)."""

@@ -11,6 +11,7 @@ from skfairtest.exact._networks.one_hidden.local_search import IteratedLocalSear
 from skfairtest.exact._networks.one_hidden.unit_search import UnitSearch
 from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._trees.link_bounds import logistic_gap
+from skfairtest.whitebox._layers import RELU
 
 #: Perturbations in a row without a better pair after which the local search rests.
 MOST_IDLE = 60
@@ -67,6 +68,8 @@ class OneHidden:
         """The search, or None where there is nothing to search, or too much to list."""
         network = relaxation.network
         if len(network.weights) != 2 or network.out not in ("identity", "logistic"):
+            return None
+        if network.activations[0] != RELU:
             return None
         if limits.is_late or not network.sensitive or network.sensitive_wide:
             return None
