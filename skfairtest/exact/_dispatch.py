@@ -309,9 +309,10 @@ def check_supported(estimator: Any) -> None:
     if mixture is not None:
         check_supported(mixture.model)
         if read_mixture(unwrap(mixture.model, HINT)[1], OWN_CODE) is not None:
-            raise ValueError(
+            raise Unsupported(
                 f"{type(model).__name__} of {type(model).__name__}, an average of averages, cannot "
-                "be certified. Name all columns in the sensitive_features of one of them."
+                "be certified.",
+                "Name all columns in the sensitive_features of one of them.",
             )
         return
     if library_of(model) is not None:
@@ -323,9 +324,10 @@ def check_supported(estimator: Any) -> None:
         for member in members(model):
             check_supported(member)
             if read_mixture(unwrap(member, HINT)[1], OWN_CODE) is not None:
-                raise ValueError(
+                raise Unsupported(
                     f"{type(unwrap(member, HINT)[1]).__name__} in {type(model).__name__} cannot be "
-                    "certified. Marginalize the whole model instead."
+                    "certified.",
+                    "Marginalize the whole model instead.",
                 )
         return
     if is_skorch_net(model):
