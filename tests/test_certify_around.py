@@ -14,6 +14,7 @@ from certify_cases import (
 )
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
@@ -41,7 +42,7 @@ from sklearn.model_selection import (
     TunedThresholdClassifierCV,
 )
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.multioutput import MultiOutputRegressor
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -166,6 +167,40 @@ def test_temperature(monkeypatch):
     check_bounds_apart(other, X, monkeypatch)
 
 
+@pytest.mark.parametrize("inner", [BOOSTED, FOREST], ids=["scores", "probabilities"])
+def test_temperature_of_several_classes(inner, monkeypatch):
+    X, y = small_table(3)
+    try:
+        model = coded(CalibratedClassifierCV(inner, method="temperature", cv=2))
+        model.fit(X, kinds(y)[1])
+    except ValueError:
+        pytest.skip("not in this release of scikit-learn")
+    # Next to probabilities of zero, of which it takes logarithms, nothing below 1 is a bound.
+    check_bounds_apart(model, X, monkeypatch, exact=inner is BOOSTED)
+
+
+ON_TOP = {
+    "scaled": make_pipeline(StandardScaler(), LogisticRegression()),
+    "chosen": make_pipeline("passthrough", StandardScaler(), PCA(1), LogisticRegression()),
+}
+
+
+@pytest.mark.parametrize("kind", ON_TOP)
+def test_steps_on_top_of_a_stack(kind, monkeypatch):
+    X, y = small_table(12, n=120)
+    stack = StackingClassifier([("f", FOREST), ("l", LOGISTIC)], ON_TOP[kind], cv=2)
+    check_bounds_apart(coded(stack).fit(X, kinds(y)[0]), X, monkeypatch)
+
+
+def test_several_targets_of_a_classifier(monkeypatch):
+    X, y = small_table(13, n=120)
+    two, three = kinds(y)
+    for targets in (np.column_stack([two, three, 1 - two]), two[:, None]):
+        model = coded(MultiOutputClassifier(BOOSTED)).fit(X, targets)
+        check_bounds_apart(model, X, monkeypatch)
+        monkeypatch.undo()
+
+
 REGRESSORS = {
     "scaled target": TransformedTargetRegressor(
         RandomForestRegressor(4, max_depth=4, random_state=0), transformer=StandardScaler()
@@ -176,6 +211,13 @@ REGRESSORS = {
     ),
     "root": TransformedTargetRegressor(
         GradientBoostingRegressor(n_estimators=5), func=np.sqrt, inverse_func=np.square
+    ),
+    "negative": TransformedTargetRegressor(
+        Ridge(), func=np.negative, inverse_func=np.negative
+    ),
+    "reciprocal": TransformedTargetRegressor(
+        RandomForestRegressor(4, max_depth=4, random_state=0),
+        func=np.reciprocal, inverse_func=np.reciprocal,
     ),
     "power": TransformedTargetRegressor(Ridge(), transformer=PowerTransformer()),
     "quantiles": TransformedTargetRegressor(
@@ -369,7 +411,7 @@ def test_settings_that_are_seen_once_it_is_fitted():
     with pytest.raises(ValueError, match="stack_method="):
         certified(coded(votes).fit(X, kinds(y)[0]), X)
     root = TransformedTargetRegressor(LinearRegression(), func=np.sqrt, inverse_func=np.square)
-    with pytest.raises(ValueError, match="known to rise from 0"):
+    with pytest.raises(ValueError, match="known to rise or fall from 0"):
         certified(coded(root).fit(X, (y - y.min()) ** 4), X)
 
 

@@ -82,10 +82,10 @@ class CertifiedAuditor(BaseAuditor):
     Certified are linear models, decision trees, forests, extra-trees, gradient boosting with and
     without histograms, also of XGBoost, LightGBM and CatBoost, Bagging and Voting of these, and
     networks (`MLPRegressor`, `MLPClassifier` with any activation, and nets of skorch of a
-    `torch.nn.Sequential` of plain layers), alone or behind steps that work on single columns.
-    Models around these (`CalibratedClassifierCV`, `TransformedTargetRegressor`, stacks with a
-    linear model on top, `OneVsRestClassifier`, averages of models of different kinds) get the
-    bounds of what is inside,
+    `torch.nn.Sequential` of plain layers), alone or behind steps that work on single columns;
+    linear models behind products of columns, too. Models around these (`CalibratedClassifierCV`,
+    `TransformedTargetRegressor`, stacks with a linear model on top, `OneVsRestClassifier`, averages
+    of models of different kinds) get the bounds of what is inside,
     carried over; of a finite domain of up to 100,000 inputs all are looked at. For anything else
     `fit` raises an error that names what is not understood, as `supports` does before. Of one of
     them in `MarginalizedClassifier` or `MarginalizedRegressor` the bracket is (1 - strength) times

@@ -14,7 +14,7 @@ _COUNTS = (
     "HistGradientBoostingRegressor(loss='poisson') has the same link, and so has "
     "TransformedTargetRegressor(LinearRegression(), func=numpy.log, inverse_func=numpy.exp)."
 )
-_TARGETS = "MultiOutputRegressor, or one model for each target."
+_TARGETS = "MultiOutputClassifier or MultiOutputRegressor: one model for each target."
 #: What is nearest to a model that is not understood, by the name of its class.
 NEAREST = {
     "AdaBoostClassifier": "GradientBoostingClassifier adds up trees, too.",
@@ -30,7 +30,6 @@ NEAREST = {
     "KNeighborsRegressor": _TREES,
     "KernelRidge": _TREES,
     "LinearDiscriminantAnalysis": _LINEAR,
-    "MultiOutputClassifier": _TARGETS,
     "NuSVC": "SVC(kernel='linear') or LinearSVC.",
     "NuSVR": "SVR(kernel='linear') or LinearSVR.",
     "OneVsOneClassifier": "OneVsRestClassifier.",

@@ -81,7 +81,8 @@ INSTEAD = {
     "Normalizer": "StandardScaler scales columns instead of rows.",
     "PCA": "Before trees, StandardScaler leaves the columns apart; linear models and networks with "
     "ReLU are read behind PCA.",
-    "PolynomialFeatures": "A model of trees finds products of columns by itself.",
+    "PolynomialFeatures": "Linear models are read behind it; a model of trees finds products of "
+    "columns by itself.",
 }
 
 
@@ -223,9 +224,7 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
             "Declare its values in categories=, or narrow bounds=; KBinsDiscretizer before it, in "
             "a pipeline, makes few values of many.",
         )
-    if type(step) is FunctionTransformer and (
-        step.func is None or is_cast(step.func, step.kw_args)
-    ):
+    if type(step) is FunctionTransformer and _is_plain(step):
         return []
 
     def ends() -> tuple[Floats, Floats]:
@@ -247,6 +246,11 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
     return [bend for bend in bends if of_wide[bend.column]]
 
 
+def _is_plain(step: Any) -> bool:
+    """Whether a FunctionTransformer hands numbers on, or rounds them to single precision."""
+    return step.func is None or is_cast(step.func, step.kw_args)
+
+
 def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]) -> None:
     """See that a function gives numbers at all ends of what rises or falls.
 
@@ -255,9 +259,7 @@ def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool
     ValueError
         That names the function, and what it is given.
     """
-    if type(step) is not FunctionTransformer or step.func is None:
-        return
-    if is_cast(step.func, step.kw_args):
+    if type(step) is not FunctionTransformer or _is_plain(step):
         return
     of_wide = [t for t, own in enumerate(sources(table)) if any(wide[j] for j in own)]
     if not of_wide:
