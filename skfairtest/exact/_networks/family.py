@@ -9,6 +9,7 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._networks.box_search import BoxSearch
+from skfairtest.exact._networks.deep_search import DeepSearch
 from skfairtest.exact._networks.one_hidden.search import OneHidden
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.exact._networks.relaxation import Relaxation
@@ -87,6 +88,7 @@ class NetworkFamily:
         """
         boxes = BoxSearch(self.relaxation, known)
         units = OneHidden.make(self.relaxation, limits)
+        deep = DeepSearch.make(self.network, limits) if units is None else None
         while True:
             narrow = boxes.known + max(limits.rtol * boxes.known, 2 * self.rounding)
             upper = boxes.upper if units is None else min(boxes.upper, units.upper)
@@ -99,6 +101,8 @@ class NetworkFamily:
                 break
             if units is None:
                 boxes.step(limits)
+                if deep is not None:
+                    deep.round(boxes, limits)
                 continue
             ahead = boxes.upper <= units.upper or units.spent
             for _ in range(0 if boxes.full else units.turns if ahead else 1):

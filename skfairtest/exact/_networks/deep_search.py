@@ -1,0 +1,133 @@
+"""A local search on networks of any depth and activation, beside the search on boxes."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from skfairtest._typing import Floats, Ints
+from skfairtest.exact._bracket import Limits
+from skfairtest.exact._networks.box_search import BoxSearch
+from skfairtest.exact._networks.one_hidden.lagrangian import MOST_COMBINATIONS, Combinations
+from skfairtest.exact._networks.one_hidden.local_search import (
+    MOST_COMBINATIONS_TRIED,
+    IteratedLocalSearch,
+)
+from skfairtest.exact._networks.read_network import ReadNetwork
+
+#: Places on a line that are looked at, and around the best of them again.
+PLACES, PLACES_AROUND = 17, 9
+#: Perturbations in a row without a better pair after which the search rests, and the share of the
+#: time that it takes before.
+MOST_IDLE, TIME_SHARE = 60, 0.3
+#: Most sums that the parts of all combinations may be made of.
+MOST_PARTS = 5_000_000
+
+
+class DeepLocalSearch(IteratedLocalSearch):
+    """Candidate pairs of twins, improved and perturbed in turns.
+
+    Where one hidden layer is piecewise linear with known bends, here places on a line are tried.
+
+    Parameters
+    ----------
+    network : ReadNetwork
+        The network.
+    sets : Combinations
+        The sensitive attributes' parts in the first layer.
+    rng : Generator
+        Where perturbations come from.
+    """
+
+    def __init__(self, network: ReadNetwork, sets: Combinations, rng: np.random.Generator) -> None:
+        self.network = network
+        n_outputs = network.outputs(network.effects.base[None]).shape[1]
+        nothing = np.zeros((len(network.effects.base), n_outputs))
+        super().__init__(
+            network.space, network.effects, sets, network.sensitive, nothing, nothing[0], False, rng
+        )  # fmt: skip
+
+    def _answers(self, sums: Floats, output: Ints) -> Floats:
+        """Outputs of one twin at (..., n_candidates, n_units) sums."""
+        found = self.network.outputs(sums.reshape(-1, sums.shape[-1]))
+        found = found.reshape(*sums.shape[:-1], -1)
+        places = np.broadcast_to(output, sums.shape[:-1])[..., None]
+        return np.take_along_axis(found, places, axis=-1)[..., 0]
+
+    def _value(self, sums: Floats, pair: Ints) -> Floats:
+        """Differences at (..., n_candidates, n_units) sums."""
+        one, two = (self.sets.parts[pair[:, k]] for k in (0, 1))
+        return self._answers(sums + one, self.output) - self._answers(sums + two, self.output)
+
+    def _best_pair(self) -> None:
+        """The pair of sensitive values of the largest difference, and the output."""
+        parts = self.sets.parts
+        tried = np.arange(len(parts))
+        if len(parts) > MOST_COMBINATIONS_TRIED:
+            tried = self.rng.choice(tried, MOST_COMBINATIONS_TRIED, replace=False)
+        scores = self._answers(self.sums + parts[tried][:, None], self.output)
+        pair = np.column_stack([tried[scores.argmax(axis=0)], tried[scores.argmin(axis=0)]])
+        value = self._value(self.sums, pair)
+        better = value > self.value
+        self.pair = np.where(better[:, None], pair, self.pair)
+        self.value = np.where(better, value, self.value)
+
+    def _along(self, ways: Floats, low: Floats, high: Floats) -> Floats:
+        """A good place on lines from the candidates' places, (n_candidates,)."""
+        width = (high - low) / (PLACES - 1)
+        places = low + np.arange(PLACES)[:, None] * width
+        # Not the same places each time.
+        places[1:-1] += (self.rng.random((PLACES - 2, 1)) - 0.5) * width
+        best = self._best_of(places, ways)
+        around = np.linspace(-1.0, 1.0, PLACES_AROUND)[:, None] * width
+        return self._best_of(np.clip(best + around, low, high), ways)
+
+    def _best_of(self, places: Floats, ways: Floats) -> Floats:
+        value = self._value(self.sums + places[:, :, None] * ways, self.pair)
+        return np.asarray(np.take_along_axis(places, value.argmax(axis=0)[None], axis=0)[0])
+
+
+class DeepSearch:
+    """The local search, in turns with the search on boxes.
+
+    Parameters
+    ----------
+    network : ReadNetwork
+        The network.
+    """
+
+    def __init__(self, network: ReadNetwork) -> None:
+        self.network = network
+        sets = Combinations(network.effects, network.sensitive)
+        self._search = DeepLocalSearch(network, sets, np.random.default_rng(0))
+        self._idle, self._began, self._taken = 0, time.perf_counter(), 0.0
+
+    @classmethod
+    def make(cls, network: ReadNetwork, limits: Limits) -> DeepSearch | None:
+        """The search, or None where there is nothing to search, or too much to list."""
+        if len(network.weights) == 1 or not network.sensitive or network.sensitive_wide:
+            return None
+        n = np.prod([float(len(network.effects.tables[j])) for j in network.sensitive])
+        if limits.is_late or n > MOST_COMBINATIONS or n * len(network.effects.base) > MOST_PARTS:
+            return None
+        return cls(network)
+
+    def round(self, boxes: BoxSearch, limits: Limits) -> None:
+        """A step of the search, unless it rests or has taken its share."""
+        began = time.perf_counter()
+        share = self._taken / max(began - self._began, 1e-9)
+        if self._idle >= MOST_IDLE or (share > TIME_SHARE and self._taken > 0):
+            return
+        self._idle += 1
+        self._search.perturb(limits)
+        self._taken += time.perf_counter() - began
+        if self._search.best <= boxes.known:
+            return
+        network = self.network
+        row = network.row_of(network.space.low[network.wide_attributes], {}, 0)
+        twins = self._search.twins(row)
+        answers = network.evaluate(np.stack(twins))
+        value = float(np.abs(answers[0] - answers[1]).max())
+        if value > boxes.known:
+            boxes.known, boxes.twins, self._idle = value, twins, 0
