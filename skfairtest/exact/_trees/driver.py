@@ -27,9 +27,11 @@ from skfairtest.exact._trees.leaf_pairs import (
 )
 from skfairtest.exact._trees.local_search import Line, draw, search_locally
 from skfairtest.exact._trees.problem import Forest, Problem
+from skfairtest.exact._trees.rows_on_cells import outputs_of_twins
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._tree_model import constant
 
 #: Share of the time that is spent on local search: of the first seconds, and of all.
 SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0
@@ -84,7 +86,9 @@ def seconds_to_compile() -> float:
 @lru_cache(maxsize=2)
 def warm_up(several: bool) -> None:
     """Have everything compiled, or read from disk; what `several` workers need as well."""
-    CompiledSearch(_small_problem(), 0.0, n_workers=1 + several).run(np.inf, 0.0)
+    problem = _small_problem()
+    CompiledSearch(problem, 0.0, n_workers=1 + several).run(np.inf, 0.0)
+    outputs_of_twins(problem, constant(0.0), np.zeros((1, 2)), np.zeros((1, 1, 1)))
 
 
 def _node_boxes(forest: Forest, layout: Layout) -> NodeBoxes:

@@ -20,6 +20,7 @@ from skfairtest.exact._trees.driver import (
 )
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
+from skfairtest.exact._trees.rows_on_cells import outputs_of_twins
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
@@ -120,6 +121,29 @@ class TreeFamily:
     def evaluate(self, Z: Floats) -> Floats:
         """Outputs of the model as it was read, shape (n, n_outputs)."""
         return evaluate_outputs(self.outputs, Z)
+
+    def evaluate_twins(self, rows: Floats, values: Floats) -> Floats:
+        """Outputs of rows with their sensitive attributes set, up to a number for each row.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_features)
+            Codes inside the domain.
+        values : ndarray of shape (n, n_twins, n_sensitive)
+            Codes of the sensitive attributes.
+
+        Returns
+        -------
+        ndarray of shape (n, n_twins, n_outputs)
+            Of the model as it was read.
+        """
+        if not self.problems or self.compiled is False or not is_compiled():
+            every = self.space.with_sensitive(
+                np.repeat(rows, values.shape[1], axis=0), values.reshape(-1, values.shape[2])
+            )
+            return self.evaluate(every).reshape(*values.shape[:2], -1)
+        each = zip(self.problems, self.outputs, strict=True)
+        return np.stack([outputs_of_twins(*pair, rows, values) for pair in each], axis=-1)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Random rows of codes, many of them at the very borders of cells."""
