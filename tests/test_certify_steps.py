@@ -202,7 +202,7 @@ def test_mixed_columns_before_networks(kind):
 def test_mixed_columns_before_others_are_refused():
     X, y = small_table(15)
     model = behind_mixing(FOREST)[0](False).fit(X, y)
-    assert "networks with ReLU are read behind PCA" in CertifiedAuditor.supports(model).nearest
+    assert "networks are read behind PCA" in CertifiedAuditor.supports(model).nearest
     with pytest.raises(ValueError, match="not understood"):
         certified(model, X)
     bent = make_pipeline(encoded(StandardScaler(), WHOLE), PCA(2), PowerTransformer(), Ridge())

@@ -79,8 +79,8 @@ INSTEAD = {
     "IterativeImputer": "SimpleImputer looks at single columns.",
     "KNNImputer": "SimpleImputer looks at single columns.",
     "Normalizer": "StandardScaler scales columns instead of rows.",
-    "PCA": "Before trees, StandardScaler leaves the columns apart; linear models and networks with "
-    "ReLU are read behind PCA.",
+    "PCA": "Before trees, StandardScaler leaves the columns apart; linear models and networks are "
+    "read behind PCA.",
     "PolynomialFeatures": "Linear models are read behind it; a model of trees finds products of "
     "columns by itself.",
 }
@@ -221,8 +221,8 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
     if type(step) in ENCODERS:
         raise Unsupported(
             f"{type(step).__name__} encodes a column with more values than a table has room for.",
-            "Declare its values in categories=, or narrow bounds=; KBinsDiscretizer before it, in "
-            "a pipeline, makes few values of many.",
+            "Declare its values in categories=, or narrow bounds=; KBinsDiscretizer in its place "
+            "has a code for each range of numbers.",
         )
     if type(step) is FunctionTransformer and _is_plain(step):
         return []
