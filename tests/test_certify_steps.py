@@ -332,3 +332,33 @@ def test_steps_that_mix_columns_or_are_not_known_are_refused_with_what_works(ste
     assert not CertifiedAuditor.supports(model)
     with pytest.raises(ValueError, match=words):
         certified(model, X)
+
+
+# skrub -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [FOREST, Ridge()], ids=["forest", "linear"])
+def test_table_vectorizers(model):
+    skrub = pytest.importorskip("skrub")
+    X, y = small_table(16)
+    for step in (
+        skrub.TableVectorizer(),
+        skrub.TableVectorizer(cardinality_threshold=3, numeric=StandardScaler()),
+        skrub.TableVectorizer(low_cardinality=OrdinalEncoder(), drop_if_constant=True),
+    ):
+        # It hands single precision on, in which a linear model is then fitted, too.
+        check_finite(make_pipeline(step, model).fit(X, y), X, exact=model is FOREST)
+    X, y = small_table(17, real=True)
+    check_real(make_pipeline(skrub.TableVectorizer(), model).fit(X, y), X, exact=False)
+    columns = make_column_transformer((skrub.TableVectorizer(), TEXT), remainder="passthrough")
+    check_real(make_pipeline(columns, model).fit(X, y), X, exact=False)
+
+
+def test_table_vectorizers_with_parts_that_are_not_known():
+    skrub = pytest.importorskip("skrub")
+    X, y = small_table(18, real=True)
+    bent = make_pipeline(skrub.TableVectorizer(numeric=SplineTransformer()), Ridge()).fit(X, y)
+    with pytest.raises(ValueError, match="which may bend it"):
+        certified(bent, X)
+    mixed = make_pipeline(skrub.TableVectorizer(numeric=Normalizer()), Ridge())
+    assert "Normalizer as an encoder" in CertifiedAuditor.supports(mixed).reason

@@ -43,6 +43,7 @@ from skfairtest.whitebox._casts import is_cast
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
+from skfairtest.whitebox._vectorizer import check_order, check_vectorizer, is_vectorizer
 
 #: Nondecreasing on every column. Subclasses may do anything, so only these very types count.
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
@@ -146,6 +147,9 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
     """
     if is_nothing(step) or isinstance(step, (str, TakeColumns)):
         return
+    if is_vectorizer(step):
+        check_vectorizer(step, hint, BY_COLUMN)
+        return
     check_library_code(step, hint)
     if isinstance(step, Pipeline):
         for inner in flat_steps(step, hint):
@@ -217,6 +221,10 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
     check_kind(step, HINT)
     of_wide = [any(wide[j] for j in attributes) for attributes in sources(table)]
     if not any(of_wide):
+        return []
+    if is_vectorizer(step):
+        columns = [name for name, own in zip(table.columns, of_wide, strict=True) if own]
+        check_order(step, columns, MONOTONE)
         return []
     if type(step) in ENCODERS:
         raise Unsupported(
