@@ -4,8 +4,9 @@
 
 fits every combination of a model, a step and a wrapper whose libraries are installed, certifies it
 on small tables, and writes the answers to `reference/support.json` and the page to
-`reference/support.md`. Combinations whose libraries are not installed keep what the file says of
-them. `tests/test_support.py` fails where an answer is another one than that of the file.
+`reference/support.md`; with words behind it, those combinations that have these words in their
+names. The others, and those whose libraries are not installed, keep what the file says of them.
+`tests/test_support.py` fails where an answer is another one than that of the file.
 """
 
 from __future__ import annotations
@@ -90,23 +91,26 @@ from skfairtest.exact._composite import CompositeFamily
 from skfairtest.exact._dispatch import read_family
 from skfairtest.exact._expression import Answer, Total
 from skfairtest.exact._support import SEARCH
+from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.whitebox._steps import HINT
 
 HERE = Path(__file__).parent / "reference"
 STORED, PAGE = HERE / "support.json", HERE / "support.md"
-EXACT, BRACKET, REFUSED = "exact", "bracket", "no"
+EXACT, BRACKET, REFUSED, FAILS = "exact", "bracket", "no", "–"
 
 
 class Family(NamedTuple):
     """A kind of model: a regressor and a classifier, made when asked for.
 
-    `exact` is False where small models may close their brackets, and others would not.
+    `several` is a classifier of three classes, where it is another one. `exact` is False where
+    small models may close their brackets, and others would not.
     """
 
     regressor: Callable[[], Any]
     classifier: Callable[[], Any]
     needs: str = "sklearn"
     exact: bool = True
+    several: Callable[[], Any] | None = None
 
 
 def _of(module: str, name: str, **settings: Any) -> Callable[[], Any]:
@@ -114,28 +118,20 @@ def _of(module: str, name: str, **settings: Any) -> Callable[[], Any]:
     return lambda: getattr(importlib.import_module(module), name)(**settings)
 
 
-def _net(name: str) -> Callable[[], Any]:
+def _net(name: str, n_outputs: int) -> Callable[[], Any]:
     """Makes a small net of skorch, with the columns as its inputs."""
 
     def make() -> Any:
         import skorch
-        import torch
+        from torch import manual_seed, nn
 
-        torch.manual_seed(0)
-
-        class Net(torch.nn.Sequential):
-            """Of as many inputs as there are columns."""
-
-            def __init__(self) -> None:
-                out = [torch.nn.Softmax(dim=-1)] if name == "NeuralNetClassifier" else []
-                last = 2 if out else 1
-                layers = [torch.nn.LazyLinear(3), torch.nn.ReLU(), torch.nn.Linear(3, last)]
-                super().__init__(*layers, *out)
-
-        return make_pipeline(
-            FunctionTransformer(np.float32),
-            getattr(skorch, name)(Net, max_epochs=3, train_split=None, verbose=0),
+        manual_seed(0)
+        layers = [nn.LazyLinear(3), nn.ReLU(), nn.Linear(3, n_outputs)]
+        layers += [nn.Softmax(dim=-1)] if n_outputs > 1 else []
+        net = getattr(skorch, name)(
+            nn.Sequential(*layers), max_epochs=3, train_split=None, verbose=0
         )
+        return make_pipeline(FunctionTransformer(np.float32), net)
 
     return make
 
@@ -177,7 +173,10 @@ FAMILIES = {
             allow_writing_files=False),
         "catboost",
     ),
-    "skorch net": Family(_net("NeuralNetRegressor"), _net("NeuralNetClassifier"), "skorch", False),
+    "skorch net": Family(
+        _net("NeuralNetRegressor", 1), _net("NeuralNetClassifier", 2), "skorch", False,
+        _net("NeuralNetClassifier", 3),
+    ),
 }  # fmt: skip
 
 
@@ -347,6 +346,8 @@ def cases() -> Iterator[Case]:
         needs = (family.needs,)
         for around, (task, wrap) in AROUND.items():
             make = family.classifier if task in (CLASS, SEVERAL, MANY) else family.regressor
+            if task == SEVERAL and not around.startswith("`One"):
+                make = family.several or make
             yield Case(
                 f"{around} | {name}", needs,
                 lambda m=make, w=wrap, t=task: fitted(m, w, t, real=True), family.exact,
@@ -384,13 +385,19 @@ def measure(case: Case) -> dict[str, str]:
     """Fit and certify a model: what became of it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model, X = case.make()
+        try:
+            model, X = case.make()
+            model.predict(X)
+        except Exception:  # whatever it is, these two do not work together
+            return {"answer": FAILS}
         # What is not exact for larger models is no less a bracket where a small one is closed.
         limits = {"max_queries": 200, "max_time": 60.0 if case.exact else 0.5}
         try:
             auditor = CertifiedAuditor(
                 model, sensitive_features="s", random_state=0, engine="numpy", rtol=1e-6, **limits
             ).fit(X)  # fmt: skip
+        except EstimatorFailedError:
+            return {"answer": FAILS}
         except ValueError as error:
             support = CertifiedAuditor.supports(model)
             found = (support.reason, support.nearest) if not support else _parts_of(error)
@@ -438,6 +445,7 @@ notes here say.
 - **exact**: the bound is attained, given time, and `certified_` is true.
 - **bracket**: the degree lies between what was found and the bound; small models may close it.
 - **no**: refused, for the reason in the note with that number.
+- **–**: the two do not work with each other, certified or not.
 
 Of a finite domain of up to 100,000 inputs, models around others and polynomials are asked about all
 of them, so that a bracket there is exact. Steps of the second and third table stand before a
@@ -510,8 +518,9 @@ def write(stored: dict[str, dict[str, str]]) -> None:
 if __name__ == "__main__":
     known = read() if STORED.exists() else {}
     answers = {}
+    words = sys.argv[1:]  # of the combinations to try; all of them where none is given
     for one in cases():
-        if all(map(is_there, one.needs)):
+        if all(word in one.key for word in words) and all(map(is_there, one.needs)):
             answers[one.key] = measure(one)
             if answers[one.key] != known.get(one.key):
                 print(one.key, answers[one.key], file=sys.stderr, flush=True)

@@ -12,20 +12,27 @@ from certify_cases import (
     exhaustive_degree,
     small_table,
 )
+from certify_models import (
+    BOOSTED,
+    FOREST,
+    LOGISTIC,
+    REGRESSORS,
+    SEVERAL,
+    TWO,
+    calibrated,
+    coded,
+    kinds,
+)
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
-    BaggingClassifier,
     BaggingRegressor,
-    GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
-    RandomForestClassifier,
     RandomForestRegressor,
     StackingClassifier,
     StackingRegressor,
-    VotingClassifier,
     VotingRegressor,
 )
 from sklearn.frozen import FrozenEstimator
@@ -41,19 +48,13 @@ from sklearn.model_selection import (
     RandomizedSearchCV,
     TunedThresholdClassifierCV,
 )
-from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multiclass import OneVsOneClassifier
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
-    OneHotEncoder,
-    PowerTransformer,
-    QuantileTransformer,
     StandardScaler,
 )
-from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import (
     CertifiedAuditor,
@@ -67,50 +68,6 @@ from skfairtest.exact import _composite
 from skfairtest.exact._expression import Known, rising_gap, share_gap
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
-
-FOREST = RandomForestClassifier(4, max_depth=4, random_state=0)
-BOOSTED = GradientBoostingClassifier(n_estimators=5, random_state=0)
-LOGISTIC = LogisticRegression()
-
-
-def coded(model):
-    return make_pipeline(
-        make_column_transformer((OneHotEncoder(), ["s", "c"]), remainder="passthrough"), model
-    )
-
-
-def kinds(y):
-    """Two and three classes of about the same size."""
-    return (y > np.median(y)).astype(int), np.searchsorted(np.quantile(y, [0.35, 0.7]), y)
-
-
-def calibrated(model, method):
-    return CalibratedClassifierCV(model, method=method, cv=2)
-
-
-TWO = {
-    "sigmoid, forest": calibrated(FOREST, "sigmoid"),
-    "isotonic, forest": calibrated(FOREST, "isotonic"),
-    "isotonic, boosted": calibrated(BOOSTED, "isotonic"),
-    "sigmoid, svm": calibrated(LinearSVC(), "sigmoid"),
-    "isotonic, logistic": calibrated(LOGISTIC, "isotonic"),
-    "one calibrator": CalibratedClassifierCV(LOGISTIC, method="isotonic", ensemble=False),
-    "one against the rest": OneVsRestClassifier(LOGISTIC),
-    "stack": StackingClassifier([("f", FOREST), ("l", LOGISTIC), ("s", LinearSVC())], cv=3),
-    "stack, columns": StackingClassifier([("f", FOREST)], LOGISTIC, cv=3, passthrough=True),
-    "vote": VotingClassifier([("f", FOREST), ("l", LOGISTIC)], voting="soft", weights=[1, 3]),
-    "bag": BaggingClassifier(LOGISTIC, 4, max_features=0.7, random_state=0),
-    "calibrated vote": calibrated(
-        VotingClassifier([("f", FOREST), ("l", LOGISTIC)], voting="soft"), "isotonic"
-    ),
-}
-SEVERAL = {
-    "sigmoid": calibrated(BOOSTED, "sigmoid"),
-    "isotonic": calibrated(LOGISTIC, "isotonic"),
-    "one against the rest": OneVsRestClassifier(DecisionTreeClassifier(max_depth=3)),
-    "stack": StackingClassifier([("f", FOREST), ("s", LinearSVC())], cv=3),
-    "vote": VotingClassifier([("f", FOREST), ("l", LOGISTIC)], voting="soft"),
-}
 
 
 def some(kinds, slow):
@@ -199,41 +156,6 @@ def test_several_targets_of_a_classifier(monkeypatch):
         model = coded(MultiOutputClassifier(BOOSTED)).fit(X, targets)
         check_bounds_apart(model, X, monkeypatch)
         monkeypatch.undo()
-
-
-REGRESSORS = {
-    "scaled target": TransformedTargetRegressor(
-        RandomForestRegressor(4, max_depth=4, random_state=0), transformer=StandardScaler()
-    ),
-    "logarithm": TransformedTargetRegressor(Ridge(), func=np.log1p, inverse_func=np.expm1),
-    "logarithm, forest": TransformedTargetRegressor(
-        RandomForestRegressor(4, max_depth=4, random_state=0), func=np.log, inverse_func=np.exp
-    ),
-    "root": TransformedTargetRegressor(
-        GradientBoostingRegressor(n_estimators=5), func=np.sqrt, inverse_func=np.square
-    ),
-    "negative": TransformedTargetRegressor(
-        Ridge(), func=np.negative, inverse_func=np.negative
-    ),
-    "reciprocal": TransformedTargetRegressor(
-        RandomForestRegressor(4, max_depth=4, random_state=0),
-        func=np.reciprocal, inverse_func=np.reciprocal,
-    ),
-    "power": TransformedTargetRegressor(Ridge(), transformer=PowerTransformer()),
-    "quantiles": TransformedTargetRegressor(
-        Ridge(), transformer=QuantileTransformer(n_quantiles=20)
-    ),
-    "stack": StackingRegressor(
-        [("f", RandomForestRegressor(4, max_depth=4)), ("g", GradientBoostingRegressor())], cv=3
-    ),
-    "stack, columns": StackingRegressor([("r", Ridge())], LinearRegression(), passthrough=True),
-    "vote": VotingRegressor([("r", Ridge()), ("f", RandomForestRegressor(4, max_depth=3))]),
-    "bag": BaggingRegressor(Ridge(), 4, random_state=0),
-    "net": TransformedTargetRegressor(
-        MLPRegressor(hidden_layer_sizes=(5,), solver="lbfgs", max_iter=50, random_state=0),
-        func=np.log1p, inverse_func=np.expm1,
-    ),
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", some(REGRESSORS, SLOW))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from certify_cases import certified, check_finite, check_real, small_table
-from scipy import special
+from certify_models import ENCODERS, TABLES
 from sklearn.compose import (
     ColumnTransformer,
     TransformedTargetRegressor,
@@ -14,11 +14,7 @@ from sklearn.compose import (
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.feature_selection import (
-    RFE,
-    SelectFromModel,
-    SelectKBest,
     VarianceThreshold,
-    f_regression,
 )
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -60,23 +56,6 @@ def encoded(step, columns, **settings):
 
 # Columns of finitely many values: tables, whatever the step --------------------------------
 
-TABLES = {
-    "power": PowerTransformer(),
-    "box-cox": PowerTransformer("box-cox"),
-    "quantiles": QuantileTransformer(n_quantiles=20, output_distribution="normal"),
-    "bins": KBinsDiscretizer(3, encode="onehot-dense", strategy="uniform"),
-    "bins, sparse": KBinsDiscretizer(3, encode="onehot", strategy="uniform"),
-    "bins, ordinal": KBinsDiscretizer(3, encode="ordinal", strategy="uniform"),
-    "splines": SplineTransformer(n_knots=3, degree=2),
-    "binary": Binarizer(threshold=2.5),
-    "sine": FunctionTransformer(np.sin),
-    "cotangents": make_pipeline(FunctionTransformer(np.tan), FunctionTransformer(np.reciprocal)),
-    "logit": make_pipeline(MinMaxScaler((0.1, 0.9)), FunctionTransformer(special.logit)),
-    "two ways": FeatureUnion([("scaled", StandardScaler()), ("log", FunctionTransformer(np.log))]),
-    "union": make_union(KBinsDiscretizer(2), "passthrough"),
-    "several": make_pipeline(SplineTransformer(n_knots=3), SelectKBest(f_regression, k=2)),
-}
-
 
 @pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize("model", [FOREST, Ridge()], ids=["forest", "linear"])
@@ -84,19 +63,6 @@ def test_a_finite_column_is_a_table_behind_any_step_on_single_columns(kind, mode
     X, y = small_table(1)
     columns = ["a"] if kind in ("box-cox", "cotangents", "two ways") else WHOLE
     check_finite(make_pipeline(encoded(TABLES[kind], columns), model).fit(X, y), X)
-
-
-ENCODERS = {
-    "drop": OneHotEncoder(drop="first"),
-    "drop if binary": OneHotEncoder(drop="if_binary"),
-    "rare": OneHotEncoder(min_frequency=0.1, handle_unknown="infrequent_if_exist"),
-    "few": OneHotEncoder(max_categories=2, sparse_output=False),
-    "target": TargetEncoder(cv=2),
-    "ordinal": OrdinalEncoder(max_categories=3),
-    "chosen": make_pipeline(OneHotEncoder(), VarianceThreshold(0.05)),
-    "learned": make_pipeline(OneHotEncoder(), SelectFromModel(Ridge())),
-    "by and by": make_pipeline(OneHotEncoder(sparse_output=False), RFE(Ridge())),
-}
 
 
 @pytest.mark.parametrize("kind", ENCODERS)
@@ -202,7 +168,7 @@ def test_mixed_columns_before_networks(kind):
 def test_mixed_columns_before_others_are_refused():
     X, y = small_table(15)
     model = behind_mixing(FOREST)[0](False).fit(X, y)
-    assert "networks with ReLU are read behind PCA" in CertifiedAuditor.supports(model).nearest
+    assert "networks are read behind PCA" in CertifiedAuditor.supports(model).nearest
     with pytest.raises(ValueError, match="not understood"):
         certified(model, X)
     bent = make_pipeline(encoded(StandardScaler(), WHOLE), PCA(2), PowerTransformer(), Ridge())
@@ -366,3 +332,33 @@ def test_steps_that_mix_columns_or_are_not_known_are_refused_with_what_works(ste
     assert not CertifiedAuditor.supports(model)
     with pytest.raises(ValueError, match=words):
         certified(model, X)
+
+
+# skrub -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [FOREST, Ridge()], ids=["forest", "linear"])
+def test_table_vectorizers(model):
+    skrub = pytest.importorskip("skrub")
+    X, y = small_table(16)
+    for step in (
+        skrub.TableVectorizer(),
+        skrub.TableVectorizer(cardinality_threshold=3, numeric=StandardScaler()),
+        skrub.TableVectorizer(low_cardinality=OrdinalEncoder(), drop_if_constant=True),
+    ):
+        # It hands single precision on, in which a linear model is then fitted, too.
+        check_finite(make_pipeline(step, model).fit(X, y), X, exact=model is FOREST)
+    X, y = small_table(17, real=True)
+    check_real(make_pipeline(skrub.TableVectorizer(), model).fit(X, y), X, exact=False)
+    columns = make_column_transformer((skrub.TableVectorizer(), TEXT), remainder="passthrough")
+    check_real(make_pipeline(columns, model).fit(X, y), X, exact=False)
+
+
+def test_table_vectorizers_with_parts_that_are_not_known():
+    skrub = pytest.importorskip("skrub")
+    X, y = small_table(18, real=True)
+    bent = make_pipeline(skrub.TableVectorizer(numeric=SplineTransformer()), Ridge()).fit(X, y)
+    with pytest.raises(ValueError, match="which may bend it"):
+        certified(bent, X)
+    mixed = make_pipeline(skrub.TableVectorizer(numeric=Normalizer()), Ridge())
+    assert "Normalizer as an encoder" in CertifiedAuditor.supports(mixed).reason

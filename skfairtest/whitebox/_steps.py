@@ -43,6 +43,7 @@ from skfairtest.whitebox._casts import is_cast
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
+from skfairtest.whitebox._vectorizer import check_order, check_vectorizer, is_vectorizer
 
 #: Nondecreasing on every column. Subclasses may do anything, so only these very types count.
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
@@ -79,8 +80,8 @@ INSTEAD = {
     "IterativeImputer": "SimpleImputer looks at single columns.",
     "KNNImputer": "SimpleImputer looks at single columns.",
     "Normalizer": "StandardScaler scales columns instead of rows.",
-    "PCA": "Before trees, StandardScaler leaves the columns apart; linear models and networks with "
-    "ReLU are read behind PCA.",
+    "PCA": "Before trees, StandardScaler leaves the columns apart; linear models and networks are "
+    "read behind PCA.",
     "PolynomialFeatures": "Linear models are read behind it; a model of trees finds products of "
     "columns by itself.",
 }
@@ -145,6 +146,9 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
         That names what is not.
     """
     if is_nothing(step) or isinstance(step, (str, TakeColumns)):
+        return
+    if is_vectorizer(step):
+        check_vectorizer(step, hint, BY_COLUMN)
         return
     check_library_code(step, hint)
     if isinstance(step, Pipeline):
@@ -218,11 +222,15 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
     of_wide = [any(wide[j] for j in attributes) for attributes in sources(table)]
     if not any(of_wide):
         return []
+    if is_vectorizer(step):
+        columns = [name for name, own in zip(table.columns, of_wide, strict=True) if own]
+        check_order(step, columns, MONOTONE)
+        return []
     if type(step) in ENCODERS:
         raise Unsupported(
             f"{type(step).__name__} encodes a column with more values than a table has room for.",
-            "Declare its values in categories=, or narrow bounds=; KBinsDiscretizer before it, in "
-            "a pipeline, makes few values of many.",
+            "Declare its values in categories=, or narrow bounds=; KBinsDiscretizer in its place "
+            "has a code for each range of numbers.",
         )
     if type(step) is FunctionTransformer and _is_plain(step):
         return []
