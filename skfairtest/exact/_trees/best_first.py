@@ -27,6 +27,10 @@ from skfairtest.exact._trees.split_choice import (
 
 #: Trees whose best pairs propose cuts. Trying several cuts out costs more than it saves.
 PROPOSERS = 30
+#: Of so many boxes one is cut by its levels, too.
+LEVEL_TURN = 4
+#: Share of a value by which the bound is far above it. Nearer by, chance finds better levels sooner.
+LEVEL_GAP = 1e-4
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
 #: a better point was found, boxes open, spare places (-1: not begun).
 KNOWN, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE = 0, 1, 2, 3, 4, 5
@@ -256,11 +260,11 @@ def copy_box(pool, node, other):
 
 
 @inlined
-def settle(forest, links, boxes, pool, node, best, weights, state):
+def settle(forest, links, boxes, pool, node, best, weights, state, turn):
     """Try the point that all best pairs share: 1 where the box is done with it.
 
-    0 where they share none, and -1 where they share one but the trees' levels, each at its own
-    extreme, leave the bound above what it shows.
+    -1 where they share one, but the trees' levels, each at its own extreme, leave the bound far
+    above what it shows; else 0.
     """
     last = len(pool.bound) - 1
     values, ones, twos = forest.low, pool.one[node], pool.two[node]
@@ -276,7 +280,14 @@ def settle(forest, links, boxes, pool, node, best, weights, state):
         if value > state[KNOWN]:
             state[KNOWN], state[FOUND] = value, 1
             copy_box(pool, last, last - 1)
-        done = 1 if pool.bound[node] <= limit + 1e-13 * abs(limit) else -1
+        done = 1 if pool.bound[node] <= limit + 1e-13 * abs(limit) else 0
+        if done == 0 and not turn and pool.bound[node] > value + LEVEL_GAP * abs(value):
+            done = -1
+    # Weights of levels drown the differences. Now and then they count: they lead to other points,
+    # and among many pairs with the largest difference a few have the level that shows the most.
+    for t in range(len(weights) if forest.levels and turn and done == 0 else 0):
+        weights[t] += values[pool.top[node, t]] - values[ones[t]]
+        weights[t] += values[twos[t]] - values[pool.bottom[node, t]]
     return done
 
 
@@ -445,7 +456,8 @@ def search(forest, pairs, links, boxes, pool, best, state, limits, waiting):
             break
         n_open = pop(pool.heap, n_open, pool.bound)
         n += 1
-        settled = settle(forest, links, boxes, pool, node, best, weights, state)
+        turn = (int(state[OPENED]) + n) % LEVEL_TURN == 0
+        settled = settle(forest, links, boxes, pool, node, best, weights, state, turn)
         if settled > 0:
             state[DROPPED] = max(state[DROPPED], pool.bound[node])
         else:
