@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
@@ -15,12 +13,16 @@ from skfairtest.exact._networks.one_hidden.local_search import (
     IteratedLocalSearch,
 )
 from skfairtest.exact._networks.read_network import ReadNetwork
+from skfairtest.exact._networks.slope_search import SlopeSearch
 
 #: Places on a line that are looked at, and around the best of them again.
 PLACES, PLACES_AROUND = 17, 9
-#: Perturbations in a row without a better pair after which the search rests, and the share of the
-#: time that it takes before.
-MOST_IDLE, TIME_SHARE = 60, 0.3
+#: Perturbations in a row without a better pair after which the search rests.
+MOST_IDLE = 60
+#: Rounds at first with a step of it each, and how many rounds it takes to another one later.
+EARLY_ROUNDS, SELDOM = 20, 3
+#: Batches of slopes between those of boxes.
+SLOPE_BATCHES = 8
 #: Most sums that the parts of all combinations may be made of.
 MOST_PARTS = 5_000_000
 
@@ -88,40 +90,71 @@ class DeepLocalSearch(IteratedLocalSearch):
         return np.asarray(np.take_along_axis(places, value.argmax(axis=0)[None], axis=0)[0])
 
 
-class DeepSearch:
-    """The local search, in turns with the search on boxes.
+class DeepSearches:
+    """Slopes of units and the local search, in turns with the search on boxes.
 
     Parameters
     ----------
-    network : ReadNetwork
-        The network.
+    boxes : BoxSearch
+        Cuts boxes; is told of better pairs.
+    limits : Limits
+        When to stop.
     """
 
-    def __init__(self, network: ReadNetwork) -> None:
-        self.network = network
+    #: Batches of boxes in a row where boxes are ahead.
+    turns = 6
+
+    def __init__(self, boxes: BoxSearch, limits: Limits) -> None:
+        network = self.network = boxes.network
         sets = Combinations(network.effects, network.sensitive)
         self._search = DeepLocalSearch(network, sets, np.random.default_rng(0))
-        self._idle, self._began, self._taken = 0, time.perf_counter(), 0.0
+        self._slopes = SlopeSearch.make(boxes, limits)
+        self._idle, self._n_rounds = 0, 0
 
     @classmethod
-    def make(cls, network: ReadNetwork, limits: Limits) -> DeepSearch | None:
-        """The search, or None where there is nothing to search, or too much to list."""
+    def make(cls, boxes: BoxSearch, limits: Limits) -> DeepSearches | None:
+        """The searches, or None where there is nothing to search, or too much to list."""
+        network = boxes.network
         if len(network.weights) == 1 or not network.sensitive or network.sensitive_wide:
             return None
         n = np.prod([float(len(network.effects.tables[j])) for j in network.sensitive])
         if limits.is_late or n > MOST_COMBINATIONS or n * len(network.effects.base) > MOST_PARTS:
             return None
-        return cls(network)
+        return cls(boxes, limits)
+
+    @property
+    def upper(self) -> float:
+        """No difference of an output is larger."""
+        return np.inf if self._slopes is None else self._slopes.upper
+
+    @property
+    def spent(self) -> bool:
+        """Whether no bound can become lower here."""
+        return self._slopes is None or self._slopes.spent
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes bounded so far."""
+        return 0 if self._slopes is None else self._slopes.n_nodes
 
     def round(self, boxes: BoxSearch, limits: Limits) -> None:
-        """A step of the search, unless it rests or has taken its share."""
-        began = time.perf_counter()
-        share = self._taken / max(began - self._began, 1e-9)
-        if self._idle >= MOST_IDLE or (share > TIME_SHARE and self._taken > 0):
+        """Some batches of slopes, and a step of the local search."""
+        if self._slopes is not None:
+            enough = boxes.known + max(limits.rtol * boxes.known, 2 * self.network.rounding)
+            for _ in range(SLOPE_BATCHES if self.upper < boxes.upper else 1):
+                if limits.is_late or self._slopes.spent:
+                    break
+                self._slopes.step(enough)
+        self._n_rounds += 1
+        if self._n_rounds <= EARLY_ROUNDS or self._n_rounds % SELDOM == 0:
+            self._improve(boxes, limits)
+
+    def _improve(self, boxes: BoxSearch, limits: Limits) -> None:
+        """A step of the local search, unless it rests."""
+        if self._idle >= MOST_IDLE or limits.is_late:
             return
         self._idle += 1
         self._search.perturb(limits)
-        self._taken += time.perf_counter() - began
         if self._search.best <= boxes.known:
             return
         network = self.network
