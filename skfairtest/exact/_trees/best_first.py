@@ -29,7 +29,7 @@ from skfairtest.exact._trees.split_choice import (
 PROPOSERS = 30
 #: Of so many boxes one is cut by its levels, too.
 LEVEL_TURN = 4
-#: Share of a value by which the bound is far above it. Nearer by, chance finds better levels sooner.
+#: Share of a value by which the bound is far above it. Nearer by, chance finds better levels.
 LEVEL_GAP = 1e-4
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
 #: a better point was found, boxes open, spare places (-1: not begun).
@@ -115,11 +115,17 @@ def hand_over(pool, state, other, other_state, most, levels):
             continue
         m_spare -= 1
         place = other.spare[m_spare]
-        other.low[place], other.high[place] = pool.low[node], pool.high[node]
-        other.words[place], other.bound[place] = pool.words[node], pool.bound[node]
-        other.one[place], other.two[place] = pool.one[node], pool.two[node]
-        if levels:
-            other.top[place], other.bottom[place] = pool.top[node], pool.bottom[node]
+        # Number by number: to copy rows at once has numba compile all of its errors' texts.
+        other.bound[place] = pool.bound[node]
+        for c in range(pool.low.shape[1]):
+            other.low[place, c], other.high[place, c] = pool.low[node, c], pool.high[node, c]
+        for w in range(pool.words.shape[1]):
+            other.words[place, w] = pool.words[node, w]
+        for t in range(pool.one.shape[1]):
+            other.one[place, t], other.two[place, t] = pool.one[node, t], pool.two[node, t]
+            if levels:
+                other.top[place, t] = pool.top[node, t]
+                other.bottom[place, t] = pool.bottom[node, t]
         m = push(other.heap, m, other.bound, place)
         pool.spare[n_spare] = node
         n_spare += 1
@@ -327,7 +333,9 @@ def propose_level(forest, links, boxes, pool, node, best, weights, cut):
                 word = boxes.words[leaf, boxes.first_word[w] if twin else w]
             best.words[w, t] = word
     low_cells, high_cells, words = pool.low[node], pool.high[node], pool.words[node]
-    return propose(best, weights, forest.word_start, low_cells, high_cells, words, cut, PROPOSERS)
+    # As a plain whole number: for a constant all would be compiled once more.
+    n_proposers = np.int64(PROPOSERS)
+    return propose(best, weights, forest.word_start, low_cells, high_cells, words, cut, n_proposers)
 
 
 @inlined

@@ -14,8 +14,8 @@ from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._trees.clock import OutOfTime
 from skfairtest.exact._trees.driver import (
     CompiledSearch,
+    compiling,
     is_compiled,
-    seconds_to_compile,
     warm_up,
 )
 from skfairtest.exact._trees.numpy_engine import ListSearch
@@ -35,8 +35,8 @@ from skfairtest.whitebox._tree_model import (
 
 #: Seconds that NumPy searches before the code is compiled, where nothing is compiled yet, and those
 #: that compiling takes at least. About the same, so that at worst twice the time is spent that the
-#: better of the two would have taken.
-NUMPY_FIRST, COMPILING = 16.0, 20.0
+#: better of the two would have taken. Where it takes longer, NumPy has the last seconds.
+NUMPY_FIRST, COMPILING, NUMPY_LAST = 16.0, 20.0, 8.0
 
 
 class TreeFamily:
@@ -211,7 +211,8 @@ class TreeFamily:
         self, problem: Problem, known: float, until: float, deadline: float, rtol: float
     ) -> Bracket:
         """One output: with NumPy first where nothing is compiled, and on with what is compiled."""
-        if self.compiled or (self.compiled is None and is_compiled()):
+        several = self.n_workers > 1
+        if self.compiled or (self.compiled is None and is_compiled(several)):
             return self._compiled(problem, known, until, rtol)
         began = time.perf_counter()
         may_compile = self.compiled is None and AVAILABLE
@@ -221,11 +222,10 @@ class TreeFamily:
         bracket = search.run(first, rtol)
         if bracket.reason != "time" or not may_compile:
             return bracket
-        # Compiling cannot be interrupted: it goes on only where it fits into what is left.
-        if time.perf_counter() + seconds_to_compile() > deadline:
-            return search.run(until, rtol)
+        # Nobody knows how long compiling takes on this machine: it must not take more than is left.
+        if not compiling(several).wait(deadline - NUMPY_LAST):
+            return search.run(max(until, deadline - NUMPY_LAST / 2), rtol)
         del search  # its lists, before others take their room
-        warm_up(self.n_workers > 1)
         # What is left is shared anew: compiling was for all outputs.
         until = max(until, min(deadline, time.perf_counter() + (until - first)))
         further = self._compiled(problem, bracket.lower, until, rtol)
