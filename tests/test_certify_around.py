@@ -11,6 +11,7 @@ from certify_cases import (
     check_real,
     exhaustive_degree,
     small_table,
+    some,
 )
 from certify_models import (
     BOOSTED,
@@ -70,14 +71,10 @@ from skfairtest.exact._expression import Known, rising_gap, share_gap
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 
 
-def some(kinds, slow):
-    """Names of cases, those that take longer marked."""
-    return [pytest.param(kind, marks=pytest.mark.slow) if kind in slow else kind for kind in kinds]
-
-
 SLOW = (
-    "sigmoid, svm", "isotonic, boosted", "one calibrator", "stack, columns", "calibrated vote",
-    "isotonic", "power", "root", "quantiles", "net",
+    "sigmoid, forest", "sigmoid, svm", "isotonic, boosted", "isotonic, logistic", "one calibrator",
+    "one against the rest", "stack, columns", "calibrated vote", "isotonic", "power", "root",
+    "quantiles", "net", "reciprocal", "logarithm, forest",
 )  # fmt: skip
 
 
@@ -194,7 +191,7 @@ JOINED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", some(JOINED, ("sigmoid, boosted", "stack", "logarithm")))
+@pytest.mark.parametrize("kind", some(JOINED, ("sigmoid", "sigmoid, boosted", "stack")))
 def test_sums_of_trees_are_bounded_as_one(kind):
     X, y = small_table(5, real=True)
     model, of_classes = JOINED[kind]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from certify_cases import certified, check_finite, check_real, small_table
+from certify_cases import certified, check_finite, check_real, in_turn, small_table, some
 from certify_models import ENCODERS, TABLES
 from sklearn.compose import (
     ColumnTransformer,
@@ -57,16 +57,16 @@ def encoded(step, columns, **settings):
 # Columns of finitely many values: tables, whatever the step --------------------------------
 
 
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("model", [FOREST, Ridge()], ids=["forest", "linear"])
+@pytest.mark.parametrize(("kind", "model"), in_turn(TABLES, {"forest": FOREST, "linear": Ridge()}))
 def test_a_finite_column_is_a_table_behind_any_step_on_single_columns(kind, model):
     X, y = small_table(1)
     columns = ["a"] if kind in ("box-cox", "cotangents", "two ways") else WHOLE
     check_finite(make_pipeline(encoded(TABLES[kind], columns), model).fit(X, y), X)
 
 
-@pytest.mark.parametrize("kind", ENCODERS)
-@pytest.mark.parametrize("model", [FOREST, LinearRegression()], ids=["forest", "linear"])
+@pytest.mark.parametrize(
+    ("kind", "model"), in_turn(ENCODERS, {"forest": FOREST, "linear": LinearRegression()})
+)
 def test_encoders_in_all_their_ways(kind, model):
     X, y = small_table(2)
     columns = make_column_transformer((ENCODERS[kind], TEXT), remainder="passthrough")
@@ -192,12 +192,12 @@ RISING = {
 }
 
 
-FAST = ("power", "quantiles", "bins")
+FAST = ("power",)
 
 
 @pytest.mark.parametrize(
     "kind",
-    [kind if kind in FAST else pytest.param(kind, marks=pytest.mark.slow) for kind in RISING],
+    some(RISING, [kind for kind in RISING if kind not in FAST]),
 )
 def test_real_columns_behind_rising_steps(kind):
     X, y = small_table(7, real=True)
@@ -246,14 +246,11 @@ BENDING = {
         transformer_weights={"two": -2.0},
     ),
 }
-SAMPLE = ("bins", "splines", "turned round", "weighed")
+SAMPLE = ("turned round", "splines")
 
 
 @pytest.mark.parametrize("sensitive", ["s", "y"])
-@pytest.mark.parametrize(
-    "kind",
-    [kind if kind in SAMPLE else pytest.param(kind, marks=pytest.mark.slow) for kind in BENDING],
-)
+@pytest.mark.parametrize("kind", some(BENDING, [kind for kind in BENDING if kind not in SAMPLE]))
 def test_real_columns_behind_steps_that_bend_them(kind, sensitive):
     X, y = small_table(8, n=120, real=True)
     y = y + 2 * np.abs(X["y"]) * (X["s"] == "q")
