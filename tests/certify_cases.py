@@ -103,7 +103,7 @@ def check_finite(model, X, *, exact=True, **params):
 
 def check_real(model, X, *, exact=True, **params):
     """With real columns: no search finds more than the bound, which the model itself attains."""
-    settings = {"sensitive_features": "s", "max_queries": 1000, "random_state": 1} | params
+    settings = {"sensitive_features": "s", "max_queries": 500, "random_state": 1} | params
     found = SBFTAuditor(model, **settings).fit(X)
     bracket, rounding = bracket_alone(found)
     assert 0 < found.fairness_degree_ <= bracket.upper + rounding

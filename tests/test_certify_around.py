@@ -198,7 +198,7 @@ def test_sums_of_trees_are_bounded_as_one(kind):
     fitted = coded(model).fit(X, kinds(y)[0] if of_classes else y - y.min() + 1)
     auditor = certified(fitted, X, rtol=1e-8)
     assert auditor.certified_, auditor.stop_reason_
-    settings = {"max_queries": 2000, "random_state": 1, "sensitive_features": "s"}
+    settings = {"max_queries": 500, "random_state": 1, "sensitive_features": "s"}
     found = SBFTAuditor(fitted, **settings).fit(X)
     assert found.fairness_degree_ <= auditor.fairness_degree_upper_bound_
 
@@ -254,7 +254,7 @@ def test_wrappers_predict_with_what_they_hold():
     ):  # fmt: skip
         assert CertifiedAuditor.supports(wrapped)
         wrapped = wrapped if isinstance(wrapped, RandomAuditor) else wrapped.fit(X, two)
-        auditor = certified(wrapped, X, response_method="predict_proba")
+        auditor = certified(wrapped, X, response_method="predict_proba", max_queries=30)
         assert auditor.certified_
         assert auditor.fairness_degree_ == pytest.approx(plain, rel=1e-12)
 

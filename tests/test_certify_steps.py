@@ -148,7 +148,7 @@ def behind_mixing(model):
     ]
 
 
-@pytest.mark.parametrize("kind", range(4))
+@pytest.mark.parametrize("kind", some(range(4), (0, 3)))
 def test_mixed_columns_before_linear_models(kind):
     X, y = small_table(12)
     check_finite(behind_mixing(Ridge())[kind](False).fit(X, y), X, rtol=1e-8)
@@ -157,7 +157,7 @@ def test_mixed_columns_before_linear_models(kind):
     check_real(behind_mixing(SVR(kernel="linear"))[kind](True).fit(X, y), X)
 
 
-@pytest.mark.parametrize("kind", [0, 1])
+@pytest.mark.parametrize("kind", some((0, 1), (1,)))
 def test_mixed_columns_before_networks(kind):
     X, y = small_table(14)
     net = MLPRegressor(hidden_layer_sizes=(5,), solver="lbfgs", max_iter=100, random_state=0)
@@ -202,14 +202,14 @@ FAST = ("power",)
 def test_real_columns_behind_rising_steps(kind):
     X, y = small_table(7, real=True)
     models = [FOREST, Ridge(), HistGradientBoostingRegressor(max_iter=5, max_depth=3)]
-    for model in models[: 3 if kind == "power" else 2]:
+    for model in models[:1] if kind == "power" else models:
         fitted = make_pipeline(encoded(RISING[kind], REAL, sparse_threshold=0), model).fit(X, y)
         check_real(fitted, X)
 
 
 def test_functions_that_rise_where_the_column_lies():
     X, y = small_table(8, real=True)
-    for function in (np.log1p, np.sqrt, np.square, np.abs):
+    for function in (np.log1p, np.square):
         model = make_pipeline(encoded(FunctionTransformer(function), ["x"]), FOREST).fit(X, y)
         check_real(model, X)
     with pytest.raises(ValueError, match="no number.*Narrow bounds="):
@@ -249,7 +249,7 @@ BENDING = {
 SAMPLE = ("turned round", "splines")
 
 
-@pytest.mark.parametrize("sensitive", ["s", "y"])
+@pytest.mark.parametrize("sensitive", some(["s", "y"], ["y"]))
 @pytest.mark.parametrize("kind", some(BENDING, [kind for kind in BENDING if kind not in SAMPLE]))
 def test_real_columns_behind_steps_that_bend_them(kind, sensitive):
     X, y = small_table(8, n=120, real=True)
@@ -275,9 +275,11 @@ def test_networks_and_boosting_behind_steps_that_bend_real_columns(kind):
 
 def test_places_of_bends_are_those_of_the_step():
     """Between them each number that the step gives rises or falls, on a grid as elsewhere."""
+    X, y = small_table(8, n=120, real=True)
+    X = X[["s", "y"]]
     for kind, step in BENDING.items():
-        X, y = small_table(8, n=120, real=True)
-        fitted = make_pipeline(encoded(step, ["y"], sparse_threshold=0)).fit(X, y)
+        fitted = ColumnTransformer([("s", OneHotEncoder(), ["s"]), ("step", step, ["y"])])
+        fitted = make_pipeline(fitted.set_params(sparse_threshold=0)).fit(X, y)
         auditor = RandomAuditor(
             make_pipeline(*(s for _, s in fitted.steps), Ridge()).fit(X, y),
             sensitive_features="s", max_queries=2, random_state=0,
