@@ -4,8 +4,9 @@
 
 fits every combination of a model, a step and a wrapper whose libraries are installed, certifies it
 on small tables, and writes the answers to `reference/support.json` and the page to
-`reference/support.md`; with words behind it, those combinations that have these words in their
-names. The others, and those whose libraries are not installed, keep what the file says of them.
+`reference/support.md`; with words behind it, those combinations that have one of these words in
+their names. The others, and those whose libraries are not installed, keep what the file says of
+them.
 `tests/test_support.py` fails where an answer is another one than that of the file.
 """
 
@@ -517,13 +518,15 @@ def write(stored: dict[str, dict[str, str]]) -> None:
 
 if __name__ == "__main__":
     known = read() if STORED.exists() else {}
-    answers = {}
-    words = sys.argv[1:]  # of the combinations to try; all of them where none is given
-    for one in cases():
-        if all(word in one.key for word in words) and all(map(is_there, one.needs)):
-            answers[one.key] = measure(one)
-            if answers[one.key] != known.get(one.key):
-                print(one.key, answers[one.key], file=sys.stderr, flush=True)
-        elif one.key in known:
-            answers[one.key] = known[one.key]
-    write(answers)
+    every = list(cases())
+    words = sys.argv[1:]
+    try:
+        for one in every:
+            wanted = not words or any(word in one.key for word in words)
+            if wanted and all(map(is_there, one.needs)):
+                found = measure(one)
+                if found != known.get(one.key):
+                    print(one.key, found, file=sys.stderr, flush=True)
+                known[one.key] = found
+    finally:
+        write({one.key: known[one.key] for one in every if one.key in known})

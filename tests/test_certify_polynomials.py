@@ -61,8 +61,14 @@ MODELS = {
 
 
 @pytest.mark.parametrize("kind", MODELS)
-@pytest.mark.parametrize("make", [scaled, branched])
-@pytest.mark.parametrize("degree", [2, 3])
+@pytest.mark.parametrize(
+    ("make", "degree"),
+    [
+        (scaled, 2),
+        (branched, 3),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((branched, 2), (scaled, 3))),
+    ],
+)
 def test_finite_domains(make, degree, kind, monkeypatch):
     X, y = small_table(3)
     model, target = MODELS[kind]
@@ -85,7 +91,7 @@ def test_pairs_of_one_search_are_the_same_as_a_search_each(monkeypatch):
     assert bracket.upper <= exhaustive_degree(auditor) * 1.2
 
 
-@pytest.mark.parametrize("sensitive", ["s", "x"])
+@pytest.mark.parametrize("sensitive", ["s", pytest.param("x", marks=pytest.mark.slow)])
 def test_real_columns(sensitive):
     X, y = small_table(4, real=True)
     columns = ["s", "b", "x", "y"]

@@ -9,7 +9,7 @@ from skfairtest.exceptions import EstimatorFailedError
 
 #: Models of the slow run, and how many a test.
 N_MODELS, EACH = 2000, 50
-SAMPLE = 24
+SAMPLE = 16
 
 
 def check_some(first, n):
