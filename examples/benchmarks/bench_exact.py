@@ -273,6 +273,8 @@ def main():
     parser.add_argument("--queries", type=int, default=20_000)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="", help="cases whose names contain this")
+    kinds = {"synthetic": synthetic_cases, "public": public_cases, "boosting": boosting_cases}
+    parser.add_argument("--kinds", nargs="+", choices=kinds, default=[*kinds], help="of cases")
     parser.add_argument("--no-numpy", action="store_true", help="leave the NumPy path out")
     parser.add_argument("--no-testers", action="store_true", help="leave the second table out")
     options = parser.parse_args()
@@ -285,8 +287,8 @@ def main():
     print("| model | certified, numba | certified, NumPy | SBFT | random | rows of the data |")
     print("| --- | --- | --- | --- | --- | --- |")
     kept = []
-    for cases in (synthetic_cases, public_cases, boosting_cases):
-        for name, model, X, sensitive, seconds in cases(options.quick):
+    for kind in options.kinds:
+        for name, model, X, sensitive, seconds in kinds[kind](options.quick):
             if options.only not in name:
                 continue
             auditor, took = bracket_of(model, X, sensitive, seconds, "auto")
