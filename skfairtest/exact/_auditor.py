@@ -52,7 +52,8 @@ class CertifiedAuditor(BaseAuditor):
         What the branch and bound on trees runs on. "auto" takes numba where it is installed (the
         extra ``exact``), and NumPy, which is slower, where it is not. Where nothing is compiled
         yet, it begins with NumPy, and compiles after some seconds if `max_time` has room for the
-        half minute that takes, once a machine. "numba" compiles at once, however long that takes.
+        half minute that takes, once a machine; where it takes longer, NumPy goes on and the code is
+        there the next time. "numba" compiles at once, however long that takes.
 
     Attributes
     ----------

@@ -39,9 +39,9 @@ from skfairtest.whitebox._tree_model import constant
 SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0
 SHARE_LATER = 0.02
 #: Memory for the open boxes of all workers, in bytes.
-MEMORY = 2_500_000_000
+MEMORY = 2_000_000_000
 #: Nodes of all pair trees of all workers, 32 bytes each. When they are used up, all are forgotten.
-MOST_PAIR_NODES = 40_000_000
+MOST_PAIR_NODES = 30_000_000
 #: Bytes in a line of the processor's cache.
 LINE = 64
 #: Seconds that one call of the compiled code should take, so that the clock is looked at.

@@ -118,6 +118,18 @@ class TreeFamily:
         slack = [sum_rounding(g.parts[0]) * abs(g.weight) for g in groups if g.link == EXPONENTIAL]
         return 4 * self.rounding + 8 * max(slack, default=0.0) * top
 
+    def _single_share(self, o: int, known: float, bound: float) -> float:
+        """Relative width that a model of single precision leaves open anyway; else 0.
+
+        A part of what `single_room` allows to its rounding: there is no point in searching on.
+        """
+        group_rounding = [
+            group.rounding + sum(part.rounding for part in group.parts) for group in self.outputs[o]
+        ]
+        if not any(group_rounding) or known <= 0:
+            return 0.0
+        return 0.5 * self._rounding(o) / min(2 * known, bound)
+
     def evaluate(self, Z: Floats) -> Floats:
         """Outputs of the model as it was read, shape (n, n_outputs)."""
         return evaluate_outputs(self.outputs, Z)
@@ -184,7 +196,7 @@ class TreeFamily:
             return Bracket(known, max(known, self.trivial()), None, 0, "time")
         bounds = [problem.trivial() for problem in self.problems]
         lower, upper, twins, n_boxes = known, known, None, 0
-        reasons = []
+        reasons, closest = [], 0.0
         order = np.argsort(bounds)[::-1]
         for rank, o in enumerate(order):
             now = time.perf_counter()
@@ -195,7 +207,9 @@ class TreeFamily:
                 reasons.append("time")
                 continue
             until = now + (deadline - now) / (len(order) - rank)
-            bracket = self._solve_one(self.problems[o], lower, until, deadline, rtol)
+            narrow = max(rtol, self._single_share(o, lower, bounds[o]))
+            closest = max(closest, narrow)
+            bracket = self._solve_one(self.problems[o], lower, until, deadline, narrow)
             n_boxes += bracket.n_boxes
             reasons.append(bracket.reason)
             upper = max(upper, min(bracket.upper, bounds[o]))
@@ -203,7 +217,7 @@ class TreeFamily:
                 lower, twins = bracket.lower, bracket.twins
         ended = [reason for reason in reasons if reason != "closed"]
         upper = max(upper, lower)
-        if not ended and upper - lower > rtol * upper:
+        if not ended and upper - lower > max(rtol, closest) * upper:
             ended = ["rounding"]  # all boxes were looked into: nothing else is left
         return Bracket(lower, upper, twins, n_boxes, ended[0] if ended else "closed")
 

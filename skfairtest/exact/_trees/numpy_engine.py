@@ -178,7 +178,7 @@ def _sorted(forest: Forest, done: list[_Front], left: _Front) -> Pairs:
 
 #: Entries of eight bytes in the lists of all open boxes together, and in what they point to; boxes
 #: beyond list their pairs anew when it is their turn.
-MOST_LISTED = 200_000_000
+MOST_LISTED = 150_000_000
 #: Pairs that are listed for the whole domain, and for one box (or a few for every tree); more are
 #: listed coarsely. Boxes with a quarter of that left list them anew, by which they become finer.
 MOST_PAIRS, MOST_OF_BOX = 1_000_000, 20_000
