@@ -126,6 +126,15 @@ def synthetic_cases(quick):
         for units, seconds in (((100,), 5), ((32, 16), 60), ((32, 16, 8, 8), 20)):
             net = MLPRegressor(hidden_layer_sizes=units, max_iter=60, random_state=0)
             yield tag + f"network {units}", encoded(net, frame, y), frame, ["x0"], seconds
+        # Other tables and widths, which nothing was tuned on.
+        X, y = synthetic(strength=strength, seed=5)
+        frame = as_frame(X)
+        for units, activation in (((24, 24), "relu"), ((50, 20), "relu"), ((20, 10), "tanh")):
+            net = MLPRegressor(
+                hidden_layer_sizes=units, activation=activation, max_iter=60, random_state=5
+            )
+            name = f"network {units}, {activation}, fresh"
+            yield tag + name, encoded(net, frame, y), frame, ["x0"], 20
     if not quick:
         X, y = synthetic(5000, 20, 10, strength=1.0)
         for name, depth in (("forest 100 x 10", 10), ("forest 100, full", None)):

@@ -154,8 +154,6 @@ class BoxSearch:
         sums = [network.first_sums(middle, places[twin], twin) for twin in (0, 1)]
         answers = [network.outputs(s) for s in sums]
         output = np.abs(answers[0] - answers[1]).argmax(axis=1)
-        if network.out == "softmax" and len(network.biases[-1]) == 2:
-            output = output + 1
         slopes = [network.slopes(sums[0], output), -network.slopes(sums[1], output)]
         rises = np.zeros(middle.shape)
         for own, has in zip(slopes, network.has, strict=True):

@@ -20,9 +20,10 @@ PLACES, PLACES_AROUND = 17, 9
 #: Perturbations in a row without a better pair after which the search rests.
 MOST_IDLE = 60
 #: Rounds at first with a step of it each, and how many rounds it takes to another one later.
-EARLY_ROUNDS, SELDOM = 20, 3
-#: Batches of slopes between those of boxes.
-SLOPE_BATCHES = 8
+EARLY_ROUNDS, SELDOM = 4, 2
+#: Most batches of slopes between those of boxes, of which there are fewer where the bound fell by
+#: less than this share.
+MOST_BATCHES, LEAST_FALL = 16, 0.003
 #: Most sums that the parts of all combinations may be made of.
 MOST_PARTS = 5_000_000
 
@@ -101,15 +102,15 @@ class DeepSearches:
         When to stop.
     """
 
-    #: Batches of boxes in a row where boxes are ahead.
-    turns = 6
+    #: Batches of boxes in a row where boxes are ahead, and where they are behind.
+    turns, behind = 6, 3
 
     def __init__(self, boxes: BoxSearch, limits: Limits) -> None:
         network = self.network = boxes.network
         sets = Combinations(network.effects, network.sensitive)
         self._search = DeepLocalSearch(network, sets, np.random.default_rng(0))
         self._slopes = SlopeSearch.make(boxes, limits)
-        self._idle, self._n_rounds = 0, 0
+        self._idle, self._n_rounds, self._batches = 0, 0, 8
 
     @classmethod
     def make(cls, boxes: BoxSearch, limits: Limits) -> DeepSearches | None:
@@ -140,11 +141,16 @@ class DeepSearches:
     def round(self, boxes: BoxSearch, limits: Limits) -> None:
         """Some batches of slopes, and a step of the local search."""
         if self._slopes is not None:
+            before = self.upper
             enough = boxes.known + max(limits.rtol * boxes.known, 2 * self.network.rounding)
-            for _ in range(SLOPE_BATCHES if self.upper < boxes.upper else 1):
+            for _ in range(self._batches):
                 if limits.is_late or self._slopes.spent:
                     break
                 self._slopes.step(enough)
+            # More of what has helped, less of what has not.
+            fell = self.upper < before * (1 - LEAST_FALL)
+            self._batches = min(2 * self._batches, MOST_BATCHES) if fell else self._batches // 2
+            self._batches = max(self._batches, 1)
         self._n_rounds += 1
         if self._n_rounds <= EARLY_ROUNDS or self._n_rounds % SELDOM == 0:
             self._improve(boxes, limits)

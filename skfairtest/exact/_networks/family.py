@@ -107,7 +107,7 @@ class NetworkFamily:
                 boxes.step(limits)
             for other in others:
                 ahead = boxes.upper <= other.upper or other.spent
-                for _ in range(0 if boxes.full else other.turns if ahead else 1):
+                for _ in range(0 if boxes.full else other.turns if ahead else other.behind):
                     boxes.step(limits)
                 other.round(boxes, limits)
         upper = max(boxes.known, upper)

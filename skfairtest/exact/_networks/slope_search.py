@@ -173,6 +173,8 @@ class SlopeSearch:
                 later.append(np.stack([bends.slope(low), bends.slope(high)]))
             else:
                 later.append(np.stack([bends.slope(far), bends.slope(near)]))
+        # What relaxations of the box say holds, too; of a single input it is exact.
+        above = np.minimum(above, layers[-1].more[np.arange(len(outputs)), outputs])
         numbers = self._n_parts + np.arange(len(outputs))
         self._n_parts += len(outputs)
         for i, number in enumerate(numbers):

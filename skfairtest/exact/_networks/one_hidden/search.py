@@ -38,8 +38,9 @@ class OneHidden:
         When to stop.
     """
 
-    #: Batches of boxes in a row where boxes are ahead, and least batches of units otherwise.
-    turns, steps = 3, 6
+    #: Batches of boxes in a row where boxes are ahead, and where they are behind, and least batches
+    #: of units.
+    turns, behind, steps = 3, 1, 6
 
     def __init__(self, relaxation: Relaxation, limits: Limits) -> None:
         network = self.network = relaxation.network
