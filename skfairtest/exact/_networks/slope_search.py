@@ -280,6 +280,8 @@ class SlopeSearch:
         taken: list[Any] = []
         cut: list[Part] = []
         above: list[float] = []
+        #: The largest bound of each part: nodes come with falling bounds.
+        tops: dict[int, float] = {}
         while self._heap and -self._heap[0][0] > enough:
             if len(taken) >= self._n_nodes_a_batch or len(cut) >= self._n_boxes_a_batch:
                 break
@@ -287,12 +289,13 @@ class SlopeSearch:
             number = int(entry[2][0])
             if number not in self._parts:
                 continue  # its box was cut
+            tops.setdefault(number, -float(entry[0]))
             if entry[2][1] >= 0:
                 taken.append(entry)
                 continue
-            # No slope is left to fix. Other nodes of this part have no larger bounds.
+            # No slope is left to fix. What was taken of this part goes with its box.
             cut.append(self._parts.pop(number))
-            above.append(-entry[0])
+            above.append(tops[number])
         taken = [entry for entry in taken if int(entry[2][0]) in self._parts]
         if cut:
             self._cut(cut, np.array(above), enough)
