@@ -341,8 +341,11 @@ def test_unsupported_model_and_step_are_named(plain):
     X, y = plain
     with pytest.raises(ValueError, match="KNeighborsRegressor cannot be certified"):
         certified(KNeighborsRegressor().fit(X, y), X)
-    for step in (PolynomialFeatures(), FunctionTransformer(np.sort)):
-        model = make_pipeline(step, LinearRegression()).fit(X, y)
+    for step, last in (
+        (PolynomialFeatures(), DecisionTreeRegressor()),
+        (FunctionTransformer(np.sort), LinearRegression()),
+    ):
+        model = make_pipeline(step, last).fit(X, y)
         with pytest.raises(ValueError, match=type(step).__name__):
             certified(model, X)
     with pytest.raises(ValueError, match="init="):

@@ -103,11 +103,6 @@ def bends_of(step: Any, part: Any, ends: Callable[[], tuple[Floats, Floats]]) ->
     return found
 
 
-def _leaves_zeros(step: Any, part: Any) -> bool:
-    """Whether zeros of a table are left alone, as those are that a sparse one does not hold."""
-    return step.ignore_implicit_zeros or bool(sparse.issparse(part))
-
-
 def _function(column: int, function: Any, low: float, high: float) -> Bend:
     """Where a function that is known turns."""
     if function in RISING_FROM_ZERO:

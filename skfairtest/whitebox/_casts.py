@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-TYPES: tuple[Any, ...] = (np.float32, np.float64, "float32", "float64", float)
 #: Functions of numpy that take a type.
 MAKERS: tuple[Any, ...] = (np.array, np.asarray, np.ascontiguousarray)
 

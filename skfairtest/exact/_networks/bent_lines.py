@@ -15,7 +15,7 @@ from skfairtest._typing import Floats
 from skfairtest.whitebox._layers import LEAKY, Activation
 
 #: Halvings in search of the point whose tangent meets the graph again.
-HALVINGS = 40
+HALVINGS = 12
 #: Slopes above and below, each with its offset: above, above_at, below, below_at.
 Lines = tuple[Floats, Floats, Floats, Floats]
 

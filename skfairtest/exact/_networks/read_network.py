@@ -69,6 +69,11 @@ class ReadNetwork:
         mixing = unmixed(chain)
         read = Network.of(layers)
         self.weights, self.biases, self.activations, self.out = read
+        if self.out == "softmax" and len(self.biases[-1]) == 2:
+            # A softmax of two scores is the logistic function of their difference.
+            W, b = self.weights[-1], self.biases[-1]
+            self.weights[-1], self.biases[-1] = W[:, 1:] - W[:, :1], b[1:] - b[:1]
+            self.out = "logistic"
         self.bends = [bends_of(activation) for activation in self.activations]
         if mixing is not None:
             # The map of what mixes columns and that of the first layer are one.
@@ -144,8 +149,7 @@ class ReadNetwork:
         if self.out == "exp":
             return np.exp(scores)
         if self.out == "softmax":
-            p = softmax(scores, axis=1)
-            return p[:, 1:] if p.shape[1] == 2 else p
+            return np.asarray(softmax(scores, axis=1))
         return scores
 
     def first_sums(self, values: Floats, places: Places, twin: int) -> Floats:

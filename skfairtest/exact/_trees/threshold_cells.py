@@ -349,6 +349,16 @@ class Grid:
         """How many cells an attribute has."""
         return len(self.cells[attribute].low)
 
+    def cell_of(self, attribute: int, codes: Floats) -> Ints:
+        """The cell that each of some codes of the domain lies in."""
+        own = self.cells[attribute]
+        if len(own.member):
+            place = (codes - self.space.low[attribute]).astype(np.intp)
+            return own.member[np.clip(place, 0, len(own.member) - 1)]
+        if self.space.single[attribute]:
+            codes = codes.astype(np.float32).astype(np.float64)
+        return np.minimum(np.searchsorted(own.high, codes), len(own.high) - 1)
+
     def codes(self, attribute: int, cells: Ints, share: float = 0.5) -> Floats:
         """A code inside each of the cells; `share` says how far from its low end."""
         own = self.cells[attribute]
