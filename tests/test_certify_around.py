@@ -191,7 +191,9 @@ JOINED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", some(JOINED, ("sigmoid", "sigmoid, boosted", "stack")))
+@pytest.mark.parametrize(
+    "kind", some(JOINED, ("sigmoid", "sigmoid, boosted", "stack", "stack of numbers"))
+)
 def test_sums_of_trees_are_bounded_as_one(kind):
     X, y = small_table(5, real=True)
     model, of_classes = JOINED[kind]
@@ -236,6 +238,22 @@ def test_wrappers_predict_with_what_they_hold():
     two = kinds(y)[0]
     fitted = coded(BOOSTED).fit(X, two)
     plain = check_finite(fitted, X).fairness_degree_
+    for wrapped in (
+        FrozenEstimator(fitted), FixedThresholdClassifier(FrozenEstimator(fitted), threshold=0.3),
+        TunedThresholdClassifierCV(fitted, cv="prefit", refit=False),
+        RandomAuditor(fitted, sensitive_features="s", max_queries=20).fit(X),
+        GridSearchCV(coded(BOOSTED), {"gradientboostingclassifier__n_estimators": [5]}, cv=2),
+    ):  # fmt: skip
+        assert CertifiedAuditor.supports(wrapped)
+        wrapped = wrapped if isinstance(wrapped, RandomAuditor) else wrapped.fit(X, two)
+        auditor = certified(wrapped, X, response_method="predict_proba", max_queries=30)
+        assert auditor.certified_
+        assert auditor.fairness_degree_ == pytest.approx(plain, rel=1e-12)
+
+
+def test_what_is_retrained_is_read():
+    X, y = small_table(7, n=80)
+    two = kinds(y)[0]
     retrained = FairnessRetrainer(
         coded(BOOSTED), auditor=RandomAuditor(sensitive_features="s", max_queries=50),
         max_rounds=1, random_state=0,
@@ -244,19 +262,15 @@ def test_wrappers_predict_with_what_they_hold():
     retrained.fit(X, two)
     own = check_finite(retrained.estimator_, X).fairness_degree_
     assert certified(retrained, X).fairness_degree_ == pytest.approx(own, rel=1e-12)
-    for wrapped in (
-        FrozenEstimator(fitted), FixedThresholdClassifier(FrozenEstimator(fitted), threshold=0.3),
-        TunedThresholdClassifierCV(fitted, cv="prefit", refit=False),
-        RandomAuditor(fitted, sensitive_features="s", max_queries=20).fit(X),
-        GridSearchCV(coded(BOOSTED), {"gradientboostingclassifier__n_estimators": [5]}, cv=2),
-        RandomizedSearchCV(coded(BOOSTED), {"gradientboostingclassifier__n_estimators": [5]},
-                           n_iter=1, cv=2),
-    ):  # fmt: skip
-        assert CertifiedAuditor.supports(wrapped)
-        wrapped = wrapped if isinstance(wrapped, RandomAuditor) else wrapped.fit(X, two)
-        auditor = certified(wrapped, X, response_method="predict_proba", max_queries=30)
-        assert auditor.certified_
-        assert auditor.fairness_degree_ == pytest.approx(plain, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_other_searches_are_read():
+    X, y = small_table(7, n=80)
+    wishes = {"gradientboostingclassifier__n_estimators": [5]}
+    search = RandomizedSearchCV(coded(BOOSTED), wishes, n_iter=1, cv=2)
+    assert CertifiedAuditor.supports(search)
+    check_finite(search.fit(X, kinds(y)[0]), X)
 
 
 # The parts ---------------------------------------------------------------------------------

@@ -61,8 +61,8 @@ def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
             raise Unsupported(
                 f"{name} was fitted with {kind.replace('_', ' ')}: CatBoost makes statistics and "
                 "hashes of them, which cannot be read as cells of the columns.",
-                "Expected columns of "
-                "numbers: encode text with OneHotEncoder or OrdinalEncoder before the model.",
+                "Expected columns of numbers: encode text with OneHotEncoder or OrdinalEncoder "
+                "before the model.",
             )
     places = {f["feature_index"]: f["flat_feature_index"] for f in info["float_features"]}
     nan_right = {

@@ -126,9 +126,8 @@ def _outputs(parts: list[Part], objective: list[str], response: str, name: str) 
     raise Unsupported(
         f"{name} with the objective {' '.join(objective)!r} cannot be certified: how it makes its "
         f"outputs of sums of trees is not known.",
-        f"Expected one of "
-        f"{sorted((*IDENTITIES[:-2], *EXPONENTIALS))}, 'binary', 'multiclass', 'multiclassova' or "
-        f"'cross_entropy', and reg_sqrt=False.{more}",
+        f"Expected one of {sorted((*IDENTITIES[:-2], *EXPONENTIALS))}, 'binary', 'multiclass', "
+        f"'multiclassova' or 'cross_entropy', and reg_sqrt=False.{more}",
     )
 
 

@@ -18,8 +18,11 @@ from skfairtest.exact._trees.leaf_pairs import ask_tree, best_leaf, best_twins, 
 from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
 from skfairtest.exact._trees.split_choice import (
     CELL,
+    LEVEL_GAP,
+    LEVEL_TURN,
     ORDERED,
     PLACE,
+    by_differences,
     common,
     gather_boxes,
     propose,
@@ -27,10 +30,6 @@ from skfairtest.exact._trees.split_choice import (
 
 #: Trees whose best pairs propose cuts. Trying several cuts out costs more than it saves.
 PROPOSERS = 30
-#: Of so many boxes one is cut by its levels, too.
-LEVEL_TURN = 4
-#: Share of a value by which the bound is far above it. Nearer by, chance finds better levels.
-LEVEL_GAP = 1e-4
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
 #: a better point was found, boxes open, spare places (-1: not begun).
 KNOWN, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE = 0, 1, 2, 3, 4, 5
@@ -464,7 +463,7 @@ def search(forest, pairs, links, boxes, pool, best, state, limits, waiting):
             break
         n_open = pop(pool.heap, n_open, pool.bound)
         n += 1
-        turn = (int(state[OPENED]) + n) % LEVEL_TURN == 0
+        turn = not by_differences(links) or (int(state[OPENED]) + n) % LEVEL_TURN == 0
         settled = settle(forest, links, boxes, pool, node, best, weights, state, turn)
         if settled > 0:
             state[DROPPED] = max(state[DROPPED], pool.bound[node])

@@ -160,12 +160,14 @@ class TreeFamily:
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Random rows of codes, many of them at the very borders of cells."""
         Z = self.space.draw(n, rng)
-        for k in range(len(Z) if self.problems else 0):
-            grid = self.problems[rng.integers(len(self.problems))].grid
+        of = rng.integers(max(1, len(self.problems)), size=n)
+        for o, problem in enumerate(self.problems):
+            own, grid = np.flatnonzero(of == o), problem.grid
             for j in grid.cells:
-                if rng.random() < 0.8:
-                    cell = np.array([rng.integers(grid.n_cells(j))])
-                    Z[k, j] = grid.codes(j, cell, float(rng.integers(2)))[0]
+                some = own[rng.random(len(own)) < 0.8]
+                cells = rng.integers(grid.n_cells(j), size=len(some))
+                ends = grid.codes(j, cells, 0.0), grid.codes(j, cells, 1.0)
+                Z[some, j] = np.where(rng.random(len(some)) < 0.5, *ends)
         return Z
 
     def trivial(self) -> float:

@@ -23,6 +23,7 @@ from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
 from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, loss_allowed
 from skfairtest.exact._trees.problem import Forest, Problem
+from skfairtest.exact._trees.split_choice import LEVEL_GAP, LEVEL_TURN, by_differences
 from skfairtest.exact._trees.threshold_cells import first_cell
 
 Cells32 = NDArray[np.int32]
@@ -239,6 +240,7 @@ class ListSearch:
         self.deadline = deadline
         self.links = problem.links
         self.levels = problem.forest.levels
+        self.mixed = not plain(by_differences)(problem.links)
         self.point: Box | None = None
         self.count = itertools.count()
         self.n_boxes = self.n_listed = 0
@@ -280,7 +282,8 @@ class ListSearch:
     def _take_apart(self, box: Box, table: _Table, listed: Ints, bound: float, rtol: float) -> None:
         pairs = table.pairs
         at = np.searchsorted(listed, pairs.start)
-        best = self._best_pairs(pairs, listed, at)
+        turn = self.levels and (self.mixed or self.n_boxes % LEVEL_TURN == 0)
+        best = self._best_pairs(pairs, listed, at, turn)
         if table.is_coarse and 4 * len(listed) <= self._most_of_box:
             self._look_closer(box, best, bound, rtol)
             return
@@ -301,7 +304,7 @@ class ListSearch:
             if bound <= limit + 1e-13 * abs(limit):
                 self.dropped = max(self.dropped, bound)
                 return
-            if self.levels:
+            if self.levels and not turn and bound > value + LEVEL_GAP * abs(value):
                 cut = self._choose(box, pairs, self._extreme_pairs(pairs, listed, at, best))
         cut = cut or self._choose(box, pairs, best)
         if cut is None:
@@ -356,10 +359,13 @@ class ListSearch:
         if (at[1:] > at[:-1]).all():  # else only pairs that cannot beat what is known were left
             self._keep(box, table, np.arange(len(table.pairs.one)), at, bound, rtol)
 
-    def _best_pairs(self, pairs: Pairs, listed: Ints, at: Ints) -> _BestPairs:
+    def _best_pairs(self, pairs: Pairs, listed: Ints, at: Ints, by_levels: bool) -> _BestPairs:
         best = listed[at[:-1]]
         difference = pairs.difference[best]
         weight = np.abs(difference) + 1e-12
+        if by_levels and len(best):
+            weight += np.maximum.reduceat(pairs.one[listed], at[:-1]) - pairs.one[best]
+            weight += pairs.two[best] - np.minimum.reduceat(pairs.two[listed], at[:-1])
         return _BestPairs(best, pairs.low_rows[best], pairs.high_rows[best], difference, weight)
 
     def _extreme_pairs(self, pairs: Pairs, listed: Ints, at: Ints, best: _BestPairs) -> _BestPairs:

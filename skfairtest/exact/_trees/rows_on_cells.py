@@ -41,7 +41,14 @@ def sums_of_twins(forest, part, cells, words, own_cells, own_words, n_ordered, n
         for t in range(len(forest.roots)):
             value = 0.0
             for k in range(own_cells.shape[1]):
-                if k == 0 or forest.splits[forest.roots[t]]:
+                # Values come in order, so that the next one is often in the same cell.
+                moved = k == 0
+                if not moved and forest.splits[forest.roots[t]]:
+                    for c in range(len(n_ordered)):
+                        moved = moved or own_cells[i, k, c] != own_cells[i, k - 1, c]
+                    for c in range(len(n_sets)):
+                        moved = moved or own_words[i, k, c] != own_words[i, k - 1, c]
+                if moved:
                     for c in range(len(n_ordered)):
                         cells[i, n_ordered[c]] = own_cells[i, k, c]
                     for c in range(len(n_sets)):
