@@ -36,7 +36,9 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVR
 
-from skfairtest import CertifiedAuditor, RandomAuditor
+from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor
+from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.exact._trees.rows_on_cells import outputs_of_twins
 from skfairtest.whitebox._features import Features
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
@@ -258,6 +260,22 @@ def test_real_columns_behind_steps_that_bend_them(kind, sensitive):
     for model in (FOREST, Ridge()):
         fitted = make_pipeline(columns, model).fit(X, y)
         check_real(fitted, X, sensitive_features=sensitive)
+
+
+@pytest.mark.parametrize("kind", SAMPLE)
+def test_twins_on_cells_of_bent_columns(kind):
+    X, y = small_table(8, n=120, real=True)
+    y = y + 2 * np.abs(X["y"]) * (X["s"] == "q")
+    fitted = make_pipeline(encoded(BENDING[kind], ["y"], sparse_threshold=0), FOREST).fit(X, y)
+    space = InputSpace.from_data(X, ["s", "y"])
+    family = TreeFamily(fitted, space, "regression")
+    rng = np.random.default_rng(0)
+    rows = space.draw(60, rng)
+    values = np.stack([space.draw(60, rng)[:, space.sensitive] for _ in range(4)], axis=1)
+    on_cells = outputs_of_twins(family.problems[0], family.outputs[0], rows, values)
+    twins = space.with_sensitive(np.repeat(rows, 4, axis=0), values.reshape(240, -1))
+    said = family.evaluate(twins).reshape(60, 4)
+    np.testing.assert_allclose(on_cells - on_cells[:, :1], said - said[:, :1], atol=1e-9)
 
 
 @pytest.mark.slow

@@ -259,6 +259,8 @@ class Grid:
     ) -> None:
         self.space, self.deadline = space, deadline
         self.cells: dict[int, Cells] = {}
+        #: First codes of the parts of a bent attribute, of which several may be one cell.
+        self.starts: dict[int, Floats] = {}
         self.sets: dict[int, Words] = {}
         self.nodes = [_undecided(nodes) for nodes in everything]
         wide = wide_attributes(space)
@@ -323,7 +325,7 @@ class Grid:
         self, j: int, views: list[tuple[Features, Tests, Ints]], *, is_bent: bool
     ) -> None:
         if is_bent:
-            codes = bent_codes(self.space, j, views, self.deadline)
+            self.starts[j] = codes = bent_codes(self.space, j, views, self.deadline)
             cells, outcomes = cut_finite(codes, views, bent=j)
         else:
             cells, outcomes = cut_finite(attribute_grid(self.space, j), views)
@@ -352,6 +354,8 @@ class Grid:
     def cell_of(self, attribute: int, codes: Floats) -> Ints:
         """The cell that each of some codes of the domain lies in."""
         own = self.cells[attribute]
+        if attribute in self.starts:
+            return own.member[np.searchsorted(self.starts[attribute][1:], codes, side="right")]
         if len(own.member):
             place = (codes - self.space.low[attribute]).astype(np.intp)
             return own.member[np.clip(place, 0, len(own.member) - 1)]
