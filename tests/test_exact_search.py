@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import (
     GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestRegressor,
 )
@@ -171,3 +172,23 @@ def test_heaviest_trees(n):
     weights = np.random.default_rng(n).random(100)
     expected = np.argsort(-weights)[:n]
     np.testing.assert_array_equal(heaviest(weights, n), expected)
+
+
+def probability_problem(seed=1):
+    """Twins differ a little where most rows are of one class: what matters is the level."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1500, 5))
+    X[:, 0] = rng.integers(0, 2, 1500)
+    score = 0.6 * X[:, 0] * (X[:, 1] > 0.5) + 1.5 * np.abs(X[:, 2]) + X[:, 3] * (X[:, 4] > 0)
+    y = (rng.random(1500) < 1 / (1 + np.exp(-1.5 - score))).astype(int)
+    model = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=12, random_state=0).fit(X, y)
+    return TreeFamily(model, InputSpace.from_data(X, [0]), "predict_proba", True).problems[0]
+
+
+@pytest.mark.parametrize("engine", [CompiledSearch, ListSearch])
+def test_levels_are_cut_where_all_trees_agree_on_a_pair(engine):
+    # With cuts at the borders of the best pairs alone it takes some 400 and 700 boxes.
+    bracket = engine(probability_problem(), 0.0).run(np.inf, 1e-9)
+    assert bracket.reason == "closed"
+    assert bracket.upper == pytest.approx(bracket.lower, rel=1e-9)
+    assert bracket.n_boxes < 250

@@ -12,6 +12,8 @@ Run with ``python examples/benchmarks/bench_exact.py``; ``--quick`` leaves the l
 """
 
 import argparse
+import importlib
+import importlib.util
 import resource
 import time
 import warnings
@@ -124,6 +126,15 @@ def synthetic_cases(quick):
         for units, seconds in (((100,), 5), ((32, 16), 60), ((32, 16, 8, 8), 20)):
             net = MLPRegressor(hidden_layer_sizes=units, max_iter=60, random_state=0)
             yield tag + f"network {units}", encoded(net, frame, y), frame, ["x0"], seconds
+        # Other tables and widths, which nothing was tuned on.
+        X, y = synthetic(strength=strength, seed=5)
+        frame = as_frame(X)
+        for units, activation in (((24, 24), "relu"), ((50, 20), "relu"), ((20, 10), "tanh")):
+            net = MLPRegressor(
+                hidden_layer_sizes=units, activation=activation, max_iter=60, random_state=5
+            )
+            name = f"network {units}, {activation}, fresh"
+            yield tag + name, encoded(net, frame, y), frame, ["x0"], 20
     if not quick:
         X, y = synthetic(5000, 20, 10, strength=1.0)
         for name, depth in (("forest 100 x 10", 10), ("forest 100, full", None)):
@@ -166,6 +177,63 @@ def public_cases(quick):
         yield f"communities, {name}", model.fit(numbers, y), numbers, ["racepctblack"], 60
     net = MLPRegressor(random_state=0).fit(numbers, y)
     yield "communities, network (100,)", net, numbers, ["racepctblack"], 5
+
+
+def boosting_tables():
+    """Name, table with words as categories, target, sensitive column."""
+    try:
+        adult, german, crime = fetch_adult(), fetch_german_credit(), fetch_communities()
+    except OSError as error:
+        print(f"(no public data: {error})")
+        return
+    for name, public in (("adult", adult), ("german", german)):
+        X, y = public.data.iloc[:10_000], public.target.iloc[:10_000]
+        texts = X.select_dtypes(exclude="number").columns
+        yield name, X.astype(dict.fromkeys(texts, "category")), (y == y.iloc[0]).astype(int), "sex"
+    try:
+        coded = fetch_adult(coded=True)
+        yield "census", coded.data, coded.target.astype(int), "sex"
+    except OSError as error:
+        print(f"(no coded data: {error})")
+    numbers = crime.data.select_dtypes("number").dropna(axis=1)
+    yield "communities", numbers, crime.target, "racepctblack"
+
+
+def boosting_models(is_classes, n_trees, rate=None, n_leaves=None):
+    """Boosted trees of each library by name; of depth 6 unless there is a number of leaves."""
+    more = {} if rate is None else {"learning_rate": rate}
+    which = "Classifier" if is_classes else "Regressor"
+    if n_leaves is None:
+        hist = HistGradientBoostingClassifier if is_classes else HistGradientBoostingRegressor
+        depth = {"max_depth": 6, "max_leaf_nodes": 64}
+        yield "histogram boosting", hist(max_iter=n_trees, random_state=0, **depth, **more)
+    if importlib.util.find_spec("xgboost") is None:
+        print("(no XGBoost: its rows are left out)")
+    elif n_leaves is None:
+        made = getattr(importlib.import_module("xgboost"), f"XGB{which}")
+        yield "XGBoost", made(n_estimators=n_trees, max_depth=6, enable_categorical=True, **more)
+    if importlib.util.find_spec("lightgbm") is None:
+        print("(no LightGBM: its rows are left out)")
+    else:
+        made = getattr(importlib.import_module("lightgbm"), f"LGBM{which}")
+        depth = {"num_leaves": n_leaves} if n_leaves else {"max_depth": 6, "num_leaves": 64}
+        yield "LightGBM", made(n_estimators=n_trees, random_state=0, verbose=-1, **depth, **more)
+
+
+def boosting_cases(quick):
+    """Boosted trees of other libraries beside scikit-learn's."""
+    for name, X, y, column in boosting_tables():
+        is_classes = name != "communities"
+        sizes = [(100, None, None, 30)]
+        if not quick and name in ("adult", "german"):
+            sizes += [(500, 0.05, None, 60)]
+        if not quick and name == "adult":
+            sizes += [(1000, 0.05, 31, 60), (1000, 0.1, 31, 60)]
+        for n_trees, rate, n_leaves, seconds in sizes:
+            size = f"{n_trees} x {f'{n_leaves} leaves' if n_leaves else 'depth 6'}"
+            size += "" if rate is None else f", rate {rate:g}"
+            for library, model in boosting_models(is_classes, n_trees, rate, n_leaves):
+                yield f"{name}, {library} {size}", model.fit(X, y), X, [column], seconds
 
 
 def bracket_of(model, X, sensitive, seconds, engine, queries=20_000):
@@ -214,19 +282,22 @@ def main():
     parser.add_argument("--queries", type=int, default=20_000)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="", help="cases whose names contain this")
+    kinds = {"synthetic": synthetic_cases, "public": public_cases, "boosting": boosting_cases}
+    parser.add_argument("--kinds", nargs="+", choices=kinds, default=[*kinds], help="of cases")
     parser.add_argument("--no-numpy", action="store_true", help="leave the NumPy path out")
     parser.add_argument("--no-testers", action="store_true", help="leave the second table out")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(describe_machine())
     X, y = synthetic(200)
-    for engine in ("auto", "numpy"):  # compiles, or reads what was compiled
+    has_numba = importlib.util.find_spec("numba") is not None
+    for engine in ("numba" if has_numba else "auto", "numpy"):  # compiles, or reads what was
         bracket_of(RandomForestRegressor(2, max_depth=2).fit(X, y), X, [0], 60, engine, 100)
     print("| model | certified, numba | certified, NumPy | SBFT | random | rows of the data |")
     print("| --- | --- | --- | --- | --- | --- |")
     kept = []
-    for cases in (synthetic_cases, public_cases):
-        for name, model, X, sensitive, seconds in cases(options.quick):
+    for kind in options.kinds:
+        for name, model, X, sensitive, seconds in kinds[kind](options.quick):
             if options.only not in name:
                 continue
             auditor, took = bracket_of(model, X, sensitive, seconds, "auto")

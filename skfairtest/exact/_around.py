@@ -6,7 +6,7 @@ target, and averages of models of different kinds. What they hold may stand behi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import StackingClassifier, StackingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputRegressor
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.preprocessing import (
     FunctionTransformer,
     MinMaxScaler,
@@ -28,22 +28,29 @@ from sklearn.preprocessing import (
 
 from skfairtest._typing import Floats
 from skfairtest.exact._expression import Answer, Curve, Node, Share, Softmax, Total
-from skfairtest.exact._linear import LINEAR, linear_map
+from skfairtest.exact._linear import LINEAR, is_linear, linear_map
+from skfairtest.whitebox._bends import FALLING, RISING, RISING_FROM_ZERO
 from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._link import probability_link
-from skfairtest.whitebox._steps import RISING, RISING_FROM_ZERO, SCALERS, TakeColumns
+from skfairtest.whitebox._mixing import affine_of
+from skfairtest.whitebox._steps import MIXING, SCALERS, SELECTORS, TakeColumns
 from skfairtest.whitebox._tree_model import EXPONENTIAL, LOGISTIC
+from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import unwrap
 from skfairtest.whitebox._xgboost import is_gblinear
 
 AROUND = (
-    CalibratedClassifierCV, MultiOutputRegressor, OneVsRestClassifier, StackingClassifier,
-    StackingRegressor, TransformedTargetRegressor,
+    CalibratedClassifierCV, MultiOutputClassifier, MultiOutputRegressor, OneVsRestClassifier,
+    StackingClassifier, StackingRegressor, TransformedTargetRegressor,
 )  # fmt: skip
 SEARCH = "SBFTAuditor searches with any estimator."
 #: How near to an end of its references a QuantileTransformer takes a number for that end; twice it.
 JUMP = 2e-7
+#: What temperature scaling adds to probabilities before it takes their logarithms.
+LOGIT_EPS = 1e-12
+#: Functions on the way back that fall.
+FALLS = (*FALLING, np.reciprocal)
 #: Transformers of a target whose inverse rises.
 TARGETS = (*SCALERS, PowerTransformer, QuantileTransformer)
 
@@ -56,6 +63,16 @@ def is_around(model: Any) -> bool:
         return False
     # Of trees alone, all members together are one sum of trees.
     return not all(_is_sum_of_trees(part) for part in members(model))
+
+
+def is_of_scores(model: Any, response: str, *, behind_products: bool) -> bool:
+    """Whether probabilities of several classes are read as functions of the classes' scores.
+
+    Where each class has a sigmoid of its own, or the scores are polynomials.
+    """
+    if not isinstance(model, LINEAR) or is_linear(model, response):
+        return False
+    return behind_products or probability_link(model, len(model.classes_), SEARCH) != "softmax"
 
 
 def _is_sum_of_trees(model: Any) -> bool:
@@ -93,20 +110,31 @@ def check_around(model: Any) -> None:
         That says what is not.
     """
     if isinstance(model, (StackingClassifier, StackingRegressor)):
-        final = final_model(model)
-        if final is not None and not isinstance(final, LINEAR):
-            raise ValueError(
-                f"{type(model).__name__} with {type(final).__name__} on top cannot be certified: "
-                f"expected a linear model there, such as its default. {SEARCH}"
-            )
-        if final is not None:
-            check_library_code(final, SEARCH)
+        _check_final(model, final_model(model))
     if isinstance(model, TransformedTargetRegressor):
         _inverse_of(getattr(model, "transformer_", None) or _target_of(model))
     for part in getattr(model, "calibrated_classifiers_", []):
         check_library_code(part, SEARCH)
         for calibrator in part.calibrators:
             check_library_code(calibrator, SEARCH)
+
+
+def _check_final(model: Any, final: Any) -> None:
+    """See that what a stack puts on top is linear, alone or behind affine maps."""
+    if final is None:
+        return
+    steps, last = unwrap(final, SEARCH)
+    affine = (*SCALERS, *SELECTORS, *MIXING)
+    other = [part for part in steps if type(part) not in affine]
+    other += [] if isinstance(last, LINEAR) else [last]
+    if other:
+        raise Unsupported(
+            f"{type(model).__name__} with {type(other[0]).__name__} on top cannot be certified: "
+            "expected a linear model there, alone or behind scalers.",
+            f"The default of {type(model).__name__} is one. {SEARCH}",
+        )
+    for part in (*steps, last):
+        check_library_code(part, SEARCH)
 
 
 def _target_of(model: Any) -> Any:
@@ -157,13 +185,22 @@ def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[N
             quantiles, places = model.transformer_.quantiles_[:, 0], model.transformer_.references_
             steepest = float(np.max(np.diff(quantiles) / np.diff(places), initial=0.0))
             jump = JUMP * steepest
-        return [Curve(inside, curve, start=rises_from, steepest=steepest, jump=jump)]
+        if function is np.negative:
+            return [Total((inside,), (-1.0,))]
+        rises = function not in FALLS
+        return [Curve(inside, curve, rises, rises_from, steepest=steepest, jump=jump)]
     if isinstance(model, (StackingClassifier, StackingRegressor)):
         return _stack(model, response, behind)
+    if isinstance(model, LINEAR):
+        inside = behind(model)
+        scores = [Answer(inside, "decision_function", k) for k in range(len(model.classes_))]
+        return _probabilities(model, scores, 1.0)
     if isinstance(model, OneVsRestClassifier):
         return _one_a_class(model, response, behind)
     if isinstance(model, MultiOutputRegressor):
         return [Answer(behind(part), "regression", 0) for part in model.estimators_]
+    if isinstance(model, MultiOutputClassifier):
+        return _a_target_each(model, response, behind)
     return _average(model, response, behind)
 
 
@@ -186,14 +223,27 @@ def _calibrated(model: Any, behind: Callable[..., Any]) -> list[Node]:
             read.append([_curve(part, Answer(inside, response, 0), 0, response)])
             continue
         if part.method == "temperature":
-            raise ValueError(
-                "CalibratedClassifierCV(method='temperature') of several classes cannot be "
-                f"certified; expected method='sigmoid' or 'isotonic'. {SEARCH}"
-            )
+            read.append(_heated(part, [Answer(inside, response, k) for k in range(n)], response))
+            continue
         nodes = tuple(_curve(part, Answer(inside, response, k), k, response) for k in range(n))
         read.append([Share(nodes, k, 1 / n) for k in range(n)])
     share = (1 / len(read),) * len(read)
     return [Total(tuple(nodes), share) for nodes in zip(*read, strict=True)]
+
+
+def _heated(part: Any, answers: list[Answer], response: str) -> list[Node]:
+    """Temperature scaling of several classes: a softmax of the scores times one number."""
+    scores: list[Node] = list(answers)
+    if response == "predict_proba":
+        scores = [Curve(answer, _as_logit, steepest=1 / LOGIT_EPS) for answer in answers]
+    beta = float(part.calibrators[0].beta_)
+    heated = tuple(Total((score,), (beta,)) for score in scores)
+    return [Softmax(heated, k) for k in range(len(heated))]
+
+
+def _as_logit(x: Floats) -> Floats:
+    """What stands for the logarithm of a probability, which may be 0."""
+    return np.log(np.maximum(x, 0.0) + LOGIT_EPS)
 
 
 def _curve(part: Any, answer: Answer, k: int, response: str) -> Node:
@@ -228,19 +278,23 @@ def _inverse_of(transformer: Any) -> tuple[Callable[[Floats], Floats], float]:
     start = -np.inf
     if type(transformer) is FunctionTransformer:
         function = transformer.inverse_func
-        known = function is None or function in (*RISING, *RISING_FROM_ZERO)
+        known = function is None or function in (*RISING, *RISING_FROM_ZERO, *FALLS)
         if not known or transformer.inv_kw_args:
-            raise ValueError(
-                f"TransformedTargetRegressor(inverse_func={function!r}) cannot be certified: "
-                "expected a numpy function that is known to rise, such as numpy.exp or "
-                f"numpy.expm1. {SEARCH}"
+            name = getattr(function, "__name__", "of a callable")
+            raise Unsupported(
+                f"TransformedTargetRegressor(inverse_func={name}) cannot be certified.",
+                "Expected a numpy function that is known to rise or fall, such as numpy.exp, "
+                f"numpy.expm1 or numpy.negative. {SEARCH}",
             )
         start = 0.0 if function in RISING_FROM_ZERO else start
+        if function is np.reciprocal:
+            start = float(np.finfo(np.float64).tiny)  # it falls on each side of zero
     elif type(transformer) not in TARGETS:
-        raise ValueError(
+        raise Unsupported(
             f"TransformedTargetRegressor(transformer={type(transformer).__name__}()) cannot be "
-            "certified: expected a scaler, PowerTransformer or QuantileTransformer, or numpy "
-            f"functions as func and inverse_func. {SEARCH}"
+            "certified.",
+            "Expected a scaler, PowerTransformer or QuantileTransformer, or numpy functions as "
+            f"func and inverse_func. {SEARCH}",
         )
     if getattr(transformer, "n_features_in_", 1) > 1:
         raise ValueError(
@@ -280,7 +334,11 @@ def _stack(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
         elif len(part.classes_) > 2:
             n = len(part.classes_)
         nodes += [Answer(inside, asked, k) for k in range(n)]
+    steps, final = unwrap(final, SEARCH)
     W, base, factor = linear_map(final, response)
+    for step in reversed(steps):
+        mapped = affine_of(step)
+        W, base = mapped.weights @ W, mapped.base @ W + base
     tops: list[Node] = []
     for k in range(W.shape[1]):
         every, weights = list(nodes), list(W[: len(nodes), k])
@@ -291,12 +349,17 @@ def _stack(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
         tops.append(total)
     if response != "predict_proba":
         return tops
-    if len(tops) == 1:
+    return _probabilities(final, tops, factor)
+
+
+def _probabilities(model: Any, scores: Sequence[Node], factor: float) -> list[Node]:
+    """What a linear model makes of its scores."""
+    if len(scores) == 1:
         link = (LOGISTIC, factor, 0.0)
-        return [Curve(tops[0], lambda x: np.asarray(expit(factor * x)), link=link)]
-    if probability_link(final, len(tops), SEARCH) == "softmax":
-        return [Softmax(tuple(tops), k) for k in range(len(tops))]
-    parts = tuple(Curve(total, expit, steepest=0.25) for total in tops)
+        return [Curve(scores[0], lambda x: np.asarray(expit(factor * x)), link=link)]
+    if probability_link(model, len(scores), SEARCH) == "softmax":
+        return [Softmax(tuple(scores), k) for k in range(len(scores))]
+    parts = tuple(Curve(score, expit, steepest=0.25) for score in scores)
     return [Share(parts, k, 1 / len(parts)) for k in range(len(parts))]
 
 
@@ -317,6 +380,18 @@ def _one_a_class(model: Any, response: str, behind: Callable[..., Any]) -> list[
     if response != "predict_proba" or len(nodes) == 1 or model.multilabel_:
         return list(nodes)
     return [Share(nodes, k, 0.0) for k in range(len(nodes))]
+
+
+def _a_target_each(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
+    """The probabilities of the classes of all targets, one target after another."""
+    nodes: list[Node] = []
+    for part in model.estimators_:
+        if len(part.classes_) == 2:
+            second = Answer(behind(part), response, 0)
+            nodes += [Total((second,), (-1.0,), 1.0), second]
+        else:
+            nodes += [Answer(behind(part), response, k) for k in range(len(part.classes_))]
+    return nodes[1:] if len(nodes) == 2 else nodes
 
 
 def _average(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:

@@ -52,7 +52,8 @@ class CertifiedAuditor(BaseAuditor):
         What the branch and bound on trees runs on. "auto" takes numba where it is installed (the
         extra ``exact``), and NumPy, which is slower, where it is not. Where nothing is compiled
         yet, it begins with NumPy, and compiles after some seconds if `max_time` has room for the
-        half minute that takes, once a machine. "numba" compiles at once, however long that takes.
+        half minute that takes, once a machine; where it takes longer, NumPy goes on and the code is
+        there the next time. "numba" compiles at once, however long that takes.
 
     Attributes
     ----------
@@ -81,15 +82,15 @@ class CertifiedAuditor(BaseAuditor):
     -----
     Certified are linear models, decision trees, forests, extra-trees, gradient boosting with and
     without histograms, also of XGBoost, LightGBM and CatBoost, Bagging and Voting of these, and
-    networks with ReLU (`MLPRegressor`,
-    `MLPClassifier`), alone or behind steps that work on single columns. Models around these
-    (`CalibratedClassifierCV`, `TransformedTargetRegressor`, stacks with a linear model on top,
-    `OneVsRestClassifier`, averages of models of different kinds) get the bounds of what is inside,
-    carried over; of a finite domain of up to 100,000 inputs all are looked at. For anything else
-    `fit` raises an error that names what is not understood, as `supports` does before. Of one of
-    them in `MarginalizedClassifier` or `MarginalizedRegressor` the bracket is (1 - strength) times
-    that of the model inside; where columns are audited that it does not average over, it may stay
-    open.
+    networks (`MLPRegressor`, `MLPClassifier` with any activation, and nets of skorch of a
+    `torch.nn.Sequential` of plain layers), alone or behind steps that work on single columns;
+    linear models behind products of columns, too. Models around these (`CalibratedClassifierCV`,
+    `TransformedTargetRegressor`, stacks with a linear model on top, `OneVsRestClassifier`, averages
+    of models of different kinds) get the bounds of what is inside, carried over; of a finite domain
+    of up to 100,000 inputs all are looked at. For anything else `fit` raises an error that names
+    what is not understood, as `supports` does before. Of one of them in `MarginalizedClassifier` or
+    `MarginalizedRegressor` the bracket is (1 - strength) times that of the model inside; where
+    columns are audited that it does not average over, it may stay open.
 
     The certificate is about the domain, `bounds` and `categories`; of a real column, sensitive or
     not, it covers the closed interval. The rows of X inside the domain are compared with their
@@ -101,8 +102,8 @@ class CertifiedAuditor(BaseAuditor):
     into: the bound is then that of the whole box, which holds for the part that it admits.
     Of `plausible` no bound knows either.
 
-    XGBoost computes in single precision: the bound contains its rounding, and a bracket that is
-    closed up to that counts as certified.
+    XGBoost computes in single precision, and so do most nets of torch: the bound contains their
+    rounding, and a bracket that is closed up to that counts as certified.
 
     Rounding counts: a bracket is closed where its ends, moved apart by what the model's own sums
     may be off, agree to `rtol`. `SVC` and `SVR` with a linear kernel add up a term a support

@@ -173,10 +173,9 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         every = np.repeat(part, values.shape[1], axis=0)
         every = space.with_sensitive(every, values.reshape(len(every), -1))
         shape = values.shape[:2]
-        answers, n_seen = _evaluate_in_time(family, every, until)
-        answers = answers.reshape(*shape, -1)
-        valid = space.valid(every) & (np.arange(len(every)) < n_seen)
-        valid = valid.reshape(*shape, 1)
+        answers, n_seen = _evaluate_in_time(family, part, values, every, until)
+        valid = space.valid(every).reshape(shape) & (np.arange(shape[1]) < n_seen)
+        valid = valid[:, :, None]
         high = np.where(valid, answers, -np.inf)
         low = np.where(valid, answers, np.inf)
         spread = high.max(axis=1) - low.min(axis=1)
@@ -188,17 +187,30 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         confirm(oracle, *pair)
 
 
-def _evaluate_in_time(family: Family, Z: Floats, until: float) -> tuple[Floats, int]:
-    """The model as it was read for rows of codes, and how many of them; 0 for those left out."""
+def _evaluate_in_time(
+    family: Family, rows: Floats, values: Floats, every: Floats, until: float
+) -> tuple[Floats, int]:
+    """The model as it was read for twins of rows, and how many twins a row; 0 for those left out.
+
+    Shape (n, n_twins, n_outputs); `every` are the twins, one after another.
+    """
+    many = getattr(family, "evaluate_twins", None)
+    n, k = values.shape[:2]
+    size = max(1, PIECE // n)
     pieces: list[Floats] = []
-    for start in range(0, len(Z), PIECE):
-        pieces.append(family.evaluate(Z[start : start + PIECE]))
+    for start in range(0, k, size):
+        if many is not None:
+            pieces.append(many(rows, values[:, start : start + size]))
+        else:
+            some = every.reshape(n, k, -1)[:, start : start + size]
+            said = family.evaluate(some.reshape(-1, some.shape[2]))
+            pieces.append(said.reshape(*some.shape[:2], -1))
         if time.perf_counter() >= until:
             break
-    seen = np.concatenate(pieces)
-    answers = np.zeros((len(Z), *seen.shape[1:]))
-    answers[: len(seen)] = seen
-    return answers, len(seen)
+    seen = np.concatenate(pieces, axis=1)
+    answers = np.zeros((n, k, seen.shape[2]))
+    answers[:, : seen.shape[1]] = seen
+    return answers, seen.shape[1]
 
 
 def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import Any
-
 import numpy as np
 
 from skfairtest._typing import Floats
+from skfairtest.exact._all_inputs import all_inputs, look_at
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._bracketing import Family
 from skfairtest.exact._expression import Answer, Known, Node
@@ -107,9 +105,9 @@ class CompositeFamily:
         Bracket
             Of the model as it was read.
         """
-        rows = self._all_inputs()
+        rows = all_inputs(self.space, MOST_INPUTS)
         if rows is not None and not any(known.vague for known in self._known):
-            return self._look_at(rows, known)
+            return look_at(rows, self.space, self.evaluate, known)
         gaps, pairs, n_boxes, reasons = {}, [], 0, []
         narrow = limits._replace(rtol=limits.rtol * NARROW)
         for k, (key, family) in enumerate(self.families.items()):
@@ -134,34 +132,3 @@ class CompositeFamily:
         if upper <= lower * (1 + limits.rtol):
             reason = "closed"
         return Bracket(lower, max(lower, upper), twins, n_boxes, reason)
-
-    def _all_inputs(self) -> Floats | None:
-        """All inputs of a small finite domain, twins of an input one below the other."""
-        space = self.space
-        sizes = np.where(space.discrete, space.high - space.low + 1, np.inf)
-        sizes = np.where(space.high > space.low, sizes, 1)
-        if not np.prod(sizes) <= MOST_INPUTS:
-            return None
-        order = [*space.free.tolist(), *space.sensitive.tolist()]
-        grids = [space.low[j] + np.arange(int(sizes[j])) for j in order]
-        rows = np.array(list(itertools.product(*grids)))
-        back = np.empty_like(rows)
-        back[:, order] = rows
-        return back
-
-    def _look_at(self, rows: Floats, known: float) -> Bracket:
-        """The largest difference between twins, by looking at all of them."""
-        valid = self.space.valid(rows)
-        said = self.evaluate(rows)
-        n_twins = int(np.prod((self.space.high - self.space.low + 1)[self.space.sensitive]))
-        shape = (-1, n_twins, said.shape[1])
-        high = np.where(valid[:, None], said, -np.inf).reshape(shape)
-        low = np.where(valid[:, None], said, np.inf).reshape(shape)
-        spread = high.max(axis=1) - low.min(axis=1)
-        i, o = np.unravel_index(spread.argmax(), spread.shape)
-        upper = max(known, float(spread[i, o]))
-        if spread[i, o] <= known:
-            return Bracket(known, upper, None, len(rows), "closed")
-        twins = rows.reshape(-1, n_twins, rows.shape[1])[i]
-        pair: tuple[Any, Any] = (twins[high[i, :, o].argmax()], twins[low[i, :, o].argmin()])
-        return Bracket(upper, upper, pair, len(rows), "closed")

@@ -7,10 +7,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import SVC, SVR
 
 from skfairtest._typing import Floats
-from skfairtest.exact._around import check_around, is_around, members, read_around
+from skfairtest.exact._around import (
+    check_around,
+    is_around,
+    is_of_scores,
+    members,
+    read_around,
+)
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._bracketing import Family
 from skfairtest.exact._composite import CompositeFamily
@@ -20,7 +27,8 @@ from skfairtest.exact._joined_trees import as_trees
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
 from skfairtest.exact._mixture import MixtureFamily, audited_parts, without_constraint
 from skfairtest.exact._networks.family import NetworkFamily
-from skfairtest.exact._networks.read_network import NETWORKS
+from skfairtest.exact._networks.read_network import is_network
+from skfairtest.exact._polynomial import PolynomialFamily
 from skfairtest.exact._support import SEARCH, not_certified
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.oracle._model import Model
@@ -28,10 +36,14 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._boosting_libraries import check_library_model, library_of
 from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
 from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._layers import MLP
 from skfairtest.whitebox._library_code import check_library_code
+from skfairtest.whitebox._mixing import polynomial_of
 from skfairtest.whitebox._mixture import Mixture, read_mixture
-from skfairtest.whitebox._steps import HINT, MIXING, Unsupported, check_kind
+from skfairtest.whitebox._skorch import check_net, is_skorch_net
+from skfairtest.whitebox._steps import HINT, MIXING, check_kind
 from skfairtest.whitebox._tree_model import Output
+from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import unwrap
 
 #: Rows on which what was read is compared with the model itself.
@@ -113,14 +125,15 @@ def read_family(
         check_supported(estimator)
         return LabelFamily(), 0
     check_supported(estimator)
-    _, model = Chain(space).open(estimator)
+    chain, model = Chain(space).open(estimator)
+    multiplied = polynomial_of(chain) is not None
     mixture = read_mixture(model, OWN_CODE)
     if mixture is not None:
         return _read_mixture(
             estimator, mixture, space, response, rng,
             lambda inner, part: read_family(inner, part, response, compiled, rng, n_jobs, deadline),
         )  # fmt: skip
-    if is_around(model):
+    if is_around(model) or is_of_scores(model, response, behind_products=multiplied):
         return _read_around(
             estimator, space, response, rng,
             lambda inner, asked: read_family(
@@ -129,9 +142,11 @@ def read_family(
         )  # fmt: skip
 
     def make(part: InputSpace, until: float) -> Family:
+        if multiplied:
+            return PolynomialFamily(estimator, part, response)
         if is_linear(model, response):
             return LinearFamily(estimator, part, response)
-        if isinstance(model, NETWORKS) or isinstance(model, LINEAR):
+        if is_network(model) or isinstance(model, LINEAR):
             return NetworkFamily(estimator, part, response)
         return TreeFamily(estimator, part, response, compiled, n_jobs, until)
 
@@ -264,11 +279,11 @@ def _compare(family: Family, estimator: Any, space: InputSpace, response: str, r
     return model.n_rows
 
 
-def _maps_first(model: Any) -> bool:
-    """Whether a model, or all that it is around, begins with a linear map of all columns."""
+def _begins_with(model: Any, is_kind: Callable[[Any], bool]) -> bool:
+    """Whether a model, or all that it is around, is of some kinds."""
     if is_around(model):
-        return all(_maps_first(unwrap(member, HINT)[1]) for member in members(model))
-    return isinstance(model, (*LINEAR, *NETWORKS))
+        return all(_begins_with(unwrap(member, HINT)[1], is_kind) for member in members(model))
+    return is_kind(model)
 
 
 # What can be certified ---------------------------------------------------------------------
@@ -283,15 +298,21 @@ def check_supported(estimator: Any) -> None:
         That names what is not.
     """
     steps, model = unwrap(estimator, HINT)
+    also: tuple[type, ...] = ()
+    if _begins_with(model, lambda inner: is_network(inner) or isinstance(inner, LINEAR)):
+        also = MIXING
+    if _begins_with(model, lambda inner: isinstance(inner, LINEAR)):
+        also = (*also, PolynomialFeatures)
     for step in steps:
-        check_kind(step, OWN_CODE, MIXING if _maps_first(model) else ())
+        check_kind(step, OWN_CODE, also)
     mixture = read_mixture(model, OWN_CODE)
     if mixture is not None:
         check_supported(mixture.model)
         if read_mixture(unwrap(mixture.model, HINT)[1], OWN_CODE) is not None:
-            raise ValueError(
+            raise Unsupported(
                 f"{type(model).__name__} of {type(model).__name__}, an average of averages, cannot "
-                "be certified. Name all columns in the sensitive_features of one of them."
+                "be certified.",
+                "Name all columns in the sensitive_features of one of them.",
             )
         return
     if library_of(model) is not None:
@@ -303,12 +324,16 @@ def check_supported(estimator: Any) -> None:
         for member in members(model):
             check_supported(member)
             if read_mixture(unwrap(member, HINT)[1], OWN_CODE) is not None:
-                raise ValueError(
+                raise Unsupported(
                     f"{type(unwrap(member, HINT)[1]).__name__} in {type(model).__name__} cannot be "
-                    "certified. Marginalize the whole model instead."
+                    "certified.",
+                    "Marginalize the whole model instead.",
                 )
         return
-    if not isinstance(model, (*ENSEMBLES, *LINEAR, *NETWORKS)):
+    if is_skorch_net(model):
+        check_net(model, OWN_CODE)
+        return
+    if not isinstance(model, (*ENSEMBLES, *LINEAR, *MLP)):
         raise not_certified(model)
     check_library_code(model, OWN_CODE)
     if isinstance(model, (SVC, SVR)) and model.kernel != "linear":
@@ -316,12 +341,6 @@ def check_supported(estimator: Any) -> None:
         raise Unsupported(
             f"{name} is certified with kernel='linear'; got {model.kernel!r}.",
             f"{name}(kernel='linear'), or gradient boosting, which bends, too. {SEARCH}",
-        )
-    if isinstance(model, NETWORKS) and model.activation != "relu":
-        name = type(model).__name__
-        raise Unsupported(
-            f"{name} is certified with activation='relu'; got {model.activation!r}.",
-            f"{name}(activation='relu'). {SEARCH}",
         )
     if isinstance(model, (*BAGGED, *VOTING)):
         for member in members(model):

@@ -26,6 +26,8 @@ FIRST_PIECES, PIECES = 256, 8
 ROUNDS, MOST_OPEN = 30, 20_000
 #: Pieces of the range in which slopes are looked at, to see what rounding does.
 GRID = 4096
+#: Share of the size of a number beyond which what rounding does to it is not said.
+VAGUE = 1e-3
 #: A window is done where its bound exceeds what is attained by this share.
 CLOSE = 1e-11
 
@@ -127,9 +129,9 @@ class Curve:
         low, high = low - rounding, high + rounding
         if low < self.start:
             raise ValueError(
-                f"The predictions behind {self.function!r} may be as low as {low:.6g}, and it is "
-                f"known to rise from {self.start:.6g} on only. Use a function that rises "
-                "everywhere, such as the exponential for the logarithm, or SBFTAuditor."
+                f"The predictions behind the function of the target may be as low as {low:.6g}, "
+                f"and it is known to rise or fall from {self.start:.6g} on only. Use a function "
+                "that does so everywhere, as the exponential for the logarithm, or SBFTAuditor."
             )
         if not self.rises:
             low, high = -high, -low
@@ -144,6 +146,9 @@ class Curve:
             knots = np.array(self.knots) if self.rises else -np.array(self.knots)
             window = rising_gap(self._rising, gap, low, high, knots) + slack * (gap > 0)
             moved = self._moved(rounding, low, high) + slack
+            if moved > VAGUE * float(np.abs(ends).max()):
+                # It is too steep somewhere for what rounding does there to say anything.
+                moved, vague = 0.0, True
         return Known(window, float(ends[0]), float(ends[1]), moved, vague)
 
     def _moved(self, rounding: float, low: float, high: float) -> float:

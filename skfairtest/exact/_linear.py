@@ -23,7 +23,7 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._link import probability_link
-from skfairtest.whitebox._mixing import unmixed
+from skfairtest.whitebox._mixing import straightened, unmixed
 from skfairtest.whitebox._steps import HINT
 from skfairtest.whitebox._xgboost import is_gblinear, read_gblinear
 
@@ -117,24 +117,26 @@ class LinearFamily:
 
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         chain, model = Chain(space).open(estimator)
-        self.space, self._mixing = space, unmixed(chain)
+        self.space = space
         if is_gblinear(model):
             self.factor = 1.0
-            self.features, weights, base = read_gblinear(model, chain, response)
+            shown, weights, base = read_gblinear(model, chain, response)
+            self._mixing = straightened(chain.showing(shown), None)
         else:
             weights, base, self.factor = linear_map(model, response)
+            self._mixing = unmixed(chain)
+            shown = (self._mixing.chain if self._mixing else chain).features
         #: What rounding is measured by: the sums of absolute terms, mixed columns' own included.
         self._sizes = np.abs(weights), np.abs(base)
         if self._mixing is not None:
             chain, mixing = self._mixing
+            shown = chain.features
             self._sizes = (
                 np.abs(mixing.weights) @ self._sizes[0],
                 np.abs(mixing.base) @ self._sizes[0] + self._sizes[1],
             )
             weights, base = mixing.weights @ weights, mixing.base @ weights + base
-        if not is_gblinear(model):
-            self.features = chain.features
-        self.effects = Effects(self.features, weights, base)
+        self.features, self.effects = shown, Effects(shown, weights, base)
         self.weights, self.base = weights, base
         self.logistic = response == "predict_proba"
         used = {*self.effects.tables, *self.effects.wide}

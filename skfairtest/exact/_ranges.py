@@ -101,9 +101,8 @@ def _of_network(family: NetworkFamily) -> tuple[Floats, Floats]:
     if out == "softmax":
         n = len(low)
         others = [[j for j in range(n) if j != k] for k in range(n)]
-        ends = (
+        return (
             np.array([expit(low[k] - logsumexp(high[others[k]])) for k in range(n)]),
             np.array([expit(high[k] - logsumexp(low[others[k]])) for k in range(n)]),
         )
-        return (ends[0][1:], ends[1][1:]) if n == 2 else ends
     return low, high

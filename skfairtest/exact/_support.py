@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from skfairtest.whitebox._steps import Unsupported
+from skfairtest.whitebox._unsupported import Unsupported
 
 SEARCH = "SBFTAuditor and RandomAuditor search with any estimator, without a bound."
 _TREES = "A forest or gradient boosting, such as HistGradientBoosting, bends as freely."
@@ -14,7 +14,7 @@ _COUNTS = (
     "HistGradientBoostingRegressor(loss='poisson') has the same link, and so has "
     "TransformedTargetRegressor(LinearRegression(), func=numpy.log, inverse_func=numpy.exp)."
 )
-_TARGETS = "MultiOutputRegressor, or one model for each target."
+_TARGETS = "MultiOutputClassifier or MultiOutputRegressor: one model for each target."
 #: What is nearest to a model that is not understood, by the name of its class.
 NEAREST = {
     "AdaBoostClassifier": "GradientBoostingClassifier adds up trees, too.",
@@ -30,7 +30,6 @@ NEAREST = {
     "KNeighborsRegressor": _TREES,
     "KernelRidge": _TREES,
     "LinearDiscriminantAnalysis": _LINEAR,
-    "MultiOutputClassifier": _TARGETS,
     "NuSVC": "SVC(kernel='linear') or LinearSVC.",
     "NuSVR": "SVR(kernel='linear') or LinearSVR.",
     "OneVsOneClassifier": "OneVsRestClassifier.",
@@ -43,7 +42,7 @@ NEAREST = {
     "TweedieRegressor": _COUNTS,
 }
 KINDS = (
-    "Certified are linear models, trees, forests, gradient boosting, networks with ReLU, and "
+    "Certified are linear models, trees, forests, gradient boosting, networks, and "
     "models around these that calibrate, stack, average or transform the target."
 )
 

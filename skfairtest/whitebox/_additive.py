@@ -133,7 +133,8 @@ class Effects:
             bounds = np.maximum(at_low, at_high).sum(axis=1)
             middle = np.floor((low + high) / 2) if least_gap else (low + high) / 2
             # Of two neighbouring numbers nothing is left between.
-            live = (bounds > best + slack) & (high - low > least_gap) & (middle < high)
+            live = (bounds > best + slack) & (high - low > least_gap)
+            live &= (low < middle) & (middle < high)
             if not live.any() or live.sum() > PEAK_INTERVALS or turn == PEAK_ROUNDS:
                 break
             between = sign * self.at(attribute, middle[live])[:, :, o]

@@ -66,9 +66,9 @@ def straightened(nodes: Nodes, bent: Ints, mark: Mark, name: str) -> Nodes:
 def _passes(features: Features, t: int, mark: Mark) -> bool:
     """Whether a feature of a wide attribute takes the mark's value, for all that is known."""
     attribute = int(features.source[t])
-    ends = np.array([features.space.low[attribute], features.space.high[attribute]])
-    low, high = features.evaluate(np.array([t, t]), ends)
-    return bool(low <= mark.high and high >= mark.low)
+    first, last = features.piece_ends(attribute)
+    values = features.evaluate(np.full(2 * len(first), t), np.concatenate([first, last]))
+    return bool(values.min() <= mark.high and values.max() >= mark.low)
 
 
 class _Copies:

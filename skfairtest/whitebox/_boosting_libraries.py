@@ -14,6 +14,7 @@ from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._library_code import LIBRARIES, check_library_code
 from skfairtest.whitebox._lightgbm import read_lightgbm
 from skfairtest.whitebox._tree_model import Output
+from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._xgboost import read_xgboost
 
 #: Wrappers with scikit-learn's interface that are read, by library.
@@ -75,15 +76,16 @@ def check_library_model(model: Any, hint: str) -> None:
     library, name = found
     wrappers = " or ".join(WRAPPERS[library][:2])
     if name == "Booster":
-        raise ValueError(
+        raise Unsupported(
             f"A raw Booster of {library} cannot be certified, since nothing in it says how tables "
-            f"become its input. Expected its wrapper {wrappers}; got {name}. Fit with the wrapper"
-            + (", or load a saved model with its load_model." if library == "xgboost" else ".")
+            f"become its input. Expected its wrapper {wrappers}; got {name}.",
+            "Fit with the wrapper"
+            + (", or load a saved model with its load_model." if library == "xgboost" else "."),
         )
     if name not in WRAPPERS[library]:
-        raise ValueError(
-            f"{name} of {library} cannot be certified. Expected {', '.join(WRAPPERS[library])}. "
-            f"{hint}"
+        raise Unsupported(
+            f"{name} of {library} cannot be certified.",
+            f"Expected {', '.join(WRAPPERS[library])}. {hint}",
         )
     check_library_code(model, hint, (*LIBRARIES, library))
     booster = getattr(model, BOOSTERS[library], None)

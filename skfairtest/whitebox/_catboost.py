@@ -25,6 +25,7 @@ from skfairtest.whitebox._library_trees import (
 )
 from skfairtest.whitebox._sklearn_trees import linked
 from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part
+from skfairtest.whitebox._unsupported import Unsupported
 
 IDENTITIES = ("RMSE", "MAE", "Quantile", "Huber", "MAPE", "LogCosh", "Expectile", "Lq")
 EXPONENTIALS = ("Poisson", "Tweedie")
@@ -57,10 +58,11 @@ def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
     info = saved["features_info"]
     for kind in ("categorical_features", "text_features", "embedding_features"):
         if info.get(kind):
-            raise ValueError(
+            raise Unsupported(
                 f"{name} was fitted with {kind.replace('_', ' ')}: CatBoost makes statistics and "
-                "hashes of them, which cannot be read as cells of the columns. Expected columns of "
-                "numbers: encode text with OneHotEncoder or OrdinalEncoder before the model."
+                "hashes of them, which cannot be read as cells of the columns.",
+                "Expected columns of numbers: encode text with OneHotEncoder or OrdinalEncoder "
+                "before the model.",
             )
     places = {f["feature_index"]: f["flat_feature_index"] for f in info["float_features"]}
     nan_right = {
@@ -106,10 +108,10 @@ def _outputs(parts: list[Part], info: Any, response: str, name: str) -> list[Out
         return linked(parts, response)
     if response == "predict_proba" and loss == "MultiClass":
         return linked(parts, response)
-    raise ValueError(
+    raise Unsupported(
         f"{name} with loss_function={loss!r} cannot be certified: how it makes its outputs of sums "
-        f"of trees is not known. Expected one of {sorted((*IDENTITIES, *EXPONENTIALS))}, 'Logloss' "
-        "or 'MultiClass'."
+        f"of trees is not known.",
+        f"Expected one of {sorted((*IDENTITIES, *EXPONENTIALS))}, 'Logloss' or 'MultiClass'.",
     )
 
 
@@ -176,9 +178,9 @@ class _Trees:
 
     def _test(self, split: Any, name: str) -> int:
         if split["split_type"] != "FloatFeature":
-            raise ValueError(
-                f"{name} has tests of the kind {split['split_type']!r}, which are not read. "
-                "Expected columns of numbers."
+            raise Unsupported(
+                f"{name} has tests of the kind {split['split_type']!r}, which are not read.",
+                "Expected columns of numbers.",
             )
         feature = split["float_feature_index"]
         missing_left = feature not in self.nan_right

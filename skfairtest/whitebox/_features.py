@@ -2,7 +2,8 @@
 
 The steps that are understood (see `_steps`) work on single columns. So every number that the model
 sees, a *feature*, is a function of one attribute of the input space: a table for an
-attribute of finitely many values, a nondecreasing function for a real one. The functions are never
+attribute of finitely many values; for a real one a nondecreasing function, or one that rises or
+falls between places that are known (see `_bends`). The functions are never
 computed anew: they are read off the steps' own ``transform``, bit for bit. Folding a scaler into a
 threshold in real arithmetic gives thresholds that are off by a rounding error, and wrong bounds.
 """
@@ -10,6 +11,7 @@ threshold in real arithmetic gives thresholds that are off by a rounding error, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,10 @@ from scipy import sparse
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._bends import Bend
+from skfairtest.whitebox._code_order import CodeOrder, first_codes
 from skfairtest.whitebox._fast_scalers import Operations, apply, operations_of
-from skfairtest.whitebox._steps import HINT, check_step
+from skfairtest.whitebox._steps import HINT, check_numbers, check_step, leaves, take_columns
 from skfairtest.whitebox._unwrap import run_step, unwrap
 
 #: Integer attributes with more values than this are cut at thresholds instead of tabulated.
@@ -47,6 +51,9 @@ class Features:
         The attribute that a feature is a function of; -1 where it is constant.
     wide : ndarray of bool of shape (n_attributes,)
         Attributes with too many values for a table; their features are nondecreasing.
+    pieces : dict of int to ndarray
+        The wide attributes of which that does not hold: the first codes of the pieces, the lower
+        end of the domain among them, in each of which a feature never falls, or never rises.
     grids : list of ndarray
         Codes of the other attributes, in the order of the tables; empty for wide ones.
 
@@ -66,13 +73,13 @@ class Features:
             for j in range(space.n_features)
         ]
         self.identity = not steps and last is None
+        self.pieces: dict[int, Floats] = {}
         Z, self._blocks = self._probe()
         table = space.decode(Z)
         quick: list[Operations | None] = space.layout.operations()
-        for step in steps:
+        for k, step in enumerate(steps):
             names = list(table.columns) if hasattr(table, "columns") else [*range(table.shape[1])]
-            check_step(step, table, self._sources, self.wide)
-            table = run_step(step, table)
+            table = run_step(step, self._bent_by(k, table))
             quick = operations_of(step, quick, names, table.shape[1])
         if last is not None:
             # Models that code a table themselves leave its numbers alone, but may move them.
@@ -88,13 +95,77 @@ class Features:
             self.source[t] = attributes[0] if attributes else -1
         self.origin = probed[0]
         self._probed = probed
+        for t, j in enumerate(self.source):
+            ends = probed[self._blocks[j]][[0, -1], t]
+            if self.wide[j] and j >= 0 and ends[1] < ends[0]:
+                self.pieces.setdefault(int(j), np.array([space.low[j]]))
+        bent = np.isin(self.source, list(self.pieces))
+        self._quick = [None if b else own for b, own in zip(bent, self._quick, strict=True)]
         self._check()
+
+    def _bent_by(self, k: int, table: Any) -> Any:
+        """See where a step bends real columns; rows of the probe that reach it."""
+
+        def reached(Z: Floats) -> Any:
+            rows = self.space.decode(Z)
+            for step in self.steps[:k]:
+                rows = run_step(step, rows)
+            return rows
+
+        for leaf, reach in leaves(self.steps[k], table, lambda rows: rows):
+            part = reach(table)
+            bends = check_step(leaf, part, self._sources, self.wide)
+            if bends and self._bend(bends, part, _after(reached, reach)):
+                Z, self._blocks = self._probe()
+                table = reached(Z)
+                part = reach(table)
+            check_numbers(leaf, part, self._sources, self.wide)
+        return table
+
+    def _bend(self, bends: list[Bend], part: Any, reached: Callable[[Floats], Any]) -> bool:
+        """Cut attributes where columns are bent that are made of them; whether any was."""
+        sources, cut = self._sources(part), False
+        for bend in bends:
+            (j,) = [j for j in sources[bend.column] if self.wide[j]][:1]
+            starts = self.pieces.get(j, np.array([self.space.low[j]]))
+            column = partial(self._column, reached, j, bend.column)
+            found = first_codes(self.space, j, starts, bend, column)
+            # An attribute without bends of its own is nondecreasing still.
+            if len(found) > 1 or j in self.pieces:
+                cut = cut or len(found) > len(starts)
+                self.pieces[j] = found
+        return cut
+
+    def _column(
+        self, reached: Callable[[Floats], Any], attribute: int, place: int, codes: Floats
+    ) -> Floats:
+        """A column of what reaches a step, as numbers, at some codes of one attribute."""
+        rows = reached(self._rows_of(attribute, codes))
+        return as_numbers(take_columns(rows, [place])).ravel()
+
+    def _rows_of(self, attribute: int, codes: Floats) -> Floats:
+        """Rows in which one attribute varies."""
+        Z = np.repeat(self._origin_codes()[None], len(codes), axis=0)
+        Z[:, attribute] = codes
+        return Z
+
+    def along(self, attribute: int, codes: Floats) -> Floats:
+        """All features at some codes of one attribute, (n_codes, n_features)."""
+        return self.transform(self._rows_of(attribute, codes))
+
+    def piece_ends(self, attribute: int) -> tuple[Floats, Floats]:
+        """First and last codes of the pieces of a wide attribute."""
+        low, high = self.space.low[attribute], self.space.high[attribute]
+        first = self.pieces.get(attribute, np.array([low]))
+        order = CodeOrder(self.space, attribute)
+        last = order.code(order.rank(first[1:]) - 1)
+        return first, np.append(last, high)
 
     def _probe(self) -> tuple[Floats, list[slice]]:
         """A first row, and below it a block of rows an attribute in which it alone varies."""
         space = self.space
         values = [
-            np.linspace(space.low[j], space.high[j], 9) if self.wide[j] else self.grids[j]
+            self._probed_codes(j) if self.wide[j] else self.grids[j]
             for j in range(space.n_features)
         ]
         ends = 1 + np.cumsum([len(v) for v in values])
@@ -102,13 +173,22 @@ class Features:
         first = np.array([v[0] for v in values])
         Z = np.repeat(first[None], ends[-1], axis=0)
         for j, block in enumerate(blocks):
-            whole = self.wide[j] and space.discrete[j]
-            Z[block, j] = np.floor(values[j]) if whole else values[j]
+            Z[block, j] = values[j]
         return Z, blocks
+
+    def _probed_codes(self, attribute: int) -> Floats:
+        """Codes of a wide attribute: the ends of its pieces, and some between."""
+        space = self.space
+        codes = np.linspace(space.low[attribute], space.high[attribute], 9)
+        if space.discrete[attribute]:
+            codes = np.floor(codes)
+        if attribute not in self.pieces:
+            return codes
+        return np.unique(np.concatenate([codes, *self.piece_ends(attribute)]))
 
     def _sources(self, table: Any) -> list[list[int]]:
         """For every column of a table of the probe, the attributes that change it."""
-        # A nondecreasing function with equal ends is constant, a table is seen whole.
+        # A function that rises or falls, with equal ends, is constant; a table is seen whole.
         if isinstance(table, np.ndarray) and table.dtype.kind == "f":
             first = table[0]
             changes = []
@@ -209,11 +289,15 @@ class Features:
                 )
 
 
+def _after(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda rows: second(first(rows))
+
+
 def _moved(before: Any, after: Any, quick: list[Operations | None]) -> list[Operations | None]:
     """Operations by the columns of a second table that holds numbers of a first one."""
     found: list[Operations | None] = []
-    old = [np.asarray(column) for column in _columns(before)]
-    for column in _columns(after):
+    old = _typed_columns(before)
+    for column in _typed_columns(after):
         same = [k for k, other in enumerate(old) if np.array_equal(other, column)]
         found.append(quick[same[0]] if same else None)
     return found
@@ -234,6 +318,13 @@ def attribute_grid(space: InputSpace, j: int) -> Floats:
     if not space.discrete[j]:
         return np.array([space.low[j]])
     return np.arange(space.low[j], space.high[j] + 1)
+
+
+def _typed_columns(table: Any) -> list[NDArray[Any]]:
+    """Columns in their own types: to compare objects takes a hundred times as long as numbers."""
+    if hasattr(table, "columns"):
+        return [np.asarray(table[name]) for name in table.columns]
+    return _columns(table)
 
 
 def _columns(table: Any) -> list[NDArray[Any]]:
@@ -284,6 +375,12 @@ class Chain:
         if self._features is None:
             self._features = Features(self.space, self.steps)
         return self._features
+
+    def showing(self, features: Features) -> Chain:
+        """The same steps, with other features that are made of theirs."""
+        other = Chain(self.space, self.steps)
+        other._features = features
+        return other
 
     def ending(self, last: Callable[[Any], Any]) -> Features:
         """The features where the model itself changes the table first."""

@@ -65,8 +65,11 @@ def read_histogram(model: Any, chain: Chain, response: str) -> list[Output]:
         parts = []
         for k in range(len(rounds[0]) if rounds else len(base)):
             trees = [predictors[k] for predictors in rounds]
-            nodes = _read([tree.nodes for tree in trees], _sets(trees), features)
-            parts.append(Part(float(base[k]), [(nodes, 0, 1.0)]))
+            part = Part(float(base[k]))
+            if trees:
+                nodes = _read([tree.nodes for tree in trees], _sets(trees), features)
+                part.trees.append((nodes, 0, 1.0))
+            parts.append(part)
     except AttributeError as error:
         raise ValueError(
             f"The trees of {type(model).__name__} could not be read from this release of "

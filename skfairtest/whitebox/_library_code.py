@@ -11,6 +11,8 @@ import inspect
 from types import FunctionType
 from typing import Any
 
+from skfairtest.whitebox._unsupported import Unsupported
+
 #: Packages whose classes are known: the models and pipelines of imbalanced-learn inherit the
 #: methods that predict from scikit-learn.
 LIBRARIES = ("sklearn", "imblearn")
@@ -65,14 +67,15 @@ def check_library_code(fitted: Any, hint: str, libraries: tuple[str, ...] = LIBR
 
     Raises
     ------
-    ValueError
+    Unsupported
         That says what is not the library's own.
     """
     foreign = foreign_code(fitted, libraries)
     if foreign is not None:
-        raise ValueError(
+        raise Unsupported(
             f"{type(fitted).__name__} {foreign}. Reading its fitted attributes would not see what "
-            f"that code does. {hint}"
+            "that code does.",
+            hint,
         )
 
 

@@ -26,6 +26,7 @@ from skfairtest.whitebox._library_trees import (
 )
 from skfairtest.whitebox._sklearn_trees import linked
 from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part
+from skfairtest.whitebox._unsupported import Unsupported
 
 #: The newest version of the format that was checked.
 NEWEST = 4
@@ -62,16 +63,17 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
     """
     name = type(model).__name__
     if any(model.get_params().get(key) for key in ("pred_early_stop", "linear_tree")):
-        raise ValueError(
+        raise Unsupported(
             f"{name} is certified without pred_early_stop, which leaves trees out where others "
-            "have decided, and without linear_tree, whose leaves are linear models. Fit without."
+            "have decided, and without linear_tree, whose leaves are linear models.",
+            "Fit without.",
         )
     saved = model.booster_.dump_model()
     version = str(saved.get("version", "v0")).lstrip("v")
     if not version.isdigit() or int(version) > NEWEST:
-        raise ValueError(
-            f"{name} keeps its trees in the format {saved.get('version')!r}, which is not known. "
-            f"Expected v{NEWEST} or older: update skfairtest."
+        raise Unsupported(
+            f"{name} keeps its trees in the format {saved.get('version')!r}, which is not known.",
+            f"Expected v{NEWEST} or older: update skfairtest.",
         )
     raw, missing = _raw_trees([tree["tree_structure"] for tree in saved["tree_info"]], name)
     n_features = int(saved["max_feature_idx"]) + 1
@@ -121,11 +123,11 @@ def _outputs(parts: list[Part], objective: list[str], response: str, name: str) 
         if response == "predict_proba"
         else ""
     )
-    raise ValueError(
+    raise Unsupported(
         f"{name} with the objective {' '.join(objective)!r} cannot be certified: how it makes its "
-        f"outputs of sums of trees is not known. Expected one of "
-        f"{sorted((*IDENTITIES[:-2], *EXPONENTIALS))}, 'binary', 'multiclass', 'multiclassova' or "
-        f"'cross_entropy', and reg_sqrt=False.{more}"
+        f"outputs of sums of trees is not known.",
+        f"Expected one of {sorted((*IDENTITIES[:-2], *EXPONENTIALS))}, 'binary', 'multiclass', "
+        f"'multiclassova' or 'cross_entropy', and reg_sqrt=False.{more}",
     )
 
 
@@ -158,9 +160,10 @@ def _raw_trees(trees: list[Any], name: str) -> tuple[RawTrees, Any]:
     def add(node: Any) -> None:
         inner = "split_feature" in node
         if "leaf_coeff" in node or "leaf_const" in node:
-            raise ValueError(
+            raise Unsupported(
                 f"{name} with linear_tree=True has linear models in its leaves, which are not "
-                "read. Fit with linear_tree=False."
+                "read.",
+                "Fit with linear_tree=False.",
             )
         by_category = inner and node["decision_type"] == "=="
         numeric = inner and not by_category

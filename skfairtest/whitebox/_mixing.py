@@ -15,31 +15,29 @@ from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.pipeline import FeatureUnion
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
 
-from skfairtest._typing import Floats
+from skfairtest._typing import Ints
+from skfairtest.whitebox._affine import Affine
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._steps import (
     HINT,
     MIXING,
     SELECTORS,
     Branches,
-    Unsupported,
     column_places,
+    not_understood,
     take_columns,
 )
+from skfairtest.whitebox._straight import straight
+from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
-
-
-class Affine(NamedTuple):
-    """A map ``x @ weights + base``."""
-
-    weights: Floats
-    base: Floats
-
-    def then(self, other: Affine) -> Affine:
-        """The map, and another one after it."""
-        return Affine(self.weights @ other.weights, self.base @ other.weights + other.base)
 
 
 class Unmixed(NamedTuple):
@@ -49,8 +47,19 @@ class Unmixed(NamedTuple):
     map: Affine
 
 
+class Polynomial(NamedTuple):
+    """Steps on single columns, products of powers of what they give, and a map of these.
+
+    `powers` has a row a product and a column a number that the steps give.
+    """
+
+    chain: Chain
+    powers: Ints
+    map: Affine
+
+
 def unmixed(chain: Chain) -> Unmixed | None:
-    """Take what mixes columns out of the steps before a model; None where nothing does.
+    """Take what mixes or bends columns out of the steps before a model; None where nothing does.
 
     Parameters
     ----------
@@ -60,38 +69,72 @@ def unmixed(chain: Chain) -> Unmixed | None:
     Raises
     ------
     ValueError
-        If a step after one that mixes columns is no affine map.
+        If a step after one that mixes columns is no affine map, or one multiplies columns.
     """
+    before, powers, whole = _taken_apart(chain)
+    if powers is not None:
+        raise not_understood(PolynomialFeatures())
+    return straightened(before, whole)
+
+
+def polynomial_of(chain: Chain) -> Polynomial | None:
+    """The same where a step multiplies columns; None where none does."""
+    if not any(_holds(step, (PolynomialFeatures,)) for step in chain.steps):
+        return None
+    before, powers, whole = _taken_apart(chain)
+    assert powers is not None and whole is not None
+    return Polynomial(before, powers, whole)
+
+
+def _taken_apart(chain: Chain) -> tuple[Chain, Ints | None, Affine | None]:
+    """The chain up to a step that mixes columns, and what is behind it: powers, then a map."""
     first = next((k for k, step in enumerate(chain.steps) if _mixes(step)), None)
     if first is None:
-        return None
+        return chain, None, None
     before, own = chain.steps[:first], chain.steps[first]
-    maps = []
-    if not isinstance(own, (ColumnTransformer, FeatureUnion)):
-        maps.append(affine_of(own))
-    else:
+    if isinstance(own, (ColumnTransformer, FeatureUnion)):
         table = chain.space.decode(chain.space.low[None])
         for step in before:
             table = run_step(step, table)
-        cut, joined = _cut(own, table)
+        cut, powers, whole = _cut(own, table)
         before = [*before, cut]
-        maps.append(joined)
-    maps += [affine_of(step) for step in chain.steps[first + 1 :]]
-    whole = maps[0]
-    for following in maps[1:]:
-        whole = whole.then(following)
-    return Unmixed(Chain(chain.space, before), whole)
+    else:
+        powers, whole = _first_of(own)
+    for step in chain.steps[first + 1 :]:
+        whole = whole.then(affine_of(step))
+    return Chain(chain.space, before), powers, whole
+
+
+def _first_of(step: Any) -> tuple[Ints | None, Affine]:
+    """Powers, None for the numbers themselves, and the map of a step that mixes columns."""
+    if type(step) is PolynomialFeatures:
+        powers = np.asarray(step.powers_, dtype=np.intp)
+        return powers, Affine(np.eye(len(powers)), np.zeros(len(powers)))
+    return None, affine_of(step)
+
+
+def straightened(chain: Chain, after: Affine | None) -> Unmixed | None:
+    """A chain whose features never fall, with a map behind it; None where there is neither."""
+    features, own = straight(chain.features)
+    if own is None:
+        return None if after is None else Unmixed(chain, after)
+    return Unmixed(chain.showing(features), own if after is None else own.then(after))
 
 
 def _mixes(step: Any) -> bool:
     """Whether a step, or a branch of it, mixes columns."""
+    return _holds(step, (*MIXING, PolynomialFeatures))
+
+
+def _holds(step: Any, kinds: tuple[type, ...]) -> bool:
+    """Whether a step, or a branch of it, is of one of some kinds."""
     if isinstance(step, ColumnTransformer):
         inside = [inner for _, inner, _ in step.transformers_]
     elif isinstance(step, FeatureUnion):
         inside = [inner for _, inner in step.transformer_list]
     else:
-        return type(step) in MIXING
-    return any(_mixes(part) for inner in inside if not isinstance(inner, str)
+        return type(step) in kinds
+    return any(_holds(part, kinds) for inner in inside if not isinstance(inner, str)
                for part in flat_steps(inner, HINT))  # fmt: skip
 
 
@@ -138,9 +181,11 @@ def affine_of(step: Any) -> Affine:
     return Affine(np.diag(scale), np.asarray(base, dtype=np.float64))
 
 
-def _cut(step: Any, table: Any) -> tuple[Branches, Affine]:
-    """The branches of a step up to what mixes columns, and the map of all of them from there."""
+def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
+    """The branches of a step up to what mixes columns, and what all of them do from there."""
     branches, maps = [], []
+    powers: list[Ints | None] = []
+    widths = []
     for inner, columns in _branches(step):
         places = None if columns is None else column_places(table, columns)
         if places == []:
@@ -148,20 +193,32 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Affine]:
         part = table if places is None else take_columns(table, places)
         steps = flat_steps(inner, HINT)
         first = next((k for k, one in enumerate(steps) if _mixes(one)), len(steps))
-        if first < len(steps) and type(steps[first]) not in MIXING:
+        if first < len(steps) and type(steps[first]) not in (*MIXING, PolynomialFeatures):
             raise Unsupported(
                 "A step mixes columns in a branch of a branch.",
                 f"Put it into a branch of the outermost ColumnTransformer. {HINT}",
             )
         for one in steps[:first]:
             part = run_step(one, part)
-        own = Affine(np.eye(part.shape[1]), np.zeros(part.shape[1]))
-        for one in steps[first:]:
+        n = part.shape[1]
+        products, own = None, Affine(np.eye(n), np.zeros(n))
+        if first < len(steps):
+            products, own = _first_of(steps[first])
+        for one in steps[first + 1 :]:
             own = own.then(affine_of(one))
         branches.append((columns, steps[:first]))
         maps.append(own)
+        powers.append(products)
+        widths.append(n)
     whole = sparse.block_diag([own.weights for own in maps]).toarray()
-    return Branches(branches), Affine(whole, np.concatenate([own.base for own in maps]))
+    joined = Affine(whole, np.concatenate([own.base for own in maps]))
+    if all(products is None for products in powers):
+        return Branches(branches), None, joined
+    of_each = [
+        np.eye(n, dtype=np.intp) if products is None else products
+        for n, products in zip(widths, powers, strict=True)
+    ]
+    return Branches(branches), sparse.block_diag(of_each).toarray(), joined
 
 
 def _branches(step: Any) -> Iterator[tuple[Any, Any]]:

@@ -38,8 +38,12 @@ from sklearn.preprocessing import (
 )
 
 from skfairtest._typing import Floats
+from skfairtest.whitebox._bends import Bend, bends_of, is_bending
+from skfairtest.whitebox._casts import is_cast
 from skfairtest.whitebox._library_code import check_library_code
+from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
+from skfairtest.whitebox._vectorizer import check_order, check_vectorizer, is_vectorizer
 
 #: Nondecreasing on every column. Subclasses may do anything, so only these very types count.
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
@@ -62,14 +66,6 @@ IMPUTERS = (SimpleImputer, MissingIndicator)
 #: Affine maps of all columns, which linear models and networks are read behind.
 MIXING = (PCA, IncrementalPCA, TruncatedSVD)
 BY_COLUMN = (*MONOTONE, *SELECTORS, *ENCODERS, *BENDING, *IMPUTERS)
-#: Functions of single numbers that never decrease wherever they are numbers.
-RISING: tuple[Any, ...] = (
-    np.arcsinh, np.arctan, np.cbrt, np.ceil, np.deg2rad, np.exp, np.exp2, np.expm1, np.floor,
-    np.log, np.log10, np.log1p, np.log2, np.positive, np.rad2deg, np.rint, np.sign, np.sinh,
-    np.sqrt, np.tanh, np.trunc, special.expit,
-)  # fmt: skip
-#: These do so where what they are given is not negative.
-RISING_FROM_ZERO: tuple[Any, ...] = (np.absolute, np.fabs, np.square, np.cosh)
 
 HINT = (
     "Certified are models behind Pipeline, ColumnTransformer and FeatureUnion of steps that work "
@@ -79,13 +75,15 @@ HINT = (
 )
 #: What to use instead of a step that is not understood, by its class.
 INSTEAD = {
-    "FunctionTransformer": "Name a numpy function of single numbers, such as numpy.log1p, as func.",
+    "FunctionTransformer": "Name a numpy function of single numbers, such as numpy.log1p or "
+    "numpy.float32, as func.",
     "IterativeImputer": "SimpleImputer looks at single columns.",
     "KNNImputer": "SimpleImputer looks at single columns.",
     "Normalizer": "StandardScaler scales columns instead of rows.",
-    "PCA": "Before trees, StandardScaler leaves the columns apart; linear models and networks with "
-    "ReLU are read behind PCA.",
-    "PolynomialFeatures": "A model of trees finds products of columns by itself.",
+    "PCA": "Before trees, StandardScaler leaves the columns apart; linear models and networks are "
+    "read behind PCA.",
+    "PolynomialFeatures": "Linear models are read behind it; a model of trees finds products of "
+    "columns by itself.",
 }
 
 
@@ -119,14 +117,6 @@ class Branches:
     def __init__(self, branches: list[tuple[Any, list[Any]]]) -> None:
         self.branches = branches
 
-    def parts(self, table: Any) -> Iterator[tuple[Any, Any]]:
-        """The steps, each with the rows that reach it."""
-        for columns, steps in self.branches:
-            part = table if columns is None else take_columns(table, column_places(table, columns))
-            for step in steps:
-                yield step, part
-                part = run_step(step, part)
-
     def transform(self, table: Any) -> Any:
         """What all branches give, side by side."""
         found = []
@@ -157,6 +147,9 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
     """
     if is_nothing(step) or isinstance(step, (str, TakeColumns)):
         return
+    if is_vectorizer(step):
+        check_vectorizer(step, hint, BY_COLUMN)
+        return
     check_library_code(step, hint)
     if isinstance(step, Pipeline):
         for inner in flat_steps(step, hint):
@@ -169,27 +162,25 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
         for _, inner in step.transformer_list:
             check_kind(inner, hint, also)
     elif type(step) is FunctionTransformer:
-        if step.func is not None and (step.kw_args or not is_elementwise(step.func)):
+        known = step.func is None or is_cast(step.func, step.kw_args)
+        if not known and (step.kw_args or not is_elementwise(step.func)):
             raise not_understood(step)
     elif type(step) not in (*BY_COLUMN, *also):
         raise not_understood(step)
-
-
-class Unsupported(ValueError):
-    """A model or a step that is not understood: the reason, and the nearest thing that works."""
-
-    def __init__(self, reason: str, nearest: str) -> None:
-        super().__init__(f"{reason} {nearest}")
-        self.reason, self.nearest = reason, nearest
 
 
 def not_understood(step: Any) -> Unsupported:
     """The error about a step, with what could stand in its place."""
     name = type(step).__name__
     instead = f"{INSTEAD[name]} " if name in INSTEAD else ""
-    return Unsupported(
-        f"The step {' '.join(repr(step).split()):.120} is not understood.", f"{instead}{HINT}"
-    )
+    return Unsupported(f"The step {_shown(step)} is not understood.", f"{instead}{HINT}")
+
+
+def _shown(step: Any) -> str:
+    """A step in a message, without the addresses of its functions."""
+    if type(step) is FunctionTransformer and callable(step.func):
+        return f"FunctionTransformer({getattr(step.func, '__name__', 'of a callable')})"
+    return f"{' '.join(repr(step).split()):.120}"
 
 
 def is_elementwise(function: Any) -> bool:
@@ -203,13 +194,13 @@ def is_elementwise(function: Any) -> bool:
 Sources = Callable[[Any], list[list[int]]]
 
 
-def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]) -> None:
-    """See that a fitted step works on single columns, and keeps the order of real ones.
+def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]) -> list[Bend]:
+    """See that a fitted step works on single columns, and where it bends real ones.
 
     Parameters
     ----------
     step : object
-        A transformer, or "passthrough" or "drop".
+        A transformer that is no container of others.
     table : array or DataFrame
         Rows that reach the step.
     sources : callable
@@ -217,85 +208,139 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
     wide : ndarray of bool
         Attributes that are cut at thresholds.
 
+    Returns
+    -------
+    list of Bend
+        Of the columns that are made of such attributes.
+
     Raises
     ------
     ValueError
         If the step is not understood; the message names it.
     """
-    if is_nothing(step) or isinstance(step, (str, TakeColumns)):
-        return
-    if isinstance(step, (Pipeline, ColumnTransformer, FeatureUnion, Branches)):
-        for inner, part in parts(step, table):
-            check_step(inner, part, sources, wide)
-        return
     check_kind(step, HINT)
-    plain = type(step) is FunctionTransformer and step.func is None
-    zeros = type(step) is QuantileTransformer and step.ignore_implicit_zeros
-    if plain or (type(step) in (*MONOTONE, *SELECTORS) and not zeros):
-        return
     of_wide = [any(wide[j] for j in attributes) for attributes in sources(table)]
     if not any(of_wide):
-        return
+        return []
+    if is_vectorizer(step):
+        columns = [name for name, own in zip(table.columns, of_wide, strict=True) if own]
+        check_order(step, columns, MONOTONE)
+        return []
     if type(step) in ENCODERS:
-        raise ValueError(
-            f"{type(step).__name__} encodes a column with more values than a table has room for. "
-            "Declare its values in categories=, or narrow bounds=."
+        raise Unsupported(
+            f"{type(step).__name__} encodes a column with more values than a table has room for.",
+            "Declare its values in categories=, or narrow bounds=; KBinsDiscretizer in its place "
+            "has a code for each range of numbers.",
         )
-    if zeros or (type(step) in BENDING and getattr(step, "encode", "") != "ordinal"):
-        raise ValueError(
-            f"{' '.join(repr(step).split()):.120} bends a real column: what it makes of it rises "
-            "and falls. KBinsDiscretizer(encode='ordinal') keeps the order, and columns of whole "
-            f"numbers are understood with any. {HINT}"
-        )
+    if type(step) is FunctionTransformer and _is_plain(step):
+        return []
+
+    def ends() -> tuple[Floats, Floats]:
+        # What a column shows rises or falls between its bends, so that these have its extremes.
+        values = _numbers(table)
+        return values.min(axis=0), values.max(axis=0)
+
     if type(step) is FunctionTransformer:
-        _check_function(step, _numbers_of(table, of_wide))
-    elif type(step) in IMPUTERS and not pd.isna(step.missing_values):
-        raise ValueError(
-            f"{type(step).__name__}(missing_values={step.missing_values!r}) on a real column bends "
-            f"it; expected NaN as the mark of a missing value. {HINT}"
-        )
+        if not is_bending(step.func):
+            raise Unsupported(
+                f"FunctionTransformer({step.func.__name__}) on a real column is not known to rise "
+                "or fall.",
+                "Expected a function of which that is known, such as log1p, sqrt, exp, negative, "
+                f"square or sin. {HINT}",
+            )
+        bends = bends_of(step, table, ends)
+    else:
+        bends = bends_of(step, table, ends)
+    return [bend for bend in bends if of_wide[bend.column]]
 
 
-def _check_function(step: Any, values: Floats) -> None:
-    """See that a function keeps the order of the numbers that it is shown."""
-    # What a column shows is nondecreasing in the attribute, so that its ends are the extremes.
-    rises = step.func in RISING or (step.func in RISING_FROM_ZERO and bool((values >= 0).all()))
-    name = f"FunctionTransformer(numpy.{step.func.__name__}) on a real column"
-    if not rises:
-        raise ValueError(
-            f"{name}: expected a function that is known to rise, such as log1p, sqrt, exp, or "
-            f"square of numbers that are not negative. {HINT}"
-        )
+def _is_plain(step: Any) -> bool:
+    """Whether a FunctionTransformer hands numbers on, or rounds them to single precision."""
+    return step.func is None or is_cast(step.func, step.kw_args)
+
+
+def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]) -> None:
+    """See that a function gives numbers at all ends of what rises or falls.
+
+    Raises
+    ------
+    ValueError
+        That names the function, and what it is given.
+    """
+    if type(step) is not FunctionTransformer or _is_plain(step):
+        return
+    of_wide = [t for t, own in enumerate(sources(table)) if any(wide[j] for j in own)]
+    if not of_wide:
+        return
+    values = _numbers(take_columns(table, of_wide))
     with np.errstate(all="ignore"):
         if not np.isfinite(step.func(values)).all():
-            raise ValueError(
-                f"{name} gives no number for some of its values, which go from {values.min():.6g} "
-                f"to {values.max():.6g}. Narrow bounds= to where it does."
+            raise Unsupported(
+                f"FunctionTransformer({step.func.__name__}) on a real column gives no number for "
+                f"some of its values, which go from {values.min():.6g} to {values.max():.6g}.",
+                "Narrow bounds= to where it does.",
             )
 
 
-def _numbers_of(table: Any, wanted: list[bool]) -> Floats:
-    """Some columns of a table as numbers."""
-    part = take_columns(table, [t for t, own in enumerate(wanted) if own])
-    return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+def _numbers(table: Any) -> Floats:
+    """A table as numbers."""
+    return np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=np.float64)
 
 
-def parts(step: Any, table: Any) -> Iterator[tuple[Any, Any]]:
-    """The fitted steps that a container is made of, each with the rows that reach it."""
-    if isinstance(step, Branches):
-        yield from step.parts(table)
-    elif isinstance(step, Pipeline):
-        for inner in flat_steps(step, HINT):
-            yield inner, table
-            table = run_step(inner, table)
+#: Gives the rows that reach a step, from those that reach the whole that it is part of.
+Reach = Callable[[Any], Any]
+
+
+def leaves(step: Any, table: Any, reach: Reach) -> Iterator[tuple[Any, Reach]]:
+    """The fitted steps that are no containers of others, in their order, and what reaches each.
+
+    Parameters
+    ----------
+    step : object
+        A transformer, or "passthrough" or "drop".
+    table : array or DataFrame
+        Rows that reach it.
+    reach : callable
+        What is done to rows before they reach it.
+    """
+    if is_nothing(step) or isinstance(step, (str, TakeColumns)):
+        return
+    if isinstance(step, Pipeline):
+        yield from _in_a_row(flat_steps(step, HINT), table, reach)
     elif isinstance(step, FeatureUnion):
         for _, inner in step.transformer_list:
-            yield inner, table
+            yield from leaves(inner, table, reach)
+    elif isinstance(step, (ColumnTransformer, Branches)):
+        for inner, columns in _branches_of(step):
+            places = None if columns is None else column_places(table, columns)
+            if places != []:  # else what stands there is not even fitted
+                part = table if places is None else take_columns(table, places)
+                yield from _in_a_row(inner, part, _through(reach, places))
     else:
-        for _, inner, columns in step.transformers_:
-            places = column_places(table, columns)
-            if places:  # else what stands there is not even fitted
-                yield inner, take_columns(table, places)
+        yield step, reach
+
+
+def _in_a_row(steps: list[Any], table: Any, reach: Reach) -> Iterator[tuple[Any, Reach]]:
+    for k, step in enumerate(steps):
+        yield from leaves(step, table, reach)
+        if k < len(steps) - 1:
+            table, reach = run_step(step, table), _behind(reach, step)
+
+
+def _behind(reach: Reach, step: Any) -> Reach:
+    return lambda rows: run_step(step, reach(rows))
+
+
+def _through(reach: Reach, places: list[int] | None) -> Reach:
+    return reach if places is None else lambda rows: take_columns(reach(rows), places)
+
+
+def _branches_of(step: Any) -> Iterator[tuple[list[Any], Any]]:
+    """The steps of each branch of a step, and the columns that it is shown; None for all."""
+    if isinstance(step, Branches):
+        yield from ((steps, columns) for columns, steps in step.branches)
+    else:
+        yield from (([inner], columns) for _, inner, columns in step.transformers_)
 
 
 def column_places(table: Any, columns: Any) -> list[int]:

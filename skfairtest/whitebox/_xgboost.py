@@ -31,6 +31,7 @@ from skfairtest.whitebox._library_trees import (
 )
 from skfairtest.whitebox._sklearn_trees import linked
 from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, Group, Output, Part
+from skfairtest.whitebox._unsupported import Unsupported
 
 #: The newest major version of the format that was checked.
 NEWEST = 3
@@ -73,19 +74,20 @@ class _Saved:
         saved = json.loads(bytes(model.get_booster().save_raw("json")))
         version = saved.get("version", [0])
         if version[0] > NEWEST:
-            raise ValueError(
+            raise Unsupported(
                 f"{self.name} was fitted with XGBoost {'.'.join(map(str, version))}; how "
-                f"models of that version are kept is not known. Expected {NEWEST} or older; update "
-                "skfairtest."
+                f"models of that version are kept is not known.",
+                f"Expected {NEWEST} or older; update skfairtest.",
             )
         learner = saved["learner"]
         parameters = learner["learner_model_param"]
         objective = learner["objective"]["name"]
         if objective not in LINKS:
-            raise ValueError(
+            raise Unsupported(
                 f"{self.name} with objective={objective!r} cannot be certified: how it makes its "
-                f"outputs of sums of trees is not known. Expected one of {sorted(LINKS)}, or an "
-                "objective of your own, whose outputs are the sums themselves."
+                f"outputs of sums of trees is not known.",
+                f"Expected one of {sorted(LINKS)}, or an "
+                "objective of your own, whose outputs are the sums themselves.",
             )
         self.objective, self.link = objective, LINKS[objective]
         self.n_features = int(parameters["num_feature"])
@@ -136,9 +138,9 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
     check_targets(saved, response)
     booster = saved.booster
     if booster["name"] not in ("gbtree", "dart"):
-        raise ValueError(
-            f"{saved.name} with booster={booster['name']!r} has no trees. Expected 'gbtree' or "
-            "'dart'."
+        raise Unsupported(
+            f"{saved.name} with booster={booster['name']!r} has no trees.",
+            "Expected 'gbtree' or 'dart'.",
         )
     dart = booster["name"] == "dart"
     kept = (booster["gbtree"] if dart else booster)["model"]
@@ -204,19 +206,21 @@ def read_gblinear(model: Any, chain: Chain, response: str) -> tuple[Features, Fl
     check_targets(saved, response)
     wanted = LOGISTIC if response == "predict_proba" else IDENTITY
     if saved.link != wanted or (wanted == LOGISTIC and len(saved.bases) > 1):
-        raise ValueError(
+        raise Unsupported(
             f"{saved.name} with booster='gblinear' is certified for regression with margins as its "
             f"outputs, and for two classes; got the objective {saved.objective!r} with "
-            f"{len(saved.bases)} margins. Use booster='gbtree'."
+            f"{len(saved.bases)} margins.",
+            "Use booster='gbtree'.",
         )
     reader = _Table(model, {"trees": []})
     table = first_table(chain)
     if any(isinstance(dtype, pd.CategoricalDtype) for dtype in getattr(table, "dtypes", ())) or (
         not np.isnan(reader.missing) and reader.missing != 0
     ):
-        raise ValueError(
+        raise Unsupported(
             f"{saved.name} with booster='gblinear' is certified on tables of numbers, with NaN or "
-            "0 as the mark of missing values. Encode the columns of text with OneHotEncoder."
+            "0 as the mark of missing values.",
+            "Encode the columns of text with OneHotEncoder.",
         )
     features = chain.ending(lambda rows: np.nan_to_num(reader(rows, None), nan=0.0))
     weights = np.asarray(saved.booster["model"]["weights"], dtype=np.float32).astype(np.float64)
@@ -227,9 +231,9 @@ def read_gblinear(model: Any, chain: Chain, response: str) -> tuple[Features, Fl
 def check_targets(saved: Any, response: str) -> None:
     """See that a classifier has one target."""
     if saved.n_targets > 1 and response != "regression":
-        raise ValueError(
-            f"{saved.name} has {saved.n_targets} targets; expected one for a classifier. Audit a "
-            "classifier for each target."
+        raise Unsupported(
+            f"{saved.name} has {saved.n_targets} targets; expected one for a classifier.",
+            "Audit a classifier for each target.",
         )
 
 
@@ -267,9 +271,9 @@ def _n_predicting(model: Any, kept: Any) -> int:
 def _raw_trees(trees: list[Any], weights: Floats | None, name: str) -> RawTrees:
     """All trees, one after another; a test by category has its children exchanged."""
     if any(int(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in trees):
-        raise ValueError(
-            f"{name} has trees with a vector in each leaf, which are not read. Expected "
-            "multi_strategy='one_output_per_tree'; got 'multi_output_tree'."
+        raise Unsupported(
+            f"{name} has trees with a vector in each leaf, which are not read.",
+            "Expected multi_strategy='one_output_per_tree'; got 'multi_output_tree'.",
         )
 
     def joined(key: str, dtype: Any) -> Any:
@@ -347,10 +351,10 @@ class _Table:
         """Columns in which a number marks a missing value."""
         if sparse.issparse(table):
             if not np.isnan(self.missing):
-                raise ValueError(
+                raise Unsupported(
                     f"XGBoost with missing={float(self.missing):g} takes both that number and what "
-                    "a sparse table leaves out for missing, which is not read. Expected NaN, or "
-                    "steps with dense output."
+                    "a sparse table leaves out for missing, which is not read.",
+                    "Expected NaN, or steps with dense output.",
                 )
             return np.ones(n_features, dtype=bool)
         return None if np.isnan(self.missing) else np.ones(n_features, dtype=bool)
@@ -434,10 +438,10 @@ def _codes(column: pd.Series, levels: Levels) -> Floats:
     if _cut(octets, np.cumsum([0, *(len(name) for name in names)])) == levels:
         return codes_of(column, None)
     if not octets.isascii() or not all(level.isascii() for level in levels):
-        raise ValueError(
+        raise Unsupported(
             f"XGBoost mixes up categories with letters beyond ASCII where their order is not that "
-            f"of the training; got {names!r:.120} in column {column.name!r}. Give the column the "
-            "categories of the training, in their order."
+            f"of the training; got {names!r:.120} in column {column.name!r}.",
+            "Give the column the categories of the training, in their order.",
         )
     known = {level.decode(): code for code, level in enumerate(levels)}
     number = np.array([known.get(name, np.nan) for name in names] + [np.nan])

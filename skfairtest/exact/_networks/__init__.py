@@ -1,1 +1,1 @@
-"""Networks with ReLU, and linear models of several classes: bounds refined by splitting."""
+"""Networks, and linear models of several classes: bounds refined by splitting."""

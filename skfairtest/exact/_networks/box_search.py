@@ -15,6 +15,7 @@ from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.read_network import BOTH, Places
 from skfairtest.exact._networks.relaxation import Relaxation, TwinBoxes, value_range
+from skfairtest.whitebox._layers import LEAKY
 
 #: Boxes bounded in one go.
 MOST_BOXES = 64
@@ -87,7 +88,7 @@ class BoxSearch:
             return
         parents = TwinBoxes(*(np.concatenate(a) for a in zip(*(t[2] for t in taken), strict=True)))
         most = np.array([-t[0] for t in taken])
-        parts, origin = self._split(parents)
+        parts, origin = self.split(parents)
         single = np.setdiff1d(np.arange(len(most)), origin)
         # Where nothing is left to split, the bound stands.
         self._dropped = max([self._dropped, *most[single]])
@@ -96,16 +97,20 @@ class BoxSearch:
         bounds = np.minimum(self.relaxation.bounds(parts), most[origin])
         self.n_boxes += len(bounds)
         self._seconds = (time.perf_counter() - began) / len(bounds)
-        value, pair = self._try_corners(parts)
-        if value > self.known:
-            self.known, self.twins = value, pair
+        self.try_corners(parts)
         for i in np.flatnonzero(bounds > self.known):
             entry = (-float(bounds[i]), next(self._number), parts.take(np.array([i])))
             heapq.heappush(heap, entry)
 
     # Corners --------------------------------------------------------------------------------
 
-    def _try_corners(self, boxes: TwinBoxes) -> tuple[float, tuple[Floats, Floats]]:
+    def try_corners(self, boxes: TwinBoxes) -> None:
+        """Look for a larger difference at some corners of boxes."""
+        value, pair = self._best_corner(boxes)
+        if value > self.known:
+            self.known, self.twins = value, pair
+
+    def _best_corner(self, boxes: TwinBoxes) -> tuple[float, tuple[Floats, Floats]]:
         """The best of some corners of the boxes: a difference that is attained, and its twins."""
         best: tuple[float, Any] = (-1.0, None)
         network = self.network
@@ -149,8 +154,6 @@ class BoxSearch:
         sums = [network.first_sums(middle, places[twin], twin) for twin in (0, 1)]
         answers = [network.outputs(s) for s in sums]
         output = np.abs(answers[0] - answers[1]).argmax(axis=1)
-        if network.out == "softmax" and len(network.biases[-1]) == 2:
-            output = output + 1
         slopes = [network.slopes(sums[0], output), -network.slopes(sums[1], output)]
         rises = np.zeros(middle.shape)
         for own, has in zip(slopes, network.has, strict=True):
@@ -170,7 +173,7 @@ class BoxSearch:
 
     # Splits ---------------------------------------------------------------------------------
 
-    def _split(self, boxes: TwinBoxes) -> tuple[TwinBoxes, NDArray[np.intp]]:
+    def split(self, boxes: TwinBoxes) -> tuple[TwinBoxes, NDArray[np.intp]]:
         """Two parts of every box that has more than one point, and the box that each is of."""
         network = self.network
         spread, how = self._spreads(boxes)
@@ -215,6 +218,8 @@ class BoxSearch:
         low, high = np.minimum(*layer.low), np.maximum(*layer.high)
         size = np.maximum(np.abs(layer.less), np.abs(layer.more))
         open_ = (low < 0) & (high > 0)
+        if self.network.activations[0].kind != LEAKY:
+            open_ = high > low
         return self._reach * (open_ * size / np.maximum(high - low, 1e-300) + 1e-6)
 
     def _spreads(self, boxes: TwinBoxes) -> tuple[Floats, list[tuple[int, int]]]:

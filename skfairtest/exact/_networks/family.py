@@ -1,4 +1,4 @@
-"""Networks with ReLU, and linear models of several classes: bounds refined by splitting."""
+"""Networks, and linear models of several classes: bounds refined by splitting."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._networks.box_search import BoxSearch
+from skfairtest.exact._networks.deep_search import DeepSearches
 from skfairtest.exact._networks.one_hidden.search import OneHidden
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.exact._networks.relaxation import Relaxation
@@ -34,7 +35,25 @@ class NetworkFamily:
         self.space = space
         self.network = ReadNetwork(estimator, space, response)
         self.relaxation = Relaxation(self.network)
+        if len(self.network.weights) > 1:
+            self.network.rounding = self.network.error(self._caps())
         self.rounding = self.network.rounding
+
+    def _caps(self) -> list[Floats]:
+        """Largest absolute values of what each hidden layer gives."""
+        layers = self.relaxation.layers(self.relaxation.whole())
+        return [
+            np.maximum(
+                np.abs(bends.value(np.minimum(*layer.low)[0])),
+                np.abs(bends.value(np.maximum(*layer.high)[0])),
+            )
+            for bends, layer in zip(self.network.bends, layers[:-1], strict=True)
+        ]
+
+    def single_room(self, top: float) -> float:
+        """Width of a closed bracket where the model computes in single precision; else 0."""
+        # Each end of the bracket is off by the rounding of two outputs.
+        return 4 * self.rounding if self.network.single else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
         """Outputs of the model as it was read, shape (n, n_outputs)."""
@@ -69,23 +88,28 @@ class NetworkFamily:
         """
         boxes = BoxSearch(self.relaxation, known)
         units = OneHidden.make(self.relaxation, limits)
+        if units is not None:
+            others: list[Any] = [units]
+        else:
+            deep = DeepSearches.make(boxes, limits)
+            others = [] if deep is None else [deep]
         while True:
             narrow = boxes.known + max(limits.rtol * boxes.known, 2 * self.rounding)
-            upper = boxes.upper if units is None else min(boxes.upper, units.upper)
+            upper = min([boxes.upper, *(other.upper for other in others)])
             done = boxes.top <= narrow  # what was dropped is as narrow as it gets
             reason = "closed"
             if upper > narrow and not done:
                 reason = "time" if limits.is_late else "memory"
-            full = boxes.full and (units is None or units.spent)
+            full = boxes.full and all(other.spent for other in others)
             if upper <= narrow or done or reason == "time" or full:
                 break
-            if units is None:
+            if not others:
                 boxes.step(limits)
-                continue
-            ahead = boxes.upper <= units.upper or units.spent
-            for _ in range(0 if boxes.full else units.turns if ahead else 1):
-                boxes.step(limits)
-            units.round(boxes, limits)
+            for other in others:
+                ahead = boxes.upper <= other.upper or other.spent
+                for _ in range(0 if boxes.full else other.turns if ahead else other.behind):
+                    boxes.step(limits)
+                other.round(boxes, limits)
         upper = max(boxes.known, upper)
-        n = boxes.n_boxes + (0 if units is None else units.n_nodes)
+        n = boxes.n_boxes + sum(other.n_nodes for other in others)
         return Bracket(boxes.known, upper, boxes.twins, n, reason)

@@ -7,21 +7,22 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.linear_model import SGDClassifier
-from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.exact._linear import linear_map
+from skfairtest.exact._networks.bent_lines import bends_of
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects
-from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._features import Chain, Features
+from skfairtest.whitebox._layers import MLP, Layers, Linear, Network, read_mlp
 from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._mixing import unmixed
+from skfairtest.whitebox._skorch import is_skorch_net, read_net
 from skfairtest.whitebox._steps import HINT
 
 #: Positions along the tables of some attributes, an array over rows each.
 Places = dict[int, Ints]
 
-NETWORKS = (MLPClassifier, MLPRegressor)
 #: Marks a variable that both twins share.
 BOTH = 2
 
@@ -41,7 +42,9 @@ class ReadNetwork:
     Attributes
     ----------
     weights, biases : list of ndarray
-        Of all layers.
+        Of all layers, in the normal form of `Network`.
+    activations : list of Activation
+        Behind each layer but the last one.
     out : {"identity", "logistic", "softmax", "exp"}
         What the output layer does to its sums.
     effects : Effects
@@ -51,44 +54,40 @@ class ReadNetwork:
         sensitive attribute, `BOTH` for one that the twins share.
     rounding : float
         How far rounding may carry the outputs.
+    single : bool
+        Whether the model computes in single precision.
 
     Raises
     ------
     ValueError
-        If the activation is not ReLU, or the link is not understood.
+        If a layer or the link is not understood.
     """
 
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         chain, model = Chain(space).open(estimator)
-        single = False
-        if isinstance(model, NETWORKS):
-            self.weights, self.biases, self.out = _layers(model)
-            single = model.coefs_[0].dtype == np.float32
-        else:
-            W, b, _ = linear_map(model, response)
-            link = probability_link(model, W.shape[1], HINT)
-            if isinstance(model, SGDClassifier) or link != "softmax":
-                raise ValueError(
-                    f"{type(model).__name__} fits its classes one by one; how it makes "
-                    "probabilities of their scores is not understood. Use "
-                    "response_method='decision_function'."
-                )
-            self.weights, self.biases, self.out = [W], [b], "softmax"
+        layers = _read_layers(model, response)
         mixing = unmixed(chain)
-        size = None
+        read = Network.of(layers)
+        self.weights, self.biases, self.activations, self.out = read
+        if self.out == "softmax" and len(self.biases[-1]) == 2:
+            # A softmax of two scores is the logistic function of their difference.
+            W, b = self.weights[-1], self.biases[-1]
+            self.weights[-1], self.biases[-1] = W[:, 1:] - W[:, :1], b[1:] - b[:1]
+            self.out = "logistic"
+        self.bends = [bends_of(activation) for activation in self.activations]
         if mixing is not None:
             # The map of what mixes columns and that of the first layer are one.
-            chain, W, b = mixing.chain, self.weights[0], self.biases[0]
-            weights, base = mixing.map
-            self.weights[0], self.biases[0] = weights @ W, base @ W + b
-            size = np.abs(weights) @ np.abs(W), np.abs(base) @ np.abs(W) + np.abs(b)
+            chain, (weights, base) = mixing.chain, mixing.map
+            layers.operations.insert(0, Linear(weights, base))
+            self.weights[0], self.biases[0] = (
+                weights @ self.weights[0], base @ self.weights[0] + self.biases[0]
+            )  # fmt: skip
         self.space, self.features = space, chain.features
         self.effects = Effects(self.features, self.weights[0], self.biases[0])
-        self._size = self.effects.size
-        if size is not None:
-            self._size = Effects(self.features, *size).size
         self._place_variables()
-        self.rounding = self._rounding(1.2e-7 if single else 2.3e-16)
+        self.single = layers.single
+        self._layers = layers
+        self.rounding = self.error()
 
     def _place_variables(self) -> None:
         effects = self.effects
@@ -126,17 +125,9 @@ class ReadNetwork:
         )
         return flat.reshape(every.shape)
 
-    def _rounding(self, eps: float) -> float:
-        """How far rounding may carry the outputs, layer by layer."""
-        size = self._size
-        n = 2 * len(self.weights[0]) + 8
-        for W, b in zip(self.weights[1:], self.biases[1:], strict=True):
-            size = size * float(np.abs(W).sum(axis=0).max()) + float(np.abs(b).max())
-            n += len(W) + 8
-        error = 2 * eps * n * size
-        if self.out in ("logistic", "softmax"):
-            return min(1.0, error + 16 * eps)
-        return error * float(np.exp(min(size, 700.0))) if self.out == "exp" else error
+    def error(self, caps: list[Floats] | None = None) -> float:
+        """How far rounding may carry the outputs; `caps` are ends of what hidden layers give."""
+        return self._layers.error(_sizes(self.features), len(self.biases[-1]), caps)
 
     @property
     def depends(self) -> bool:
@@ -151,15 +142,14 @@ class ReadNetwork:
 
     def outputs(self, scores: Floats) -> Floats:
         """Outputs from what the first layer gets."""
-        for W, b in zip(self.weights[1:], self.biases[1:], strict=True):
-            scores = np.maximum(scores, 0.0) @ W + b
+        for bend, W, b in zip(self.bends, self.weights[1:], self.biases[1:], strict=True):
+            scores = bend.value(scores) @ W + b
         if self.out == "logistic":
             return np.asarray(expit(scores))
         if self.out == "exp":
             return np.exp(scores)
         if self.out == "softmax":
-            p = softmax(scores, axis=1)
-            return p[:, 1:] if p.shape[1] == 2 else p
+            return np.asarray(softmax(scores, axis=1))
         return scores
 
     def first_sums(self, values: Floats, places: Places, twin: int) -> Floats:
@@ -172,13 +162,13 @@ class ReadNetwork:
 
     def slopes(self, sums: Floats, output: Ints) -> Floats:
         """How the score of an output changes with what the first layer gets, (n, n_units)."""
-        signs = []
-        for W, b in zip(self.weights[1:], self.biases[1:], strict=True):
-            signs.append(sums > 0)
-            sums = np.maximum(sums, 0.0) @ W + b
+        slopes = []
+        for bend, W, b in zip(self.bends, self.weights[1:], self.biases[1:], strict=True):
+            slopes.append(bend.slope(sums))
+            sums = bend.value(sums) @ W + b
         found = np.eye(sums.shape[1])[output]
-        for W, on in zip(self.weights[:0:-1], signs[::-1], strict=True):
-            found = (found @ W.T) * on
+        for W, own in zip(self.weights[:0:-1], slopes[::-1], strict=True):
+            found = (found @ W.T) * own
         return found
 
     def row_of(self, codes: Floats, places: dict[int, Any], twin: int) -> Floats:
@@ -193,13 +183,38 @@ class ReadNetwork:
         return row
 
 
-def _layers(model: Any) -> tuple[list[Floats], list[Floats], str]:
-    out = model.out_activation_
-    if model.activation != "relu" or out not in ("identity", "logistic", "softmax", "exp"):
+def is_network(model: Any) -> bool:
+    """Whether a model is a network of a library that is read."""
+    return isinstance(model, MLP) or is_skorch_net(model)
+
+
+def _read_layers(model: Any, response: str) -> Layers:
+    """What a network, or a linear model of several classes, computes."""
+    if is_skorch_net(model):
+        return read_net(model)
+    if isinstance(model, MLP):
+        return read_mlp(model)
+    W, b, _ = linear_map(model, response)
+    link = probability_link(model, W.shape[1], HINT)
+    if isinstance(model, SGDClassifier) or link != "softmax":
         raise ValueError(
-            f"{type(model).__name__} is certified with activation='relu'; got "
-            f"{model.activation!r} (and {out!r} at the output). Use SBFTAuditor."
+            f"{type(model).__name__} fits its classes one by one; how it makes probabilities of "
+            "their scores is not understood. Use response_method='decision_function'."
         )
-    weights = [np.asarray(W, dtype=np.float64) for W in model.coefs_]
-    biases = [np.asarray(b, dtype=np.float64) for b in model.intercepts_]
-    return weights, biases, out
+    single = getattr(model.coef_, "dtype", None) == np.float32
+    return Layers([Linear(W, b)], "softmax", 2.0**-24 if single else 2.0**-53)
+
+
+def _sizes(features: Features) -> Floats:
+    """Largest absolute values of the features, over the whole domain."""
+    sizes = np.abs(features.origin)
+    for t, j in enumerate(features.source):
+        if j < 0:
+            continue
+        if features.wide[j]:
+            ends = np.array([features.space.low[j], features.space.high[j]])
+            values = features.evaluate(np.array([t, t]), ends)
+        else:
+            values = features.table(t)
+        sizes[t] = np.abs(values).max()
+    return np.asarray(sizes)

@@ -1,9 +1,9 @@
-"""Bounds of a network with ReLU, and of the difference of two coupled copies of it, over boxes.
+"""Bounds of a network, and of the difference of two coupled copies of it, over boxes.
 
 Beside the values y, y' of both copies the *differences* y - y' are bounded, layer by layer: they
 stay small where twins differ little, and a pass of intervals for each copy would not see that. A
-linear function of a layer's differences is taken back through the layers by replacing every ReLU by
-lines above or below it, until only the sensitive attributes' own parts are left.
+linear function of a layer's differences is taken back through the layers by replacing every
+activation by lines above or below it, until only the sensitive attributes' own parts are left.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from skfairtest._typing import Bools, Floats
+from skfairtest.exact._networks.bent_lines import Layer, bends_of
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap
 
@@ -40,15 +41,6 @@ class TwinBoxes(NamedTuple):
         return TwinBoxes(*(array[which] for array in self))
 
 
-class Layer(NamedTuple):
-    """What a ReLU layer gets, in both copies and as a difference; (n_boxes, n_units) each."""
-
-    low: tuple[Floats, Floats]
-    high: tuple[Floats, Floats]
-    less: Floats
-    more: Floats
-
-
 class Relaxation:
     """Bounds of a network and of the difference of its two copies.
 
@@ -62,6 +54,7 @@ class Relaxation:
         self.network = network
         #: Of the layers behind the first one.
         self._weights, self._biases = network.weights[1:], network.biases[1:]
+        self._bends = [bends_of(activation) for activation in network.activations]
 
     # Outputs --------------------------------------------------------------------------------
 
@@ -188,13 +181,11 @@ class Relaxation:
         for layer in range(depth - 1, -1, -1):
             total += rows @ self._biases[layer]
             rows = rows @ self._weights[layer].T
-            low, high = found[layer].low[twin][:, None, :], found[layer].high[twin][:, None, :]
-            open_ = (low < 0) & (high > 0)
-            slope = np.where(open_, high / np.where(open_, high - low, 1.0), (low >= 0) * 1.0)
-            under = np.where(open_, (high > -low) * 1.0, (low >= 0) * 1.0)
-            up = np.maximum(rows, 0.0)
-            total += (up * np.where(open_, -slope * low, 0.0)).sum(axis=2)
-            rows = up * slope + np.minimum(rows, 0.0) * under
+            lines = self._bends[layer].lines(found[layer].low[twin], found[layer].high[twin])
+            above, above_at, below, below_at = (a[:, None, :] for a in lines)
+            up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
+            total += (up * above_at + down * below_at).sum(axis=2)
+            rows = up * above + down * below
         none = np.zeros_like(rows)
         one, two = (rows, none) if twin == 0 else (none, rows)
         return total + self.extreme(one, two, boxes)
@@ -204,7 +195,8 @@ class Relaxation:
         total = np.zeros(rows.shape[:2])
         for layer in range(depth - 1, 0, -1):
             rows = rows @ self._weights[layer].T
-            above, above_at, below, below_at = (a[:, None, :] for a in lines(found[layer]))
+            lines = self._bends[layer].lines_of_difference(found[layer])
+            above, above_at, below, below_at = (a[:, None, :] for a in lines)
             up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
             total += (up * above_at + down * below_at).sum(axis=2)
             rows = up * above + down * below
@@ -213,8 +205,7 @@ class Relaxation:
         rows = rows @ self._weights[0].T
         up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
         best = np.full(total.shape, np.inf)
-        for choose in (lines_by_difference, lines_by_value):
-            above_plane, below_plane = choose(found[0])
+        for above_plane, below_plane in self._bends[0].planes(found[0]):
             one, two, offset = (
                 up * a[:, None, :] + down * b[:, None, :]
                 for a, b in zip(above_plane, below_plane, strict=True)
@@ -232,69 +223,6 @@ def value_range(table: Floats, allowed: Bools) -> tuple[Floats, Floats]:
     """Smallest and largest entries among the allowed rows of a table, (n, n_sums)."""
     chosen = allowed[:, :, None]
     return np.where(chosen, table, np.inf).min(axis=1), np.where(chosen, table, -np.inf).max(axis=1)
-
-
-#: Slopes by y and by y', and offsets, of lines above or below relu(y) - relu(y').
-Plane = tuple[Floats, Floats, Floats]
-
-
-def lines_by_difference(layer: Layer) -> tuple[Plane, Plane]:
-    """Planes above and below that depend on y - y' alone."""
-    above, above_at, below, below_at = lines(layer)
-    return (above, -above, above_at), (below, -below, below_at)
-
-
-def lines_by_value(layer: Layer) -> tuple[Plane, Plane]:
-    """Planes above and below that depend on where y and y' lie.
-
-    Where the difference has one sign, relu(y) - relu(y') rises from 0 to it like a ramp, and a line
-    over the ramp tells that not all units can be at its upper end in the same input.
-    """
-    above = _ramp(layer.low, layer.high, layer.less, layer.more)
-    turned = _ramp(layer.low[::-1], layer.high[::-1], -layer.more, -layer.less)
-    return above, (-turned[1], -turned[0], -turned[2])
-
-
-def _ramp(low: tuple[Floats, ...], high: tuple[Floats, ...], less: Floats, more: Floats) -> Plane:
-    slope, offset = _above(low, high, less, more)
-    one, two = slope, -slope
-    # Rising: 0 until y = 0, then y, at most the difference.
-    top = np.minimum(more, high[0])
-    rising = (less >= 0) & (low[0] < 0) & (top > 0)
-    up = top / np.where(rising, top - low[0], 1.0)
-    rising &= up * (high[0] - low[0]) / 2 < top
-    one, two = np.where(rising, up, one), np.where(rising, 0.0, two)
-    offset = np.where(rising, -up * low[0], offset)
-    # Falling: 0 until y' = 0, then -y', at least the difference.
-    falling = (more < 0) & (high[1] > -more) & (low[1] < 0) & (low[1] + high[1] > 0)
-    down = more / np.where(falling, high[1], 1.0)
-    one, two = np.where(falling, 0.0, one), np.where(falling, down, two)
-    return one, two, np.where(falling, 0.0, offset)
-
-
-def lines(layer: Layer) -> tuple[Floats, Floats, Floats, Floats]:
-    """Lines above and below relu(y) - relu(y') as functions of y - y': slopes and offsets."""
-    above, above_at = _above(layer.low, layer.high, layer.less, layer.more)
-    # relu(y') - relu(y) is bounded the same way, with the copies exchanged.
-    below, below_at = _above(layer.low[::-1], layer.high[::-1], -layer.more, -layer.less)
-    return above, above_at, below, -below_at
-
-
-def _above(
-    low: tuple[Floats, ...], high: tuple[Floats, ...], less: Floats, more: Floats
-) -> tuple[Floats, Floats]:
-    crosses = (less < 0) & (more > 0)
-    width = np.where(crosses, more - less, 1.0)
-    slope = np.where(crosses, more / width, (less >= 0) * 1.0)
-    offset = np.where(crosses, -slope * less, 0.0)
-    # The difference of the outputs is also at most what the two copies allow each by itself.
-    cap = np.maximum(high[0], 0.0) - np.maximum(low[1], 0.0)
-    capped = cap < slope * (less + more) / 2 + offset
-    slope, offset = np.where(capped, 0.0, slope), np.where(capped, cap, offset)
-    both_on = (low[0] >= 0) & (low[1] >= 0)
-    both_off = (high[0] <= 0) & (high[1] <= 0)
-    slope = np.where(both_on, 1.0, np.where(both_off, 0.0, slope))
-    return slope, np.where(both_on | both_off, 0.0, offset)
 
 
 def _logsumexp(scores: Floats) -> Floats:

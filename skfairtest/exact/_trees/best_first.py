@@ -18,8 +18,11 @@ from skfairtest.exact._trees.leaf_pairs import ask_tree, best_leaf, best_twins, 
 from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
 from skfairtest.exact._trees.split_choice import (
     CELL,
+    LEVEL_GAP,
+    LEVEL_TURN,
     ORDERED,
     PLACE,
+    by_differences,
     common,
     gather_boxes,
     propose,
@@ -111,11 +114,17 @@ def hand_over(pool, state, other, other_state, most, levels):
             continue
         m_spare -= 1
         place = other.spare[m_spare]
-        other.low[place], other.high[place] = pool.low[node], pool.high[node]
-        other.words[place], other.bound[place] = pool.words[node], pool.bound[node]
-        other.one[place], other.two[place] = pool.one[node], pool.two[node]
-        if levels:
-            other.top[place], other.bottom[place] = pool.top[node], pool.bottom[node]
+        # Number by number: to copy rows at once has numba compile all of its errors' texts.
+        other.bound[place] = pool.bound[node]
+        for c in range(pool.low.shape[1]):
+            other.low[place, c], other.high[place, c] = pool.low[node, c], pool.high[node, c]
+        for w in range(pool.words.shape[1]):
+            other.words[place, w] = pool.words[node, w]
+        for t in range(pool.one.shape[1]):
+            other.one[place, t], other.two[place, t] = pool.one[node, t], pool.two[node, t]
+            if levels:
+                other.top[place, t] = pool.top[node, t]
+                other.bottom[place, t] = pool.bottom[node, t]
         m = push(other.heap, m, other.bound, place)
         pool.spare[n_spare] = node
         n_spare += 1
@@ -256,18 +265,19 @@ def copy_box(pool, node, other):
 
 
 @inlined
-def settle(forest, links, boxes, pool, node, best, weights, state):
-    """Try the point that all best pairs share; whether the box is done with it."""
+def settle(forest, links, boxes, pool, node, best, weights, state, turn):
+    """Try the point that all best pairs share: 1 where the box is done with it.
+
+    -1 where they share one, but the trees' levels, each at its own extreme, leave the bound far
+    above what it shows; else 0.
+    """
     last = len(pool.bound) - 1
     values, ones, twos = forest.low, pool.one[node], pool.two[node]
     gather_boxes(boxes, ones, twos, best)
     for t in range(len(weights)):
         weights[t] = abs(difference(values, ones[t], twos[t])) + 1e-12
-        if forest.levels:
-            weights[t] += values[pool.top[node, t]] - values[ones[t]]
-            weights[t] += values[twos[t]] - values[pool.bottom[node, t]]
     copy_box(pool, node, last)
-    done = False
+    done = 0
     if common(best, forest.word_start, pool.low[last], pool.high[last], pool.words[last]):
         value, limit = pool.bound[node], pool.bound[node]
         if forest.levels:
@@ -275,8 +285,56 @@ def settle(forest, links, boxes, pool, node, best, weights, state):
         if value > state[KNOWN]:
             state[KNOWN], state[FOUND] = value, 1
             copy_box(pool, last, last - 1)
-        done = pool.bound[node] <= limit + 1e-13 * abs(limit)
+        done = 1 if pool.bound[node] <= limit + 1e-13 * abs(limit) else 0
+        if done == 0 and not turn and pool.bound[node] > value + LEVEL_GAP * abs(value):
+            done = -1
+    # Weights of levels drown the differences. Now and then they count: they lead to other points,
+    # and among many pairs with the largest difference a few have the level that shows the most.
+    for t in range(len(weights) if forest.levels and turn and done == 0 else 0):
+        weights[t] += values[pool.top[node, t]] - values[ones[t]]
+        weights[t] += values[twos[t]] - values[pool.bottom[node, t]]
     return done
+
+
+@njit
+def propose_level(forest, links, boxes, pool, node, best, weights, cut):
+    """Write the cut that parts the leaves that keep one twin's sum at its extreme.
+
+    Of the first twin's largest and the second's smallest sum, that one is to be brought down which
+    holds the bound up: the output of twins with the same difference may vary with their level.
+    """
+    n, values = len(links.base), forest.low
+    D, U, V = np.zeros(n), links.base.copy(), links.base.copy()
+    high, low = links.base.copy(), links.base.copy()
+    for t in range(len(weights)):
+        part = links.part[t]
+        D[part] += difference(values, pool.one[node, t], pool.two[node, t])
+        U[part] += values[pool.one[node, t]]
+        V[part] += values[pool.two[node, t]]
+        high[part] += values[pool.top[node, t]]
+        low[part] += values[pool.bottom[node, t]]
+    if_high = bound_of_sums(links, D.copy(), U, low)
+    twin = 0 if if_high < bound_of_sums(links, D, high, V) else 1
+    for t in range(len(weights)):
+        leaf, own = pool.bottom[node, t], pool.two[node, t]
+        if twin == 0:
+            leaf, own = pool.top[node, t], pool.one[node, t]
+        weights[t] = abs(values[leaf] - values[own]) + 1e-12
+        for c in range(len(best.low)):
+            least, most = 0, 2**31 - 1
+            if boxes.twin_ordered[c] == 2 or boxes.twin_ordered[c] == twin:
+                at = boxes.first_ordered[c] if twin else c
+                least, most = boxes.low[leaf, at], boxes.high[leaf, at]
+            best.low[c, t], best.high[c, t] = least, most
+        for w in range(len(best.words)):
+            word = ~np.uint64(0)
+            if boxes.twin_word[w] == 2 or boxes.twin_word[w] == twin:
+                word = boxes.words[leaf, boxes.first_word[w] if twin else w]
+            best.words[w, t] = word
+    low_cells, high_cells, words = pool.low[node], pool.high[node], pool.words[node]
+    # As a plain whole number: for a constant all would be compiled once more.
+    n_proposers = np.int64(PROPOSERS)
+    return propose(best, weights, forest.word_start, low_cells, high_cells, words, cut, n_proposers)
 
 
 @inlined
@@ -296,14 +354,21 @@ def halves(word_start, cut, best, pool, node, first, second):
 
 @inlined
 def branch(
-    forest, pairs, links, boxes, pool, node, children, best, weights, cut, state, rtol, waiting
-):
+    forest, pairs, links, boxes, pool, node, children, settled, best, weights, cut, state, rtol,
+    waiting,
+):  # fmt: skip
     """Cut a box in two and bound both parts; minus infinity for one that is done with."""
     first, second = children
     low, high, words = pool.low[node], pool.high[node], pool.words[node]
     pool.bound[first], pool.bound[second] = -np.inf, -np.inf
-    # Nothing may be dropped for want of a cut: if need be every pair is asked for one, everywhere.
     found = False
+    if settled < 0:
+        found = propose_level(forest, links, boxes, pool, node, best, weights, cut)
+        if found:
+            halves(forest.word_start, cut, best, pool, node, first, second)
+        gather_boxes(boxes, pool.one[node], pool.two[node], best)
+    halved = found
+    # Nothing may be dropped for want of a cut: if need be every pair is asked for one, everywhere.
     for n_proposers in (PROPOSERS, 0):
         if not found:
             found = propose(best, weights, forest.word_start, low, high, words, cut, n_proposers)
@@ -314,7 +379,8 @@ def branch(
         for t in range(len(forest.roots)):
             total += difference(forest.low, pool.one[node, t], pool.two[node, t])
         enough = total - loss_allowed(links, total, state[KNOWN])
-        halves(forest.word_start, cut, best, pool, node, first, second)
+        if not halved:
+            halves(forest.word_start, cut, best, pool, node, first, second)
         ordered, place = cut[ORDERED] == 1, int(cut[PLACE])
         for child in children:
             left = descend_child(
@@ -397,14 +463,16 @@ def search(forest, pairs, links, boxes, pool, best, state, limits, waiting):
             break
         n_open = pop(pool.heap, n_open, pool.bound)
         n += 1
-        if settle(forest, links, boxes, pool, node, best, weights, state):
+        turn = not by_differences(links) or (int(state[OPENED]) + n) % LEVEL_TURN == 0
+        settled = settle(forest, links, boxes, pool, node, best, weights, state, turn)
+        if settled > 0:
             state[DROPPED] = max(state[DROPPED], pool.bound[node])
         else:
             children = (pool.spare[n_spare - 1], pool.spare[n_spare - 2])
             n_spare -= 2
             branch(
-                forest, pairs, links, boxes, pool, node, children, best, weights, cut, state, rtol,
-                waiting,
+                forest, pairs, links, boxes, pool, node, children, settled, best, weights, cut,
+                state, rtol, waiting,
             )  # fmt: skip
             for child in children:
                 if pool.bound[child] > -np.inf:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
@@ -27,37 +29,41 @@ from skfairtest.exact._trees.leaf_pairs import (
 )
 from skfairtest.exact._trees.local_search import Line, draw, search_locally
 from skfairtest.exact._trees.problem import Forest, Problem
+from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._tree_model import constant
 
 #: Share of the time that is spent on local search: of the first seconds, and of all.
 SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0
 SHARE_LATER = 0.02
 #: Memory for the open boxes of all workers, in bytes.
-MEMORY = 2_500_000_000
+MEMORY = 2_000_000_000
 #: Nodes of all pair trees of all workers, 32 bytes each. When they are used up, all are forgotten.
-MOST_PAIR_NODES = 40_000_000
+MOST_PAIR_NODES = 30_000_000
 #: Bytes in a line of the processor's cache.
 LINE = 64
 #: Seconds that one call of the compiled code should take, so that the clock is looked at.
 SECONDS_A_CALL = 0.2
-#: Time that it takes to compile all else, in that of the local search.
-OTHERS_OF_LOCAL = 3.5
 #: Most boxes that are handed from one worker to another at a time.
 MOST_HANDED = 512
 
 
-def is_compiled() -> bool:
-    """Whether the compiled code is in memory, or on disk, so that it takes next to no time."""
-    if not AVAILABLE:
-        return False
-    if search.signatures:
-        return True
+def is_compiled(several: bool = False) -> bool:
+    """Whether the compiled code is in memory, or on disk, so that it takes next to no time.
+
+    With what `several` workers need as well.
+    """
+    needed = [search, search_locally, sums_of_twins, *([hand_over] if several else [])]
+    return AVAILABLE and all(function.signatures or _is_stored(function) for function in needed)
+
+
+def _is_stored(function: Any) -> bool:
     # The index of what is stored carries the name and the line of the function.
-    line = plain(search).__code__.co_firstlineno
-    folder = Path(os.fspath(search.stats.cache_path))
-    return folder.is_dir() and any(folder.glob(f"*.search-{line}.*.nbi"))
+    code, folder = plain(function).__code__, Path(os.fspath(function.stats.cache_path))
+    pattern = f"*.{code.co_name}-{code.co_firstlineno}.*.nbi"
+    return folder.is_dir() and any(folder.glob(pattern))
 
 
 def _small_problem() -> Problem:
@@ -69,22 +75,45 @@ def _small_problem() -> Problem:
     return Problem(space, output)
 
 
-@lru_cache(maxsize=1)
-def seconds_to_compile() -> float:
-    """Seconds that compiling will take, by the time of a part of it, the local search.
-
-    That part is compiled to know.
-    """
-    problem = _small_problem()
-    began = time.perf_counter()
-    _Walkers(problem, n_walkers=1).step(problem.layout.whole)
-    return OTHERS_OF_LOCAL * (time.perf_counter() - began)
-
-
 @lru_cache(maxsize=2)
 def warm_up(several: bool) -> None:
     """Have everything compiled, or read from disk; what `several` workers need as well."""
-    CompiledSearch(_small_problem(), 0.0, n_workers=1 + several).run(np.inf, 0.0)
+    problem = _small_problem()
+    tried = CompiledSearch(problem, 0.0, n_workers=1 + several)
+    tried.walkers.step(problem.layout.whole)
+    tried.run(np.inf, 0.0)
+    outputs_of_twins(problem, constant(0.0), np.zeros((1, 2)), np.zeros((1, 1, 1)))
+    if several:
+        tried.workers[0].hand_over(tried.workers[1])  # nothing is open: nothing is handed over
+
+
+class Compiling(threading.Thread):
+    """Compiles on a thread of its own, since that can neither be interrupted nor foreseen.
+
+    Whoever has no time left goes on without; what is being compiled is there the next time.
+    """
+
+    def __init__(self, several: bool) -> None:
+        super().__init__(daemon=True)
+        self.several, self.is_done = several, False
+
+    def run(self) -> None:
+        """Compile."""
+        warm_up(self.several)
+        self.is_done = True
+
+    def wait(self, until: float) -> bool:
+        """Wait until the clock shows `until` at most; whether all is compiled."""
+        self.join(None if until == np.inf else max(0.0, until - time.perf_counter()))
+        return self.is_done
+
+
+@lru_cache(maxsize=2)
+def compiling(several: bool) -> Compiling:
+    """What compiles in this process; begun by the first call."""
+    thread = Compiling(several)
+    thread.start()
+    return thread
 
 
 def _node_boxes(forest: Forest, layout: Layout) -> NodeBoxes:
@@ -187,8 +216,12 @@ class Worker:
     def share(self, other: Worker) -> None:
         """Hand every second of the boxes that are ahead of another worker's to it."""
         if self.n_open > 1 and other.state[N_SPARE] > MOST_HANDED:
-            levels = self.forest.levels
-            hand_over(self.pool, self.state, other.pool, other.state, MOST_HANDED, levels)
+            self.hand_over(other)
+
+    def hand_over(self, other: Worker) -> None:
+        """The same, whatever there is of them."""
+        levels = self.forest.levels
+        hand_over(self.pool, self.state, other.pool, other.state, MOST_HANDED, levels)
 
 
 def _pair_trees(forest: Forest, n_workers: int) -> PairTrees:

@@ -11,15 +11,16 @@ from joblib import effective_n_jobs
 from skfairtest._compiled import AVAILABLE
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._trees.clock import OutOfTime
 from skfairtest.exact._trees.driver import (
     CompiledSearch,
+    compiling,
     is_compiled,
-    seconds_to_compile,
     warm_up,
 )
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
-from skfairtest.exact._trees.threshold_cells import OutOfTime
+from skfairtest.exact._trees.rows_on_cells import outputs_of_twins
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
@@ -34,8 +35,8 @@ from skfairtest.whitebox._tree_model import (
 
 #: Seconds that NumPy searches before the code is compiled, where nothing is compiled yet, and those
 #: that compiling takes at least. About the same, so that at worst twice the time is spent that the
-#: better of the two would have taken.
-NUMPY_FIRST, COMPILING = 16.0, 20.0
+#: better of the two would have taken. Where it takes longer, NumPy has the last seconds.
+NUMPY_FIRST, COMPILING, NUMPY_LAST = 16.0, 20.0, 8.0
 
 
 class TreeFamily:
@@ -117,19 +118,56 @@ class TreeFamily:
         slack = [sum_rounding(g.parts[0]) * abs(g.weight) for g in groups if g.link == EXPONENTIAL]
         return 4 * self.rounding + 8 * max(slack, default=0.0) * top
 
+    def _single_share(self, o: int, known: float, bound: float) -> float:
+        """Relative width that a model of single precision leaves open anyway; else 0.
+
+        A part of what `single_room` allows to its rounding: there is no point in searching on.
+        """
+        group_rounding = [
+            group.rounding + sum(part.rounding for part in group.parts) for group in self.outputs[o]
+        ]
+        if not any(group_rounding) or known <= 0:
+            return 0.0
+        return 0.5 * self._rounding(o) / min(2 * known, bound)
+
     def evaluate(self, Z: Floats) -> Floats:
         """Outputs of the model as it was read, shape (n, n_outputs)."""
         return evaluate_outputs(self.outputs, Z)
 
+    def evaluate_twins(self, rows: Floats, values: Floats) -> Floats:
+        """Outputs of rows with their sensitive attributes set, up to a number for each row.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_features)
+            Codes inside the domain.
+        values : ndarray of shape (n, n_twins, n_sensitive)
+            Codes of the sensitive attributes.
+
+        Returns
+        -------
+        ndarray of shape (n, n_twins, n_outputs)
+            Of the model as it was read.
+        """
+        if not self.problems or self.compiled is False or not is_compiled():
+            every = self.space.with_sensitive(
+                np.repeat(rows, values.shape[1], axis=0), values.reshape(-1, values.shape[2])
+            )
+            return self.evaluate(every).reshape(*values.shape[:2], -1)
+        each = zip(self.problems, self.outputs, strict=True)
+        return np.stack([outputs_of_twins(*pair, rows, values) for pair in each], axis=-1)
+
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Random rows of codes, many of them at the very borders of cells."""
         Z = self.space.draw(n, rng)
-        for k in range(len(Z) if self.problems else 0):
-            grid = self.problems[rng.integers(len(self.problems))].grid
+        of = rng.integers(max(1, len(self.problems)), size=n)
+        for o, problem in enumerate(self.problems):
+            own, grid = np.flatnonzero(of == o), problem.grid
             for j in grid.cells:
-                if rng.random() < 0.8:
-                    cell = np.array([rng.integers(grid.n_cells(j))])
-                    Z[k, j] = grid.codes(j, cell, float(rng.integers(2)))[0]
+                some = own[rng.random(len(own)) < 0.8]
+                cells = rng.integers(grid.n_cells(j), size=len(some))
+                ends = grid.codes(j, cells, 0.0), grid.codes(j, cells, 1.0)
+                Z[some, j] = np.where(rng.random(len(some)) < 0.5, *ends)
         return Z
 
     def trivial(self) -> float:
@@ -160,7 +198,7 @@ class TreeFamily:
             return Bracket(known, max(known, self.trivial()), None, 0, "time")
         bounds = [problem.trivial() for problem in self.problems]
         lower, upper, twins, n_boxes = known, known, None, 0
-        reasons = []
+        reasons, closest = [], 0.0
         order = np.argsort(bounds)[::-1]
         for rank, o in enumerate(order):
             now = time.perf_counter()
@@ -171,7 +209,9 @@ class TreeFamily:
                 reasons.append("time")
                 continue
             until = now + (deadline - now) / (len(order) - rank)
-            bracket = self._solve_one(self.problems[o], lower, until, deadline, rtol)
+            narrow = max(rtol, self._single_share(o, lower, bounds[o]))
+            closest = max(closest, narrow)
+            bracket = self._solve_one(self.problems[o], lower, until, deadline, narrow)
             n_boxes += bracket.n_boxes
             reasons.append(bracket.reason)
             upper = max(upper, min(bracket.upper, bounds[o]))
@@ -179,7 +219,7 @@ class TreeFamily:
                 lower, twins = bracket.lower, bracket.twins
         ended = [reason for reason in reasons if reason != "closed"]
         upper = max(upper, lower)
-        if not ended and upper - lower > rtol * upper:
+        if not ended and upper - lower > max(rtol, closest) * upper:
             ended = ["rounding"]  # all boxes were looked into: nothing else is left
         return Bracket(lower, upper, twins, n_boxes, ended[0] if ended else "closed")
 
@@ -187,7 +227,8 @@ class TreeFamily:
         self, problem: Problem, known: float, until: float, deadline: float, rtol: float
     ) -> Bracket:
         """One output: with NumPy first where nothing is compiled, and on with what is compiled."""
-        if self.compiled or (self.compiled is None and is_compiled()):
+        several = self.n_workers > 1
+        if self.compiled or (self.compiled is None and is_compiled(several)):
             return self._compiled(problem, known, until, rtol)
         began = time.perf_counter()
         may_compile = self.compiled is None and AVAILABLE
@@ -197,11 +238,10 @@ class TreeFamily:
         bracket = search.run(first, rtol)
         if bracket.reason != "time" or not may_compile:
             return bracket
-        # Compiling cannot be interrupted: it goes on only where it fits into what is left.
-        if time.perf_counter() + seconds_to_compile() > deadline:
-            return search.run(until, rtol)
+        # Nobody knows how long compiling takes on this machine: it must not take more than is left.
+        if not compiling(several).wait(deadline - NUMPY_LAST):
+            return search.run(max(until, deadline - NUMPY_LAST / 2), rtol)
         del search  # its lists, before others take their room
-        warm_up(self.n_workers > 1)
         # What is left is shared anew: compiling was for all outputs.
         until = max(until, min(deadline, time.perf_counter() + (until - first)))
         further = self._compiled(problem, bracket.lower, until, rtol)

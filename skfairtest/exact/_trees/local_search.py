@@ -207,14 +207,14 @@ def scatter(word_start, whole, sizes, low, high, cells, words, n_changes, random
             m = k - n_ordered
             set_cell(word_start, m, words, draw(random, sizes[m]))
             continue
-        way = draw(random, 3)
+        way = draw(random, np.int64(3))
         if way == 0:
             cells[k] = draw(random, np.int64(whole[k]))
         elif way == 1:
             cells[k] = low[k] + draw(random, np.int64(high[k]) - np.int64(low[k]))
         else:
-            step = 1 + draw(random, 1 << (1 + draw(random, 10)))
-            moved = cells[k] + (step if draw(random, 2) else -step)
+            step = 1 + draw(random, 1 << (1 + draw(random, np.int64(10))))
+            moved = cells[k] + (step if draw(random, np.int64(2)) else -step)
             cells[k] = min(max(moved, 0), whole[k] - 1)
 
 
@@ -226,7 +226,7 @@ def search_locally(forest, links, whole, sizes, low, high, cells, words, value, 
     walker that starts anywhere. `low` and `high` are the box with the largest bound.
     """
     there, sets = cells.copy(), words.copy()
-    n_changes = 1 + draw(random, MOST_CHANGED)
+    n_changes = 1 + draw(random, np.int64(MOST_CHANGED))
     if value == -np.inf:
         n_changes = 4 * (len(cells) + len(sizes))
     scatter(forest.word_start, whole, sizes, low, high, there, sets, n_changes, random)

@@ -23,6 +23,7 @@ from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
 from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, loss_allowed
 from skfairtest.exact._trees.problem import Forest, Problem
+from skfairtest.exact._trees.split_choice import LEVEL_GAP, LEVEL_TURN, by_differences
 from skfairtest.exact._trees.threshold_cells import first_cell
 
 Cells32 = NDArray[np.int32]
@@ -178,7 +179,7 @@ def _sorted(forest: Forest, done: list[_Front], left: _Front) -> Pairs:
 
 #: Entries of eight bytes in the lists of all open boxes together, and in what they point to; boxes
 #: beyond list their pairs anew when it is their turn.
-MOST_LISTED = 200_000_000
+MOST_LISTED = 150_000_000
 #: Pairs that are listed for the whole domain, and for one box (or a few for every tree); more are
 #: listed coarsely. Boxes with a quarter of that left list them anew, by which they become finer.
 MOST_PAIRS, MOST_OF_BOX = 1_000_000, 20_000
@@ -239,6 +240,7 @@ class ListSearch:
         self.deadline = deadline
         self.links = problem.links
         self.levels = problem.forest.levels
+        self.mixed = not plain(by_differences)(problem.links)
         self.point: Box | None = None
         self.count = itertools.count()
         self.n_boxes = self.n_listed = 0
@@ -280,7 +282,8 @@ class ListSearch:
     def _take_apart(self, box: Box, table: _Table, listed: Ints, bound: float, rtol: float) -> None:
         pairs = table.pairs
         at = np.searchsorted(listed, pairs.start)
-        best = self._best_pairs(pairs, listed, at)
+        turn = self.levels and (self.mixed or self.n_boxes % LEVEL_TURN == 0)
+        best = self._best_pairs(pairs, listed, at, turn)
         if table.is_coarse and 4 * len(listed) <= self._most_of_box:
             self._look_closer(box, best, bound, rtol)
             return
@@ -301,6 +304,8 @@ class ListSearch:
             if bound <= limit + 1e-13 * abs(limit):
                 self.dropped = max(self.dropped, bound)
                 return
+            if self.levels and not turn and bound > value + LEVEL_GAP * abs(value):
+                cut = self._choose(box, pairs, self._extreme_pairs(pairs, listed, at, best))
         cut = cut or self._choose(box, pairs, best)
         if cut is None:
             self.dropped = max(self.dropped, bound)
@@ -354,14 +359,37 @@ class ListSearch:
         if (at[1:] > at[:-1]).all():  # else only pairs that cannot beat what is known were left
             self._keep(box, table, np.arange(len(table.pairs.one)), at, bound, rtol)
 
-    def _best_pairs(self, pairs: Pairs, listed: Ints, at: Ints) -> _BestPairs:
+    def _best_pairs(self, pairs: Pairs, listed: Ints, at: Ints, by_levels: bool) -> _BestPairs:
         best = listed[at[:-1]]
         difference = pairs.difference[best]
         weight = np.abs(difference) + 1e-12
-        if self.levels and len(best):
+        if by_levels and len(best):
             weight += np.maximum.reduceat(pairs.one[listed], at[:-1]) - pairs.one[best]
             weight += pairs.two[best] - np.minimum.reduceat(pairs.two[listed], at[:-1])
         return _BestPairs(best, pairs.low_rows[best], pairs.high_rows[best], difference, weight)
+
+    def _extreme_pairs(self, pairs: Pairs, listed: Ints, at: Ints, best: _BestPairs) -> _BestPairs:
+        """The pairs that keep one twin's sum at its extreme; that twin's which holds the bound up.
+
+        As `best_first.propose_level`.
+        """
+        sums = [self.links.base.copy() for _ in range(4)]
+        part, starts = self.links.part, at[:-1]
+        one, two = pairs.one[listed], pairs.two[listed]
+        tops, bottoms = np.maximum.reduceat(one, starts), np.minimum.reduceat(two, starts)
+        own = (pairs.one[best.pairs], pairs.two[best.pairs])
+        for total, values in zip(sums, (*own, tops, bottoms), strict=True):
+            np.add.at(total, part, values)
+        U, V, high, low = sums
+        D = np.zeros_like(U)
+        np.add.at(D, part, best.difference)
+        first = interpreted_bound(self.links, D, U, low) < interpreted_bound(self.links, D, high, V)
+        values, ends, mine = (one, tops, own[0]) if first else (two, bottoms, own[1])
+        extreme = np.flatnonzero(values == np.repeat(ends, np.diff(at)))
+        found = listed[extreme[np.searchsorted(extreme, starts)]]
+        weight = np.abs(ends - mine) + 1e-12
+        rows = pairs.low_rows[found], pairs.high_rows[found]
+        return _BestPairs(found, *rows, best.difference, weight)
 
     def _bound(self, pairs: Pairs, listed: Ints, at: Ints) -> float:
         n = len(self.links.base)

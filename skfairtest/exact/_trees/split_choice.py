@@ -13,8 +13,25 @@ import numpy as np
 
 from skfairtest._compiled import inlined, njit, njit_fast
 
+#: Of so many boxes one is cut by its levels, too.
+LEVEL_TURN = 4
+#: Share of a value by which the bound is far above it. Nearer by, chance finds better levels.
+LEVEL_GAP = 1e-4
 #: Columns of a proposed cut: score, 1 if ordered, place, cell or the tree whose pair's set cuts.
 SCORE, ORDERED, PLACE, CELL = 0, 1, 2, 3
+
+
+@njit
+def by_differences(links):
+    """Whether conflicts are weighed by differences alone, and levels are cut by themselves.
+
+    Of a logistic function the difference counts most. Of a softmax with its many sums, and of an
+    exponential, the levels do as much: weighed together they close in fewer boxes.
+    """
+    few = True
+    for g in range(len(links.link)):
+        few = few and links.link[g] <= 1
+    return few
 
 
 @inlined

@@ -6,29 +6,21 @@ in two. All tests together cut it into *cells*, whose values no tree tells apart
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints, Words
+from skfairtest.exact._trees.bent_cells import bent_codes
+from skfairtest.exact._trees.clock import check_time
 from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._code_order import CodeOrder
 from skfairtest.whitebox._features import Features, attribute_grid, wide_attributes
 from skfairtest.whitebox._tree_model import Nodes, Tests, goes_left
 
 #: Outcomes of tests that are worked out in one go.
 MOST_TOGETHER = 1_000_000
-
-
-class OutOfTime(Exception):
-    """The time was up before all attributes were cut into cells."""
-
-
-def check_time(deadline: float) -> None:
-    """End the reading of a model when the time is up."""
-    if time.perf_counter() >= deadline:
-        raise OutOfTime
 
 
 class Cells(NamedTuple):
@@ -44,7 +36,7 @@ class Cells(NamedTuple):
 
 
 def cut_finite(
-    grid: Floats, views: list[tuple[Features, Tests, Ints]]
+    grid: Floats, views: list[tuple[Features, Tests, Ints]], bent: int | None = None
 ) -> tuple[Cells, list[Bools]]:
     """Cells of an attribute of finitely many values.
 
@@ -54,6 +46,8 @@ def cut_finite(
         Codes of the values.
     views : list of (Features, Tests, ndarray of int)
         For each set of features: the numbers of the tests that look at this attribute.
+    bent : int or None, default=None
+        The attribute, if it has more values: the codes stand for its cells.
 
     Returns
     -------
@@ -65,9 +59,10 @@ def cut_finite(
     outcomes = []
     for features, tests, which in views:
         left = np.empty((len(which), len(grid)), dtype=bool)
+        along = None if bent is None else features.along(bent, grid)
         for t in np.unique(tests.feature[which]):
             of_feature = np.flatnonzero(tests.feature[which] == t)
-            values = features.table(int(t))
+            values = features.table(int(t)) if along is None else along[:, t]
             rows = max(1, MOST_TOGETHER // len(grid))
             for k in range(0, len(of_feature), rows):
                 some = of_feature[k : k + rows]
@@ -172,7 +167,7 @@ def _last_left(
     pairs = np.column_stack([tests.feature[which], tests.threshold[which]])
     _, first, back = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     tried = which[first]
-    order = _Order(space, attribute)
+    order = CodeOrder(space, attribute)
     left = np.full(len(tried), order.rank(np.array([ends[0]]))[0])
     right = np.full(len(tried), order.rank(np.array([ends[1]]))[0])
 
@@ -226,32 +221,6 @@ def misplaced(below: Floats, above: Floats, features: Features, tests: Tests, wh
     return wrong
 
 
-class _Order:
-    """Codes of an attribute as consecutive whole numbers, in their order, and back."""
-
-    def __init__(self, space: InputSpace, attribute: int) -> None:
-        self.whole = bool(space.discrete[attribute])
-        self.single = bool(space.single[attribute])
-
-    def rank(self, codes: Floats) -> NDArray[np.int64]:
-        if self.whole:
-            return codes.astype(np.int64)
-        if self.single:
-            bits = (codes.astype(np.float32) + np.float32(0)).view(np.int32).astype(np.int64)
-            return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
-        bits = (codes.astype(np.float64) + 0.0).view(np.int64)
-        return np.where(bits < 0, -(bits & np.int64(2**63 - 1)), bits)
-
-    def code(self, ranks: NDArray[np.int64]) -> Floats:
-        if self.whole:
-            return ranks.astype(np.float64)
-        if self.single:
-            size = np.abs(ranks).astype(np.int32).view(np.float32).astype(np.float64)
-        else:
-            size = np.abs(ranks).view(np.float64)
-        return np.where(ranks < 0, -size, size)
-
-
 WORD = 64
 
 
@@ -290,9 +259,13 @@ class Grid:
     ) -> None:
         self.space, self.deadline = space, deadline
         self.cells: dict[int, Cells] = {}
+        #: First codes of the parts of a bent attribute, of which several may be one cell.
+        self.starts: dict[int, Floats] = {}
         self.sets: dict[int, Words] = {}
         self.nodes = [_undecided(nodes) for nodes in everything]
         wide = wide_attributes(space)
+        bent = {j for nodes in everything for j in nodes.features.pieces}
+        wide[list(bent)] = False
         for j in range(space.n_features):
             check_time(deadline)
             views = self._views(j, everything, needed)
@@ -301,7 +274,7 @@ class Grid:
             if wide[j]:
                 self._cut_wide(j, views, exact=False)
             else:
-                self._cut_finite(j, views)
+                self._cut_finite(j, views, is_bent=j in bent)
         self._check_wide(everything, needed, wide)
         for nodes, wanted, cut in zip(everything, needed, self.nodes, strict=True):
             _decide_constant(nodes, wanted, cut, self.cells)
@@ -348,8 +321,14 @@ class Grid:
             nodes.attribute[which] = j
             nodes.cut[which] = cut
 
-    def _cut_finite(self, j: int, views: list[tuple[Features, Tests, Ints]]) -> None:
-        cells, outcomes = cut_finite(attribute_grid(self.space, j), views)
+    def _cut_finite(
+        self, j: int, views: list[tuple[Features, Tests, Ints]], *, is_bent: bool
+    ) -> None:
+        if is_bent:
+            self.starts[j] = codes = bent_codes(self.space, j, views, self.deadline)
+            cells, outcomes = cut_finite(codes, views, bent=j)
+        else:
+            cells, outcomes = cut_finite(attribute_grid(self.space, j), views)
         self.cells[j] = cells
         if not cells.ordered:
             packed = [as_words(left) for left in outcomes]
@@ -371,6 +350,18 @@ class Grid:
     def n_cells(self, attribute: int) -> int:
         """How many cells an attribute has."""
         return len(self.cells[attribute].low)
+
+    def cell_of(self, attribute: int, codes: Floats) -> Ints:
+        """The cell that each of some codes of the domain lies in."""
+        own = self.cells[attribute]
+        if attribute in self.starts:
+            return own.member[np.searchsorted(self.starts[attribute][1:], codes, side="right")]
+        if len(own.member):
+            place = (codes - self.space.low[attribute]).astype(np.intp)
+            return own.member[np.clip(place, 0, len(own.member) - 1)]
+        if self.space.single[attribute]:
+            codes = codes.astype(np.float32).astype(np.float64)
+        return np.minimum(np.searchsorted(own.high, codes), len(own.high) - 1)
 
     def codes(self, attribute: int, cells: Ints, share: float = 0.5) -> Floats:
         """A code inside each of the cells; `share` says how far from its low end."""

@@ -10,7 +10,8 @@ from skfairtest.exact._networks.one_hidden.lagrangian import MOST_COMBINATIONS, 
 from skfairtest.exact._networks.one_hidden.local_search import IteratedLocalSearch
 from skfairtest.exact._networks.one_hidden.unit_search import UnitSearch
 from skfairtest.exact._networks.relaxation import Relaxation
-from skfairtest.exact._trees.link_bounds import logistic_gap
+from skfairtest.exact._networks.score_link import ScoreLink
+from skfairtest.whitebox._layers import RELU
 
 #: Perturbations in a row without a better pair after which the local search rests.
 MOST_IDLE = 60
@@ -20,6 +21,8 @@ MOST_HINTS = 8
 FIRST_BATCHES = 8
 #: Share of what is known within which the search on units takes no pains.
 FINE_ENOUGH = 1e-3
+#: Rounds at first in which the local search takes several steps, and units one.
+EARLY_ROUNDS, EARLY_STEPS = 6, 3
 #: Most sums that the parts of all combinations may be made of.
 MOST_PARTS = 5_000_000
 
@@ -35,8 +38,9 @@ class OneHidden:
         When to stop.
     """
 
-    #: Batches of boxes in a row where boxes are ahead, and least batches of units otherwise.
-    turns, steps = 3, 6
+    #: Batches of boxes in a row where boxes are ahead, and where they are behind, and least batches
+    #: of units.
+    turns, behind, steps = 3, 1, 6
 
     def __init__(self, relaxation: Relaxation, limits: Limits) -> None:
         network = self.network = relaxation.network
@@ -49,15 +53,12 @@ class OneHidden:
             network.space, effects, sets, names, network.weights[1], network.biases[1],
             network.out == "logistic", np.random.default_rng(0),
         )  # fmt: skip
-        self._ends: tuple[float, float] | None = None
-        if network.out == "logistic":
-            last = relaxation.layers(whole)[-1]
-            slack = self.units.rounding
-            self._ends = float(last.high[0][0, 0]) + slack, float(last.low[1][0, 0]) - slack
+        self._link = ScoreLink(relaxation, self.units.rounding)
         #: Perturbations cost the more, the more attributes there are.
         n_moves = len(self.local_search.lines) + len(self.local_search.free)
         self._steps = max(self.steps, n_moves // 2)
         self._idle, self._enough = 0, 0.0
+        self._n_rounds = 0
         for _ in range(FIRST_BATCHES):  # sets of sensitive values have to be cut first
             if not limits.is_late:
                 self.units.step(0.0)
@@ -67,6 +68,8 @@ class OneHidden:
         """The search, or None where there is nothing to search, or too much to list."""
         network = relaxation.network
         if len(network.weights) != 2 or network.out not in ("identity", "logistic"):
+            return None
+        if network.activations[0] != RELU:
             return None
         if limits.is_late or not network.sensitive or network.sensitive_wide:
             return None
@@ -88,39 +91,28 @@ class OneHidden:
     @property
     def upper(self) -> float:
         """No difference of the outputs is larger."""
-        return self._answer(self.units.upper)
-
-    def _answer(self, score: float) -> float:
-        """The difference of outputs that a difference of scores allows."""
-        if self._ends is None:
-            return score
-        return float(logistic_gap(max(score, 0.0), *self._ends))
-
-    def _score(self, answer: float) -> float:
-        """A difference of scores that allows no difference of outputs beyond this."""
-        if self._ends is None:
-            return answer
-        low, high = 0.0, max(self.units.upper, 0.0)
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._answer(middle) <= answer else (low, middle)
-        return low
+        return self._link.answer(self.units.upper)
 
     def round(self, boxes: BoxSearch, limits: Limits) -> None:
         """Some batches of units, and a step of the local search."""
-        if self._idle < MOST_IDLE:
+        hints = sorted(self.units.hints, key=lambda hint: hint[0])[-MOST_HINTS:]
+        self.units.hints.clear()
+        self._n_rounds += 1
+        early = self._n_rounds <= EARLY_ROUNDS
+        for _ in range(EARLY_STEPS if early else 1):
+            if self._idle >= MOST_IDLE or limits.is_late:
+                break
             self._idle += 1
-            hints = sorted(self.units.hints, key=lambda hint: hint[0])
-            self.local_search.adopt(hints[-MOST_HINTS:])
+            self.local_search.adopt(hints)
             self.local_search.perturb(limits)
             self._tell(boxes)
-        self.units.hints.clear()
+            hints = []
         enough = boxes.known + max(
             max(limits.rtol, FINE_ENOUGH) * boxes.known, 2 * self.network.rounding
         )
-        enough = self._enough = self._score(enough)
+        enough = self._enough = self._link.score(enough, self.units.upper)
         ahead = self.upper <= boxes.upper
-        for _ in range(self._steps if ahead else 1):
+        for _ in range(self._steps if ahead and not early else 1):
             if limits.is_late or self.units.full:
                 return
             self.units.step(enough)

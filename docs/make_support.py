@@ -1,0 +1,532 @@
+"""Write the page that says which models can be certified, from models that are certified.
+
+    python docs/make_support.py
+
+fits every combination of a model, a step and a wrapper whose libraries are installed, certifies it
+on small tables, and writes the answers to `reference/support.json` and the page to
+`reference/support.md`; with words behind it, those combinations that have one of these words in
+their names. The others, and those whose libraries are not installed, keep what the file says of
+them.
+`tests/test_support.py` fails where an answer is another one than that of the file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.decomposition import PCA
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    IsolationForest,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.frozen import FrozenEstimator
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    SGDClassifier,
+)
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    TunedThresholdClassifierCV,
+)
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    SplineTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from skfairtest import (
+    CertifiedAuditor,
+    FairnessRetrainer,
+    MarginalizedClassifier,
+    MarginalizedRegressor,
+    RandomAuditor,
+)
+from skfairtest.exact._composite import CompositeFamily
+from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._expression import Answer, Total
+from skfairtest.exact._support import SEARCH
+from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.whitebox._steps import HINT
+
+HERE = Path(__file__).parent / "reference"
+STORED, PAGE = HERE / "support.json", HERE / "support.md"
+EXACT, BRACKET, REFUSED, FAILS = "exact", "bracket", "no", "–"
+
+
+class Family(NamedTuple):
+    """A kind of model: a regressor and a classifier, made when asked for.
+
+    `several` is a classifier of three classes, where it is another one. `exact` is False where
+    small models may close their brackets, and others would not.
+    """
+
+    regressor: Callable[[], Any]
+    classifier: Callable[[], Any]
+    needs: str = "sklearn"
+    exact: bool = True
+    several: Callable[[], Any] | None = None
+
+
+def _of(module: str, name: str, **settings: Any) -> Callable[[], Any]:
+    """Makes an estimator of a library that may not be there."""
+    return lambda: getattr(importlib.import_module(module), name)(**settings)
+
+
+def _net(name: str, n_outputs: int) -> Callable[[], Any]:
+    """Makes a small net of skorch, with the columns as its inputs."""
+
+    def make() -> Any:
+        import skorch
+        from torch import manual_seed, nn
+
+        manual_seed(0)
+        layers = [nn.LazyLinear(3), nn.ReLU(), nn.Linear(3, n_outputs)]
+        layers += [nn.Softmax(dim=-1)] if n_outputs > 1 else []
+        net = getattr(skorch, name)(
+            nn.Sequential(*layers), max_epochs=3, train_split=None, verbose=0
+        )
+        return make_pipeline(FunctionTransformer(np.float32), net)
+
+    return make
+
+
+def _small(model: Any) -> Callable[[], Any]:
+    return lambda: clone(model)
+
+
+_SMALL_BOOSTERS = {"n_estimators": 3, "max_depth": 2}
+FAMILIES = {
+    "linear": Family(_small(Ridge()), _small(LogisticRegression())),
+    "forest": Family(
+        _small(RandomForestRegressor(3, max_depth=3, random_state=0)),
+        _small(RandomForestClassifier(3, max_depth=3, random_state=0)),
+    ),
+    "histogram boosting": Family(
+        _small(HistGradientBoostingRegressor(max_iter=3, max_depth=2)),
+        _small(HistGradientBoostingClassifier(max_iter=3, max_depth=2)),
+    ),
+    "network": Family(
+        _small(MLPRegressor(hidden_layer_sizes=(3,), solver="lbfgs", max_iter=30, random_state=0)),
+        _small(MLPClassifier(hidden_layer_sizes=(3,), solver="lbfgs", max_iter=30, random_state=0)),
+        exact=False,
+    ),
+    "XGBoost": Family(
+        _of("xgboost", "XGBRegressor", **_SMALL_BOOSTERS),
+        _of("xgboost", "XGBClassifier", **_SMALL_BOOSTERS),
+        "xgboost",
+    ),
+    "LightGBM": Family(
+        _of("lightgbm", "LGBMRegressor", min_child_samples=3, verbose=-1, **_SMALL_BOOSTERS),
+        _of("lightgbm", "LGBMClassifier", min_child_samples=3, verbose=-1, **_SMALL_BOOSTERS),
+        "lightgbm",
+    ),
+    "CatBoost": Family(
+        _of("catboost", "CatBoostRegressor", iterations=3, depth=2, verbose=False,
+            allow_writing_files=False),
+        _of("catboost", "CatBoostClassifier", iterations=3, depth=2, verbose=False,
+            allow_writing_files=False),
+        "catboost",
+    ),
+    "skorch net": Family(
+        _net("NeuralNetRegressor", 1), _net("NeuralNetClassifier", 2), "skorch", False,
+        _net("NeuralNetClassifier", 3),
+    ),
+}  # fmt: skip
+
+
+def _own(table: Any) -> Any:
+    return table
+
+
+#: Steps on two columns; what they need, where that is not scikit-learn.
+STEPS: dict[str, tuple[Callable[[], Any], str]] = {
+    "`StandardScaler` and other scalers": (StandardScaler, ""),
+    "`PowerTransformer`": (PowerTransformer, ""),
+    "`QuantileTransformer`": (lambda: QuantileTransformer(n_quantiles=9), ""),
+    "`Binarizer`": (lambda: Binarizer(threshold=1.5), ""),
+    "`KBinsDiscretizer(encode=\"ordinal\")`": (
+        lambda: KBinsDiscretizer(3, encode="ordinal", strategy="uniform"), ""),
+    "`KBinsDiscretizer(encode=\"onehot\")`": (
+        lambda: KBinsDiscretizer(3, strategy="uniform"), ""),
+    "`SplineTransformer`": (lambda: SplineTransformer(n_knots=3), ""),
+    "`PolynomialFeatures`": (PolynomialFeatures, ""),
+    "`OneHotEncoder`": (lambda: OneHotEncoder(drop="first"), ""),
+    "`OneHotEncoder` of rare categories": (
+        lambda: OneHotEncoder(min_frequency=0.3, handle_unknown="infrequent_if_exist"), ""),
+    "`OrdinalEncoder`": (
+        lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ""),
+    "`TargetEncoder`": (lambda: TargetEncoder(cv=2), ""),
+    "`SimpleImputer(add_indicator=True)`": (lambda: SimpleImputer(add_indicator=True), ""),
+    "`SelectKBest` and other selectors": (lambda: SelectKBest(f_regression, k=1), ""),
+    "`FunctionTransformer(numpy.log1p)`": (
+        lambda: make_pipeline(FunctionTransformer(np.exp), FunctionTransformer(np.log1p)), ""),
+    "`FunctionTransformer(numpy.negative)`": (lambda: FunctionTransformer(np.negative), ""),
+    "`FunctionTransformer(numpy.square)`": (lambda: FunctionTransformer(np.square), ""),
+    "`FunctionTransformer(numpy.sin)`": (lambda: FunctionTransformer(np.sin), ""),
+    "`FunctionTransformer` of an own function": (lambda: FunctionTransformer(_own), ""),
+    "`FeatureUnion` of these": (lambda: make_union(StandardScaler(), PowerTransformer()), ""),
+    "`PCA`": (lambda: PCA(1), ""),
+    "`Normalizer`": (Normalizer, ""),
+    "`KNNImputer`": (KNNImputer, ""),
+    "skrub's `TableVectorizer`": (_of("skrub", "TableVectorizer"), "skrub"),
+}  # fmt: skip
+
+
+def _final() -> Any:
+    return make_pipeline(StandardScaler(), LogisticRegression())
+
+
+#: Wrappers: what is asked of the family, and what is made of it.
+CLASS, NUMBER, SEVERAL, TARGETS, MANY = "class", "number", "several", "targets", "many labels"
+AROUND: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "alone, a number": (NUMBER, lambda m: m),
+    "alone, two classes": (CLASS, lambda m: m),
+    "alone, several classes": (SEVERAL, lambda m: m),
+    "`CalibratedClassifierCV(method=\"sigmoid\")`": (
+        CLASS, lambda m: CalibratedClassifierCV(m, cv=2)),
+    "`CalibratedClassifierCV(method=\"isotonic\")`": (
+        CLASS, lambda m: CalibratedClassifierCV(m, method="isotonic", cv=2)),
+    "`CalibratedClassifierCV`, several classes": (
+        SEVERAL, lambda m: CalibratedClassifierCV(m, cv=2)),
+    "`TransformedTargetRegressor(transformer=StandardScaler())`": (
+        NUMBER, lambda m: TransformedTargetRegressor(m, transformer=StandardScaler())),
+    "`TransformedTargetRegressor(func=numpy.log, ...)`": (
+        NUMBER, lambda m: TransformedTargetRegressor(m, func=np.log, inverse_func=np.exp)),
+    "`StackingRegressor`": (NUMBER, lambda m: StackingRegressor([("m", m)], cv=2)),
+    "`StackingClassifier`": (CLASS, lambda m: StackingClassifier([("m", m)], cv=2)),
+    "`StackingClassifier` with a scaler on top": (
+        CLASS, lambda m: StackingClassifier([("m", m)], _final(), cv=2)),
+    "`VotingRegressor` with a linear model": (
+        NUMBER, lambda m: VotingRegressor([("m", m), ("l", LinearRegression())])),
+    "`VotingClassifier(voting=\"soft\")` with a linear model": (
+        CLASS, lambda m: VotingClassifier([("m", m), ("l", LogisticRegression())], voting="soft")),
+    "`BaggingRegressor`": (NUMBER, lambda m: BaggingRegressor(m, 2, random_state=0)),
+    "`BaggingClassifier`": (CLASS, lambda m: BaggingClassifier(m, 2, random_state=0)),
+    "`OneVsRestClassifier`": (SEVERAL, OneVsRestClassifier),
+    "`OneVsOneClassifier`": (SEVERAL, OneVsOneClassifier),
+    "`MultiOutputRegressor`": (TARGETS, MultiOutputRegressor),
+    "`MultiOutputClassifier`": (MANY, MultiOutputClassifier),
+    "`FixedThresholdClassifier`, by probability": (
+        CLASS, lambda m: FixedThresholdClassifier(m, threshold=0.3)),
+    "`TunedThresholdClassifierCV`, by probability": (
+        CLASS, lambda m: TunedThresholdClassifierCV(m, cv=2)),
+    "`FrozenEstimator`": ("fitted", FrozenEstimator),
+    "`GridSearchCV`": (NUMBER, lambda m: GridSearchCV(m, {}, cv=2)),
+    "`FairnessRetrainer`": (CLASS, lambda m: FairnessRetrainer(
+        m, auditor=RandomAuditor(sensitive_features="s", max_queries=30), max_rounds=1,
+        random_state=0)),
+    "`MarginalizedRegressor`": (
+        NUMBER, lambda m: MarginalizedRegressor(m, sensitive_features="s", strength=0.5)),
+    "`MarginalizedClassifier`": (
+        CLASS, lambda m: MarginalizedClassifier(m, sensitive_features="s", strength=0.5)),
+}  # fmt: skip
+
+#: Further models, each alone, with what they need and the task.
+OTHERS: dict[str, tuple[Callable[[], Any], str, str]] = {
+    "`LinearSVC` by its score": (LinearSVC, "sklearn", CLASS),
+    "`SGDClassifier(loss=\"log_loss\")`": (
+        lambda: SGDClassifier(loss="log_loss", random_state=0), "sklearn", CLASS),
+    "`SVC(kernel=\"linear\")` by its score": (lambda: SVC(kernel="linear"), "sklearn", CLASS),
+    "`SVC(kernel=\"rbf\")`": (SVC, "sklearn", CLASS),
+    "`DecisionTreeClassifier`": (
+        lambda: DecisionTreeClassifier(max_depth=3), "sklearn", SEVERAL),
+    "`ExtraTreesRegressor`": (
+        lambda: ExtraTreesRegressor(3, max_depth=3, random_state=0), "sklearn", NUMBER),
+    "`GradientBoostingClassifier`": (
+        lambda: GradientBoostingClassifier(n_estimators=3, max_depth=2), "sklearn", CLASS),
+    "`AdaBoostClassifier`": (AdaBoostClassifier, "sklearn", CLASS),
+    "`IsolationForest`": (IsolationForest, "sklearn", NUMBER),
+    "`GaussianNB`": (GaussianNB, "sklearn", CLASS),
+    "`KNeighborsClassifier`": (KNeighborsClassifier, "sklearn", CLASS),
+    "`GaussianProcessRegressor`": (GaussianProcessRegressor, "sklearn", NUMBER),
+    "`PoissonRegressor`": (PoissonRegressor, "sklearn", NUMBER),
+    "`XGBRFRegressor`": (
+        _of("xgboost", "XGBRFRegressor", n_estimators=3, max_depth=2), "xgboost", NUMBER),
+    "`XGBRegressor(booster=\"dart\")`": (
+        _of("xgboost", "XGBRegressor", booster="dart", **_SMALL_BOOSTERS), "xgboost", NUMBER),
+    "`XGBRegressor(booster=\"gblinear\")`": (
+        _of("xgboost", "XGBRegressor", booster="gblinear"), "xgboost", NUMBER),
+    "`XGBRegressor(objective=\"count:poisson\")`": (
+        _of("xgboost", "XGBRegressor", objective="count:poisson", **_SMALL_BOOSTERS),
+        "xgboost", NUMBER),
+    "`XGBClassifier(objective=\"binary:hinge\")`": (
+        _of("xgboost", "XGBClassifier", objective="binary:hinge", **_SMALL_BOOSTERS),
+        "xgboost", CLASS),
+    "`LGBMRegressor(boosting_type=\"dart\")`": (
+        _of("lightgbm", "LGBMRegressor", boosting_type="dart", verbose=-1, min_child_samples=3,
+            **_SMALL_BOOSTERS), "lightgbm", NUMBER),
+    "`LGBMRegressor(linear_tree=True)`": (
+        _of("lightgbm", "LGBMRegressor", linear_tree=True, verbose=-1, min_child_samples=3,
+            **_SMALL_BOOSTERS), "lightgbm", NUMBER),
+}  # fmt: skip
+
+
+class Case(NamedTuple):
+    """One cell: how it is called, what it needs, and how to fit it."""
+
+    key: str
+    needs: tuple[str, ...]
+    make: Callable[[], tuple[Any, pd.DataFrame]]
+    exact: bool = True
+
+
+def table(*, real: bool) -> tuple[pd.DataFrame, np.ndarray]:
+    """A small table, with two columns of few values or two real ones besides, and a target."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"s": rng.permutation(np.arange(90) % 3)})
+    X["a"] = rng.normal(1.0, 1.0, 90) if real else rng.integers(1, 5, 90)
+    X["b"] = rng.gamma(2.0, 1.0, 90) if real else rng.permutation(np.arange(90) % 3)
+    y = X["s"] * (1 + 0.5 * (X["b"] > 1)) + X["a"] + 0.2 * rng.normal(size=90)
+    return X, (y - y.min() + 1).to_numpy()
+
+
+def fitted(make: Callable[[], Any], wrap: Callable[[Any], Any], task: str, *, real: bool) -> Any:
+    """A fitted model and its table."""
+    X, y = table(real=real)
+    two, three = (y > np.median(y)).astype(int), np.digitize(y, np.quantile(y, [0.35, 0.7]))
+    target = {
+        NUMBER: y, CLASS: two, SEVERAL: three, "fitted": y, TARGETS: np.column_stack([y, -y]),
+        MANY: np.column_stack([two, 1 - two]),
+    }[task]  # fmt: skip
+    model = make()
+    if task == "fitted":
+        return wrap(model.fit(X, target)), X
+    return wrap(model).fit(X, target), X
+
+
+def cases() -> Iterator[Case]:
+    """All combinations."""
+    for name, family in FAMILIES.items():
+        needs = (family.needs,)
+        for around, (task, wrap) in AROUND.items():
+            make = family.classifier if task in (CLASS, SEVERAL, MANY) else family.regressor
+            if task == SEVERAL and not around.startswith("`One"):
+                make = family.several or make
+            yield Case(
+                f"{around} | {name}", needs,
+                lambda m=make, w=wrap, t=task: fitted(m, w, t, real=True), family.exact,
+            )  # fmt: skip
+        for step, (made, also) in STEPS.items():
+            for real in (False, True):
+
+                def behind(model: Any, made: Any = made) -> Any:
+                    columns = [("step", made(), ["a", "b"])]
+                    return make_pipeline(
+                        ColumnTransformer(columns, remainder="passthrough", sparse_threshold=0),
+                        model,
+                    )
+
+                yield Case(
+                    f"{step}, {'real' if real else 'finite'} | {name}",
+                    (*needs, also) if also else needs,
+                    lambda m=family.regressor, w=behind, r=real: fitted(m, w, NUMBER, real=r),
+                    family.exact,
+                )  # fmt: skip
+    for name, (model, library, task) in OTHERS.items():
+        yield Case(name, (library,), lambda m=model, t=task: fitted(m, lambda x: x, t, real=True))
+
+
+def is_there(library: str) -> bool:
+    """Whether a library can be imported."""
+    try:
+        importlib.import_module(library)
+    except ImportError:
+        return False
+    return True
+
+
+def measure(case: Case) -> dict[str, str]:
+    """Fit and certify a model: what became of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model, X = case.make()
+            model.predict(X)
+        except Exception:  # whatever it is, these two do not work together
+            return {"answer": FAILS}
+        # What is not exact for larger models is no less a bracket where a small one is closed.
+        limits = {"max_queries": 200, "max_time": 60.0 if case.exact else 0.5}
+        try:
+            auditor = CertifiedAuditor(
+                model, sensitive_features="s", random_state=0, engine="numpy", rtol=1e-6, **limits
+            ).fit(X)  # fmt: skip
+        except EstimatorFailedError:
+            return {"answer": FAILS}
+        except ValueError as error:
+            support = CertifiedAuditor.supports(model)
+            found = (support.reason, support.nearest) if not support else _parts_of(error)
+            return {"answer": REFUSED, "reason": found[0], "nearest": found[1]}
+        exact = case.exact and auditor.certified_ and _attains(auditor)
+    return {"answer": EXACT if exact else BRACKET}
+
+
+def _attains(auditor: Any) -> bool:
+    """Whether the bound is attained whatever the numbers are, not by the luck of a small model.
+
+    Bounds of several models inside of one add up, though no pair need be the worst for all.
+    """
+    family, _ = read_family(
+        auditor.estimator_, auditor.space_, auditor.response_, False, np.random.default_rng(0)
+    )
+    nodes = getattr(family, "nodes", [])
+    inside = getattr(family, "families", {}).values()
+    return all(_is_affine(node) for node in nodes) and not any(
+        isinstance(part, CompositeFamily) for part in inside
+    )
+
+
+def _is_affine(node: Any) -> bool:
+    """Whether a number is an affine function of one output of one model."""
+    if isinstance(node, Total):
+        return len(node.of) == 1 and _is_affine(node.of[0])
+    return isinstance(node, Answer)
+
+
+def _parts_of(error: ValueError) -> tuple[str, str]:
+    return getattr(error, "reason", str(error)), getattr(error, "nearest", "")
+
+
+# The page --------------------------------------------------------------------------------------
+
+TOP = """\
+# What can be certified
+
+For looking up whether [a certificate](../how_to/certify.md) can be had for a model, and of what
+kind. Every cell was measured: a small model was fitted and certified, by
+`python docs/make_support.py`. `CertifiedAuditor.supports(model)` says of a model of yours what the
+notes here say.
+
+- **exact**: the bound is attained, given time, and `certified_` is true.
+- **bracket**: the degree lies between what was found and the bound; small models may close it.
+- **no**: refused, for the reason in the note with that number.
+- **–**: the two do not work with each other, certified or not.
+
+Of a finite domain of up to 100,000 inputs, models around others and polynomials are asked about all
+of them, so that a bracket there is exact. Steps of the second and third table stand before a
+regressor. Searches, such as `SBFTAuditor`, work with every model, without a bound.
+"""
+END = """\
+## What comes next
+
+[Certify a worst case](../how_to/certify.md) says what the figures mean, and
+[Lower and upper bounds](../explanation/bounds.md) how they come about.
+"""
+
+
+def page(stored: dict[str, dict[str, str]]) -> str:
+    """The page, from what is stored."""
+    notes: list[str] = []
+
+    def cell(key: str) -> str:
+        found = stored.get(key)
+        if found is None:
+            return "not tried"
+        if found["answer"] != REFUSED:
+            return found["answer"]
+        note = f"{found['reason']} {found['nearest']}"
+        for general in (HINT, SEARCH, "SBFTAuditor searches with any estimator."):
+            note = note.replace(general, "")
+        note = note.strip()
+        if note not in notes:
+            notes.append(note)
+        return f"no [{notes.index(note) + 1}](#notes)"
+
+    def rows(names: list[str], first: str) -> list[str]:
+        head = [f"| {first} | " + " | ".join(FAMILIES) + " |", "| --- " * (1 + len(FAMILIES)) + "|"]
+        return head + [
+            f"| {name} | " + " | ".join(cell(f"{name} | {family}") for family in FAMILIES) + " |"
+            for name in names
+        ]
+
+    parts = [TOP, "## Models, alone and inside of others\n"]
+    parts += ["On columns of which two are real.\n", *rows(list(AROUND), "Wrapper"), ""]
+    parts += ["## Behind steps, on columns of finitely many values\n"]
+    parts += [*rows([f"{step}, finite" for step in STEPS], "Step"), ""]
+    parts += ["## Behind steps, on real columns\n"]
+    parts += [*rows([f"{step}, real" for step in STEPS], "Step"), ""]
+    parts += ["## Other models, alone\n", "| Model | |", "| --- | --- |"]
+    parts += [f"| {name} | {cell(name)} |" for name in OTHERS]
+    parts += ["", "## Notes\n"]
+    parts += [f"{k}. {_as_text(note)}" for k, note in enumerate(notes, 1)]
+    parts += ["", END]
+    return "\n".join(parts).replace(", finite |", " |").replace(", real |", " |")
+
+
+def _as_text(note: str) -> str:
+    """A message as a line of Markdown."""
+    return " ".join(note.split()).replace("<", "&lt;").replace("*", r"\*").replace("_", r"\_")
+
+
+def read() -> dict[str, dict[str, str]]:
+    """What is stored."""
+    found: dict[str, dict[str, str]] = json.loads(STORED.read_text("utf-8"))
+    return found
+
+
+def write(stored: dict[str, dict[str, str]]) -> None:
+    """Store the answers, and the page."""
+    STORED.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    PAGE.write_text(page(stored), "utf-8")
+
+
+if __name__ == "__main__":
+    known = read() if STORED.exists() else {}
+    every = list(cases())
+    words = sys.argv[1:]
+    try:
+        for one in every:
+            wanted = not words or any(word in one.key for word in words)
+            if wanted and all(map(is_there, one.needs)):
+                found = measure(one)
+                if found != known.get(one.key):
+                    print(one.key, found, file=sys.stderr, flush=True)
+                known[one.key] = found
+    finally:
+        write({one.key: known[one.key] for one in every if one.key in known})

@@ -1,0 +1,245 @@
+"""Lines above and below activations, and above and below the difference of two of them.
+
+Of a unit known are the ends of what it gets in both twins, y and y', and of the difference y - y'.
+Each line is a slope and an offset; a *plane* above or below the difference of what the unit gives
+has a slope by y and one by y'.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.whitebox._layers import LEAKY, Activation
+
+#: Halvings in search of the point whose tangent meets the graph again.
+HALVINGS = 12
+#: Slopes above and below, each with its offset: above, above_at, below, below_at.
+Lines = tuple[Floats, Floats, Floats, Floats]
+
+
+#: Slopes by y and by y', and offsets, of lines above or below relu(y) - relu(y').
+Plane = tuple[Floats, Floats, Floats]
+
+
+class Layer(NamedTuple):
+    """What activations get, in both copies and as a difference; (n_boxes, n_units) each."""
+
+    low: tuple[Floats, Floats]
+    high: tuple[Floats, Floats]
+    less: Floats
+    more: Floats
+
+
+class Bends(Protocol):
+    """An activation, and lines around it."""
+
+    def value(self, sums: Floats) -> Floats:
+        """The activation."""
+
+    def slope(self, sums: Floats) -> Floats:
+        """Its slope."""
+
+    def lines(self, low: Floats, high: Floats) -> Lines:
+        """Lines above and below it between two ends."""
+
+    def lines_of_difference(self, layer: Layer) -> Lines:
+        """Lines above and below the difference, by the difference that the layer gets."""
+
+    def planes(self, layer: Layer) -> list[tuple[Plane, Plane]]:
+        """Planes above and below the difference, in several ways; the least bound counts."""
+
+
+def bends_of(activation: Activation) -> Bends:
+    """Lines around an activation of the normal form."""
+    return Leaky(activation.slope) if activation.kind == LEAKY else Tanh()
+
+
+class Leaky:
+    """max(x, slope * x), where the slope is between 0 and 1; ReLU where it is 0."""
+
+    def __init__(self, left: float) -> None:
+        #: It is `left` times x, and `rest` times the ReLU of x.
+        self.left, self.rest = left, 1.0 - left
+
+    def value(self, sums: Floats) -> Floats:
+        """The activation."""
+        return np.maximum(sums, self.left * sums)
+
+    def slope(self, sums: Floats) -> Floats:
+        """Its slope."""
+        return np.where(sums > 0, 1.0, self.left)
+
+    def lines(self, low: Floats, high: Floats) -> Lines:
+        """Lines above and below it between two ends."""
+        open_ = (low < 0) & (high > 0)
+        above = np.where(open_, high / np.where(open_, high - low, 1.0), (low >= 0) * 1.0)
+        below = np.where(open_, (high > -low) * 1.0, (low >= 0) * 1.0)
+        return self._leaky((above, np.where(open_, -above * low, 0.0), below, np.zeros_like(low)))
+
+    def _leaky(self, lines: Lines) -> Lines:
+        """Lines around a leaky one, from those around ReLU."""
+        a, a_at, b, b_at = lines
+        if self.left == 0.0:
+            return lines
+        return (
+            self.left + self.rest * a, self.rest * a_at, self.left + self.rest * b, self.rest * b_at
+        )  # fmt: skip
+
+    def lines_of_difference(self, layer: Layer) -> Lines:
+        """Lines above and below the difference, by the difference that the layer gets."""
+        return self._leaky(_lines(layer))
+
+    def planes(self, layer: Layer) -> list[tuple[Plane, Plane]]:
+        """Planes above and below the difference, in several ways; the least bound counts."""
+        found = [_by_difference(layer), _by_value(layer)]
+        if self.left == 0.0:
+            return found
+        return [(self._plane(above), self._plane(below)) for above, below in found]
+
+    def _plane(self, plane: Plane) -> Plane:
+        one, two, at = (self.rest * part for part in plane)
+        return one + self.left, two - self.left, at
+
+
+class Tanh:
+    """The hyperbolic tangent: convex left of zero, concave right of it."""
+
+    def value(self, sums: Floats) -> Floats:
+        """The activation."""
+        return np.tanh(sums)
+
+    def slope(self, sums: Floats) -> Floats:
+        """Its slope."""
+        return 1.0 - np.tanh(sums) ** 2
+
+    def lines(self, low: Floats, high: Floats) -> Lines:
+        """Lines above and below it between two ends."""
+        above, above_at = self._above(low, high)
+        below, below_at = self._above(-high, -low)
+        return above, above_at, below, -below_at
+
+    def _above(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        at_low, at_high = np.tanh(low), np.tanh(high)
+        width = high - low
+        chord = np.where(width > 0, (at_high - at_low) / np.where(width > 0, width, 1.0), 0.0)
+        # Of neighbouring numbers the chord may be anything: no line of it is needed.
+        chord = np.where(width > 1e-9, np.clip(chord, 0.0, 1.0), self.slope(low))
+        # A tangent right of zero is above as soon as it is so at the lower end.
+        left, right = np.maximum(low, 0.0), np.maximum(high, 0.0)
+        touch = (left + right) / 2
+        crosses = (low < 0) & (high > 0)
+        if crosses.any():
+            left, right = np.where(crosses, 0.0, touch), np.where(crosses, high, touch)
+            for _ in range(HALVINGS):
+                middle = (left + right) / 2
+                fine = np.tanh(middle) + self.slope(middle) * (low - middle) >= at_low
+                left, right = np.where(fine, left, middle), np.where(fine, middle, right)
+            touch = np.where(crosses, right, touch)
+        slope, at = self.slope(touch), np.tanh(touch)
+        # Where no tangent between does, or all is left of zero, the chord is above.
+        top = np.tanh(high) + self.slope(high) * (low - high) < at_low
+        by_chord = (high <= 0) | (crosses & top)
+        tight = width <= 1e-9
+        offset = np.where(by_chord, at_low - chord * low, at - slope * touch)
+        slope = np.where(by_chord, chord, slope)
+        slope = np.where(tight, 0.0, slope)
+        return slope, np.where(tight, at_high, offset)
+
+    def lines_of_difference(self, layer: Layer) -> Lines:
+        """Lines above and below the difference, by the difference that the layer gets."""
+        above = self._above_difference(layer.low, layer.high, layer.less, layer.more)
+        below = self._above_difference(layer.low[::-1], layer.high[::-1], -layer.more, -layer.less)
+        return above[0], above[1], below[0], -below[1]
+
+    def _above_difference(
+        self, low: tuple[Floats, ...], high: tuple[Floats, ...], less: Floats, more: Floats
+    ) -> tuple[Floats, Floats]:
+        """A line above tanh(y) - tanh(y') by the difference of y and y'."""
+        least, most = np.minimum(low[0], low[1]), np.maximum(high[0], high[1])
+        steep = self.slope(np.clip(0.0, least, most))
+        flat = self.slope(np.maximum(np.abs(least), np.abs(most)))
+        crosses = (less < 0) & (more > 0)
+        width = np.where(crosses, more - less, 1.0)
+        slope = np.where(
+            crosses, (steep * more - flat * less) / width, np.where(less >= 0, steep, flat)
+        )
+        offset = np.where(crosses, (flat - slope) * less, 0.0)
+        # What the copies allow each by itself, and twice the tanh of half of the difference.
+        cap = np.minimum(np.tanh(high[0]) - np.tanh(low[1]), 2 * np.tanh(np.maximum(more, 0) / 2))
+        cap = np.where(more > 0, cap, np.inf)
+        capped = cap < slope * (less + more) / 2 + offset
+        return np.where(capped, 0.0, slope), np.where(capped, cap, offset)
+
+    def planes(self, layer: Layer) -> list[tuple[Plane, Plane]]:
+        """Planes above and below the difference, in several ways; the least bound counts."""
+        above, above_at, below, below_at = self.lines_of_difference(layer)
+        by_difference = (above, -above, above_at), (below, -below, below_at)
+        one = self.lines(layer.low[0], layer.high[0])
+        two = self.lines(layer.low[1], layer.high[1])
+        apart = (one[0], -two[2], one[1] - two[3]), (one[2], -two[0], one[3] - two[1])
+        return [by_difference, apart]
+
+
+# ReLU ---------------------------------------------------------------------------------------
+
+
+def _by_difference(layer: Layer) -> tuple[Plane, Plane]:
+    """Planes above and below that depend on y - y' alone."""
+    above, above_at, below, below_at = _lines(layer)
+    return (above, -above, above_at), (below, -below, below_at)
+
+
+def _by_value(layer: Layer) -> tuple[Plane, Plane]:
+    """Planes above and below that depend on where y and y' lie.
+
+    Where the difference has one sign, relu(y) - relu(y') rises from 0 to it like a ramp, and a line
+    over the ramp tells that not all units can be at its upper end in the same input.
+    """
+    above = _ramp(layer.low, layer.high, layer.less, layer.more)
+    turned = _ramp(layer.low[::-1], layer.high[::-1], -layer.more, -layer.less)
+    return above, (-turned[1], -turned[0], -turned[2])
+
+
+def _ramp(low: tuple[Floats, ...], high: tuple[Floats, ...], less: Floats, more: Floats) -> Plane:
+    slope, offset = _above(low, high, less, more)
+    one, two = slope, -slope
+    # Rising: 0 until y = 0, then y, at most the difference.
+    top = np.minimum(more, high[0])
+    rising = (less >= 0) & (low[0] < 0) & (top > 0)
+    up = top / np.where(rising, top - low[0], 1.0)
+    rising &= up * (high[0] - low[0]) / 2 < top
+    one, two = np.where(rising, up, one), np.where(rising, 0.0, two)
+    offset = np.where(rising, -up * low[0], offset)
+    # Falling: 0 until y' = 0, then -y', at least the difference.
+    falling = (more < 0) & (high[1] > -more) & (low[1] < 0) & (low[1] + high[1] > 0)
+    down = more / np.where(falling, high[1], 1.0)
+    one, two = np.where(falling, 0.0, one), np.where(falling, down, two)
+    return one, two, np.where(falling, 0.0, offset)
+
+
+def _lines(layer: Layer) -> tuple[Floats, Floats, Floats, Floats]:
+    """Lines above and below relu(y) - relu(y') as functions of y - y': slopes and offsets."""
+    above, above_at = _above(layer.low, layer.high, layer.less, layer.more)
+    # relu(y') - relu(y) is bounded the same way, with the copies exchanged.
+    below, below_at = _above(layer.low[::-1], layer.high[::-1], -layer.more, -layer.less)
+    return above, above_at, below, -below_at
+
+
+def _above(
+    low: tuple[Floats, ...], high: tuple[Floats, ...], less: Floats, more: Floats
+) -> tuple[Floats, Floats]:
+    crosses = (less < 0) & (more > 0)
+    width = np.where(crosses, more - less, 1.0)
+    slope = np.where(crosses, more / width, (less >= 0) * 1.0)
+    offset = np.where(crosses, -slope * less, 0.0)
+    # The difference of the outputs is also at most what the two copies allow each by itself.
+    cap = np.maximum(high[0], 0.0) - np.maximum(low[1], 0.0)
+    capped = cap < slope * (less + more) / 2 + offset
+    slope, offset = np.where(capped, 0.0, slope), np.where(capped, cap, offset)
+    both_on = (low[0] >= 0) & (low[1] >= 0)
+    both_off = (high[0] <= 0) & (high[1] <= 0)
+    slope = np.where(both_on, 1.0, np.where(both_off, 0.0, slope))
+    return slope, np.where(both_on | both_off, 0.0, offset)

@@ -1,0 +1,417 @@
+"""Linear models behind products of columns: a polynomial, bounded by intervals in boxes.
+
+What two twins differ by is a polynomial in the columns that they share, whose coefficients are
+those of the pair's sensitive values. Of finitely many pairs each gets its own search, in which
+these are numbers: where no product has two shared columns, its first bound is attained.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from skfairtest._compiled import plain
+from skfairtest._typing import Floats, Ints
+from skfairtest.exact._all_inputs import all_inputs, look_at
+from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._linear import linear_map
+from skfairtest.exact._monomials import Box, Monomials, Ranges, Values, product
+from skfairtest.exact._trees.link_bounds import logistic_gap
+from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._mixing import polynomial_of
+from skfairtest.whitebox._unwrap import run_step
+
+#: Inputs of a domain up to which all of them are looked at.
+MOST_INPUTS = 100_000
+#: Pairs of sensitive values up to which each has a search of its own.
+MOST_PAIRS = 20_000
+#: Open boxes at once.
+MOST_BOXES = 200_000
+#: Every so many boxes twins are looked for in one, and in the first ones always.
+EVERY, FIRST = 16, 8
+#: A real column is not cut into parts narrower than this share of its domain.
+FINEST = 1e-12
+
+
+class Part(NamedTuple):
+    """An open box: shared columns, those of the two twins, and the output that is bounded.
+
+    Of finitely many sensitive values `pair` holds the places of the twins' ones; else None.
+    """
+
+    output: int
+    pair: tuple[int, int] | None
+    free: Box
+    one: Box
+    two: Box
+
+
+class PolynomialFamily:
+    """A linear model behind `PolynomialFeatures`, read out.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    space : InputSpace
+        The inputs that exist.
+    response : {"regression", "predict_proba", "decision_function"}
+        What is asked of it.
+    """
+
+    quick = False
+
+    def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
+        chain, model = Chain(space).open(estimator)
+        found = polynomial_of(chain)
+        assert found is not None
+        W, base, self.factor = linear_map(model, response)
+        self.space, self.features, self._powers = space, found.chain.features, found.powers
+        self.logistic = response == "predict_proba"
+        self._W, self._base = found.map.weights @ W, found.map.base @ W + base
+        monomials = Monomials(self.features, found.powers)
+        self.monomials = monomials
+        self.weights = monomials.scale[:, None] * self._W
+        sensitive = set(space.sensitive.tolist())
+        self.sensitive = [j for j in monomials.attributes if j in sensitive]
+        self.free = [j for j in monomials.attributes if j not in sensitive]
+        self._group()
+        sizes = np.abs(found.map.weights) @ np.abs(W), np.abs(found.map.base) @ np.abs(W)
+        self.rounding = self._rounding(sizes[0], sizes[1] + np.abs(base), chain)
+        self._trivial: float | None = None
+
+    def _group(self) -> None:
+        """Monomials by their shared part, and of finitely many sensitive values the coefficients.
+
+        A polynomial of the shared columns is then one coefficient a group.
+        """
+        monomials = self.monomials
+        kinds = np.array([monomials.factor[j] for j in self.free]).reshape(
+            len(self.free), len(monomials.scale)
+        )
+        _, first, group = np.unique(kinds, axis=1, return_index=True, return_inverse=True)
+        self.first, self.group = first, group.ravel()
+        #: Which shared attributes each group's monomials depend on.
+        self.depends = kinds[:, first] > 0
+        whole = monomials.whole()
+        grids = [whole[j] for j in self.sensitive]
+        self.combinations: Ints | None = None
+        self.coefficients = np.zeros((0, 0, 0))
+        if any(isinstance(grid, tuple) for grid in grids):
+            return
+        n = int(np.prod([len(grid) for grid in grids]))
+        if n * (n - 1) > MOST_PAIRS:
+            return
+        self.combinations = np.array(list(itertools.product(*grids)), dtype=np.intp).reshape(n, -1)
+        rows = []
+        for places in self.combinations:
+            values = np.ones(len(monomials.scale))
+            for j, place in zip(self.sensitive, places, strict=True):
+                codes = monomials.codes(j, np.array([place]))
+                values = values * monomials.at(j, codes)[0][monomials.factor[j]]
+            rows.append(self._by_group(values[:, None] * self.weights))
+        self.coefficients = np.array(rows)
+
+    def _by_group(self, terms: Floats) -> Floats:
+        """Sums of terms over the monomials of each group, (n_groups, n_outputs)."""
+        out = np.zeros((len(self.first), terms.shape[1]))
+        np.add.at(out, self.group, terms)
+        return out
+
+    def _rounding(self, weights: Floats, base: Floats, chain: Chain) -> float:
+        """How far rounding may carry an output: it grows with the terms that are added up."""
+        table: Any = self.space.decode(self.space.low[None])
+        for step in chain.steps:
+            table = run_step(step, table)
+        single = getattr(table, "dtype", None) == np.float32
+        self.single = single
+        eps = float(np.finfo(np.float32 if single else np.float64).eps)
+        ranges = self.monomials.products(self.monomials.whole())
+        most = np.maximum(np.abs(ranges.low), np.abs(ranges.high)) * np.abs(self.monomials.scale)
+        size = float((most @ weights + base).max(initial=0.0))
+        n = len(most) + int(self._powers.sum(axis=1).max(initial=0)) + 8
+        error = 2 * eps * n * size
+        return min(1.0, self.factor * error / 4 + 8 * eps) if self.logistic else error
+
+    def single_room(self, top: float) -> float:
+        """Width of a closed bracket where the model computes in single precision; else 0."""
+        return 4 * self.rounding if self.single else 0.0
+
+    def evaluate(self, Z: Floats) -> Floats:
+        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        seen = self.features.transform(Z)
+        terms = np.ones((len(Z), len(self._powers)))
+        for t in range(seen.shape[1]):
+            used = np.flatnonzero(self._powers[:, t])
+            terms[:, used] *= seen[:, [t]] ** self._powers[used, t]
+        scores = terms @ self._W + self._base
+        return np.asarray(expit(self.factor * scores)) if self.logistic else scores
+
+    def quickly(self, Z: Floats) -> Floats:
+        """The same up to rounding, without the steps where features of the codes are known."""
+        terms = np.ones((len(Z), len(self.weights)))
+        for j, which in self.monomials.factor.items():
+            terms *= self.monomials.at(j, Z[:, j])[:, which]
+        scores = terms @ self.weights + self._base
+        return np.asarray(expit(self.factor * scores)) if self.logistic else scores
+
+    def rows(self, n: int, rng: np.random.Generator) -> Floats:
+        """Random rows of codes; every fourth attribute at an end of its domain."""
+        Z = self.space.draw(n, rng)
+        ends = np.where(rng.random(Z.shape) < 0.5, self.space.low, self.space.high)
+        return np.where(rng.random(Z.shape) < 0.25, ends, Z)
+
+    def ranges(self) -> tuple[Floats, Floats]:
+        """Lower and upper bounds of each output."""
+        found = self.monomials.products(self.monomials.whole())
+        terms = product(
+            Ranges(found.low[:, None], found.high[:, None]), Ranges(self.weights, self.weights)
+        )
+        low, high = terms.low.sum(axis=0) + self._base, terms.high.sum(axis=0) + self._base
+        if self.logistic:
+            return expit(self.factor * low), expit(self.factor * high)
+        return low, high
+
+    # Bounds of a box ------------------------------------------------------------------------
+
+    def first_parts(self) -> list[Part]:
+        """The whole domain, for each output and each pair of finitely many sensitive values."""
+        whole = self.monomials.whole()
+        free = {j: whole[j] for j in self.free}
+        own = {j: whole[j] for j in self.sensitive}
+        outputs = range(self.weights.shape[1])
+        if not self.sensitive:
+            return []
+        if self.combinations is None:
+            # Of the two orders of a pair, one gives the difference and the other one its opposite.
+            return [Part(o, None, free, own, own) for o in outputs]
+        n = len(self.combinations)
+        pairs = itertools.permutations(range(n), 2)
+        return [Part(o, pair, free, {}, {}) for pair in pairs for o in outputs]
+
+    def bound(self, part: Part) -> float:
+        """No twins in a box differ by more in the output, in this order."""
+        products = self.monomials.products(part.free)
+        shared = Ranges(products.low[self.first], products.high[self.first])
+        o = part.output
+        one, two = self._coefficients(part, 0), self._coefficients(part, 1)
+        differences = Ranges(one.low - two.high, one.high - two.low)
+        most = self._largest(differences, shared, part.free)
+        if not self.logistic:
+            return most
+        high = product(one, shared).high.sum() + float(self._base[o])
+        low = product(two, shared).low.sum() + float(self._base[o])
+        if most <= 0:
+            return 0.0
+        f = self.factor
+        return float(plain(logistic_gap)(f * most, f * high, f * low))
+
+    def _coefficients(self, part: Part, twin: int) -> Ranges:
+        """What the sensitive values of a twin make of each group's coefficient."""
+        if part.pair is not None:
+            own = self.coefficients[part.pair[twin]][:, part.output]
+            return Ranges(own, own)
+        found = self.monomials.products(part.two if twin else part.one)
+        weights = self.weights[:, part.output]
+        terms = product(found, Ranges(weights, weights))
+        return Ranges(
+            self._by_group(terms.low[:, None])[:, 0], self._by_group(terms.high[:, None])[:, 0]
+        )
+
+    def _largest(self, coefficients: Ranges, shared: Ranges, box: Box) -> float:
+        """Bound of the sum of coefficients times shared parts in a box."""
+        terms = product(coefficients, shared).high
+        if not (coefficients.low == coefficients.high).all():
+            return float(terms.sum())
+        total, left = 0.0, np.ones(len(terms), dtype=bool)
+        alone = self.depends.sum(axis=0) == 1
+        for j, depends in zip(self.free, self.depends, strict=True):
+            own = np.flatnonzero(alone & depends)
+            if len(own) > 1 and not isinstance(box[j], tuple):
+                # All that one column of few values adds is a table.
+                table = self.monomials.at(j, self.monomials.codes(j, box[j]))
+                factors = table[:, self.monomials.factor[j][self.first[own]]]
+                total += float((factors @ coefficients.low[own]).max())
+                left[own] = False
+        return total + float(terms[left].sum())
+
+    def trivial(self) -> float:
+        """The bound of the whole domain, uncut."""
+        if self._trivial is None:
+            most = max([0.0, *(self.bound(part) for part in self.first_parts())])
+            self._trivial = min(1.0, most) if self.logistic else most
+        return self._trivial
+
+    # The search -----------------------------------------------------------------------------
+
+    def solve(self, known: float, limits: Limits) -> Bracket:
+        """Cut boxes in two, those with the largest bounds first, until the bracket is closed.
+
+        Parameters
+        ----------
+        known : float
+            A difference that is attained.
+        limits : Limits
+            When to stop, and the relative width of the bracket that is narrow enough.
+
+        Returns
+        -------
+        Bracket
+            Of the model as it was read.
+        """
+        rows = all_inputs(self.space, MOST_INPUTS)
+        if rows is not None:
+            return look_at(rows, self.space, self.evaluate, known)
+        return _Search(self, known, limits).run()
+
+
+class _Search:
+    """Open boxes, those with the largest bounds first."""
+
+    def __init__(self, family: PolynomialFamily, known: float, limits: Limits) -> None:
+        self.family, self.known, self.limits = family, known, limits
+        self.twins: tuple[Floats, Floats] | None = None
+        self.dropped, self.n_boxes = known, 0
+        self._number = itertools.count()
+        self._heap: list[tuple[float, int, Part]] = []
+
+    @property
+    def enough(self) -> float:
+        """A bound that closes the bracket."""
+        return max(self.known / (1 - self.limits.rtol), self.known + 2 * self.family.rounding)
+
+    def _push(self, part: Part, most: float) -> None:
+        upper = min(most, self.family.bound(part))
+        self.n_boxes += 1
+        if upper <= self.enough:
+            self.dropped = max(self.dropped, upper)
+        else:
+            heapq.heappush(self._heap, (-upper, next(self._number), part))
+
+    def run(self) -> Bracket:
+        """Until all that is left is narrow enough."""
+        for part in self.family.first_parts():
+            self._push(part, np.inf)
+        reason, turn = "closed", 0
+        while self._heap and -self._heap[0][0] > self.enough:
+            if self.limits.is_late or len(self._heap) > MOST_BOXES:
+                reason = "time" if self.limits.is_late else "memory"
+                break
+            least, _, part = heapq.heappop(self._heap)
+            if turn < FIRST or turn % EVERY == 0:
+                self._look(part)
+            turn += 1
+            children = self._cut(part)
+            if not children:
+                self._look(part)
+                self.dropped = max(self.dropped, -least)
+            for child in children:
+                self._push(child, -least)
+        upper = max([self.known, self.dropped, *(-entry[0] for entry in self._heap[:1])])
+        if reason == "closed" and upper > self.enough:
+            reason = "boxes are as narrow as numbers allow"
+        return Bracket(self.known, upper, self.twins, self.n_boxes, reason)
+
+    def _look(self, part: Part) -> None:
+        """Twins in a box, one column after another set to what takes them furthest apart."""
+        family, space = self.family, self.family.space
+        monomials = family.monomials
+        pair = np.repeat(space.clip(((space.low + space.high) / 2)[None]), 2, axis=0)
+        pair[:, space.sensitive] = space.low[space.sensitive]
+        boxes = [(0, 1, part.free), (0, 0, part.one), (1, 1, part.two)]
+        if part.pair is not None:
+            assert family.combinations is not None
+            for twin in (0, 1):
+                for j, place in zip(
+                    family.sensitive, family.combinations[part.pair[twin]], strict=True
+                ):
+                    pair[twin, j] = monomials.codes(j, np.array([place]))[0]
+        moves = [(a, b, j, values) for a, b, box in boxes for j, values in box.items()]
+        for a, b, j, values in moves:
+            middle = monomials.codes(j, values)
+            pair[a : b + 1, j] = middle[len(middle) // 2 if not isinstance(values, tuple) else 1]
+        best = -np.inf
+        for _ in range(2):
+            for a, b, j, values in moves:
+                codes = monomials.codes(j, values)
+                rows = np.repeat(pair[None], len(codes), axis=0)
+                rows[:, a : b + 1, j] = codes[:, None]
+                said = family.quickly(rows.reshape(-1, pair.shape[1]))[:, part.output]
+                gaps = said[0::2] - said[1::2]
+                k = int(gaps.argmax())
+                if gaps[k] > best:
+                    best, pair = float(gaps[k]), rows[k]
+        said = family.evaluate(pair)[:, part.output]
+        best = float(said[0] - said[1])
+        if best > self.known:
+            self.known, self.twins = best, (pair[0], pair[1])
+
+    def _cut(self, part: Part) -> list[Part]:
+        """A box in two, along the column that moves the sum most."""
+        best: tuple[float, str, int] | None = None
+        for name in ("free", "one", "two"):
+            box: Box = getattr(part, name)
+            for j, values in box.items():
+                if self._is_narrow(j, values):
+                    continue
+                moved = self._moved(part, name, j)
+                if best is None or moved > best[0]:
+                    best = moved, name, j
+        if best is None or best[0] <= 0:
+            return []
+        _, name, j = best
+        box = getattr(part, name)
+        halves = [box | {j: half} for half in self._halves(j, box[j])]
+        if name == "free":
+            return [part._replace(free=half) for half in halves]
+        if name == "one":
+            return [part._replace(one=half) for half in halves]
+        return [part._replace(two=half) for half in halves]
+
+    def _is_narrow(self, j: int, values: Values) -> bool:
+        if not isinstance(values, tuple):
+            return len(values) < 2
+        space = self.family.space
+        least = 0.0 if space.discrete[j] else FINEST * float(space.high[j] - space.low[j])
+        return values[1] - values[0] <= least
+
+    def _moved(self, part: Part, name: str, j: int) -> float:
+        """By how much an attribute's own factors move the sum at most."""
+        monomials = self.family.monomials
+        box: Box = getattr(part, name)
+        own = monomials.ranges(j, box[j])
+        width = (own.high - own.low)[monomials.factor[j]]
+        others = part.free | (part.two if name == "two" else part.one)
+        rest = monomials.products({i: v for i, v in others.items() if i != j})
+        size = np.maximum(np.abs(rest.low), np.abs(rest.high))
+        weights = np.abs(self.family.weights[:, part.output])
+        if part.pair is not None and not self.family.logistic:
+            change = np.subtract(*(self.family.coefficients[k] for k in part.pair))
+            weights = np.zeros(len(weights))
+            weights[self.family.first] = np.abs(change[:, part.output])
+        return float((weights * size * width).sum())
+
+    def _halves(self, j: int, values: Values) -> list[Values]:
+        if not isinstance(values, tuple):
+            # Values with alike factors stay together.
+            order = values[np.argsort(self.family.features.grids[j][values], kind="stable")]
+            return [order[: len(order) // 2], order[len(order) // 2 :]]
+        low, high = values
+        middle = (low + high) / 2
+        first, last = self.family.features.piece_ends(j)
+        inside = np.flatnonzero((first > low) & (first <= high))
+        if len(inside):
+            # Pieces apart, of which one ends where the next one begins.
+            k = inside[np.abs(first[inside] - middle).argmin()]
+            return [(low, float(last[k - 1])), (float(first[k]), high)]
+        if self.family.space.discrete[j]:
+            middle = float(np.floor(middle))
+            return [(low, middle), (middle + 1, high)]
+        if self.family.space.single[j]:
+            middle = float(np.float32(middle))
+        return [(low, middle), (middle, high)]

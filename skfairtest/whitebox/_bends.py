@@ -1,0 +1,166 @@
+"""Where a step bends a column of real numbers: between such places what it gives rises or falls.
+
+Of these steps the places follow from what was fitted: edges of bins, knots of splines and where the
+pieces between them turn, the kink of an absolute value, the number that marks a missing one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse, special
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    QuantileTransformer,
+    SplineTransformer,
+)
+
+from skfairtest._typing import Floats
+from skfairtest.whitebox._unsupported import Unsupported
+
+#: Places at which one column may be bent.
+MOST_PLACES = 2000
+#: A root is real whose imaginary part is no more: places too many do no harm.
+NEARLY_REAL = 1e-6
+NOTHING = np.empty(0)
+
+#: Functions of single numbers that never decrease wherever they are numbers.
+RISING: tuple[Any, ...] = (
+    np.arcsin, np.arccosh, np.arcsinh, np.arctan, np.arctanh, np.cbrt, np.ceil, np.deg2rad, np.exp,
+    np.exp2, np.expm1, np.floor, np.log, np.log10, np.log1p, np.log2, np.positive, np.rad2deg,
+    np.rint, np.sign, np.sinh, np.sqrt, np.tanh, np.trunc, special.erf, special.expit,
+    special.logit, special.ndtr, special.ndtri,
+)  # fmt: skip
+#: These never increase.
+FALLING: tuple[Any, ...] = (np.arccos, np.negative, special.erfc)
+#: These fall, and rise from zero on.
+RISING_FROM_ZERO: tuple[Any, ...] = (np.absolute, np.fabs, np.square, np.cosh)
+
+
+class Bend(NamedTuple):
+    """Numbers of one column at which, or just after which, something new begins."""
+
+    column: int
+    at: Floats
+    after: Floats = NOTHING
+    #: What the step rounds numbers to first.
+    rounded: Any = np.float64
+
+
+def bends_of(step: Any, part: Any, ends: Callable[[], tuple[Floats, Floats]]) -> list[Bend]:
+    """Where a step bends the columns that it is shown.
+
+    Parameters
+    ----------
+    step : transformer
+        Fitted; of a kind that works on single columns.
+    part : array or DataFrame
+        Rows that reach it.
+    ends : callable
+        Gives the smallest and the largest number of each of its columns.
+
+    Returns
+    -------
+    list of Bend
+        Between the places of a column what the step makes of it rises or falls all along.
+
+    Raises
+    ------
+    Unsupported
+        If there are too many places.
+    """
+    columns = range(part.shape[1])
+    if type(step) is KBinsDiscretizer and step.encode != "ordinal":
+        rounded = np.float64 if step.dtype is None else step.dtype
+        edges = [np.asarray(step.bin_edges_[c])[1:-1] for c in columns]
+        found = [Bend(c, edges[c].astype(np.float64), rounded=rounded) for c in columns]
+    elif type(step) is SplineTransformer:
+        low, high = ends()
+        found = [_spline(c, step, low[c], high[c]) for c in columns]
+    elif type(step) in (SimpleImputer, MissingIndicator) and not pd.isna(step.missing_values):
+        mark = np.array([step.missing_values], dtype=np.float64)
+        found = [Bend(c, mark, mark) for c in columns]
+    elif type(step) is QuantileTransformer and (
+        step.ignore_implicit_zeros or sparse.issparse(part)
+    ):
+        found = [Bend(c, np.zeros(1), np.zeros(1)) for c in columns]
+    elif type(step) is FunctionTransformer:
+        low, high = ends()
+        found = [_function(c, step.func, low[c], high[c]) for c in columns]
+    else:
+        return []
+    if any(len(bend.at) + len(bend.after) > MOST_PLACES for bend in found):
+        raise Unsupported(
+            f"{' '.join(repr(step).split()):.120} turns a real column in more than {MOST_PLACES} "
+            "places.",
+            "Narrow bounds=.",
+        )
+    return found
+
+
+def _function(column: int, function: Any, low: float, high: float) -> Bend:
+    """Where a function that is known turns."""
+    if function in RISING_FROM_ZERO:
+        return Bend(column, np.zeros(1))
+    if function is np.reciprocal:
+        return Bend(column, np.zeros(1), np.zeros(1))
+    if function in (np.sin, np.cos):
+        first = np.pi / 2 if function is np.sin else 0.0
+        k = np.floor((low - first) / np.pi), np.ceil((high - first) / np.pi)
+        if not k[1] - k[0] <= MOST_PLACES:
+            k = (0, MOST_PLACES + 1)
+        return Bend(column, first + np.pi * np.arange(k[0], k[1] + 1))
+    return Bend(column, NOTHING)
+
+
+def is_bending(function: Any) -> bool:
+    """Whether it is known where a function of single numbers turns."""
+    known = (*RISING, *FALLING, *RISING_FROM_ZERO, np.reciprocal, np.sin, np.cos)
+    return any(function is one for one in known)
+
+
+def _spline(column: int, step: Any, low: float, high: float) -> Bend:
+    """The knots of a column's splines, and where one of these turns between them."""
+    spline = step.bsplines_[column]
+    knots, k = np.asarray(spline.t, dtype=np.float64), spline.k
+    first, last = knots[k], knots[-k - 1]
+    inner = np.unique(knots[(knots >= first) & (knots <= last)])
+    places = [inner]
+    slope = spline.derivative() if k > 0 else None
+    for number, (a, b) in enumerate(zip(inner[:-1], inner[1:], strict=True)):
+        if slope is None or k < 2:
+            continue
+        # The slope is a polynomial there, which as many values as it has coefficients give.
+        nodes = np.cos(np.pi * (np.arange(k) + 0.5) / k)
+        values = slope((a + b) / 2 + (b - a) / 2 * nodes)
+        beyond = step.extrapolation == "continue"
+        reach = (
+            low if beyond and number == 0 else a, high if beyond and b == inner[-1] else b
+        )  # fmt: skip
+        for own in np.asarray(values).T:
+            if own.any():
+                roots = np.polynomial.chebyshev.chebroots(_coefficients(nodes, own))
+                real = roots.real[np.abs(roots.imag) <= NEARLY_REAL]
+                turns = (a + b) / 2 + (b - a) / 2 * real
+                room = 1e-9 * (b - a)
+                places.append(turns[(turns >= reach[0] - room) & (turns <= reach[1] + room)])
+    at = np.unique(np.concatenate(places))
+    if step.extrapolation == "periodic" and last > first:
+        turns = np.floor((low - first) / (last - first)), np.floor((high - first) / (last - first))
+        if (turns[1] - turns[0] + 1) * len(at) > MOST_PLACES:
+            return Bend(column, np.zeros(MOST_PLACES + 1))
+        shifts = (last - first) * np.arange(turns[0], turns[1] + 1)
+        at = np.unique((at + shifts[:, None]).ravel())
+    return Bend(column, at, at[np.isin(at, inner)])
+
+
+def _coefficients(nodes: Floats, values: Floats) -> Floats:
+    """Of the series of Chebyshev polynomials with these values, without zeros at its end."""
+    series = np.linalg.solve(np.polynomial.chebyshev.chebvander(nodes, len(nodes) - 1), values)
+    kept = np.flatnonzero(np.abs(series) > 1e-13 * np.abs(series).max())
+    return np.asarray(series[: kept[-1] + 1])

@@ -1,0 +1,101 @@
+"""Codes of an attribute as consecutive whole numbers: halving them ends at two neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._typing import Floats
+from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._bends import Bend
+
+
+class CodeOrder:
+    """Codes of an attribute as consecutive whole numbers, in their order, and back."""
+
+    def __init__(self, space: InputSpace, attribute: int) -> None:
+        self.low, self.high = float(space.low[attribute]), float(space.high[attribute])
+        self.whole = bool(space.discrete[attribute])
+        self.single = bool(space.single[attribute])
+
+    def ends(self) -> tuple[int, int]:
+        """Ranks of the ends of the domain."""
+        low, high = self.rank(np.array([self.low, self.high]))
+        return int(low), int(high)
+
+    def rank(self, codes: Floats) -> NDArray[np.int64]:
+        """Ranks of codes."""
+        if self.whole:
+            return codes.astype(np.int64)
+        if self.single:
+            bits = (codes.astype(np.float32) + np.float32(0)).view(np.int32).astype(np.int64)
+            return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+        bits = (codes.astype(np.float64) + 0.0).view(np.int64)
+        return np.where(bits < 0, -(bits & np.int64(2**63 - 1)), bits)
+
+    def code(self, ranks: NDArray[np.int64]) -> Floats:
+        """Codes of ranks."""
+        if self.whole:
+            return ranks.astype(np.float64)
+        if self.single:
+            size = np.abs(ranks).astype(np.int32).view(np.float32).astype(np.float64)
+        else:
+            size = np.abs(ranks).view(np.float64)
+        return np.where(ranks < 0, -size, size)
+
+
+def first_codes(
+    space: InputSpace,
+    attribute: int,
+    starts: Floats,
+    bend: Bend,
+    values: Callable[[Floats], Floats],
+) -> Floats:
+    """First codes of the pieces of an attribute, once a column that is made of it is bent.
+
+    Parameters
+    ----------
+    space : InputSpace
+        The inputs that exist.
+    attribute : int
+        One that the column is a function of.
+    starts : ndarray
+        First codes of the pieces so far, in each of which the column never falls, or never rises.
+    bend : Bend
+        Where the column is bent, in its own numbers.
+    values : callable
+        The column at codes of the attribute.
+
+    Returns
+    -------
+    ndarray
+        In their order, with those that were given.
+    """
+    order = CodeOrder(space, attribute)
+    end = order.ends()[1]
+    first = order.rank(starts)
+    last = np.append(first[1:] - 1, end)
+    n = len(bend.at) + len(bend.after)
+    number = np.concatenate([bend.at, bend.after])
+    strictly = np.arange(n) >= len(bend.at)
+    # Each number in each piece: where the column gets from one side of it to the other.
+    low, high = np.repeat(first, n), np.repeat(last, n)
+    number, strictly = np.tile(number, len(first)), np.tile(strictly, len(first))
+
+    def beyond(ranks: NDArray[np.int64], of: NDArray[np.intp]) -> NDArray[np.bool_]:
+        seen = values(order.code(ranks)).astype(bend.rounded).astype(np.float64)
+        return np.where(strictly[of], seen > number[of], seen >= number[of])
+
+    everyone = np.arange(len(low))
+    sides = beyond(low, everyone), beyond(high, everyone)
+    changing = np.flatnonzero(sides[0] != sides[1])
+    open_ = changing
+    while len(open_):
+        a, b = low[open_], high[open_]
+        middle = (a >> 1) + (b >> 1) + (a & b & 1)  # their difference may not fit into 64 bits
+        same = beyond(middle, open_) == sides[0][open_]
+        low[open_[same]], high[open_[~same]] = middle[same], middle[~same]
+        open_ = open_[high[open_] > low[open_] + 1]
+    return order.code(np.unique(np.concatenate([first, high[changing]])))

@@ -1,0 +1,88 @@
+"""Bounds under constraint objects and one-hot groups, for models that others do not try there."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from certify_cases import bracket_alone, certified, exhaustive_degree
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, StackingRegressor
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from skfairtest import Implies, Linear, Order
+from skfairtest.exact import _composite, _polynomial
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+
+
+def table(n=200):
+    """A group of one-hot columns, three numbers, and a sensitive column."""
+    rng = np.random.default_rng(0)
+    kind = rng.permutation(np.arange(n) % 3)
+    X = pd.DataFrame({f"kind_{k}": 1 * (kind == k) for k in range(3)})
+    X["s"] = rng.permutation(np.arange(n) % 2)
+    X["low"] = rng.integers(0, 3, n)
+    X["high"] = X["low"] + rng.integers(0, 3, n)
+    X["part"] = rng.integers(0, 3, n)
+    y = X["s"] * (1 + kind) * (X["high"] - X["low"]) + X["part"] + 0.1 * rng.normal(size=n)
+    return X, y - y.min() + 1
+
+
+def xgboost(name):
+    return getattr(pytest.importorskip("xgboost"), name)(n_estimators=4, max_depth=3)
+
+
+def lightgbm(name):
+    module = pytest.importorskip("lightgbm")
+    return getattr(module, name)(n_estimators=4, max_depth=3, min_child_samples=3, verbose=-1)
+
+
+FOREST = RandomForestRegressor(4, max_depth=4, random_state=0)
+MODELS = {
+    "forest": lambda: FOREST,
+    "xgboost": lambda: xgboost("XGBRegressor"),
+    "xgboost, classes": lambda: xgboost("XGBClassifier"),
+    "lightgbm": lambda: lightgbm("LGBMRegressor"),
+    "lightgbm, classes": lambda: lightgbm("LGBMClassifier"),
+    "calibrated": lambda: CalibratedClassifierCV(
+        RandomForestClassifier(4, max_depth=4, random_state=0), method="isotonic", cv=2
+    ),
+    "stack": lambda: StackingRegressor([("f", FOREST), ("r", Ridge())], cv=2),
+    "products": lambda: make_pipeline(StandardScaler(), PolynomialFeatures(2), Ridge()),
+}
+CONSTRAINTS = {
+    "order": Order("low", "<=", "high"),
+    "sum": Linear({"low": 1, "high": 1, "part": 2}, "<=", 6),
+    "both": [Order("low", "<=", "high"), Implies({"kind_0": 1}, {"part": 0})],
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_bound_is_that_of_the_valid_inputs(kind, monkeypatch):
+    X, y = table()
+    model = MODELS[kind]()
+    classes = hasattr(model, "predict_proba")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, (y > np.median(y)).astype(int) if classes else y)
+    single = kind.startswith("xgboost")
+    box = certified(model, X).fairness_degree_
+    for constraint in CONSTRAINTS.values():
+        auditor = certified(model, X, constraint=constraint)
+        assert auditor.space_.one_hot  # the group is one column of three values
+        degree = exhaustive_degree(auditor)
+        assert 0 < degree <= box * (1 + 1e-9)
+        assert auditor.certified_
+        assert auditor.fairness_degree_ == pytest.approx(degree, rel=1e-5 if single else 1e-9)
+        assert degree <= auditor.fairness_degree_upper_bound_
+        with monkeypatch.context() as patch:
+            patch.setattr(_composite, "MOST_INPUTS", 0)
+            patch.setattr(_polynomial, "MOST_INPUTS", 0)
+            bracket, rounding = bracket_alone(auditor)
+        assert degree <= bracket.upper + rounding
+        assert bracket.lower <= degree * (1 + 1e-5) + rounding

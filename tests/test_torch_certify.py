@@ -1,0 +1,198 @@
+"""Certificates of nets of skorch. Needs the extra `torch`; skipped without it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from certify_cases import bracket_alone, certified, exhaustive_degree, small_table
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+
+from skfairtest import CertifiedAuditor, SBFTAuditor
+
+torch = pytest.importorskip("torch")
+skorch = pytest.importorskip("skorch")
+nn = torch.nn
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Of nets this small, threads of torch would only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def cast(T):
+    return (T.toarray() if hasattr(T, "toarray") else np.asarray(T)).astype(np.float32)
+
+
+def hidden(activation, n_in=9, n_out=1, *tail, width=5):
+    """A module of random weights, larger than those that training starts from."""
+    torch.manual_seed(n_in + n_out)
+    module = nn.Sequential(
+        nn.Linear(n_in, width), activation, nn.Dropout(0.4), nn.Linear(width, 3), activation,
+        nn.Linear(3, n_out), *tail,
+    )  # fmt: skip
+    with torch.no_grad():
+        for weight in module.parameters():
+            weight.normal_()
+    return module
+
+
+def fitted(name, module, target, *, real=False, last=cast, scaler=None, **params):
+    """A net behind encoding, scaling and a cast, whose weights stay what they are."""
+    X, y = small_table(0, real=real)
+    encode = make_column_transformer(
+        (OneHotEncoder(), ["s", "c"]), remainder=scaler or StandardScaler()
+    )
+    settings = {"max_epochs": 1, "lr": 0.0, "verbose": 0, "train_split": None} | params
+    net = getattr(skorch, name)(module, **settings)
+    steps = (encode,) if last is None else (encode, FunctionTransformer(last, accept_sparse=True))
+    return make_pipeline(*steps, net).fit(X, target(y)), X
+
+
+def numbers(y):
+    return y.astype(np.float32)[:, None]
+
+
+def classes(n):
+    return lambda y: np.digitize(y, np.quantile(y, np.arange(1, n) / n)).astype(np.int64)
+
+
+def shares(y):
+    return (y > np.median(y)).astype(np.float32)
+
+
+CASES = {
+    "relu": ("NeuralNetRegressor", lambda: hidden(nn.ReLU()), numbers, {}),
+    "leaky": ("NeuralNetRegressor", lambda: hidden(nn.LeakyReLU(0.3)), numbers, {}),
+    "tanh": ("NeuralNetRegressor", lambda: hidden(nn.Tanh()), numbers, {}),
+    "sigmoid": ("NeuralNetRegressor", lambda: hidden(nn.Sigmoid()), numbers, {}),
+    "identity": ("NeuralNetRegressor", lambda: hidden(nn.Identity()), numbers, {}),
+    "relu at the end": (
+        "NeuralNetRegressor", lambda: hidden(nn.Tanh(), 9, 1, nn.ReLU()), numbers, {},
+    ),
+    "regressor with a link": (
+        "NeuralNetRegressor", lambda: hidden(nn.Tanh()), numbers,
+        {"predict_nonlinearity": torch.exp},
+    ),
+    "batch normalization": (
+        "NeuralNetRegressor",
+        lambda: nn.Sequential(nn.BatchNorm1d(9), hidden(nn.ReLU()), nn.Flatten()), numbers, {},
+    ),
+    "softmax inside": (
+        "NeuralNetClassifier", lambda: hidden(nn.ReLU(), 9, 2, nn.Softmax(dim=-1)), classes(2), {},
+    ),
+    "softmax outside": (
+        "NeuralNetClassifier", lambda: hidden(nn.ReLU(), 9, 3), classes(3),
+        {"criterion": nn.CrossEntropyLoss},
+    ),
+    "log softmax": (
+        "NeuralNetClassifier", lambda: hidden(nn.Tanh(), 9, 2, nn.LogSoftmax(dim=-1)), classes(2),
+        {"predict_nonlinearity": torch.exp, "criterion": nn.CrossEntropyLoss},
+    ),
+    "binary logit": (
+        "NeuralNetBinaryClassifier", lambda: hidden(nn.ReLU(), 9, 1, nn.Flatten(0)), shares, {},
+    ),
+    "binary probability": (
+        "NeuralNetBinaryClassifier", lambda: hidden(nn.Tanh(), 9, 1, nn.Sigmoid()), shares,
+        {"criterion": nn.BCELoss},
+    ),
+    "compiled": (
+        "NeuralNetRegressor", lambda: hidden(nn.ReLU()), numbers,
+        {"compile": True, "compile__backend": "eager"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_finite_domains_are_certified_up_to_single_precision(name):
+    kind, module, target, params = CASES[name]
+    model, X = fitted(kind, module(), target, **params)
+    auditor = certified(model, X)
+    degree = exhaustive_degree(auditor)
+    bracket, rounding = bracket_alone(auditor)
+    assert 0 < degree <= bracket.upper + rounding
+    assert auditor.certified_, auditor.stop_reason_
+    np.testing.assert_allclose(auditor.fairness_degree_, degree, rtol=1e-4)
+    # What the rounding takes is small beside the degree, and there.
+    assert degree < auditor.fairness_degree_upper_bound_ < degree * (1 + 2e-3)
+    assert "single precision" in auditor.stop_reason_
+
+
+def test_no_search_finds_more_than_the_bound_on_real_columns():
+    model, X = fitted("NeuralNetRegressor", hidden(nn.LeakyReLU(), 11), numbers, real=True)
+    found = SBFTAuditor(model, sensitive_features="s", max_queries=2000, random_state=0).fit(X)
+    bracket, rounding = bracket_alone(found)
+    assert 0 < found.fairness_degree_ <= bracket.upper + rounding < 3 * found.fairness_degree_
+
+
+def test_double_precision_is_certified_to_its_own_digits():
+    model, X = fitted(
+        "NeuralNetRegressor", hidden(nn.ReLU()).double(), lambda y: y[:, None], last=None
+    )
+    auditor = certified(model, X)
+    assert auditor.certified_ and "rtol" in auditor.stop_reason_
+    np.testing.assert_allclose(auditor.fairness_degree_, exhaustive_degree(auditor), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "last", [np.float32, cast, lambda T: T.astype("float32"), lambda T: np.asarray(T, np.float32)]
+)
+def test_casts_that_change_nothing_else_are_understood(last):
+    model, X = fitted("NeuralNetRegressor", hidden(nn.ReLU()), numbers, last=last)
+    assert CertifiedAuditor.supports(model)
+    assert certified(model, X).certified_
+
+
+def test_other_functions_before_the_net_are_refused():
+    def doubled(T):
+        return (T + T).astype(np.float32)
+
+    model, _ = fitted("NeuralNetRegressor", hidden(nn.ReLU()), numbers, last=doubled)
+    support = CertifiedAuditor.supports(model)
+    assert not support and "numpy.float32" in support.nearest
+
+
+class Squared(nn.Module):
+    def forward(self, X):
+        return X**2
+
+
+def hooked():
+    module = hidden(nn.ReLU())
+    module[0].register_forward_hook(lambda module, args, out: 2 * out)
+    return module
+
+
+@pytest.mark.parametrize(
+    "module, params, why",
+    [
+        (lambda: nn.Sequential(hidden(nn.ReLU()), Squared()), {}, "Squared"),
+        (lambda: hidden(nn.GELU()), {}, "GELU"),
+        (lambda: hidden(nn.LeakyReLU(1.5)), {}, "LeakyReLU"),
+        (lambda: nn.Sequential(nn.ReLU(), nn.Linear(9, 1)), {}, "first layer"),
+        (hooked, {}, "hook"),
+        (lambda: hidden(nn.ReLU()), {"predict_nonlinearity": torch.abs}, "predict_nonlinearity"),
+    ],
+)
+def test_other_modules_are_refused_with_what_works(module, params, why):
+    model, X = fitted("NeuralNetRegressor", module(), numbers, **params)
+    support = CertifiedAuditor.supports(model)
+    assert not support and why in support.reason
+    assert "Linear, ReLU" in support.nearest
+    with pytest.raises(ValueError, match=why):
+        certified(model, X)
+
+
+def test_a_net_of_ones_own_class_is_refused():
+    class Net(skorch.NeuralNetRegressor):
+        def predict(self, X):
+            return 2 * super().predict(X)
+
+    support = CertifiedAuditor.supports(Net(nn.Linear(3, 1)))
+    assert not support and "Net" in support.reason
+    assert CertifiedAuditor.supports(skorch.NeuralNetRegressor(nn.Linear(3, 1)))
