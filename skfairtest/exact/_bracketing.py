@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -173,7 +173,9 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         every = np.repeat(part, values.shape[1], axis=0)
         every = space.with_sensitive(every, values.reshape(len(every), -1))
         shape = values.shape[:2]
-        answers, n_seen = _evaluate_in_time(family, part, values, every, until)
+        # Where more follows from the sensitive values, they do not tell twins.
+        many = getattr(family, "evaluate_twins", None) if space.given is None else None
+        answers, n_seen = _evaluate_in_time(family, many, part, values, every, until)
         valid = space.valid(every).reshape(shape) & (np.arange(shape[1]) < n_seen)
         valid = valid[:, :, None]
         high = np.where(valid, answers, -np.inf)
@@ -188,13 +190,13 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
 
 
 def _evaluate_in_time(
-    family: Family, rows: Floats, values: Floats, every: Floats, until: float
+    family: Family, many: Any, rows: Floats, values: Floats, every: Floats, until: float
 ) -> tuple[Floats, int]:
     """The model as it was read for twins of rows, and how many twins a row; 0 for those left out.
 
-    Shape (n, n_twins, n_outputs); `every` are the twins, one after another.
+    Shape (n, n_twins, n_outputs); `every` are the twins, one after another, and `many` puts rows
+    and sensitive values to the model, where there is such a way.
     """
-    many = getattr(family, "evaluate_twins", None)
     n, k = values.shape[:2]
     size = max(1, PIECE // n)
     pieces: list[Floats] = []

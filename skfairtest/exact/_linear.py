@@ -18,6 +18,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._compared_rows import rows_with_ends
 from skfairtest.exact._trees.link_bounds import expit
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
@@ -179,9 +180,7 @@ class LinearFamily:
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Random rows of codes; every fourth attribute at an end of its domain."""
-        Z = self.space.draw(n, rng)
-        ends = np.where(rng.random(Z.shape) < 0.5, self.space.low, self.space.high)
-        return np.where(rng.random(Z.shape) < 0.25, ends, Z)
+        return rows_with_ends(self.space, n, rng)
 
     def trivial(self) -> float:
         """The ranges of the sensitive parts; for a probability, the largest gap they allow."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._compared_rows import rows_with_ends
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.deep_search import DeepSearches
 from skfairtest.exact._networks.one_hidden.search import OneHidden
@@ -61,9 +62,7 @@ class NetworkFamily:
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Random rows of codes; every fourth attribute at an end of its domain."""
-        Z = self.space.draw(n, rng)
-        ends = np.where(rng.random(Z.shape) < 0.5, self.space.low, self.space.high)
-        return np.where(rng.random(Z.shape) < 0.25, ends, Z)
+        return rows_with_ends(self.space, n, rng)
 
     def trivial(self) -> float:
         """The bound of the whole domain, unsplit."""
