@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skfairtest._typing import Bools, Floats, Ints
+from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ChunkFailedError, EstimatorFailedError
 from skfairtest.oracle._compare import ROUNDING, ROUNDING_SINGLE, compare
 from skfairtest.oracle._judgement import joined
@@ -43,6 +43,19 @@ class Totals(NamedTuple):
     pairs: Floats
     disparities: Floats
     numbers: Ints
+
+
+class _Shown(NamedTuple):
+    """Rows of a chunk that discriminate, or seem to.
+
+    By their places; the two combinations, shape (n, 2), that show the disparity, and those that
+    show the verdict; and the disparities.
+    """
+
+    rows: Ints
+    pair: Ints
+    twins: Ints
+    disparity: Floats
 
 
 class ChunkAudit:
@@ -115,11 +128,21 @@ class ChunkAudit:
     def _add_tables(self, X: Any, start: int) -> None:
         # Several calls at a time where there are workers.
         size = self._call_rows * max(1, 2 * n_workers(self._n_jobs) - 1)
+        waiting: list[_Shown] = []
         for at in range(0, len(X), size):
-            self._add_block(rows_of(X, at, at + size), start + at)
+            waiting.append(self._compare_block(rows_of(X, at, at + size), at))
+            # Few in a block, as a rule: together they are one call of the model.
+            if sum(len(shown.rows) for shown in waiting) >= self._call_rows:
+                self._settle(X, start, waiting)
+                waiting = []
+        self._settle(X, start, waiting)
 
-    def _add_block(self, X: Any, start: int) -> None:
-        """Ask about the twins of some rows, one combination after the other."""
+    def _compare_block(self, X: Any, at: int) -> _Shown:
+        """Ask about the twins of some rows, one combination after the other.
+
+        What discriminates by the outputs, by its place in the chunk, of which the block begins at
+        `at`. All that discriminate where predict has yet to confirm them; else those worth keeping.
+        """
         model, tables = self._model, self._tables
         assert model is not None and tables is not None
         answers = [model.ask(twins) for twins in tables.of(X)]
@@ -132,28 +155,36 @@ class ChunkAudit:
             disparity = differs.astype(np.float64)
         else:
             disparity = spread_of(scores, ROUNDING_SINGLE if model.single else ROUNDING)
-        if self._threshold is not None or model.response == "regression":
+        self._degree = max(self._degree, float(disparity.max(initial=0.0)))
+        self._sum += float(disparity.sum())
+        by_outputs = self._threshold is not None or model.response == "regression"
+        if by_outputs:
             threshold = 0.0 if self._threshold is None else self._threshold
-            verdict = disparity > threshold
-            rows = np.flatnonzero(verdict & self._worst.wants(disparity))
-            pair, twins = self._compare(answers, rows)
-        else:
-            verdict, rows = differs, np.flatnonzero(differs)
-            pair, twins = self._compare(answers, rows)
-            if model.infers_labels and len(rows):
-                # As the model's own predict says, of the two twins that show it.
-                own = take_rows(X, rows)
-                said = [model.labels(tables.single(own, twins[:, k])) for k in (0, 1)]
-                confirmed = said[0] != said[1]
-                verdict[rows] = confirmed
-                wanted = confirmed & self._worst.wants(disparity[rows])
-            else:
-                wanted = self._worst.wants(disparity[rows])
-            rows, pair = rows[wanted], pair[wanted]
-        self._count(disparity, verdict)
+            differs = disparity > threshold
+        if by_outputs or not model.infers_labels:
+            self._n_found += int(np.count_nonzero(differs))
+            differs &= self._worst.wants(disparity)
+        rows = np.flatnonzero(differs)
+        return _Shown(at + rows, *self._compare(answers, rows), disparity[rows])
+
+    def _settle(self, X: Any, start: int, waiting: list[_Shown]) -> None:
+        """Count what predict confirms, where it has to, and keep the worst rows."""
+        model, tables = self._model, self._tables
+        assert model is not None and tables is not None
+        if not any(len(shown.rows) for shown in waiting):
+            return
+        rows, pair, twins, disparity = map(np.concatenate, zip(*waiting, strict=True))
+        if self._threshold is None and model.infers_labels:
+            # As the model's own predict says, of the two twins that show it; in one call.
+            both = tables.single(take_rows(X, np.tile(rows, 2)), twins.T.ravel())
+            first, second = model.labels(both).reshape(2, -1)
+            confirmed = first != second
+            self._n_found += int(np.count_nonzero(confirmed))
+            kept = np.flatnonzero(confirmed & self._worst.wants(disparity))
+            rows, pair, disparity = rows[kept], pair[kept], disparity[kept]
         if len(rows):
             Z = self.space.encode(take_rows(X, rows))
-            self._worst.add(Z, self._codes[pair], disparity[rows], start + rows)
+            self._worst.add(Z, self._codes[pair], disparity, start + rows)
 
     def _compare(self, answers: list[tuple[Floats, Ints]], rows: Ints) -> tuple[Ints, Ints]:
         """For some rows, the two twins that show the disparity, and those that show the verdict.
@@ -185,15 +216,12 @@ class ChunkAudit:
         except (TypeError, ValueError) as error:
             raise ChunkFailedError(f"{_begin(chunk)}: {error}", chunk=chunk.name) from error
         judged = joined(list(judge_rows(self._oracle, Z)))
-        self._count(judged.disparity, judged.verdict)
+        self._degree = max(self._degree, float(judged.disparity.max(initial=0.0)))
+        self._sum += float(judged.disparity.sum())
+        self._n_found += int(judged.verdict.sum())
         kept = np.flatnonzero(judged.verdict & self._worst.wants(judged.disparity))
         pairs = np.stack([judged.first[kept], judged.second[kept]], axis=1)
         self._worst.add(Z[kept], pairs, judged.disparity[kept], chunk.start + kept)
-
-    def _count(self, disparity: Floats, verdict: Bools) -> None:
-        self._degree = max(self._degree, float(disparity.max(initial=0.0)))
-        self._sum += float(disparity.sum())
-        self._n_found += int(verdict.sum())
 
 
 def rows_of_any(X: Any, n: int) -> Any:

@@ -20,7 +20,7 @@ from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
 from skfairtest.oracle._workers import Parcel, alone, n_workers, on_workers
 from skfairtest.space._space import InputSpace
 
-Labels = NDArray[np.int64]
+Labels = NDArray[np.signedinteger[Any]]
 
 RESPONSE_METHODS = ("auto", "predict_proba", "decision_function", "predict")
 #: Rows in one call of the model. The same for every n_jobs: where a chunk is cut can change a
@@ -142,12 +142,14 @@ class Model:
         elif scores.shape[1] == 1:
             labels = (scores[:, 0] > 0).astype(np.int64)
         elif scores.shape[1] == 2:  # as argmax has it, and faster
-            labels = (scores[:, 1] > scores[:, 0]).astype(np.int64)
+            labels = (scores[:, 1] > scores[:, 0]).view(np.int8)
         else:
             labels = scores.argmax(axis=1)
         if self.response == "predict_proba" and scores.shape[1] == 2:
             # The two say the same; that of the positive class is the one that people quote.
-            scores = scores[:, 1:]
+            scores = scores[:, 1:].copy()
+        elif scores is parts[0]:
+            scores = scores.copy()  # the model may write its next answer to the same place
         return scores, labels
 
     def labels(self, Z: Floats) -> Labels:
@@ -203,7 +205,7 @@ class Model:
         try:
             array = np.asarray(_joined(answer))
             self.single |= array.dtype == np.float32
-            scores = array if array.dtype.kind == "c" else array.astype(np.float64)
+            scores = array if array.dtype.kind == "c" else array.astype(np.float64, copy=False)
         except (TypeError, ValueError) as error:
             raise EstimatorFailedError(
                 self._complaint(method, "numbers", repr(answer)[:80])

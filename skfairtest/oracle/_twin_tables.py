@@ -15,6 +15,10 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.space._containers import ArrayContainer, PandasContainer, make_container
 from skfairtest.space._space import InputSpace
 
+#: Rows at a time where the processor's own memory is to hold what is done with them.
+PIECE = 8192
+#: Values up to which a column is compared with each of them.
+FEW = 8
 #: Combinations of sensitive values up to which tables of twins are made.
 MOST_TWINS = 64
 
@@ -40,6 +44,8 @@ class TwinTables:
             space.with_sensitive(np.tile(space.low, (len(codes), 1)), codes)
         )
         self._columns: dict[int, list[Any]] = {}
+        self._dtypes: dict[int, Any] = {}
+        self._buffer: Any = None
 
     @staticmethod
     def fits(space: InputSpace) -> bool:
@@ -66,9 +72,45 @@ class TwinTables:
             return False
         for j, column in enumerate(layout.columns):
             # Numbers are shown as they are; categories and one-hot groups may hold what is unknown.
-            if j not in space.sensitive and not _is_number(layout, j, column):
+            if j in space.sensitive or _is_number(layout, j, column):
+                continue
+            if not self._has_known_categories(X, j):
                 layout.attribute_codes(X, j)
-        return all(self._has(int(j), layout.attribute_codes(X, int(j))) for j in space.sensitive)
+        return all(self._has_values(X, int(j)) for j in space.sensitive)
+
+    def _has_known_categories(self, X: Any, j: int) -> bool:
+        """Whether the dtype of a column tells that none of its categories is unknown."""
+        if self.space.layout.groups[j] is not None or not isinstance(X, pd.DataFrame):
+            return False
+        dtype = X.dtypes.iloc[self.space.layout.places[j][0]]
+        if not isinstance(dtype, pd.CategoricalDtype):
+            return False
+        if self._dtypes.get(j) is not dtype:
+            levels = self.space.layout.columns[j].levels
+            if levels is None or not set(dtype.categories) <= set(levels):
+                return False
+            self._dtypes[j] = dtype
+        return True
+
+    def _has_values(self, X: Any, j: int) -> bool:
+        """Whether all rows' own values of a sensitive column are in its domain."""
+        if (
+            isinstance(X, np.ndarray)
+            and X.dtype.kind in "biuf"
+            and len(places := self._own(j)) == 1
+        ):
+            known = np.unique(self._values[:, places[0]])
+            if len(known) <= FEW:
+                column = X[:, places[0]].copy()
+                inside = column == known[0]
+                for value in known[1:]:
+                    inside |= column == value
+                if inside.all():
+                    return True
+        return self._has(j, self.space.layout.attribute_codes(X, j))
+
+    def _own(self, j: int) -> list[int]:
+        return list(self.space.layout.places[j])
 
     def _has(self, j: int, codes: Floats) -> bool:
         """Whether all codes are of values in a sensitive column's domain."""
@@ -82,8 +124,9 @@ class TwinTables:
         A table is good until the next one is asked for.
         """
         if isinstance(X, np.ndarray):
-            twin = X.copy()
-            for row in self._values:
+            twin = self._first(X)
+            yield twin
+            for row in self._values[1:]:
                 for place in self.places:
                     twin[:, place] = row[place]
                 yield twin
@@ -95,6 +138,21 @@ class TwinTables:
             for place, column in zip(self.places, self._of(combination, n), strict=True):
                 twin[names[place]] = column
             yield twin
+
+    def _first(self, X: Any) -> Any:
+        """The twins of an array's rows of the first combination, in memory that is used again.
+
+        Memory that is new costs more than to copy into it, and so does to pass through it twice.
+        """
+        if self._buffer is None or len(self._buffer) < len(X) or self._buffer.dtype != X.dtype:
+            self._buffer = np.empty(X.shape, dtype=X.dtype)
+        twin = self._buffer[: len(X)]
+        for at in range(0, len(X), PIECE):
+            piece = twin[at : at + PIECE]
+            np.copyto(piece, X[at : at + PIECE])
+            for place in self.places:
+                piece[:, place] = self._values[0, place]
+        return twin
 
     def single(self, X: Any, combinations: Ints) -> Any:
         """A table of the rows, each with the sensitive values of its own combination."""
@@ -132,6 +190,14 @@ def spread_of(scores: list[Floats], rounding: float) -> Floats:
     `scores` has an array of shape (n, n_outputs) for each twin. Rounding is relative to the larger
     of the two outputs; see `compare`, of which this is the part that is needed for all rows.
     """
+    spread = np.empty(len(scores[0]))
+    for at in range(0, len(spread), PIECE):
+        spread[at : at + PIECE] = _spread([part[at : at + PIECE] for part in scores], rounding)
+    return spread
+
+
+def _spread(scores: list[Floats], rounding: float) -> Floats:
+    """The same of a few rows."""
     if scores[0].shape[1] == 1:
         high = low = scores[0][:, 0]
         for other in scores[1:]:

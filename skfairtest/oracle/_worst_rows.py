@@ -58,14 +58,21 @@ class WorstRows:
         Of equal disparities the first in the table comes first.
         """
         self._tidy()
-        return self._parts[0]
+        Z, pairs, disparity, numbers = self._parts[0]
+        order = np.lexsort((numbers, -disparity))
+        return Z[order], pairs[order], disparity[order], numbers[order]
 
     def _tidy(self) -> None:
-        Z, pairs, disparity, numbers = (
-            np.concatenate(arrays) for arrays in zip(self._empty, *self._parts, strict=True)
-        )
-        order = np.lexsort((numbers, -disparity))[: self.capacity]
-        self._parts = [(Z[order], pairs[order], disparity[order], numbers[order])]
-        self._n = len(order)
-        if self._n == self.capacity:
-            self.floor = float(disparity[order[-1]])
+        parts = zip(self._empty, *self._parts, strict=True)
+        Z, pairs, disparity, numbers = (np.concatenate(arrays) for arrays in parts)
+        if len(Z) > self.capacity:
+            # To find the smallest that is kept takes less time than to sort them all.
+            self.floor = float(np.partition(disparity, -self.capacity)[-self.capacity])
+            kept = np.flatnonzero(disparity > self.floor)
+            level = np.flatnonzero(disparity == self.floor)
+            first = np.argsort(numbers[level], kind="stable")[: self.capacity - len(kept)]
+            kept = np.concatenate([kept, level[first]])
+            Z, pairs, disparity, numbers = Z[kept], pairs[kept], disparity[kept], numbers[kept]
+        elif len(Z) == self.capacity:
+            self.floor = float(disparity.min())
+        self._parts, self._n = [(Z, pairs, disparity, numbers)], len(Z)
