@@ -72,8 +72,8 @@ def test_own_checks(check):
 
 
 class Boaster(skfairtest.RandomAuditor):
-    def _store(self, oracle, reason):
-        super()._store(oracle, reason)
+    def _store(self, found):
+        super()._store(found)
         self.fairness_degree_ *= 2
 
 

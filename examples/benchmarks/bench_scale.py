@@ -12,8 +12,8 @@ worker once in a tree of transfers, a millisecond of the scheduler for each task
 length, and nothing else to wait for; what is done before and after the tasks is taken from the
 difference between one run alone and its tasks.
 
-Run with ``python examples/benchmarks/bench_scale.py``; ``--rounds 1`` is quicker. Needs Dask and
-its package ``distributed``.
+Run with ``python examples/benchmarks/bench_scale.py``; ``--rounds 1`` is quicker, and ``--only
+search --size 20`` is a minute's work of one capability. Needs Dask and its package ``distributed``.
 """
 
 import argparse
@@ -57,7 +57,10 @@ def table(n, seed=0):
 
 
 def capabilities(size):
-    """Name, what is done with ``n_jobs`` (None in a context), what of it is compared, tasks."""
+    """Name, what is done with ``n_jobs`` (None in a context), and the number of tasks.
+
+    What is done returns what is compared between the ways, and how many queries it took.
+    """
     X, y = table(4000)
     model = RandomForestRegressor(60, random_state=0).fit(X, y)
     small = RandomForestClassifier(60, max_depth=8, random_state=0)
@@ -70,18 +73,18 @@ def capabilities(size):
             model, sensitive_features=[0], max_queries=int(120_000 * size), n_restarts=8,
             random_state=0, n_jobs=n_jobs,
         ).fit(X)  # fmt: skip
-        return auditor.fairness_degree_, auditor.n_found_
+        return (auditor.fairness_degree_, auditor.n_found_), auditor.n_queries_
 
     def rows_of_data(n_jobs):
         audited = fitted.set_params(n_jobs=n_jobs).audit_rows(rows)
-        return audited.degree, audited.rate
+        return (audited.degree, audited.rate), audited.n_queries
 
     def groups(n_jobs):
         auditor = TestSGDAuditor(
             model, sensitive_features=[0], sampling_threshold=int(60_000 * size), random_state=0,
             max_queries=None, n_jobs=n_jobs,
         ).fit(X)  # fmt: skip
-        return auditor.group_fairness_score_
+        return auditor.group_fairness_score_, auditor.n_queries_
 
     def mitigation(n_jobs):
         auditor = RandomAuditor(sensitive_features=[0], max_queries=2000, random_state=0)
@@ -89,14 +92,15 @@ def capabilities(size):
             RandomForestClassifier(int(150 * size), random_state=0), auditor, max_rounds=2,
             random_state=0, n_jobs=n_jobs,
         ).fit(X, labels)  # fmt: skip
-        return retrainer.predict_proba(X[:100]).sum()
+        return retrainer.predict_proba(X[:100]).sum(), None
 
     def selection(n_jobs):
         auditor = RandomAuditor(sensitive_features=[0], max_queries=int(12_000 * size),
                                 random_state=0)  # fmt: skip
         grid = {"min_samples_leaf": [1, 3, 5, 9]}
         found = GridSearchCV(small, grid, scoring=make_audit_scorer(auditor), cv=2, n_jobs=n_jobs)
-        return found.fit(X, labels).cv_results_["mean_test_score"].sum()
+        found.fit(X, labels)
+        return found.cv_results_["mean_test_score"].sum(), 8 * int(12_000 * size)
 
     def comparison(n_jobs):
         named = {"SBFT": SBFTAuditor(sensitive_features=[0]),
@@ -105,7 +109,7 @@ def capabilities(size):
             named, model, X, n_repeats=4, max_queries=int(15_000 * size), random_state=0,
             n_jobs=n_jobs,
         )  # fmt: skip
-        return found.runs["degree"].sum()
+        return found.runs["degree"].sum(), 8 * int(15_000 * size)
 
     return {
         "search, 8 restarts": (search, 8),
@@ -147,6 +151,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--size", type=float, default=1.0, help="1: some seconds each")
+    parser.add_argument("--only", default="", help="begin of the name of one capability")
     options = parser.parse_args()
     from distributed import Client, LocalCluster
 
@@ -159,10 +164,12 @@ def main():
         there = list(client.run(os.getpid).values())
         print(
             f"\n{'capability':26s} {'alone':>7s} {'loky':>7s} {'Dask':>7s} {'speed-up':>9s} "
-            f"{'Dask':>6s} {'MB loky':>8s} {'MB Dask':>8s}"
+            f"{'Dask':>6s} {'MB loky':>8s} {'MB Dask':>8s} {'bytes/query':>12s}"
         )
         known = {}
         for name, (function, n_tasks) in capabilities(options.size).items():
+            if not name.startswith(options.only):
+                continue
             seconds = {"alone": [], "loky": [], "dask": []}
             moved = {}
             expected = None
@@ -173,9 +180,9 @@ def main():
                     before = sum(map(bytes_read, pids if way == "loky" else there))
                     if way == "dask":
                         with joblib.parallel_config("dask"):
-                            took, result = run(function, None)
+                            took, (result, n_queries) = run(function, None)
                     else:
-                        took, result = run(function, 2 if way == "loky" else 1)
+                        took, (result, n_queries) = run(function, 2 if way == "loky" else 1)
                     expected = result if expected is None else expected
                     assert result == expected, (name, way, result, expected)
                     if turn:  # the first round imports and compiles
@@ -185,16 +192,22 @@ def main():
             alone, loky, dask = (statistics.median(seconds[way]) for way in seconds)
             print(
                 f"{name:26s} {alone:6.1f}s {loky:6.1f}s {dask:6.1f}s {alone / loky:9.2f} "
-                f"{alone / dask:6.2f} {moved['loky'] / 1e6:8.1f} {moved['dask'] / 1e6:8.1f}",
+                f"{alone / dask:6.2f} {moved['loky'] / 1e6:8.1f} {moved['dask'] / 1e6:8.1f} "
+                + (f"{moved['dask'] / n_queries:12.1f}" if n_queries else f"{'-':>12s}"),
                 flush=True,
             )
             known[name] = alone, min(loky, dask), n_tasks, moved["dask"]
+        if not "certificate".startswith(options.only):
+            return
         auditor = certificate_case(options.size)
         one, result = run(lambda n: certify(auditor, max_time=600), 1)
         with joblib.parallel_config("dask"):
             two, other = run(lambda n: certify(auditor, max_time=600), None)
         assert result.certified and other.certified
-        print(f"{'certificate of a forest':26s} {one:6.1f}s {'':7s} {two:6.1f}s")
+        print(
+            f"{'certificate of a forest':26s} {one:6.1f}s {'':7s} {two:6.1f}s {'':9s} "
+            f"{one / two:6.2f}"
+        )
     payload = len(pickle.dumps(RandomForestRegressor(60, random_state=0).fit(*table(4000))))
     print(f"\nThe model of the first three: {payload / 1e6:.1f} MB.")
     extrapolate(known)
@@ -202,18 +215,22 @@ def main():
 
 def extrapolate(known):
     """How long more workers would take, and where that ends."""
-    print(f"\n{'computed speed-up with':26s}" + "".join(f"{n:>8d}" for n in WORKERS) + "  limit")
+    print(f"\n{'computed speed-up with':26s}" + "".join(f"{n:>8d}" for n in WORKERS) + "  ends at")
     for name, (alone, both, n_tasks, moved) in known.items():
         # With two workers it is serial + tasks / 2: what the two runs tell of the serial part.
         serial = max(0.0, 2 * both - alone)
         task = max(alone - serial, 1e-9) / n_tasks
-        line = []
-        for n in WORKERS:
-            rounds = -(-n_tasks // n)
-            sent = moved / 2 * (np.ceil(np.log2(n + 1))) / BANDWIDTH
-            line.append(alone / (serial + rounds * task + n_tasks * OVERHEAD + sent))
-        ends = "tasks" if n_tasks < WORKERS[-1] and serial < task else "the serial part"
-        print(f"{name:26s}" + "".join(f"{x:8.1f}" for x in line) + f"  {ends} ({n_tasks} tasks)")
+
+        def speed_up(n, alone=alone, n_tasks=n_tasks, moved=moved, serial=serial, task=task):
+            sent = moved / 2 * np.ceil(np.log2(n + 1)) / BANDWIDTH
+            return alone / (serial + -(-n_tasks // n) * task + n_tasks * OVERHEAD + sent)
+
+        most = 1
+        while most < 1024 and speed_up(2 * most) > 1.1 * speed_up(most):
+            most *= 2
+        line = "".join(f"{speed_up(n):8.1f}" for n in WORKERS)
+        why = f"its {n_tasks} tasks" if most >= n_tasks / 2 else "what is not in tasks, or is sent"
+        print(f"{name:26s}{line}  {most} workers: {why}")
 
 
 if __name__ == "__main__":

@@ -22,9 +22,10 @@ from skfairtest.group._answers import Answers
 from skfairtest.group._at_once import KINDS
 from skfairtest.group._results import SIDES, GroupResults
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
+from skfairtest.oracle._workers import n_workers
 
-#: Rows between two looks at the clock and the callbacks.
-BATCH = 65_536
+#: Rows between two looks at the clock and the callbacks, for each worker.
+BATCH = 16_384
 
 
 class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingEstimator):
@@ -140,13 +141,14 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
         ask = answers.predictions if as_they_are else answers.ask
         values: list[NDArray[Any]] = []
         ended: Any = None
-        for start in range(0, len(rows), BATCH):
+        size = BATCH * n_workers(self.n_jobs)
+        for start in range(0, len(rows), size):
             try:
-                values.append(ask(rows[start : start + BATCH]))
+                values.append(ask(rows[start : start + size]))
             except BaseException as error:  # Ctrl-C, too: the caller raises it again
                 ended = error
                 break
-            done = min(len(rows), start + BATCH)
+            done = min(len(rows), start + size)
             if self._progress.update(share * done / len(rows), f"{answers.n_queries} queries"):
                 ended = StopSearch(StopReason.CALLBACK)
                 break
