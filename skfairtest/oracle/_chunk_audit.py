@@ -22,8 +22,8 @@ from skfairtest.space._space import InputSpace
 
 #: Rows in one call of the model, whatever the number of workers: a fast model takes longer for the
 #: call than for its rows where these are few. Fewer where they are wide (numbers in all of them).
-CALL_ROWS = 2**17
-CALL_NUMBERS = 2**21
+CALL_ROWS = 2**18
+CALL_NUMBERS = 2**22
 
 
 class Totals(NamedTuple):
