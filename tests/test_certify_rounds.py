@@ -17,8 +17,9 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skfairtest import Order, RandomAuditor, certify
+from skfairtest import CertifiedAuditor, Order, RandomAuditor, certify
 from skfairtest.exact import _rounds
+from skfairtest.exact._trees.family import TreeFamily
 
 SIZES = (3, 4, 5, 4, 3)
 
@@ -151,24 +152,61 @@ def test_files_that_do_not_belong_here(in_boxes, tmp_path):
         certify(one, resume=path)
 
 
-def test_boxes_on_workers_of_a_cluster(in_boxes):
+@pytest.fixture(scope="module")
+def cluster():
     distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as own,
+        distributed.Client(own) as client,
+    ):
+        yield client
+
+
+def n_transitions(client):
+    """Changes of state of tasks so far: none where nothing is sent."""
+    return client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter)
+
+
+def test_boxes_on_workers_of_a_cluster(in_boxes, cluster):
     X, y = finite_table(4)
     model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
     auditor = audited(model, X)
     alone = certify(auditor, max_time=60)
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as own,
-        distributed.Client(own) as client,
-    ):
-        with joblib.parallel_config("dask"):
-            there = certify(auditor, max_time=60)
-        n = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter)
-    assert n > 10
+    before = n_transitions(cluster)
+    with joblib.parallel_config("dask"):
+        there = certify(auditor, max_time=60)
+    assert n_transitions(cluster) > before + 10
     assert alone.certified and there.certified
     assert there.fairness_degree == pytest.approx(alone.fairness_degree, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["forest", "network"])
+def test_a_certified_audit_on_workers_of_a_cluster(kind, in_boxes, cluster):
+    X, y = finite_table(4)
+    model = MODELS[kind]().fit(X, y)
+    settings = {"sensitive_features": [0], "max_queries": 100, "random_state": 0, "rtol": 1e-6}
+    alone = CertifiedAuditor(model, **settings).fit(X)
+    before = n_transitions(cluster)
+    with joblib.parallel_config("dask"):
+        there = CertifiedAuditor(model, **settings).fit(X)
+    assert n_transitions(cluster) > before + 10
+    assert alone.certified_ and there.certified_
+    truth = true_degree(model)
+    for one in (alone, there):
+        assert one.fairness_degree_ == pytest.approx(truth, rel=1e-6)
+        assert one.fairness_degree_upper_bound_ == pytest.approx(truth, rel=2e-6)
+
+
+def test_no_threads_of_this_machine_stand_in_for_a_cluster(cluster):
+    X, y = finite_table(4)
+    model = MODELS["forest"]().fit(X, y)
+    space = audited(model, X).space_
+    with joblib.parallel_config("dask"):
+        assert TreeFamily(model, space, "regression", False, 2).n_workers == 1
+    with joblib.parallel_config("threading"):
+        assert TreeFamily(model, space, "regression", False, 2).n_workers == 2
 
 
 def test_boxes_on_processes_are_the_same(in_boxes, tmp_path):

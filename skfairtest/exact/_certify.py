@@ -14,10 +14,9 @@ from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._bracketing import close, look_at_data
 from skfairtest.exact._dispatch import read_family
-from skfairtest.exact._rounds import RoundsFamily
+from skfairtest.exact._rounds import in_rounds
 from skfairtest.finding._fitted_cards import certificate_card
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._workers import is_cluster
 
 
 @dataclass(frozen=True)
@@ -153,19 +152,12 @@ def certify(
     if "worst_z" in state:
         with oracle.budget():  # a space of one input is exhausted at once
             oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
-    family, _ = read_family(
-        auditor.estimator_, auditor.space_.independent(), oracle.response, COMPILED[engine], rng,
-        auditor.n_jobs, limits.deadline,
-    )  # fmt: skip
-    if resume is not None or is_cluster():
-        asked = (
-            auditor.estimator_, auditor.space_.independent(), oracle.response, COMPILED[engine],
-        )  # fmt: skip
-        family = RoundsFamily(family, asked, auditor.n_jobs, resume)
+    asked = auditor.estimator_, auditor.space_.independent(), oracle.response, COMPILED[engine]
+    family, _ = read_family(*asked, rng, auditor.n_jobs, limits.deadline)
     found = max(oracle.degree, float(auditor.fairness_degree_))
     if max_time != 0:
         look_at_data(oracle, family, limits.by(TIME_SHARE))
-    closed = close(oracle, family, limits)
+    closed = close(oracle, in_rounds(family, asked, auditor.n_jobs, resume), limits)
     upper = max(closed.upper, found)
     worst = outputs = of_class = None
     if oracle.worst is not None:

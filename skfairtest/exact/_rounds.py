@@ -21,7 +21,7 @@ from skfairtest.exact._bracketing import Family
 from skfairtest.exact._checkpoint import load_state, save_state
 from skfairtest.exact._constrained import narrowed
 from skfairtest.exact._dispatch import read_family
-from skfairtest.oracle._workers import Parcel, n_workers, on_workers
+from skfairtest.oracle._workers import Parcel, is_cluster, n_workers, on_workers
 from skfairtest.space._space import InputSpace
 
 #: Boxes that the domain is cut into, and that a round bounds at most.
@@ -50,6 +50,32 @@ class Boxes(NamedTuple):
         return Boxes(self.low[which], self.high[which], self.upper[which])
 
 
+def in_rounds(
+    family: Family,
+    asked: tuple[Any, InputSpace, str, Any],
+    n_jobs: int | None,
+    path: Any = None,
+) -> Family:
+    """A model that is bounded box by box, where a file is kept or the context is a cluster.
+
+    On one machine, and where a bracket takes next to no time, the model as it is.
+
+    Parameters
+    ----------
+    family : Family
+        The model over the whole domain.
+    asked : tuple
+        As in `RoundsFamily`.
+    n_jobs : int or None
+        As everywhere in scikit-learn.
+    path : path or None, default=None
+        Where the state is kept between rounds.
+    """
+    if path is None and (family.quick or not is_cluster()):
+        return family
+    return RoundsFamily(family, asked, n_jobs, path)
+
+
 class RoundsFamily:
     """A model that was read out, bounded box by box on workers.
 
@@ -66,11 +92,10 @@ class RoundsFamily:
         Where the state is kept between rounds.
     """
 
-    quick = False
-
     def __init__(
         self, base: Family, asked: tuple[Any, InputSpace, str, Any], n_jobs: int | None, path: Any
     ) -> None:
+        self.quick = base.quick
         self.base, self.asked, self.n_jobs = base, asked, n_jobs
         self.space = asked[1]
         self.path = None if path is None else Path(path)

@@ -107,6 +107,11 @@ def is_cluster() -> bool:
     return type(backend).__name__ not in LOCAL
 
 
+def n_threads(n_jobs: int | None) -> int:
+    """How many threads of this machine may work: 1 where the context's workers are elsewhere."""
+    return 1 if is_cluster() else n_workers(n_jobs)
+
+
 def on_workers(
     function: Callable[..., Any],
     parcel: Parcel,
