@@ -12,7 +12,7 @@ from skfairtest._compiled import AVAILABLE
 from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._bracketing import close, look_at_data
+from skfairtest.exact._bracketing import close, known_twins, look_at_data
 from skfairtest.exact._dispatch import check_supported, read_family
 from skfairtest.exact._mixture import MixtureFamily
 from skfairtest.exact._rounds import in_rounds
@@ -261,7 +261,8 @@ class CertifiedAuditor(BaseAuditor):
             limits = limits._replace(deadline=-np.inf)
         elif seconds > 0:
             look_at_data(oracle, family, limits.by(TIME_SHARE))
-        closed = close(oracle, in_rounds(family, asked, self.n_jobs), limits)
+        family = in_rounds(family, asked, self.n_jobs, known_twins(oracle))
+        closed = close(oracle, family, limits)
         self._note(closed.degree, closed.upper, closed.certified, closed.n_boxes)
         if stop is not None and callback:
             raise stop
