@@ -10,8 +10,10 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn import config_context, get_config
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
@@ -82,7 +84,7 @@ def cluster():
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as own,
         distributed.Client(own) as client,
     ):
@@ -281,6 +283,92 @@ def test_a_forest_gives_the_same_in_any_context():
     with joblib.parallel_config("threading", n_jobs=4):
         threads = SBFTAuditor(model, **settings).fit(X)
     assert_same(alone, threads)
+
+
+# Inside of others ------------------------------------------------------------------------------
+
+
+class Placed(LinearRegression):
+    """Leaves a file for each process and thread that it predicts in, and for its settings."""
+
+    def __init__(self, folder="", fit_intercept=True, warns=False):
+        super().__init__(fit_intercept=fit_intercept)
+        self.folder, self.warns = folder, warns
+
+    def predict(self, X):
+        where = f"{os.getpid()} {threading.get_ident()} {get_config()['working_memory']}"
+        open(os.path.join(self.folder, where), "w").close()
+        if self.warns:
+            warnings.warn("rather warm here", UserWarning, stacklevel=2)
+        return super().predict(X)
+
+
+def places(folder):
+    """Processes, and threads of each, in which the model predicted."""
+    seen = {}
+    for name in os.listdir(folder):
+        process, thread, _ = name.split()
+        seen.setdefault(int(process), set()).add(thread)
+    return seen
+
+
+def audits_inside(X, folder, **params):
+    """A search over models, each of which is audited by restarts and on many rows."""
+    auditor = RandomAuditor(
+        sensitive_features=[0], max_queries=400, n_restarts=3, random_state=0, **params
+    )
+
+    def score(model, X, y):
+        audited = clone(auditor).set_params(estimator=FrozenEstimator(model)).fit(X)
+        return audited.audit_rows(np.tile(X, (30, 1)) + audited.fairness_degree_).degree
+
+    grid = {"fit_intercept": [True, False]}
+    return GridSearchCV(Placed(str(folder)), grid, scoring=score, cv=2, error_score="raise")
+
+
+@pytest.mark.parametrize("backend", ["loky", "dask"])
+def test_an_auditor_inside_of_a_search_runs_alone(backend, cluster, tmp_path):
+    X, y = table()
+    cluster.wait_for_workers(2)
+    before = _n_tasks(cluster)
+    with joblib.parallel_config(backend, n_jobs=2):
+        audits_inside(X, tmp_path).fit(X, y)
+    seen = places(tmp_path)
+    assert os.getpid() not in seen
+    assert 1 <= len(seen) <= 2
+    assert all(len(threads) == 1 for threads in seen.values())
+    if backend == "dask":
+        # Four fits with a score each; what a task is made of is no task of its own.
+        assert (_n_tasks(cluster) - before) / 8 <= 4
+
+
+def test_an_auditor_inside_of_a_search_uses_threads_when_asked(cluster, tmp_path):
+    X, y = table()
+    with joblib.parallel_config("loky", n_jobs=2):
+        audits_inside(X, tmp_path, n_jobs=2).fit(X, y)
+    seen = places(tmp_path)
+    assert len(seen) <= 2
+    assert max(map(len, seen.values())) >= 2
+
+
+@pytest.mark.parametrize("backend", ["loky", "dask"])
+def test_settings_and_filters_of_warnings_travel(backend, cluster, tmp_path):
+    X, y = table()
+    model = Placed(str(tmp_path), warns=True).fit(X, y)
+    settings = {"sensitive_features": [0], "max_queries": 100, "n_restarts": 2, "random_state": 0}
+    auditor = RandomAuditor(model, **settings)
+    with (
+        joblib.parallel_config(backend, n_jobs=2),
+        config_context(working_memory=77),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        auditor.fit(X)
+        assert {name.split()[2] for name in os.listdir(tmp_path)} == {"77"}
+        assert os.getpid() not in places(tmp_path)
+        warnings.filterwarnings("error", message="rather warm")
+        with pytest.raises(EstimatorFailedError, match="rather warm"):
+            auditor.fit(X)
 
 
 # Each capability on a cluster -----------------------------------------------------------------

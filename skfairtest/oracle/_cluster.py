@@ -7,6 +7,7 @@ A thread looks on meanwhile. Of other clusters nothing is known here, and joblib
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -44,6 +45,18 @@ def dask_client() -> Any:
     backend, _ = get_active_backend()
     known = type(backend).__name__ == "DaskDistributedBackend"
     return getattr(backend, "client", None) if known else None
+
+
+def worker_address() -> str | None:
+    """The address of the worker whose task this is; None outside of tasks of a cluster of Dask."""
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import get_worker
+
+    try:
+        return str(get_worker().address)
+    except ValueError:
+        return None
 
 
 def is_gone(client: Any) -> bool:

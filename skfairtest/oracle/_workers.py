@@ -6,11 +6,9 @@ each task. Threads get the very object.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
 import platform
-import sys
 import uuid
 import warnings
 from collections import OrderedDict
@@ -29,6 +27,7 @@ from skfairtest.oracle._cluster import (
     is_gone,
     other_versions,
     wait_for_workers,
+    worker_address,
 )
 from skfairtest.oracle._versions import differences, versions
 
@@ -125,12 +124,7 @@ def _arrive(name: str, packed: Any, packed_with: dict[str, str]) -> Parcel:
 
 def _here() -> str:
     """What this process is called: on a cluster of Dask, its address."""
-    if "distributed" in sys.modules:
-        from distributed import get_worker
-
-        with contextlib.suppress(ValueError):  # not on a worker of it
-            return str(get_worker().address)
-    return f"{platform.node()}, process {os.getpid()},"
+    return worker_address() or f"{platform.node()}, process {os.getpid()},"
 
 
 def _differ(lines: list[str]) -> str:
@@ -149,7 +143,7 @@ def n_workers(n_jobs: int | None) -> int:
         If the context's cluster has no workers, or has gone.
     """
     try:
-        n = int(effective_n_jobs(n_jobs))
+        n = int(effective_n_jobs(_unless_asked(n_jobs)))
     except Exception as error:
         if not is_cluster():
             raise
@@ -157,6 +151,15 @@ def n_workers(n_jobs: int | None) -> int:
     if n < 1:
         raise WorkersFailedError(_unreachable(None))
     return n
+
+
+def _unless_asked(n_jobs: int | None) -> int | None:
+    """One job, and no more, for what is itself a task of a cluster and was asked for nothing.
+
+    joblib's processes and threads see to that themselves; a task of Dask finds the whole cluster as
+    its context.
+    """
+    return 1 if n_jobs is None and worker_address() is not None else n_jobs
 
 
 def _unreachable(error: Exception | None) -> str:
@@ -170,14 +173,21 @@ def _unreachable(error: Exception | None) -> str:
 
 
 def is_cluster() -> bool:
-    """Whether joblib's context sends tasks to other machines, or may: Dask, Ray and others."""
+    """Whether joblib's context sends tasks to other machines, or may: Dask, Ray and others.
+
+    A task there is at its end: it sends nothing on by itself.
+    """
+    return _reaches_out() and worker_address() is None
+
+
+def _reaches_out() -> bool:
     backend, _ = get_active_backend()
     return type(backend).__name__ not in LOCAL
 
 
 def n_threads(n_jobs: int | None) -> int:
     """How many threads of this machine may work: 1 where the context's workers are elsewhere."""
-    return 1 if is_cluster() else n_workers(n_jobs)
+    return 1 if _reaches_out() else n_workers(n_jobs)
 
 
 def on_workers(
@@ -214,7 +224,7 @@ def on_workers(
         If the workers are lost, or what they need cannot be sent to them. Errors of `function`
         itself pass through.
     """
-    waiting = list(tasks)
+    waiting, n_jobs = list(tasks), _unless_asked(n_jobs)
     n, n_at_first = len(waiting), 0
     for attempt in range(1 + AGAIN):
         client = dask_client()
