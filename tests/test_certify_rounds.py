@@ -115,8 +115,8 @@ from skfairtest.exact import _rounds
 from test_certify_rounds import *
 _rounds.IN_ONE_PIECE, _rounds.FIRST_SECONDS, _rounds.N_ROOTS = 0.0, 0.02, 8
 X, y = finite_table(3)
-model = RandomForestRegressor(60, random_state=0).fit(X, y)
-certify(audited(model, X), max_time=None, resume={path!r})
+model = RandomForestRegressor(30, random_state=0).fit(X, y)
+certify(audited(model, X), max_time=None, resume={path!r}, engine="numpy")
 print("done")
 """
 
@@ -125,16 +125,16 @@ def test_a_killed_process_leaves_what_it_knew(tmp_path):
     path = str(tmp_path / "state.npz")
     program = KILLED.format(folder=os.path.dirname(__file__), path=path)
     process = subprocess.Popen([sys.executable, "-c", program])
-    for _ in range(600):
+    for _ in range(3000):
         if os.path.exists(path) or process.poll() is not None:
             break
-        time.sleep(0.1)
+        time.sleep(0.02)
     assert os.path.exists(path)
     process.send_signal(signal.SIGKILL)
     process.wait()
     X, y = finite_table(3)
-    model = RandomForestRegressor(60, random_state=0).fit(X, y)
-    result = certify(audited(model, X), max_time=60, resume=path)
+    model = RandomForestRegressor(30, random_state=0).fit(X, y)
+    result = certify(audited(model, X), max_time=60, resume=path, engine="numpy")
     assert result.certified
     assert result.fairness_degree == pytest.approx(true_degree(model), rel=1e-9)
 
@@ -297,10 +297,10 @@ def test_boxes_on_workers_of_a_cluster(in_boxes, cluster):
     X, y = finite_table(4)
     model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
     auditor = audited(model, X)
-    alone = certify(auditor, max_time=60)
+    alone = certify(auditor, max_time=60, engine="numpy")
     before = n_transitions(cluster)
     with joblib.parallel_config("dask"):
-        there = certify(auditor, max_time=60)
+        there = certify(auditor, max_time=60, engine="numpy")
     assert n_transitions(cluster) > before + 10
     assert alone.certified and there.certified
     assert there.fairness_degree == pytest.approx(alone.fairness_degree, rel=1e-9)
@@ -311,6 +311,7 @@ def test_a_certified_audit_on_workers_of_a_cluster(kind, in_boxes, cluster):
     X, y = finite_table(4)
     model = MODELS[kind]().fit(X, y)
     settings = {"sensitive_features": [0], "max_queries": 100, "random_state": 0, "rtol": 1e-6}
+    settings["engine"] = "numpy"
     alone = CertifiedAuditor(model, **settings).fit(X)
     before = n_transitions(cluster)
     with joblib.parallel_config("dask"):
@@ -337,8 +338,8 @@ def test_boxes_on_processes_are_the_same(in_boxes, tmp_path):
     X, y = finite_table(5)
     model = MODELS["boosting"]().fit(X, y)
     auditor = audited(model, X)
-    alone = certify(auditor, max_time=60, resume=tmp_path / "alone")
+    alone = certify(auditor, max_time=60, engine="numpy", resume=tmp_path / "alone")
     with joblib.parallel_config("loky", n_jobs=2):
-        there = certify(auditor, max_time=60, resume=tmp_path / "there")
+        there = certify(auditor, max_time=60, engine="numpy", resume=tmp_path / "there")
     assert alone.certified and there.certified
     assert there.fairness_degree == pytest.approx(alone.fairness_degree, rel=1e-9)

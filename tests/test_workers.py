@@ -249,32 +249,6 @@ def test_a_model_that_cannot_travel(way):
         auditor.fit(X).audit_rows(X)
 
 
-def test_lost_workers_are_replaced_once(tmp_path):
-    X, y = table()
-    settings = {"sensitive_features": [0], "max_queries": 800, "n_restarts": 4, "random_state": 0}
-    alone = RandomAuditor(Noted(str(tmp_path)).fit(X, y), **settings).fit(X)
-    mortal = RandomAuditor(Noted(str(tmp_path), True).fit(X, y), n_jobs=2, **settings)
-    with pytest.warns(RuntimeWarning, match="done again"):
-        mortal.fit(X)
-    assert_same(alone, mortal)
-
-
-def test_workers_that_are_always_lost(tmp_path):
-    X, y = table()
-    mortal = RandomAuditor(
-        Noted(str(tmp_path), "always").fit(X, y), sensitive_features=[0], max_queries=800,
-        n_restarts=4, random_state=0, n_jobs=2,
-    )  # fmt: skip
-    with (
-        pytest.raises(WorkersFailedError, match="lost 2 times"),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
-        mortal.fit(X)
-    assert mortal.stop_kind_ == "failed"
-    assert mortal.n_found_ == 0
-
-
 def test_a_forest_gives_the_same_in_any_context():
     X, y = table()
     model = RandomForestClassifier(20, random_state=0).fit(X, y > 0)
@@ -510,3 +484,32 @@ def test_several_models_are_audited_on_a_cluster(cluster, tmp_path):
 def test_several_models_have_names(models):
     with pytest.raises(TypeError, match="dict of names"):
         audit_models(models, table()[0])
+
+
+# Last, as they end the processes that the others use -------------------------------------------
+
+
+def test_lost_workers_are_replaced_once(tmp_path):
+    X, y = table()
+    settings = {"sensitive_features": [0], "max_queries": 800, "n_restarts": 4, "random_state": 0}
+    alone = RandomAuditor(Noted(str(tmp_path)).fit(X, y), **settings).fit(X)
+    mortal = RandomAuditor(Noted(str(tmp_path), True).fit(X, y), n_jobs=2, **settings)
+    with pytest.warns(RuntimeWarning, match="done again"):
+        mortal.fit(X)
+    assert_same(alone, mortal)
+
+
+def test_workers_that_are_always_lost(tmp_path):
+    X, y = table()
+    mortal = RandomAuditor(
+        Noted(str(tmp_path), "always").fit(X, y), sensitive_features=[0], max_queries=800,
+        n_restarts=4, random_state=0, n_jobs=2,
+    )  # fmt: skip
+    with (
+        pytest.raises(WorkersFailedError, match="lost 2 times"),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        mortal.fit(X)
+    assert mortal.stop_kind_ == "failed"
+    assert mortal.n_found_ == 0
