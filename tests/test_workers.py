@@ -6,10 +6,12 @@ import os
 import threading
 import warnings
 
+import dying
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import RandomForestClassifier
@@ -31,6 +33,7 @@ from skfairtest import (
     make_audit_scorer,
 )
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
+from skfairtest.oracle import _workers
 from skfairtest.oracle._workers import Parcel, on_workers
 
 SEARCHES = [SBFTAuditor, RandomAuditor, SurrogateAuditor, AequitasAuditor, SymbolicAuditor]
@@ -39,24 +42,18 @@ SEARCHES = [SBFTAuditor, RandomAuditor, SurrogateAuditor, AequitasAuditor, Symbo
 class Noted(RegressorMixin, BaseEstimator):
     """A regressor that leaves a file for each process that it predicts in."""
 
-    def __init__(self, folder, dies_in_child=False):
-        self.folder, self.dies_in_child = folder, dies_in_child
+    def __init__(self, folder, scale=1.0):
+        self.folder, self.scale = folder, scale
 
     def fit(self, X, y):
         self.coef_ = np.linalg.lstsq(np.asarray(X, dtype=float), y, rcond=None)[0]
         self.n_features_in_ = self.coef_.shape[0]
-        self.home_ = os.getpid()
         return self
 
     def predict(self, X):
         open(os.path.join(self.folder, str(os.getpid())), "w").close()
-        if self.dies_in_child and os.getpid() != self.home_:
-            dead = os.path.join(self.folder, "dead")
-            if self.dies_in_child == "always" or not os.path.exists(dead):
-                open(dead, "w").close()
-                os._exit(1)
         X = np.asarray(X, dtype=float)
-        return X @ self.coef_ + (X[:, 0] > 0) * np.maximum(X[:, 2], 0)
+        return self.scale * X @ self.coef_ + (X[:, 0] > 0) * np.maximum(X[:, 2], 0)
 
 
 class Locked(LinearRegression):
@@ -76,7 +73,7 @@ def table(n=400, seed=0):
 
 def elsewhere(folder):
     """Processes other than this one in which the model predicted."""
-    return set(os.listdir(folder)) - {str(os.getpid()), "dead"}
+    return set(os.listdir(folder)) - {str(os.getpid())}
 
 
 @pytest.fixture(scope="module")
@@ -234,21 +231,6 @@ def test_a_model_of_a_main_program_travels():
     assert auditor.fit(X).n_queries_ > 300
 
 
-@pytest.mark.parametrize("way", ["restarts", "rows"])
-def test_a_model_that_cannot_travel(way):
-    X, y = table(9000 if way == "rows" else 300)
-    model = Locked().fit(X, y)
-    settings = {"n_restarts": 2} if way == "restarts" else {}
-    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=400, **settings)
-    with (
-        joblib.parallel_config("loky", n_jobs=2),
-        pytest.raises(WorkersFailedError, match="threading"),
-    ):
-        auditor.fit(X).audit_rows(X)
-    with joblib.parallel_config("threading", n_jobs=2):
-        auditor.fit(X).audit_rows(X)
-
-
 def test_a_forest_gives_the_same_in_any_context():
     X, y = table()
     model = RandomForestClassifier(20, random_state=0).fit(X, y > 0)
@@ -401,7 +383,7 @@ def test_a_search_with_an_audit_scorer_on_a_cluster(cluster, tmp_path):
     scorer = make_audit_scorer(
         RandomAuditor(sensitive_features=[0], max_queries=300, random_state=0)
     )
-    grid = {"dies_in_child": [False, 0]}
+    grid = {"scale": [1.0, 2.0]}
     alone = GridSearchCV(Noted(str(tmp_path)), grid, scoring=scorer, cv=2).fit(X, y)
     with joblib.parallel_config("dask"):
         there = GridSearchCV(Noted(str(tmp_path)), grid, scoring=scorer, cv=2).fit(X, y)
@@ -489,27 +471,55 @@ def test_several_models_have_names(models):
 # Last, as they end the processes that the others use -------------------------------------------
 
 
+@pytest.mark.parametrize("way", ["restarts", "rows"])
+def test_a_model_that_cannot_travel(way):
+    X, y = table(9000 if way == "rows" else 300)
+    model = Locked().fit(X, y)
+    settings = {"n_restarts": 2} if way == "restarts" else {}
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=400, **settings)
+    with (
+        joblib.parallel_config("loky", n_jobs=2),
+        pytest.raises(WorkersFailedError, match="threading"),
+    ):
+        auditor.fit(X).audit_rows(X)
+    with joblib.parallel_config("threading", n_jobs=2):
+        auditor.fit(X).audit_rows(X)
+
+
 def test_lost_workers_are_replaced_once(tmp_path):
-    X, y = table()
-    settings = {"sensitive_features": [0], "max_queries": 800, "n_restarts": 4, "random_state": 0}
-    alone = RandomAuditor(Noted(str(tmp_path)).fit(X, y), **settings).fit(X)
-    mortal = RandomAuditor(Noted(str(tmp_path), True).fit(X, y), n_jobs=2, **settings)
-    with pytest.warns(RuntimeWarning, match="done again"):
-        mortal.fit(X)
-    assert_same(alone, mortal)
+    tasks = [(k, False) for k in range(6)]
+    with pytest.warns(RuntimeWarning, match="tasks whose results had not come in are done again"):
+        got = list(on_workers(dying.once, Parcel((str(tmp_path), os.getpid())), tasks, 2))
+    assert [k for k, _ in got] == list(range(6))
+    assert os.listdir(tmp_path) == ["dead"]
+    assert os.getpid() not in {process for _, process in got}
 
 
 def test_workers_that_are_always_lost(tmp_path):
-    X, y = table()
-    mortal = RandomAuditor(
-        Noted(str(tmp_path), "always").fit(X, y), sensitive_features=[0], max_queries=800,
-        n_restarts=4, random_state=0, n_jobs=2,
-    )  # fmt: skip
+    tasks = [(k, True) for k in range(6)]
     with (
-        pytest.raises(WorkersFailedError, match="lost 2 times"),
-        warnings.catch_warnings(),
+        pytest.warns(RuntimeWarning, match="done again"),
+        pytest.raises(WorkersFailedError, match=r"lost 2 times .*of 6 tasks had come in"),
     ):
-        warnings.simplefilter("ignore")
-        mortal.fit(X)
-    assert mortal.stop_kind_ == "failed"
-    assert mortal.n_found_ == 0
+        list(on_workers(dying.once, Parcel((str(tmp_path), os.getpid())), tasks, 2))
+
+
+def test_a_search_whose_workers_are_lost_keeps_its_state(monkeypatch):
+    X, y = table()
+    auditor = RandomAuditor(
+        LinearRegression().fit(X, y), sensitive_features=[0], max_queries=800, n_restarts=4,
+        random_state=0, n_jobs=2,
+    )  # fmt: skip
+
+    def lost(self, jobs):
+        done = iter(list(jobs)[:1])
+        for function, args, kwargs in done:
+            yield function(*args, **kwargs)
+        raise TerminatedWorkerError("a worker was killed")
+
+    monkeypatch.setattr(_workers.Parallel, "__call__", lost)
+    with pytest.warns(UserWarning), pytest.raises(WorkersFailedError, match="2 of 4 tasks"):
+        auditor.fit(X)
+    assert auditor.stop_kind_ == "failed"
+    assert 300 <= auditor.n_queries_ <= 400
+    assert auditor.n_found_ > 0

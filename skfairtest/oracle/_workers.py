@@ -162,8 +162,13 @@ def _unless_asked(n_jobs: int | None) -> int | None:
     return 1 if n_jobs is None and worker_address() is not None else n_jobs
 
 
+def _said(error: Exception) -> str:
+    """An error of a backend in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
 def _unreachable(error: Exception | None) -> str:
-    said = "" if error is None else f" ({type(error).__name__}: {' '.join(str(error).split())})"
+    said = "" if error is None else f" ({_said(error)})"
     if error is None or isinstance(error, TimeoutError):
         return (
             f"The cluster of joblib's context has no workers{said}. Start some, see that they "
@@ -257,14 +262,14 @@ def on_workers(
                 lost = type(error).__name__ in LOST
                 if lost and is_gone(client):
                     raise WorkersFailedError(
-                        f"{GONE} ({type(error).__name__}: {error}); {came_in}. {AGAIN_WITHOUT}"
+                        f"{GONE} ({_said(error)}); {came_in}. {AGAIN_WITHOUT}"
                     ) from error
                 if not lost:
                     raise
                 if attempt == AGAIN:
                     raise WorkersFailedError(
                         f"Workers of joblib's context were lost {attempt + 1} times "
-                        f"({type(error).__name__}: {error}); {came_in}. They may have run out of "
+                        f"({_said(error)}); {came_in}. They may have run out of "
                         f"memory, or the cluster has gone. {AGAIN_WITHOUT}"
                     ) from error
                 warnings.warn(
