@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
 from skfairtest.base import BaseAuditor
+from skfairtest.exceptions import WorkersFailedError
 from skfairtest.finding._fitted_cards import comparison_card
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._workers import Parcel, on_workers
@@ -300,6 +301,8 @@ def compare_auditors(
     ------
     ValueError
         If there are no auditors, names repeat, or `n_repeats` is not positive.
+    WorkersFailedError
+        If the workers of joblib's context are lost; its `so_far` has the runs that had come in.
 
     Notes
     -----
@@ -337,12 +340,17 @@ def compare_auditors(
     tasks = [(name, repeat, int(seed)) for repeat, seed in enumerate(seeds) for name in named]
     runs = on_workers(_run, Parcel((named, estimator, X, budget)), tasks, n_jobs)
     rows, histories = [], []
-    for row, history in runs:
-        rows.append(row)
-        histories.append(history)
-        if verbose:
-            outcome = row["error"] or f"degree {row['degree']:.4g}, {row['found']:.0f} found"
-            print(f"[compare_auditors] {len(rows)}/{len(tasks)} {row['auditor']}: {outcome}")
+    try:
+        for row, history in runs:
+            rows.append(row)
+            histories.append(history)
+            if verbose:
+                outcome = row["error"] or f"degree {row['degree']:.4g}, {row['found']:.0f} found"
+                print(f"[compare_auditors] {len(rows)}/{len(tasks)} {row['auditor']}: {outcome}")
+    except WorkersFailedError as error:
+        if rows:
+            error.so_far = AuditorComparison(_with_areas(rows, histories, max_queries, max_time))
+        raise
     return AuditorComparison(_with_areas(rows, histories, max_queries, max_time))
 
 

@@ -114,12 +114,19 @@ class WorkersFailedError(RuntimeError):
     What was found before stays readable on the auditor; the backend's own error is chained as
     ``__cause__``.
 
+    Attributes
+    ----------
+    so_far : object or None
+        What had come in, where there is no auditor that keeps it: the runs of `compare_auditors`.
+
     Examples
     --------
     >>> from skfairtest.exceptions import WorkersFailedError
     >>> issubclass(WorkersFailedError, RuntimeError)
     True
     """
+
+    so_far: Any = None
 
 
 class RemoteModelError(RuntimeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import os
 import signal
@@ -17,8 +18,11 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skfairtest import Order, RandomAuditor, certify
-from skfairtest.exact import _rounds
+from skfairtest import CertifiedAuditor, Order, RandomAuditor, certify
+from skfairtest.exact import _certify, _rounds
+from skfairtest.exact._bracket import Limits
+from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._trees.family import TreeFamily
 
 SIZES = (3, 4, 5, 4, 3)
 
@@ -111,8 +115,8 @@ from skfairtest.exact import _rounds
 from test_certify_rounds import *
 _rounds.IN_ONE_PIECE, _rounds.FIRST_SECONDS, _rounds.N_ROOTS = 0.0, 0.02, 8
 X, y = finite_table(3)
-model = RandomForestRegressor(60, random_state=0).fit(X, y)
-certify(audited(model, X), max_time=None, resume={path!r})
+model = RandomForestRegressor(30, random_state=0).fit(X, y)
+certify(audited(model, X), max_time=None, resume={path!r}, engine="numpy")
 print("done")
 """
 
@@ -121,18 +125,68 @@ def test_a_killed_process_leaves_what_it_knew(tmp_path):
     path = str(tmp_path / "state.npz")
     program = KILLED.format(folder=os.path.dirname(__file__), path=path)
     process = subprocess.Popen([sys.executable, "-c", program])
-    for _ in range(600):
+    for _ in range(3000):
         if os.path.exists(path) or process.poll() is not None:
             break
-        time.sleep(0.1)
+        time.sleep(0.02)
     assert os.path.exists(path)
     process.send_signal(signal.SIGKILL)
     process.wait()
     X, y = finite_table(3)
-    model = RandomForestRegressor(60, random_state=0).fit(X, y)
-    result = certify(audited(model, X), max_time=60, resume=path)
+    model = RandomForestRegressor(30, random_state=0).fit(X, y)
+    result = certify(audited(model, X), max_time=60, resume=path, engine="numpy")
     assert result.certified
     assert result.fairness_degree == pytest.approx(true_degree(model), rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:No disparity")
+@pytest.mark.parametrize("first", ["loose", "loose and killed", "known well"])
+def test_a_narrower_bracket_goes_on_from_a_wider_one(first, in_boxes, tmp_path):
+    """What was narrow enough, or not worth a look, must not be taken as closed later on."""
+    X, y = finite_table(2)
+    model = RandomForestRegressor(20, max_depth=7, random_state=0).fit(X, y)
+    truth, path = true_degree(model), tmp_path / "state.npz"
+    auditor, rtol = audited(model, X), 0.5
+    if first == "known well":
+        auditor = RandomAuditor(
+            model, sensitive_features=[0], max_queries=100_000, random_state=0
+        ).fit(X)
+        rtol = 1e-6
+        assert auditor.fairness_degree_ == pytest.approx(truth)
+    wide = certify(auditor, max_time=0.3 if "killed" in first else 30, rtol=rtol, resume=path)
+    assert wide.fairness_degree_upper_bound >= truth * (1 - 1e-12)
+    assert wide.certified or "killed" in first
+    # Another auditor, which found less: what the file knows counts.
+    fewer = RandomAuditor(model, sensitive_features=[0], max_queries=2, random_state=1).fit(X)
+    assert fewer.fairness_degree_ < truth * 0.9
+    for narrow in (1e-2, 1e-6):
+        again = certify(fewer, max_time=30, rtol=narrow, resume=path)
+        assert again.certified
+        assert again.fairness_degree <= truth * (1 + 1e-12)
+        assert again.fairness_degree_upper_bound >= truth * (1 - 1e-12)
+        assert again.gap <= narrow * again.fairness_degree_upper_bound
+    assert again.fairness_degree == pytest.approx(truth, rel=1e-6)
+
+
+def test_boxes_in_which_nothing_is_valid_are_cut_as_well(in_boxes):
+    X, y = finite_table(1)
+    X = X[X[:, 1] <= X[:, 3]]
+    model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y[: len(X)])
+    space = audited(model, X, constraint=Order(1, "<=", 3)).space_
+    asked = (model, space, "regression", False)
+    family, _ = read_family(*asked, np.random.default_rng(0))
+    rounds = _rounds._Rounds(
+        _rounds.RoundsFamily(family, asked, None, None, None), 0.0, Limits(np.inf, 0.0)
+    )
+    low, high = space.low.copy(), space.high.copy()
+    low[1], high[3] = 3, 1
+    parts = rounds._cut(_rounds.Boxes(low[None], high[None], np.array([1.0])), 4)
+    assert len(parts.upper) == 4
+    inputs = np.array(list(itertools.product(*map(range, SIZES))))
+    within = ((parts.low[:, None] <= inputs) & (inputs <= parts.high[:, None])).all(axis=2)
+    np.testing.assert_array_equal(
+        within.sum(axis=0), ((low <= inputs) & (inputs <= high)).all(axis=1)
+    )
 
 
 def test_files_that_do_not_belong_here(in_boxes, tmp_path):
@@ -151,32 +205,141 @@ def test_files_that_do_not_belong_here(in_boxes, tmp_path):
         certify(one, resume=path)
 
 
-def test_boxes_on_workers_of_a_cluster(in_boxes):
+def one_leaf_less(model):
+    """The same forest, but for one leaf, of those that fewest inputs of the domain fall into."""
+    other = copy.deepcopy(model)
+    inputs = np.array(list(itertools.product(*map(range, SIZES))), dtype=float)
+    leaves, counts = np.unique(other.estimators_[0].apply(inputs), return_counts=True)
+    assert counts.min() <= 4
+    other.estimators_[0].tree_.value[leaves[counts.argmin()]] += 0.5
+    return other
+
+
+def test_files_of_models_and_domains_that_are_nearly_the_same(in_boxes, tmp_path):
+    X, y = finite_table()
+    model = RandomForestRegressor(5, max_depth=6, random_state=0).fit(X, y)
+    path = tmp_path / "state"
+    certify(audited(model, X), resume=path)
+    same = RandomForestRegressor(5, max_depth=6, random_state=0).fit(X, y)
+    certify(audited(same, X), resume=path)
+    given = {"constraint": Order(1, "<=", 3)}
+    others = [
+        audited(one_leaf_less(model), X),
+        audited(model, X, **given),
+        audited(model, X, categories={1: [0, 1, 2]}),
+        RandomAuditor(model, sensitive_features=[1], max_queries=60, random_state=0).fit(X),
+        RandomAuditor(model, sensitive_features=[0, 1], max_queries=60, random_state=0).fit(X),
+    ]
+    for other in others:
+        with pytest.raises(ValueError, match="another model, or another domain"):
+            certify(other, resume=path)
+    path.unlink()
+    certify(audited(model, X, **given), resume=path)
+    with pytest.raises(ValueError, match="another model, or another domain"):
+        certify(audited(model, X, constraint=Order(1, "<", 3)), resume=path)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nowhere/state", "no folder"),
+        ("", "is a folder"),
+        ("s" * 300, "cannot be written"),
+    ],
+)
+def test_paths_that_cannot_be_written(name, message, monkeypatch, tmp_path):
+    X, y = finite_table()
+    auditor = audited(RandomForestRegressor(5, random_state=0).fit(X, y), X)
+
+    def begun(*args, **params):
+        pytest.fail("the search has begun")
+
+    monkeypatch.setattr(_certify, "Oracle", begun)
+    with pytest.raises(ValueError, match=message):
+        certify(auditor, resume=tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_does_not_belong_here_is_told_before_the_search(
+    in_boxes, monkeypatch, tmp_path
+):
+    X, y = finite_table()
+    auditor = audited(RandomForestRegressor(5, random_state=0).fit(X, y), X)
+    (tmp_path / "state").write_text("no file of ours")
+
+    def begun(*args, **params):
+        pytest.fail("the search has begun")
+
+    monkeypatch.setattr(_certify, "look_at_data", begun)
+    monkeypatch.setattr(_certify, "close", begun)
+    with pytest.raises(ValueError, match="cannot be read"):
+        certify(auditor, resume=tmp_path / "state")
+
+
+@pytest.fixture(scope="module")
+def cluster():
     distributed = pytest.importorskip("distributed")
-    X, y = finite_table(4)
-    model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
-    auditor = audited(model, X)
-    alone = certify(auditor, max_time=60)
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as own,
         distributed.Client(own) as client,
     ):
-        with joblib.parallel_config("dask"):
-            there = certify(auditor, max_time=60)
-        n = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter)
-    assert n > 10
+        yield client
+
+
+def n_transitions(client):
+    """Changes of state of tasks so far: none where nothing is sent."""
+    return client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter)
+
+
+def test_boxes_on_workers_of_a_cluster(in_boxes, cluster):
+    X, y = finite_table(4)
+    model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
+    auditor = audited(model, X)
+    alone = certify(auditor, max_time=60, engine="numpy")
+    before = n_transitions(cluster)
+    with joblib.parallel_config("dask"):
+        there = certify(auditor, max_time=60, engine="numpy")
+    assert n_transitions(cluster) > before + 10
     assert alone.certified and there.certified
     assert there.fairness_degree == pytest.approx(alone.fairness_degree, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["forest", "network"])
+def test_a_certified_audit_on_workers_of_a_cluster(kind, in_boxes, cluster):
+    X, y = finite_table(4)
+    model = MODELS[kind]().fit(X, y)
+    settings = {"sensitive_features": [0], "max_queries": 100, "random_state": 0, "rtol": 1e-6}
+    settings["engine"] = "numpy"
+    alone = CertifiedAuditor(model, **settings).fit(X)
+    before = n_transitions(cluster)
+    with joblib.parallel_config("dask"):
+        there = CertifiedAuditor(model, **settings).fit(X)
+    assert n_transitions(cluster) > before + 10
+    assert alone.certified_ and there.certified_
+    truth = true_degree(model)
+    for one in (alone, there):
+        assert one.fairness_degree_ == pytest.approx(truth, rel=1e-6)
+        assert one.fairness_degree_upper_bound_ == pytest.approx(truth, rel=2e-6)
+
+
+def test_no_threads_of_this_machine_stand_in_for_a_cluster(cluster):
+    X, y = finite_table(4)
+    model = MODELS["forest"]().fit(X, y)
+    space = audited(model, X).space_
+    with joblib.parallel_config("dask"):
+        assert TreeFamily(model, space, "regression", False, 2).n_workers == 1
+    with joblib.parallel_config("threading"):
+        assert TreeFamily(model, space, "regression", False, 2).n_workers == 2
 
 
 def test_boxes_on_processes_are_the_same(in_boxes, tmp_path):
     X, y = finite_table(5)
     model = MODELS["boosting"]().fit(X, y)
     auditor = audited(model, X)
-    alone = certify(auditor, max_time=60, resume=tmp_path / "alone")
+    alone = certify(auditor, max_time=60, engine="numpy", resume=tmp_path / "alone")
     with joblib.parallel_config("loky", n_jobs=2):
-        there = certify(auditor, max_time=60, resume=tmp_path / "there")
+        there = certify(auditor, max_time=60, engine="numpy", resume=tmp_path / "there")
     assert alone.certified and there.certified
     assert there.fairness_degree == pytest.approx(alone.fairness_degree, rel=1e-9)

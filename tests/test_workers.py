@@ -6,12 +6,16 @@ import os
 import threading
 import warnings
 
+import dying
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from sklearn import config_context, get_config
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
@@ -29,6 +33,7 @@ from skfairtest import (
     make_audit_scorer,
 )
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
+from skfairtest.oracle import _workers
 from skfairtest.oracle._workers import Parcel, on_workers
 
 SEARCHES = [SBFTAuditor, RandomAuditor, SurrogateAuditor, AequitasAuditor, SymbolicAuditor]
@@ -37,24 +42,18 @@ SEARCHES = [SBFTAuditor, RandomAuditor, SurrogateAuditor, AequitasAuditor, Symbo
 class Noted(RegressorMixin, BaseEstimator):
     """A regressor that leaves a file for each process that it predicts in."""
 
-    def __init__(self, folder, dies_in_child=False):
-        self.folder, self.dies_in_child = folder, dies_in_child
+    def __init__(self, folder, scale=1.0):
+        self.folder, self.scale = folder, scale
 
     def fit(self, X, y):
         self.coef_ = np.linalg.lstsq(np.asarray(X, dtype=float), y, rcond=None)[0]
         self.n_features_in_ = self.coef_.shape[0]
-        self.home_ = os.getpid()
         return self
 
     def predict(self, X):
         open(os.path.join(self.folder, str(os.getpid())), "w").close()
-        if self.dies_in_child and os.getpid() != self.home_:
-            dead = os.path.join(self.folder, "dead")
-            if self.dies_in_child == "always" or not os.path.exists(dead):
-                open(dead, "w").close()
-                os._exit(1)
         X = np.asarray(X, dtype=float)
-        return X @ self.coef_ + (X[:, 0] > 0) * np.maximum(X[:, 2], 0)
+        return self.scale * X @ self.coef_ + (X[:, 0] > 0) * np.maximum(X[:, 2], 0)
 
 
 class Locked(LinearRegression):
@@ -74,7 +73,7 @@ def table(n=400, seed=0):
 
 def elsewhere(folder):
     """Processes other than this one in which the model predicted."""
-    return set(os.listdir(folder)) - {str(os.getpid()), "dead"}
+    return set(os.listdir(folder)) - {str(os.getpid())}
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +81,7 @@ def cluster():
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as own,
         distributed.Client(own) as client,
     ):
@@ -232,47 +231,6 @@ def test_a_model_of_a_main_program_travels():
     assert auditor.fit(X).n_queries_ > 300
 
 
-@pytest.mark.parametrize("way", ["restarts", "rows"])
-def test_a_model_that_cannot_travel(way):
-    X, y = table(9000 if way == "rows" else 300)
-    model = Locked().fit(X, y)
-    settings = {"n_restarts": 2} if way == "restarts" else {}
-    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=400, **settings)
-    with (
-        joblib.parallel_config("loky", n_jobs=2),
-        pytest.raises(WorkersFailedError, match="threading"),
-    ):
-        auditor.fit(X).audit_rows(X)
-    with joblib.parallel_config("threading", n_jobs=2):
-        auditor.fit(X).audit_rows(X)
-
-
-def test_lost_workers_are_replaced_once(tmp_path):
-    X, y = table()
-    settings = {"sensitive_features": [0], "max_queries": 800, "n_restarts": 4, "random_state": 0}
-    alone = RandomAuditor(Noted(str(tmp_path)).fit(X, y), **settings).fit(X)
-    mortal = RandomAuditor(Noted(str(tmp_path), True).fit(X, y), n_jobs=2, **settings)
-    with pytest.warns(RuntimeWarning, match="done again"):
-        mortal.fit(X)
-    assert_same(alone, mortal)
-
-
-def test_workers_that_are_always_lost(tmp_path):
-    X, y = table()
-    mortal = RandomAuditor(
-        Noted(str(tmp_path), "always").fit(X, y), sensitive_features=[0], max_queries=800,
-        n_restarts=4, random_state=0, n_jobs=2,
-    )  # fmt: skip
-    with (
-        pytest.raises(WorkersFailedError, match="lost 2 times"),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
-        mortal.fit(X)
-    assert mortal.stop_kind_ == "failed"
-    assert mortal.n_found_ == 0
-
-
 def test_a_forest_gives_the_same_in_any_context():
     X, y = table()
     model = RandomForestClassifier(20, random_state=0).fit(X, y > 0)
@@ -281,6 +239,92 @@ def test_a_forest_gives_the_same_in_any_context():
     with joblib.parallel_config("threading", n_jobs=4):
         threads = SBFTAuditor(model, **settings).fit(X)
     assert_same(alone, threads)
+
+
+# Inside of others ------------------------------------------------------------------------------
+
+
+class Placed(LinearRegression):
+    """Leaves a file for each process and thread that it predicts in, and for its settings."""
+
+    def __init__(self, folder="", fit_intercept=True, warns=False):
+        super().__init__(fit_intercept=fit_intercept)
+        self.folder, self.warns = folder, warns
+
+    def predict(self, X):
+        where = f"{os.getpid()} {threading.get_ident()} {get_config()['working_memory']}"
+        open(os.path.join(self.folder, where), "w").close()
+        if self.warns:
+            warnings.warn("rather warm here", UserWarning, stacklevel=2)
+        return super().predict(X)
+
+
+def places(folder):
+    """Processes, and threads of each, in which the model predicted."""
+    seen = {}
+    for name in os.listdir(folder):
+        process, thread, _ = name.split()
+        seen.setdefault(int(process), set()).add(thread)
+    return seen
+
+
+def audits_inside(X, folder, **params):
+    """A search over models, each of which is audited by restarts and on many rows."""
+    auditor = RandomAuditor(
+        sensitive_features=[0], max_queries=400, n_restarts=3, random_state=0, **params
+    )
+
+    def score(model, X, y):
+        audited = clone(auditor).set_params(estimator=FrozenEstimator(model)).fit(X)
+        return audited.audit_rows(np.tile(X, (30, 1)) + audited.fairness_degree_).degree
+
+    grid = {"fit_intercept": [True, False]}
+    return GridSearchCV(Placed(str(folder)), grid, scoring=score, cv=2, error_score="raise")
+
+
+@pytest.mark.parametrize("backend", ["loky", "dask"])
+def test_an_auditor_inside_of_a_search_runs_alone(backend, cluster, tmp_path):
+    X, y = table()
+    cluster.wait_for_workers(2)
+    before = _n_tasks(cluster)
+    with joblib.parallel_config(backend, n_jobs=2):
+        audits_inside(X, tmp_path).fit(X, y)
+    seen = places(tmp_path)
+    assert os.getpid() not in seen
+    assert 1 <= len(seen) <= 2
+    assert all(len(threads) == 1 for threads in seen.values())
+    if backend == "dask":
+        # Four fits with a score each; what a task is made of is no task of its own.
+        assert (_n_tasks(cluster) - before) / 8 <= 4
+
+
+def test_an_auditor_inside_of_a_search_uses_threads_when_asked(cluster, tmp_path):
+    X, y = table()
+    with joblib.parallel_config("loky", n_jobs=2):
+        audits_inside(X, tmp_path, n_jobs=2).fit(X, y)
+    seen = places(tmp_path)
+    assert len(seen) <= 2
+    assert max(map(len, seen.values())) >= 2
+
+
+@pytest.mark.parametrize("backend", ["loky", "dask"])
+def test_settings_and_filters_of_warnings_travel(backend, cluster, tmp_path):
+    X, y = table()
+    model = Placed(str(tmp_path), warns=True).fit(X, y)
+    settings = {"sensitive_features": [0], "max_queries": 100, "n_restarts": 2, "random_state": 0}
+    auditor = RandomAuditor(model, **settings)
+    with (
+        joblib.parallel_config(backend, n_jobs=2),
+        config_context(working_memory=77),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        auditor.fit(X)
+        assert {name.split()[2] for name in os.listdir(tmp_path)} == {"77"}
+        assert os.getpid() not in places(tmp_path)
+        warnings.filterwarnings("error", message="rather warm")
+        with pytest.raises(EstimatorFailedError, match="rather warm"):
+            auditor.fit(X)
 
 
 # Each capability on a cluster -----------------------------------------------------------------
@@ -339,7 +383,7 @@ def test_a_search_with_an_audit_scorer_on_a_cluster(cluster, tmp_path):
     scorer = make_audit_scorer(
         RandomAuditor(sensitive_features=[0], max_queries=300, random_state=0)
     )
-    grid = {"dies_in_child": [False, 0]}
+    grid = {"scale": [1.0, 2.0]}
     alone = GridSearchCV(Noted(str(tmp_path)), grid, scoring=scorer, cv=2).fit(X, y)
     with joblib.parallel_config("dask"):
         there = GridSearchCV(Noted(str(tmp_path)), grid, scoring=scorer, cv=2).fit(X, y)
@@ -422,3 +466,60 @@ def test_several_models_are_audited_on_a_cluster(cluster, tmp_path):
 def test_several_models_have_names(models):
     with pytest.raises(TypeError, match="dict of names"):
         audit_models(models, table()[0])
+
+
+# Last, as they end the processes that the others use -------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["restarts", "rows"])
+def test_a_model_that_cannot_travel(way):
+    X, y = table(9000 if way == "rows" else 300)
+    model = Locked().fit(X, y)
+    settings = {"n_restarts": 2} if way == "restarts" else {}
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=400, **settings)
+    with (
+        joblib.parallel_config("loky", n_jobs=2),
+        pytest.raises(WorkersFailedError, match="threading"),
+    ):
+        auditor.fit(X).audit_rows(X)
+    with joblib.parallel_config("threading", n_jobs=2):
+        auditor.fit(X).audit_rows(X)
+
+
+def test_lost_workers_are_replaced_once(tmp_path):
+    tasks = [(k, False) for k in range(6)]
+    with pytest.warns(RuntimeWarning, match="tasks whose results had not come in are done again"):
+        got = list(on_workers(dying.once, Parcel((str(tmp_path), os.getpid())), tasks, 2))
+    assert [k for k, _ in got] == list(range(6))
+    assert os.listdir(tmp_path) == ["dead"]
+    assert os.getpid() not in {process for _, process in got}
+
+
+def test_workers_that_are_always_lost(tmp_path):
+    tasks = [(k, True) for k in range(6)]
+    with (
+        pytest.warns(RuntimeWarning, match="done again"),
+        pytest.raises(WorkersFailedError, match=r"lost 2 times .*of 6 tasks had come in"),
+    ):
+        list(on_workers(dying.once, Parcel((str(tmp_path), os.getpid())), tasks, 2))
+
+
+def test_a_search_whose_workers_are_lost_keeps_its_state(monkeypatch):
+    X, y = table()
+    auditor = RandomAuditor(
+        LinearRegression().fit(X, y), sensitive_features=[0], max_queries=800, n_restarts=4,
+        random_state=0, n_jobs=2,
+    )  # fmt: skip
+
+    def lost(self, jobs):
+        done = iter(list(jobs)[:1])
+        for function, args, kwargs in done:
+            yield function(*args, **kwargs)
+        raise TerminatedWorkerError("a worker was killed")
+
+    monkeypatch.setattr(_workers.Parallel, "__call__", lost)
+    with pytest.warns(UserWarning), pytest.raises(WorkersFailedError, match="2 of 4 tasks"):
+        auditor.fit(X)
+    assert auditor.stop_kind_ == "failed"
+    assert 300 <= auditor.n_queries_ <= 400
+    assert auditor.n_found_ > 0

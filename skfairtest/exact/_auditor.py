@@ -12,9 +12,10 @@ from skfairtest._compiled import AVAILABLE
 from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._bracketing import close, look_at_data
+from skfairtest.exact._bracketing import close, known_twins, look_at_data
 from skfairtest.exact._dispatch import check_supported, read_family
 from skfairtest.exact._mixture import MixtureFamily
+from skfairtest.exact._rounds import in_rounds
 from skfairtest.exact._support import Support, support_of
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.individual._sbft.tuned import TunedSearch
@@ -109,7 +110,9 @@ class CertifiedAuditor(BaseAuditor):
     may be off, agree to `rtol`. `SVC` and `SVR` with a linear kernel add up a term a support
     vector, which may take a wider `rtol`, say 1e-6.
 
-    With `n_jobs`, and numba, several threads take the boxes of a model of trees apart.
+    With `n_jobs`, and numba, several threads take the boxes of a model of trees apart. On the
+    workers of a cluster (`joblib.parallel_config`) the domain is bounded box by box, as in
+    `certify`.
 
     `max_queries` and `max_time` limit the first search, too. With ``max_time=0`` the bound is that
     of the ranges of the model's parts. Reading the model, compiling and bounding all count as time.
@@ -244,10 +247,10 @@ class CertifiedAuditor(BaseAuditor):
         seconds = np.inf if self.max_time is None else float(self.max_time)
         # The clock of the run is that of the oracle, so that reading the model takes from it, too.
         limits = Limits(time.perf_counter() - oracle.seconds + seconds, self.rtol)
-        family, self.n_check_queries_ = read_family(
-            self.estimator_, self.space_.independent(), oracle.response, COMPILED[self.engine], rng,
-            self.n_jobs, limits.deadline,
+        asked = (
+            self.estimator_, self.space_.independent(), oracle.response, COMPILED[self.engine],
         )  # fmt: skip
+        family, self.n_check_queries_ = read_family(*asked, rng, self.n_jobs, limits.deadline)
         self._note(oracle.degree, family.trivial(), False, 0)
         inner = family.inner if isinstance(family, MixtureFamily) else family
         most = TREE_QUERIES if isinstance(inner, TreeFamily) else np.inf
@@ -258,6 +261,7 @@ class CertifiedAuditor(BaseAuditor):
             limits = limits._replace(deadline=-np.inf)
         elif seconds > 0:
             look_at_data(oracle, family, limits.by(TIME_SHARE))
+        family = in_rounds(family, asked, self.n_jobs, known_twins(oracle))
         closed = close(oracle, family, limits)
         self._note(closed.degree, closed.upper, closed.certified, closed.n_boxes)
         if stop is not None and callback:

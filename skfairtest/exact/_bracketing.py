@@ -215,6 +215,15 @@ def _evaluate_in_time(
     return answers, seen.shape[1]
 
 
+def known_twins(oracle: Oracle) -> tuple[Floats, Floats] | None:
+    """The worst pair of a run, as rows of codes; None where there is none yet."""
+    if oracle.worst is None:
+        return None
+    z, pair = oracle.worst.z, np.stack([oracle.worst.first, oracle.worst.second])
+    first, second = oracle.space.with_sensitive(np.tile(z, (2, 1)), pair)
+    return first, second
+
+
 def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
     """Ask the model about a pair of twins, if the budget has room for it."""
     if oracle.queries_left < 2 * oracle.cost or oracle.inputs_left < 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest.base import BaseAuditor, _check_budget
 from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._bracketing import close, look_at_data
+from skfairtest.exact._bracketing import close, known_twins, look_at_data
+from skfairtest.exact._checkpoint import check_path
 from skfairtest.exact._dispatch import read_family
-from skfairtest.exact._rounds import RoundsFamily
+from skfairtest.exact._rounds import checkpoint_of, in_rounds
 from skfairtest.finding._fitted_cards import certificate_card
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._workers import is_cluster
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,10 @@ def certify(
     resume : path, default=None
         A file that the state of the search is written to after each round of some seconds. Where
         it is there already, of the same model and domain, the search goes on from it: after a
-        process was killed, or with more time. The domain is then bounded box by box, as it is on
-        the workers of a cluster (`joblib.parallel_config`): mostly slower than in one piece where
-        one machine is enough.
+        process was killed, with more time, or with a smaller `rtol`. The domain is then bounded box
+        by box, as it is on the workers of a cluster (`joblib.parallel_config`): mostly slower than
+        in one piece where one machine is enough. Several searches with one path at a time do no
+        harm, but what one has written the other replaces.
 
     Returns
     -------
@@ -120,8 +122,8 @@ def certify(
     Raises
     ------
     ValueError
-        If the estimator, or a step before it, cannot be certified; if the file of `resume` is
-        damaged, or belongs to another model or domain.
+        If the estimator, or a step before it, cannot be certified; if the file of `resume` cannot
+        be written, is damaged, or belongs to another model or domain.
     NotFittedError
         If the auditor is not fitted.
 
@@ -144,6 +146,9 @@ def certify(
     check_is_fitted(auditor)
     _check_budget("max_time", max_time, 0, may_be_zero=True)
     check_bracket_params(rtol, engine)
+    path = None if resume is None else Path(resume)
+    if path is not None:
+        check_path(path)
     began = time.perf_counter()
     limits = Limits(np.inf if max_time is None else began + float(max_time), rtol)
     oracle = Oracle(auditor.estimator_, auditor.space_, **auditor._oracle_settings())
@@ -153,18 +158,13 @@ def certify(
     if "worst_z" in state:
         with oracle.budget():  # a space of one input is exhausted at once
             oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
-    family, _ = read_family(
-        auditor.estimator_, auditor.space_.independent(), oracle.response, COMPILED[engine], rng,
-        auditor.n_jobs, limits.deadline,
-    )  # fmt: skip
-    if resume is not None or is_cluster():
-        asked = (
-            auditor.estimator_, auditor.space_.independent(), oracle.response, COMPILED[engine],
-        )  # fmt: skip
-        family = RoundsFamily(family, asked, auditor.n_jobs, resume)
+    asked = auditor.estimator_, auditor.space_.independent(), oracle.response, COMPILED[engine]
+    family, _ = read_family(*asked, rng, auditor.n_jobs, limits.deadline)
+    kept = checkpoint_of(path, family, asked[1])
     found = max(oracle.degree, float(auditor.fairness_degree_))
     if max_time != 0:
         look_at_data(oracle, family, limits.by(TIME_SHARE))
+    family = in_rounds(family, asked, auditor.n_jobs, known_twins(oracle), kept)
     closed = close(oracle, family, limits)
     upper = max(closed.upper, found)
     worst = outputs = of_class = None

@@ -12,7 +12,63 @@ import numpy as np
 from skfairtest._typing import Floats
 
 #: What a file says that it is.
-FORMAT = "skfairtest certificate 1"
+FORMAT = "skfairtest certificate 2"
+
+
+class Checkpoint:
+    """The file of a search.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file, which need not be there yet.
+    fingerprint : ndarray
+        What tells the model and the domain from others.
+
+    Attributes
+    ----------
+    state : dict of str to ndarray, or None
+        What the file held; None where there was none.
+    """
+
+    def __init__(self, path: Path, fingerprint: Floats) -> None:
+        self.path, self.fingerprint = path, fingerprint
+        self.state = load_state(path, fingerprint)
+
+    def save(self, state: dict[str, Floats]) -> None:
+        """Write what is known now."""
+        save_state(self.path, self.fingerprint, state)
+
+
+def check_path(path: Path) -> None:
+    """See that a file can be written, before hours are spent on what it is to hold.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+
+    Raises
+    ------
+    ValueError
+        If it cannot.
+    """
+    try:
+        if path.is_dir():
+            raise ValueError(f"resume={str(path)!r} is a folder. Name a file in it.")
+        if not path.parent.is_dir():
+            raise ValueError(
+                f"resume={str(path)!r} must be a file in a folder that exists; there is no folder "
+                f"{str(path.parent)!r}. Make it, or give another path."
+            )
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    except OSError as error:
+        raise ValueError(
+            f"resume={str(path)!r} cannot be written ({type(error).__name__}: {error}). Give a "
+            "path in a folder that you may write to."
+        ) from error
+    os.close(descriptor)
+    Path(name).unlink()
 
 
 def save_state(path: Path, fingerprint: Floats, state: dict[str, Floats]) -> None:

@@ -9,6 +9,7 @@ is known fits into a small file, from which a later call goes on.
 from __future__ import annotations
 
 import time
+import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +19,10 @@ from sklearn.tree import DecisionTreeRegressor
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._bracketing import Family
-from skfairtest.exact._checkpoint import load_state, save_state
+from skfairtest.exact._checkpoint import Checkpoint
 from skfairtest.exact._constrained import narrowed
 from skfairtest.exact._dispatch import read_family
-from skfairtest.oracle._workers import Parcel, n_workers, on_workers
+from skfairtest.oracle._workers import Parcel, is_cluster, n_workers, on_workers
 from skfairtest.space._space import InputSpace
 
 #: Boxes that the domain is cut into, and that a round bounds at most.
@@ -36,6 +37,10 @@ FIRST_SECONDS, MOST_SECONDS = 2.0, 60.0
 MOST_OPEN = 100_000
 #: Inputs that show where a box is worth cutting, and twins of each that are compared.
 N_SHOWN, N_TWINS = 2_000, 8
+#: Valid ones among them that show enough.
+N_VALID = 100
+#: Inputs whose outputs tell a model from others.
+N_PRINTED = 2_000
 
 
 class Boxes(NamedTuple):
@@ -50,6 +55,69 @@ class Boxes(NamedTuple):
         return Boxes(self.low[which], self.high[which], self.upper[which])
 
 
+def _joined(parts: list[Boxes]) -> Boxes:
+    return Boxes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def in_rounds(
+    family: Family,
+    asked: tuple[Any, InputSpace, str, Any],
+    n_jobs: int | None,
+    twins: tuple[Floats, Floats] | None,
+    kept: Checkpoint | None = None,
+) -> Family:
+    """A model that is bounded box by box, where a file is kept or the context is a cluster.
+
+    On one machine, and where a bracket takes next to no time, the model as it is.
+
+    Parameters
+    ----------
+    family : Family
+        The model over the whole domain.
+    asked : tuple
+        As in `RoundsFamily`.
+    n_jobs : int or None
+        As everywhere in scikit-learn.
+    twins : tuple of ndarray, or None
+        The best pair that is known, which a file keeps, too.
+    kept : Checkpoint or None, default=None
+        Where the state is kept between rounds.
+    """
+    if kept is None and (family.quick or not is_cluster()):
+        return family
+    return RoundsFamily(family, asked, n_jobs, twins, kept)
+
+
+def checkpoint_of(path: Path | None, family: Family, space: InputSpace) -> Checkpoint | None:
+    """The file of a search, told from those of other models and domains by what they say.
+
+    Parameters
+    ----------
+    path : Path or None
+        Of the file, which need not be there yet.
+    family : Family
+        The model, read out.
+    space : InputSpace
+        The inputs that exist.
+
+    Raises
+    ------
+    ValueError
+        If there is a file that cannot be gone on with.
+    """
+    if path is None:
+        return None
+    Z = space.draw(N_PRINTED, np.random.default_rng(0))
+    sensitive = np.isin(np.arange(space.n_features), space.sensitive)
+    # Narrow constraints admit none of these inputs; what they say still tells them apart.
+    said = zlib.crc32("\n".join(space.conditions).encode())
+    fingerprint = np.concatenate([
+        space.low, space.high, space.discrete, sensitive, space.valid(Z), [said],
+        family.evaluate(Z).ravel(),
+    ])  # fmt: skip
+    return Checkpoint(path, fingerprint)
+
+
 class RoundsFamily:
     """A model that was read out, bounded box by box on workers.
 
@@ -62,18 +130,24 @@ class RoundsFamily:
         to use compiled code.
     n_jobs : int or None
         As everywhere in scikit-learn.
-    path : path or None
+    twins : tuple of ndarray, or None
+        The best pair that is known, as codes.
+    kept : Checkpoint or None
         Where the state is kept between rounds.
     """
 
-    quick = False
-
     def __init__(
-        self, base: Family, asked: tuple[Any, InputSpace, str, Any], n_jobs: int | None, path: Any
+        self,
+        base: Family,
+        asked: tuple[Any, InputSpace, str, Any],
+        n_jobs: int | None,
+        twins: tuple[Floats, Floats] | None,
+        kept: Checkpoint | None,
     ) -> None:
+        self.quick = base.quick
         self.base, self.asked, self.n_jobs = base, asked, n_jobs
         self.space = asked[1]
-        self.path = None if path is None else Path(path)
+        self.twins, self.kept = twins, kept
         self.rounding: float = base.rounding
 
     def evaluate(self, Z: Floats) -> Floats:
@@ -117,10 +191,16 @@ class _Rounds:
     def __init__(self, family: RoundsFamily, known: float, limits: Limits) -> None:
         self.family, self.limits = family, limits
         self.known = known
-        self.twins: tuple[Floats, Floats] | None = None
-        self.dropped, self.n_boxes, self.n_rounds = 0.0, 0, 0
+        self.twins = family.twins
+        self.n_boxes, self.n_rounds = 0, 0
         nothing = np.empty((0, family.space.n_features))
-        self.open = Boxes(nothing, nothing, np.empty(0))
+        # Boxes that are done may show more than the best pair, by no more than `rtol`: they are
+        # kept, for a search that goes on with a smaller one.
+        self.open = self.done = Boxes(nothing, nothing, np.empty(0))
+        #: The `rtol` that the boxes that are done were bounded with; the largest one.
+        self.rtol = limits.rtol
+        #: What kept boxes that no cut helps from being closed.
+        self.hindrance = "rounding"
         self.parcel = Parcel(family.asked)
 
     @property
@@ -130,22 +210,26 @@ class _Rounds:
 
     def run(self) -> Bracket:
         """Round after round."""
-        fingerprint = self._fingerprint()
-        state = None if self.family.path is None else load_state(self.family.path, fingerprint)
-        if state is not None:
-            self._restore(state)
+        kept, start = self.family.kept, self.known
+        if kept is not None and kept.state is not None:
+            self._restore(kept.state)
         else:
             self._begin()
         while True:
-            self._drop()
+            self._sort_out()
             if not len(self.open.upper) or self.limits.is_late:
                 break
             self._round()
-            if self.family.path is not None:
-                save_state(self.family.path, fingerprint, self._state())
-        upper = max(self.known, self.dropped, float(self.open.upper.max(initial=0.0)))
+            if kept is not None:
+                self._sort_out()
+                kept.save(self._state())
+        done = float(self.done.upper.max(initial=0.0))
+        upper = max(self.known, done, float(self.open.upper.max(initial=0.0)))
         reason = "time" if len(self.open.upper) else "closed"
-        return Bracket(self.known, upper, self.twins, self.n_boxes, reason)
+        if reason == "closed" and upper > self.enough:
+            reason = self.hindrance
+        twins = self.twins if self.known > start else None
+        return Bracket(self.known, upper, twins, self.n_boxes, reason)
 
     def _begin(self) -> None:
         """Some seconds in one piece, which is enough for most models; then boxes."""
@@ -158,15 +242,26 @@ class _Rounds:
         space = self.family.space
         root = Boxes(space.low[None], space.high[None], np.array([upper]))
         if whole.reason not in OPEN:
-            self.dropped = upper
-        elif upper > self.enough:
-            self.open = root if self.limits.is_late else self._cut(root, N_ROOTS)
+            self._is_settled(whole.reason)
+            self.done = root
+        else:
+            late = self.limits.is_late or upper <= self.enough
+            self.open = root if late else self._cut(root, N_ROOTS)
 
-    def _drop(self) -> None:
-        """Leave out what is closed by the best pair that is known."""
-        done = self.open.upper <= self.enough
-        self.dropped = max(self.dropped, float(self.open.upper[done].max(initial=0.0)))
-        left = self.open.pick(~done)
+    def _is_settled(self, reason: str) -> bool:
+        """Whether a box is not worth a cut, by what ended its search."""
+        if reason in OPEN:
+            return False
+        if reason != "closed":
+            self.hindrance = reason
+        return True
+
+    def _sort_out(self) -> None:
+        """Put away what the best pair closes, and forget what cannot show more than it."""
+        closed = self.open.upper <= self.enough
+        done = _joined([self.done, self.open.pick(closed)])
+        self.done = done.pick(done.upper > self.known)
+        left = self.open.pick(~closed)
         self.open = left.pick(np.argsort(-left.upper, kind="stable"))
 
     def _round(self) -> None:
@@ -188,16 +283,17 @@ class _Rounds:
             uppers[k] = min(uppers[k], bracket.upper)
             if bracket.twins is not None and bracket.lower > self.known:
                 self.known, self.twins = bracket.lower, bracket.twins
-        settled = np.array([reason not in OPEN for reason in reasons])
+        settled = np.array([self._is_settled(reason) for reason in reasons])
+        now = now._replace(upper=uppers)
         # What is settled stays open by its rounding alone: no cut helps.
-        self.dropped = max(self.dropped, float(uppers[settled].max(initial=0.0)))
-        again = now._replace(upper=uppers).pick(~settled & (uppers > self.enough))
+        self.done = _joined([self.done, now.pick(settled)])
+        again = now.pick(~settled)
         parts = [later]
         for k in range(len(again.upper)):
             one = again.pick(slice(k, k + 1))
             room = len(self.open.upper) < MOST_OPEN and not self.limits.is_late
-            parts.append(self._cut(one, 2) if room else one)
-        self.open = Boxes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+            parts.append(self._cut(one, 2) if room and one.upper[0] > self.enough else one)
+        self.open = _joined(parts)
         self.n_rounds += 1
 
     # Cutting ---------------------------------------------------------------------------------
@@ -206,7 +302,10 @@ class _Rounds:
         """A box in up to n, where the difference between twins changes most."""
         space = narrowed(self.family.space, box.low[0], box.high[0])
         rng = np.random.default_rng(0)
-        Z = space.sample(N_SHOWN, rng)
+        Z = space.draw(N_SHOWN, rng)
+        valid = space.valid(Z)
+        # A box may have few valid rows, or none; where to cut it does not matter then.
+        Z = Z[valid] if valid.sum() >= N_VALID else Z
         free = space.free
         tree = DecisionTreeRegressor(max_leaf_nodes=n, random_state=0)
         tree.fit(Z[:, free], self._gaps(Z, rng))
@@ -242,29 +341,33 @@ class _Rounds:
 
     # The state -------------------------------------------------------------------------------
 
-    def _fingerprint(self) -> Floats:
-        """Outputs that tell the model and the domain from others."""
-        space = self.family.space
-        Z = space.draw(64, np.random.default_rng(0))
-        said = self.family.evaluate(Z)
-        return np.concatenate([space.low, space.high, said.ravel(), space.sensitive])
-
     def _state(self) -> dict[str, Floats]:
         twins = np.empty((0, self.family.space.n_features))
-        return {
-            "low": self.open.low,
-            "high": self.open.high,
-            "upper": self.open.upper,
-            "known": np.array([self.known, self.dropped, self.n_boxes, self.n_rounds]),
+        boxes = {
+            f"{name}_{end}": codes
+            for name, kept in (("open", self.open), ("done", self.done))
+            for end, codes in kept._asdict().items()
+        }
+        return boxes | {
+            "numbers": np.array([self.known, self.rtol, self.n_boxes, self.n_rounds]),
             "twins": twins if self.twins is None else np.stack(self.twins),
         }
 
     def _restore(self, state: dict[str, Floats]) -> None:
-        self.open = Boxes(state["low"], state["high"], state["upper"])
-        known, self.dropped = map(float, state["known"][:2])
-        self.n_boxes, self.n_rounds = map(int, state["known"][2:])
+        self.open, self.done = (
+            Boxes(*(state[f"{name}_{end}"] for end in Boxes._fields)) for name in ("open", "done")
+        )
+        known, rtol = map(float, state["numbers"][:2])
+        self.n_boxes, self.n_rounds = map(int, state["numbers"][2:])
         if len(state["twins"]) and known > self.known:
             self.known, self.twins = known, (state["twins"][0], state["twins"][1])
+        if self.rtol < rtol:
+            # They were wide enough at the time, and may not be any more.
+            again = self.done.upper > self.enough
+            self.open = _joined([self.open, self.done.pick(again)])
+            self.done = self.done.pick(~again)
+        else:
+            self.rtol = max(self.rtol, rtol)
 
 
 def _bound(

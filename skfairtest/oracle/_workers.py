@@ -6,7 +6,9 @@ each task. Threads get the very object.
 
 from __future__ import annotations
 
+import os
 import pickle
+import platform
 import uuid
 import warnings
 from collections import OrderedDict
@@ -19,6 +21,15 @@ from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from skfairtest.exceptions import WorkersFailedError
+from skfairtest.oracle._cluster import (
+    Watch,
+    dask_client,
+    is_gone,
+    other_versions,
+    wait_for_workers,
+    worker_address,
+)
+from skfairtest.oracle._versions import differences, versions
 
 #: Parcels that a worker keeps open: a search over models opens one after another.
 KEPT = 4
@@ -48,11 +59,26 @@ class Parcel:
         self._content = content
         self._name = uuid.uuid4().hex
         self._bytes: Any = None
+        self._versions: dict[str, str] = {}
         #: Why the content cannot travel, once that was tried.
         self.failure: Exception | None = None
 
     def content(self) -> Any:
-        """What is inside."""
+        """What is inside.
+
+        Raises
+        ------
+        WorkersFailedError
+            On a worker where other versions are installed than where it was packed.
+        """
+        if self._content is None and self._bytes is not None:
+            # Opened here, and not on arrival: what fails then, clusters do not report well.
+            wrong = differences(versions(), self._versions)
+            if wrong:
+                raise WorkersFailedError(
+                    _differ([f"worker {_here()} has {line}" for line in wrong])
+                )
+            self._content = pickle.loads(self._bytes.tobytes())
         return self._content
 
     def packed(self) -> Any:
@@ -73,7 +99,7 @@ class Parcel:
         return self._bytes
 
     def __reduce__(self) -> Any:
-        return _arrive, (self._name, self.packed())
+        return _arrive, (self._name, self.packed(), versions())
 
     def __sizeof__(self) -> int:
         # Clusters of Dask scatter arguments that say that they are large, and ask nobody else.
@@ -83,11 +109,11 @@ class Parcel:
             return object.__sizeof__(self)
 
 
-def _arrive(name: str, packed: Any) -> Parcel:
+def _arrive(name: str, packed: Any, packed_with: dict[str, str]) -> Parcel:
     """A parcel on a worker; the latest ones are kept open."""
     if name not in _opened:
-        parcel = Parcel(pickle.loads(packed.tobytes()))
-        parcel._name, parcel._bytes = name, np.array(packed)
+        parcel = Parcel(None)
+        parcel._name, parcel._bytes, parcel._versions = name, np.array(packed), packed_with
         _opened[name] = parcel
         while len(_opened) > KEPT:
             _opened.popitem(last=False)
@@ -96,15 +122,77 @@ def _arrive(name: str, packed: Any) -> Parcel:
     return found
 
 
+def _here() -> str:
+    """What this process is called: on a cluster of Dask, its address."""
+    return worker_address() or f"{platform.node()}, process {os.getpid()},"
+
+
+def _differ(lines: list[str]) -> str:
+    return (
+        "Client and workers need the same versions, as the one reads what the other has pickled: "
+        f"{'; '.join(lines)}. Install the client's versions on the workers."
+    )
+
+
 def n_workers(n_jobs: int | None) -> int:
-    """How many tasks run at a time; None is what joblib's context says, and 1 without one."""
-    return int(effective_n_jobs(n_jobs))
+    """How many tasks run at a time; None is what joblib's context says, and 1 without one.
+
+    Raises
+    ------
+    WorkersFailedError
+        If the context's cluster has no workers, or has gone.
+    """
+    try:
+        n = int(effective_n_jobs(_unless_asked(n_jobs)))
+    except Exception as error:
+        if not is_cluster():
+            raise
+        raise WorkersFailedError(_unreachable(error)) from error
+    if n < 1:
+        raise WorkersFailedError(_unreachable(None))
+    return n
+
+
+def _unless_asked(n_jobs: int | None) -> int | None:
+    """One job, and no more, for what is itself a task of a cluster and was asked for nothing.
+
+    joblib's processes and threads see to that themselves; a task of Dask finds the whole cluster as
+    its context.
+    """
+    return 1 if n_jobs is None and worker_address() is not None else n_jobs
+
+
+def _said(error: Exception) -> str:
+    """An error of a backend in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def _unreachable(error: Exception | None) -> str:
+    said = "" if error is None else f" ({_said(error)})"
+    if error is None or isinstance(error, TimeoutError):
+        return (
+            f"The cluster of joblib's context has no workers{said}. Start some, see that they "
+            "reach the scheduler, or run without the context."
+        )
+    return f"{GONE}{said}. {AGAIN_WITHOUT}"
 
 
 def is_cluster() -> bool:
-    """Whether joblib's context sends tasks to other machines, or may: Dask, Ray and others."""
+    """Whether joblib's context sends tasks to other machines, or may: Dask, Ray and others.
+
+    A task there is at its end: it sends nothing on by itself.
+    """
+    return _reaches_out() and worker_address() is None
+
+
+def _reaches_out() -> bool:
     backend, _ = get_active_backend()
     return type(backend).__name__ not in LOCAL
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """How many threads of this machine may work: 1 where the context's workers are elsewhere."""
+    return 1 if _reaches_out() else n_workers(n_jobs)
 
 
 def on_workers(
@@ -141,39 +229,78 @@ def on_workers(
         If the workers are lost, or what they need cannot be sent to them. Errors of `function`
         itself pass through.
     """
-    waiting = list(tasks)
+    waiting, n_jobs = list(tasks), _unless_asked(n_jobs)
+    n, n_at_first = len(waiting), 0
     for attempt in range(1 + AGAIN):
+        client = dask_client()
+        if waiting and is_cluster():
+            if attempt:
+                wait_for_workers(client, n_at_first)
+            n_at_first = _see_that_they_fit(client, n_jobs)
         jobs = (delayed(_do)(function, parcel, task) for task in list(waiting))
-        try:
-            for result in Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(jobs):
-                del waiting[0]
-                yield result
-            return
-        except Exception as error:
-            if parcel.failure is not None:
-                raise WorkersFailedError(
-                    f"{type(parcel.failure).__name__}: {parcel.failure}. The estimator, or what it "
-                    "is asked with, cannot be pickled, not even by cloudpickle, so that other "
-                    "processes cannot have it. Use threads: with "
-                    "joblib.parallel_config('threading', n_jobs=...)."
-                ) from error
-            if type(error).__name__ not in LOST:
-                raise
-            if attempt == AGAIN:
-                raise WorkersFailedError(
-                    f"Workers of joblib's context were lost {attempt + 1} times "
-                    f"({type(error).__name__}: {error}). They may have run out of memory, or the "
-                    "cluster has gone. What was found so far is on the auditor; run again with "
-                    "fewer workers, or without a context."
-                ) from error
-            warnings.warn(
-                f"Workers of joblib's context were lost ({type(error).__name__}); {len(waiting)} "
-                "tasks whose results had not come in are done again.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+        parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
+        with Watch(parallel) as watch:
+            try:
+                for result in watch.over(parallel(jobs)):
+                    del waiting[0]
+                    yield result
+                return
+            except Exception as error:
+                if parcel.failure is not None:
+                    raise WorkersFailedError(
+                        f"{type(parcel.failure).__name__}: {parcel.failure}. The estimator, or "
+                        "what it is asked with, cannot be pickled, not even by cloudpickle, so "
+                        "that other processes cannot have it. Use threads: with "
+                        "joblib.parallel_config('threading', n_jobs=...)."
+                    ) from error
+                came_in = f"{n - len(waiting)} of {n} tasks had come in"
+                if watch.trouble is not None:
+                    raise WorkersFailedError(
+                        "The cluster of joblib's context does not go on: "
+                        f"{watch.trouble}; {came_in}. {AGAIN_WITHOUT}"
+                    ) from error
+                lost = type(error).__name__ in LOST
+                if lost and is_gone(client):
+                    raise WorkersFailedError(
+                        f"{GONE} ({_said(error)}); {came_in}. {AGAIN_WITHOUT}"
+                    ) from error
+                if not lost:
+                    raise
+                if attempt == AGAIN:
+                    raise WorkersFailedError(
+                        f"Workers of joblib's context were lost {attempt + 1} times "
+                        f"({_said(error)}); {came_in}. They may have run out of "
+                        f"memory, or the cluster has gone. {AGAIN_WITHOUT}"
+                    ) from error
+                warnings.warn(
+                    f"Workers of joblib's context were lost ({type(error).__name__}); "
+                    f"{len(waiting)} tasks whose results had not come in are done again.",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
 
 
+def _see_that_they_fit(client: Any, n_jobs: int | None) -> int:
+    """How many workers a cluster has; it has some, with the versions of this process."""
+    n = n_workers(n_jobs)
+    try:
+        wrong = other_versions(client)
+    except Exception as error:
+        raise WorkersFailedError(_unreachable(error)) from error
+    if wrong:
+        raise WorkersFailedError(_differ(wrong))
+    return n
+
+
+#: What is said of a cluster that does not answer, and what to do.
+GONE = (
+    "The cluster of joblib's context has gone: its scheduler does not answer, or its client was "
+    "closed"
+)
+AGAIN_WITHOUT = (
+    "An auditor keeps what had come in. Run again with workers that are there, with fewer of them "
+    "where memory was short, or without a context."
+)
 #: Errors by which backends say that a worker has gone, by name: none of them is imported here.
 LOST = frozenset({
     "TerminatedWorkerError", "BrokenProcessPool", "BrokenExecutor", "KilledWorker",

@@ -6,7 +6,6 @@ import time
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from skfairtest._compiled import AVAILABLE
 from skfairtest._typing import Floats
@@ -21,6 +20,7 @@ from skfairtest.exact._trees.driver import (
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins
+from skfairtest.oracle._workers import n_threads
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
@@ -80,7 +80,7 @@ class TreeFamily:
         deadline: float = np.inf,
         outputs: list[Output] | None = None,
     ) -> None:
-        self.space, self.n_workers = space, effective_n_jobs(n_jobs)
+        self.space, self.n_workers = space, n_threads(n_jobs)
         self.compiled = compiled
         self.settings = (compiled, n_jobs, deadline)
         if outputs is None:

@@ -1,0 +1,413 @@
+"""Clusters that have no workers, lose them, go away, or have other versions installed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import uuid
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import RandomForestRegressor
+
+from skfairtest import (
+    CertifiedAuditor,
+    RandomAuditor,
+    SBFTAuditor,
+    TestSGDAuditor,
+    certify,
+    compare_auditors,
+)
+from skfairtest.exact import _rounds
+from skfairtest.exceptions import WorkersFailedError
+from skfairtest.oracle import _cluster, _versions, _workers
+from skfairtest.oracle._workers import Parcel, on_workers
+
+distributed = pytest.importorskip("distributed")
+
+
+def make_cluster(**params):
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    return distributed.LocalCluster(**(settings | params))
+
+
+@pytest.fixture(scope="module")
+def of_processes():
+    """A cluster of two processes."""
+    with make_cluster(processes=True) as own, distributed.Client(own) as client:
+        yield client
+
+
+@pytest.fixture
+def processes(of_processes):
+    """The same with both of them there, whatever the test before has done to them."""
+    of_processes.wait_for_workers(2)
+    with of_processes.as_current():
+        yield of_processes
+
+
+@pytest.fixture
+def passing():
+    """A cluster in threads of this process, which a test may end."""
+    own = make_cluster(processes=False)
+    client = distributed.Client(own)
+    with client.as_current():
+        yield own
+    client.close()
+    own.close()
+
+
+def table(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    X[:, 0] = rng.integers(0, 2, n)
+    return X, X @ [1.0, -1.0, 0.4, 0.3]
+
+
+#: Called by `Slow.predict` on the workers of a cluster in threads of this process.
+ON_CALL = []
+
+
+class Slow(RegressorMixin, BaseEstimator):
+    """A linear model that takes its time away from home, and tells that it was asked there."""
+
+    def fit(self, X, y):
+        self.coef_ = np.linalg.lstsq(np.asarray(X, dtype=float), y, rcond=None)[0]
+        self.n_features_in_ = self.coef_.shape[0]
+        return self
+
+    def predict(self, X):
+        if threading.current_thread() is not threading.main_thread():
+            for call in ON_CALL:
+                call()
+            time.sleep(0.02)
+        return np.asarray(X, dtype=float) @ self.coef_
+
+
+class Mortal(Slow):
+    """Kills the process of the worker that it predicts in, once or always."""
+
+    def __init__(self, folder, always=False):
+        self.folder, self.always = folder, always
+
+    def fit(self, X, y):
+        self.home_ = os.getpid()
+        return super().fit(X, y)
+
+    def predict(self, X):
+        dead = os.path.join(self.folder, "dead")
+        if os.getpid() != self.home_ and (self.always or not os.path.exists(dead)):
+            open(dead, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return np.asarray(X, dtype=float) @ self.coef_
+
+
+@pytest.fixture
+def ends_after(passing):
+    """End the cluster when the model has been asked some times on its workers."""
+    threads = []
+
+    def plan(n, end):
+        left, reached, lock = [n], threading.Event(), threading.Lock()
+
+        def call():
+            with lock:
+                left[0] -= 1
+            if left[0] <= 0:
+                reached.set()
+                time.sleep(0.3)  # the others come too late
+
+        def wait():
+            if reached.wait(60):
+                end()
+
+        ON_CALL.append(call)
+        threads.append(threading.Thread(target=wait))
+        threads[-1].start()
+        return reached
+
+    yield plan
+    ON_CALL.clear()
+    for thread in threads:
+        thread.join()
+
+
+def restarts(model, X):
+    return SBFTAuditor(
+        model, sensitive_features=[0], max_queries=3000, n_restarts=12, random_state=0
+    )
+
+
+# A cluster without workers --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ["restarts", "rows", "comparison", "certificate"])
+def test_a_cluster_without_workers(what):
+    X, y = table(9000 if what == "rows" else 300)
+    model = Slow().fit(X, y)
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=40, random_state=0).fit(X)
+    forest = CertifiedAuditor(
+        RandomForestRegressor(40, random_state=0).fit(X[:300], y[:300]), sensitive_features=[0],
+        max_queries=40, max_time=3, engine="numpy",
+    )  # fmt: skip
+    calls = {
+        "restarts": lambda: restarts(model, X).fit(X),
+        "rows": lambda: auditor.audit_rows(X),
+        "comparison": lambda: compare_auditors([RandomAuditor()], model, X, max_queries=100),
+        "certificate": lambda: forest.fit(X),
+    }
+    with (
+        make_cluster(n_workers=0, processes=False) as own,
+        distributed.Client(own) as client,
+        client.as_current(),
+        joblib.parallel_config("dask", wait_for_workers_timeout=0.3),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(_rounds, "IN_ONE_PIECE", 0.0)
+        with pytest.raises(WorkersFailedError, match="has no workers.*Start some"):
+            calls[what]()
+
+
+def test_a_cluster_without_workers_that_nobody_waits_for():
+    with (
+        make_cluster(n_workers=0, processes=False) as own,
+        distributed.Client(own) as client,
+        client.as_current(),
+        joblib.parallel_config("dask", wait_for_workers_timeout=0),
+        pytest.raises(WorkersFailedError, match="has no workers"),
+    ):
+        list(on_workers(print, Parcel(1), [(1,)], None))
+
+
+# A cluster that goes away ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["cluster", "client"])
+def test_restarts_that_had_come_in_are_kept(end, passing, ends_after):
+    X, y = table()
+    auditor = restarts(Slow().fit(X, y), X)
+    n_calls = count_calls(auditor, X)
+    client = distributed.get_client()
+    reached = ends_after(n_calls // 2, passing.close if end == "cluster" else client.close)
+    with (
+        joblib.parallel_config("dask"),
+        pytest.raises(WorkersFailedError, match="has gone.*of 12 tasks had come in"),
+    ):
+        auditor.fit(X)
+    assert reached.is_set()
+    assert auditor.stop_kind_ == "failed"
+    assert 200 < auditor.n_queries_ < 2900
+    assert auditor.n_found_ > 0
+    assert len(auditor.discriminatory_inputs_) and len(auditor.history_)
+
+
+def count_calls(auditor, X):
+    """How often the model is asked in a search, none of which is in the main thread here."""
+    calls = []
+    ON_CALL.append(lambda: calls.append(1))
+    with joblib.parallel_config("threading", n_jobs=2):
+        auditor.fit(X)
+    ON_CALL.clear()
+    return len(calls)
+
+
+def test_rows_groups_and_comparisons_on_a_cluster_that_goes_away(passing, ends_after):
+    X, y = table(60_000)
+    model = Slow().fit(X, y)
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=40, random_state=0)
+    auditor.fit(X[:300])
+    ends_after(4, passing.close)
+    with joblib.parallel_config("dask"):
+        with pytest.raises(WorkersFailedError, match="has gone"):
+            auditor.audit_rows(X)
+        # What was sent afterwards finds nobody there, and says so at once.
+        with pytest.raises(WorkersFailedError, match="has gone"):
+            auditor.audit_rows(X)
+        groups = TestSGDAuditor(
+            model, sensitive_features=[0], sampling_threshold=5000, random_state=0
+        )
+        with pytest.raises(WorkersFailedError, match="has gone"):
+            groups.fit(X[:1000])
+    assert auditor.n_queries_ == 40
+    assert len(auditor.audit_rows(X[:5]).disparities) == 5
+
+
+def test_a_comparison_on_a_cluster_that_goes_away(passing, ends_after):
+    X, y = table()
+    model = Slow().fit(X, y)
+    budget = {"max_queries": 300, "random_state": 0}
+    named = {"random": RandomAuditor(sensitive_features=[0])}
+    whole = compare_auditors(named, model, X, n_repeats=12, **budget)
+    ends_after(12, passing.close)
+    with joblib.parallel_config("dask"), pytest.raises(WorkersFailedError, match="gone") as info:
+        compare_auditors(named, model, X, n_repeats=12, **budget)
+    so_far = info.value.so_far.runs
+    assert 0 < len(so_far) < 12
+    columns = ["auditor", "repeat", "seed", "degree", "queries", "error"]
+    pd.testing.assert_frame_equal(so_far[columns], whole.runs[columns].iloc[: len(so_far)])
+
+
+def test_a_certificate_on_a_cluster_that_goes_away(passing, monkeypatch, tmp_path):
+    monkeypatch.setattr(_rounds, "IN_ONE_PIECE", 0.0)
+    monkeypatch.setattr(_rounds, "FIRST_SECONDS", 0.05)
+    monkeypatch.setattr(_rounds, "N_ROOTS", 6)
+    X, y = table(600)
+    model = RandomForestRegressor(60, random_state=0).fit(X, y + (X[:, 0] > 0) * X[:, 1] ** 2)
+    path = tmp_path / "state"
+    saved = _rounds.Checkpoint.save
+
+    def save(self, state):
+        saved(self, state)
+        passing.close()
+
+    monkeypatch.setattr(_rounds.Checkpoint, "save", save)
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=60, random_state=0).fit(X)
+    certified = CertifiedAuditor(
+        model, sensitive_features=[0], max_queries=60, random_state=0, engine="numpy"
+    )
+    with joblib.parallel_config("dask"):
+        with pytest.raises(WorkersFailedError, match="has gone"):
+            certify(auditor, max_time=60, engine="numpy", resume=path)
+        with pytest.raises(WorkersFailedError, match="has gone"):
+            certified.fit(X)
+    assert path.exists()
+    alone = certify(auditor, max_time=1, engine="numpy", resume=path)
+    assert alone.fairness_degree_upper_bound < np.inf
+    # The auditor has the bound that it had before.
+    assert not certified.certified_
+    assert certified.fairness_degree_upper_bound_ >= certified.fairness_degree_ > 0
+
+
+def test_a_cluster_whose_workers_all_leave(processes, monkeypatch):
+    monkeypatch.setattr(_cluster, "WITHOUT_WORKERS", 1.0)
+    try:
+        with joblib.parallel_config("dask", wait_for_workers_timeout=1):
+            results = on_workers(nap, Parcel(1), [(k,) for k in range(100)], None)
+            next(results)
+            processes.cluster.scale(0)
+            with pytest.raises(WorkersFailedError, match="has had no workers|has no workers"):
+                list(results)
+    finally:
+        processes.cluster.scale(2)
+
+
+def nap(content, k):
+    time.sleep(0.1)
+
+
+# Processes that die ---------------------------------------------------------------------------
+
+
+def test_a_worker_that_is_killed_is_replaced(processes, tmp_path):
+    X, y = table()
+    settings = {"sensitive_features": [0], "max_queries": 800, "n_restarts": 4, "random_state": 0}
+    alone = RandomAuditor(Slow().fit(X, y), **settings).fit(X)
+    mortal = RandomAuditor(Mortal(str(tmp_path)).fit(X, y), **settings)
+    with joblib.parallel_config("dask"):
+        mortal.fit(X)
+    assert (tmp_path / "dead").exists()
+    np.testing.assert_array_equal(alone.discriminatory_inputs_, mortal.discriminatory_inputs_)
+    assert alone.n_queries_ == mortal.n_queries_
+
+
+def test_a_model_that_kills_every_worker(processes, monkeypatch, tmp_path):
+    # The scheduler tries a task on four workers; here on one.
+    monkeypatch.setattr(processes.cluster.scheduler, "allowed_failures", 0)
+    X, y = table()
+    mortal = RandomAuditor(
+        Mortal(str(tmp_path), always=True).fit(X, y), sensitive_features=[0], max_queries=800,
+        n_restarts=2, random_state=0,
+    )  # fmt: skip
+    with (
+        joblib.parallel_config("dask"),
+        pytest.raises(
+            WorkersFailedError, match="could not be done there .KilledWorker|lost 2 times"
+        ),
+    ):
+        mortal.fit(X)
+    assert mortal.stop_kind_ == "failed"
+
+
+def test_results_that_never_come(processes, monkeypatch):
+    """Something else has taken the tasks away."""
+    monkeypatch.setattr(_cluster, "NOTHING_UNDER_WAY", 1.0)
+    monkeypatch.setattr(_cluster, "TASK", "none of these")
+    with (
+        joblib.parallel_config("dask"),
+        pytest.raises(WorkersFailedError, match="nothing is under way"),
+    ):
+        list(on_workers(unreadable, Parcel(1), [(Unreadable(),), (Unreadable(),)], None))
+
+
+def unreadable(content, task):
+    return content
+
+
+class Unreadable:
+    """What no worker can read."""
+
+    def __reduce__(self):
+        return cannot, ()
+
+
+def cannot():
+    time.sleep(1.0)
+    raise OSError("cut off")
+
+
+# Versions -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [("sklearn", "0.1"), ("skfairtest", "9.9"), ("numpy", "1.0"), ("python", "2.7.1")],
+)
+def test_other_versions_on_the_workers(name, version, processes, monkeypatch):
+    own = _versions.versions()
+    monkeypatch.setattr(_workers, "versions", lambda: own | {name: version})
+    X, y = table()
+    with (
+        joblib.parallel_config("dask"),
+        pytest.raises(
+            WorkersFailedError,
+            match=rf"worker tcp://\S+ has {name} {own[name]} \(the client has {version}\)",
+        ),
+    ):
+        restarts(Slow().fit(X, y), X).fit(X)
+
+
+def test_python_may_differ_in_its_last_number():
+    ours = {"python": "3.12.4", "numpy": "2.1.0"}
+    assert not _versions.differences({"python": "3.12.11.final.0", "numpy": "2.1.0"}, ours)
+    assert _versions.differences({"python": "3.11.4", "numpy": "2.1.0"}, ours)
+    assert _versions.differences({"python": "3.12.4"}, ours) == ["no numpy (the client has 2.1.0)"]
+
+
+def test_a_package_that_the_workers_lack(processes, monkeypatch, tmp_path):
+    """The same as where this package is missing there: a worker cannot read its task."""
+    name = f"only_here_{uuid.uuid4().hex[:6]}"
+    (tmp_path / f"{name}.py").write_text("__version__ = '1.5'\n\ndef work(content, k): return k\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = __import__(name)
+    monkeypatch.setattr(_cluster, "PACKAGES", (*_versions.PACKAGES, name))
+    monkeypatch.setattr(_versions, "PACKAGES", (*_versions.PACKAGES, name))
+    monkeypatch.setattr(_cluster, "_same", {})
+    _versions.versions.cache_clear()
+    try:
+        with (
+            joblib.parallel_config("dask"),
+            pytest.raises(
+                WorkersFailedError,
+                match=rf"worker tcp://\S+ has no {name} \(the client has 1.5\)",
+            ),
+        ):
+            list(on_workers(module.work, Parcel(1), [(k,) for k in range(4)], None))
+    finally:
+        _versions.versions.cache_clear()
+        sys.modules.pop(name)
