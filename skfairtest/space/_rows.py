@@ -33,11 +33,13 @@ def stack(tables: list[Any]) -> Any:
         for name, dtype in tables[0].dtypes.items():
             # A table of few rows may have lost a dtype (an integer column with a missing value).
             if isinstance(dtype, pd.CategoricalDtype):
-                if all(table[name].dtype == dtype for table in tables):
-                    below[name] = below[name].astype(dtype)
-                else:  # chunks may know other categories each
+                others = {table[name].dtype for table in tables} - {dtype}
+                if others and all(isinstance(other, pd.CategoricalDtype) for other in others):
+                    # Chunks may know other categories each.
                     parts = [table[name] for table in tables]
                     below[name] = pd.api.types.union_categoricals(parts)
+                else:
+                    below[name] = below[name].astype(dtype)
         return below
     if isinstance(tables[0], np.ndarray):
         return np.concatenate(tables)
