@@ -12,7 +12,7 @@ from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._oracle import Oracle
 
 #: Rows of twins that are judged in one go.
-BATCH_ROWS = 20_000
+BATCH_ROWS = 65_536
 #: With a deadline: rows of the first batch, which shows how long one takes, and the share of the
 #: time left that a batch may take.
 FIRST_BATCH = 4

@@ -1,7 +1,7 @@
 """Work sent to the workers of joblib's context: threads, processes of this machine, or a cluster.
 
 What many tasks need, such as the model, is a `Parcel`: it travels to each worker once, not with
-each task. Threads get the very object.
+each task, nor with each call that sends tasks. Threads get the very object.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import uuid
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class Parcel:
 
     Pickled, it is bytes in an array and a name. Joblib's processes read large arrays from a file
     that is written once, and a cluster scatters what is large once; a worker that knows the name
-    unpickles nothing.
+    unpickles nothing. What was sent once is asked for by its name from then on, see `Sent`.
 
     Parameters
     ----------
@@ -57,7 +58,9 @@ class Parcel:
 
     def __init__(self, content: Any) -> None:
         self._content = content
-        self._name = uuid.uuid4().hex
+        self.name = uuid.uuid4().hex
+        #: Clusters, and the processes of this machine, that it was sent to.
+        self.sent_to: set[str] = set()
         self._bytes: Any = None
         self._versions: dict[str, str] = {}
         #: Why the content cannot travel, once that was tried.
@@ -99,7 +102,7 @@ class Parcel:
         return self._bytes
 
     def __reduce__(self) -> Any:
-        return _arrive, (self._name, self.packed(), versions())
+        return _arrive, (self.name, self.packed(), versions())
 
     def __sizeof__(self) -> int:
         # Clusters of Dask scatter arguments that say that they are large, and ask nobody else.
@@ -109,11 +112,34 @@ class Parcel:
             return object.__sizeof__(self)
 
 
+class Reply(Enum):
+    """What a worker says in place of a result."""
+
+    NOT_HERE = "not here"
+
+
+class Sent:
+    """The name of a parcel that workers have: they were sent it before.
+
+    Parameters
+    ----------
+    name : str
+        Of the parcel.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def content(self) -> Any:
+        """What is inside the parcel; a reply where this worker does not have it."""
+        return _opened[self.name].content() if self.name in _opened else Reply.NOT_HERE
+
+
 def _arrive(name: str, packed: Any, packed_with: dict[str, str]) -> Parcel:
     """A parcel on a worker; the latest ones are kept open."""
     if name not in _opened:
         parcel = Parcel(None)
-        parcel._name, parcel._bytes, parcel._versions = name, np.array(packed), packed_with
+        parcel.name, parcel._bytes, parcel._versions = name, np.array(packed), packed_with
         _opened[name] = parcel
         while len(_opened) > KEPT:
             _opened.popitem(last=False)
@@ -231,20 +257,26 @@ def on_workers(
     """
     waiting, n_jobs = list(tasks), _unless_asked(n_jobs)
     n, n_at_first = len(waiting), 0
+    place = _place(n_jobs, prefer) if waiting else None
+    what = Sent(parcel.name) if place in parcel.sent_to else parcel
+    later: list[Any] = []
     for attempt in range(1 + AGAIN):
         client = dask_client()
         if waiting and is_cluster():
             if attempt:
                 wait_for_workers(client, n_at_first)
             n_at_first = _see_that_they_fit(client, n_jobs)
-        jobs = (delayed(_do)(function, parcel, task) for task in list(waiting))
+        jobs = (delayed(_do)(function, what, task) for task in list(waiting))
         parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
         with Watch(parallel) as watch:
             try:
                 for result in watch.over(parallel(jobs)):
+                    if later or result is Reply.NOT_HERE:
+                        later.append(result)
+                        continue
                     del waiting[0]
                     yield result
-                return
+                break
             except Exception as error:
                 if parcel.failure is not None:
                     raise WorkersFailedError(
@@ -278,6 +310,24 @@ def on_workers(
                     RuntimeWarning,
                     stacklevel=2,
                 )
+                what, later = parcel, []
+    if place is not None:
+        parcel.sent_to.add(place)
+    if later:  # a worker that is new, or has been sent many others meanwhile
+        parcel.sent_to.clear()
+        again = [t for t, said in zip(waiting, later, strict=True) if said is Reply.NOT_HERE]
+        missing = on_workers(function, parcel, again, n_jobs, prefer=prefer)
+        for result in later:
+            yield next(missing) if result is Reply.NOT_HERE else result
+
+
+def _place(n_jobs: int | None, prefer: str | None) -> str | None:
+    """What tells the workers of joblib's context from others; None for this very process."""
+    backend, _ = get_active_backend(prefer=prefer)
+    name = type(backend).__name__
+    if name in ("SequentialBackend", "ThreadingBackend") or n_workers(n_jobs) == 1:
+        return None
+    return f"{name} {getattr(dask_client(), 'id', '')}"
 
 
 def _see_that_they_fit(client: Any, n_jobs: int | None) -> int:
@@ -309,9 +359,12 @@ LOST = frozenset({
 })  # fmt: skip
 
 
-def _do(function: Callable[..., Any], parcel: Parcel, task: tuple[Any, ...]) -> Any:
+def _do(function: Callable[..., Any], parcel: Parcel | Sent, task: tuple[Any, ...]) -> Any:
+    content = parcel.content()
+    if content is Reply.NOT_HERE:
+        return content
     with alone():
-        return function(parcel.content(), *task)
+        return function(content, *task)
 
 
 def alone() -> Any:
