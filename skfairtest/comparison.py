@@ -20,8 +20,8 @@ from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.finding._fitted_cards import comparison_card
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._workers import Parcel, on_workers
 from skfairtest.space._plausible.naturalness import Naturalness, naturalness, told_apart
+from skfairtest.workers._sending import Parcel, on_workers
 
 __all__ = [
     "AuditorComparison",

@@ -19,7 +19,7 @@ PACKAGE = Path(skfairtest.__file__).parent
 #: ground floor, but for those that have a floor of their own.
 FLOORS = [
     {"_", "exceptions"},
-    {"space", "finding"},
+    {"space", "finding", "workers"},
     {"_validation"},  # of tables, too
     {"oracle", "whitebox", "remote"},
     {"_audit_results"},

@@ -26,8 +26,8 @@ from skfairtest import (
 )
 from skfairtest.exact import _rounds
 from skfairtest.exceptions import WorkersFailedError
-from skfairtest.oracle import _cluster, _versions, _workers
-from skfairtest.oracle._workers import Parcel, on_workers
+from skfairtest.workers import _cluster, _sending, _versions
+from skfairtest.workers._sending import Parcel, on_workers
 
 distributed = pytest.importorskip("distributed")
 
@@ -370,7 +370,7 @@ def cannot():
 )
 def test_other_versions_on_the_workers(name, version, processes, monkeypatch):
     own = _versions.versions()
-    monkeypatch.setattr(_workers, "versions", lambda: own | {name: version})
+    monkeypatch.setattr(_sending, "versions", lambda: own | {name: version})
     X, y = table()
     with (
         joblib.parallel_config("dask"),

@@ -33,8 +33,8 @@ from skfairtest import (
     make_audit_scorer,
 )
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
-from skfairtest.oracle import _workers
-from skfairtest.oracle._workers import Parcel, on_workers
+from skfairtest.workers import _sending
+from skfairtest.workers._sending import Parcel, on_workers
 
 SEARCHES = [SBFTAuditor, RandomAuditor, SurrogateAuditor, AequitasAuditor, SymbolicAuditor]
 
@@ -419,7 +419,7 @@ def test_the_model_travels_once_whatever_is_asked_of_it(cluster, monkeypatch):
     auditor = RandomAuditor(model, sensitive_features=[0], max_queries=20).fit(X[:100])
     alone = auditor.audit_rows(X)
     written, calls = [], []
-    reduce, see = Parcel.__reduce__, _workers._see_that_they_fit
+    reduce, see = Parcel.__reduce__, _sending._see_that_they_fit
 
     def counted_reduce(self):
         written.append(self.name)
@@ -430,7 +430,7 @@ def test_the_model_travels_once_whatever_is_asked_of_it(cluster, monkeypatch):
         return see(client, n_jobs)
 
     monkeypatch.setattr(Parcel, "__reduce__", counted_reduce)
-    monkeypatch.setattr(_workers, "_see_that_they_fit", counted_see)
+    monkeypatch.setattr(_sending, "_see_that_they_fit", counted_see)
     n_before = _n_tasks(cluster)
     with joblib.parallel_config("dask"):
         there = auditor.audit_rows(X)
@@ -450,7 +450,7 @@ def test_a_worker_that_has_forgotten_the_model_gets_it_again(cluster):
 
 
 def forget():
-    _workers._opened.clear()
+    _sending._opened.clear()
 
 
 def test_white_box_testers_have_restarts_too():
@@ -534,7 +534,7 @@ def test_a_search_whose_workers_are_lost_keeps_its_state(monkeypatch):
             yield function(*args, **kwargs)
         raise TerminatedWorkerError("a worker was killed")
 
-    monkeypatch.setattr(_workers.Parallel, "__call__", lost)
+    monkeypatch.setattr(_sending.Parallel, "__call__", lost)
     with pytest.warns(UserWarning), pytest.raises(WorkersFailedError, match="2 of 4 tasks"):
         auditor.fit(X)
     assert auditor.stop_kind_ == "failed"

@@ -22,8 +22,8 @@ from skfairtest.exact._bracketing import Family
 from skfairtest.exact._checkpoint import Checkpoint
 from skfairtest.exact._constrained import narrowed
 from skfairtest.exact._dispatch import read_family
-from skfairtest.oracle._workers import Parcel, is_cluster, n_workers, on_workers
 from skfairtest.space._space import InputSpace
+from skfairtest.workers._sending import Parcel, is_cluster, n_workers, on_workers
 
 #: Boxes that the domain is cut into, and that a round bounds at most.
 N_ROOTS = 64

@@ -22,7 +22,7 @@ from skfairtest.group._answers import Answers
 from skfairtest.group._at_once import KINDS
 from skfairtest.group._results import SIDES, GroupResults
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
-from skfairtest.oracle._workers import n_workers
+from skfairtest.workers._sending import n_workers
 
 #: Rows between two looks at the clock and the callbacks, for each worker.
 BATCH = 16_384

@@ -14,11 +14,11 @@ from skfairtest.oracle._model import CHUNK, Model
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.oracle._twin_tables import AsTheyAre, TwinTables, rows_of, spread_of
-from skfairtest.oracle._workers import n_workers
 from skfairtest.oracle._worst_rows import WorstRows
 from skfairtest.space._chunks import Chunk
 from skfairtest.space._rows import take_rows
 from skfairtest.space._space import InputSpace
+from skfairtest.workers._sending import n_workers
 
 #: Rows in one call of the model, whatever the number of workers: a fast model takes longer for the
 #: call than for its rows where these are few. Fewer where they are wide (numbers in all of them).

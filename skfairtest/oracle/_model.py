@@ -17,8 +17,8 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
-from skfairtest.oracle._workers import Parcel, alone, n_workers, on_workers
 from skfairtest.space._space import InputSpace
+from skfairtest.workers._sending import Parcel, alone, n_workers, on_workers
 
 Labels = NDArray[np.signedinteger[Any]]
 

@@ -16,9 +16,9 @@ import numpy as np
 from skfairtest.oracle._findings import Findings, findings_of
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import stopped_by
-from skfairtest.oracle._workers import Parcel, n_workers, on_workers
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import ValidRows
+from skfairtest.workers._sending import Parcel, n_workers, on_workers
 
 #: Rows of data on which a search gets to know the model.
 N_SEEDS = 64

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from skfairtest.oracle._workers import Parcel, on_workers
 from skfairtest.report._audit import _seed, audit
 from skfairtest.report._report import AuditReport
+from skfairtest.workers._sending import Parcel, on_workers
 
 
 def audit_models(

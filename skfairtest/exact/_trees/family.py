@@ -20,7 +20,6 @@ from skfairtest.exact._trees.driver import (
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins
-from skfairtest.oracle._workers import n_threads
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
@@ -32,6 +31,7 @@ from skfairtest.whitebox._tree_model import (
     link_rounding,
     sum_rounding,
 )
+from skfairtest.workers._sending import n_threads
 
 #: Seconds that NumPy searches before the code is compiled, where nothing is compiled yet, and those
 #: that compiling takes at least. About the same, so that at worst twice the time is spent that the

@@ -24,8 +24,8 @@ from skfairtest.mitigation._comparison.table import Measured, Scores, make_table
 from skfairtest.mitigation._comparison.weighted_pipeline import weighted
 from skfairtest.mitigation._shares import affordable_inputs, draw_crossings, draw_uniform
 from skfairtest.oracle._favourable import favourable_places
-from skfairtest.oracle._workers import Parcel, on_workers
 from skfairtest.space._space import InputSpace
+from skfairtest.workers._sending import Parcel, on_workers
 
 
 def compare_mitigations(

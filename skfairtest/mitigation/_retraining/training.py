@@ -13,9 +13,9 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.mitigation._labelers import Panel
-from skfairtest.oracle._workers import Parcel, on_workers
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
+from skfairtest.workers._sending import Parcel, on_workers
 
 Values = NDArray[Any]
 

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from joblib.parallel import get_active_backend
 
-from skfairtest.oracle._versions import PACKAGES, differences
+from skfairtest.workers._versions import PACKAGES, differences
 
 #: Seconds between two looks at a cluster.
 EVERY = 0.5

@@ -22,7 +22,7 @@ from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from skfairtest.exceptions import WorkersFailedError
-from skfairtest.oracle._cluster import (
+from skfairtest.workers._cluster import (
     Watch,
     dask_client,
     is_gone,
@@ -30,7 +30,7 @@ from skfairtest.oracle._cluster import (
     wait_for_workers,
     worker_address,
 )
-from skfairtest.oracle._versions import differences, versions
+from skfairtest.workers._versions import differences, versions
 
 #: Parcels that a worker keeps open: a search over models opens one after another.
 KEPT = 4
