@@ -29,6 +29,7 @@ from skfairtest.exceptions import WorkersFailedError
 from skfairtest.workers import _cluster, _sending, _versions
 from skfairtest.workers._sending import Parcel, on_workers
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 
@@ -56,11 +57,14 @@ def processes(of_processes):
 def passing():
     """A cluster in threads of this process, which a test may end."""
     own = make_cluster(processes=False)
+    # A client whose cluster has gone leaves Dask's settings as they are.
+    kept = dask.config.get("scheduler", None)
     client = distributed.Client(own)
     with client.as_current():
         yield own
     client.close()
     own.close()
+    dask.config.set(scheduler=kept)
 
 
 def table(n=300, seed=0):
