@@ -387,7 +387,6 @@ def auditor():
 def broken(change):
     X = CLASSES.data
     yield X[:100]
-    yield X[100:100]
     yield change(X[100:200])
     yield X[200:]
 
@@ -402,21 +401,22 @@ def fail(_):
      (lambda X: X.assign(more=1), r"has others, \['more'\]"),
      (lambda X: X.assign(hours=X["hours"].astype("int32")), "dtype int32 in column 'hours'"),
      (lambda X: X.assign(sex="x"), "Column 'sex' has values that are not among"),
+     (lambda X: X[:0], "has no rows; those before it have 100"),
      (lambda X: X.to_numpy(), "is a numpy.ndarray, not a pandas.DataFrame"),
      (lambda X: "no table", "must be a NumPy array"),
-     (fail, "could not be read, after 2 chunks with 100 rows: OSError: the disk is gone")],
-    ids=["renamed", "more", "dtype", "category", "array", "string", "error"],
+     (fail, "could not be read; those before it have 100 rows. OSError: the disk is gone")],
+    ids=["renamed", "more", "dtype", "category", "empty", "array", "string", "error"],
 )  # fmt: skip
 def test_a_chunk_that_does_not_fit_is_named(auditor, change, told):
-    with pytest.raises(ChunkFailedError, match=f"(?s)Chunk 3.*{told}") as caught:
+    with pytest.raises(ChunkFailedError, match=f"(?s)Chunk 2.*{told}") as caught:
         auditor.audit_rows(broken(change))
-    assert caught.value.chunk == "chunk 3"
+    assert caught.value.chunk == "chunk 2"
     result = caught.value.result
     assert (result.n_rows, result.n_chunks) == (100, 1)
     assert result.rate == auditor.audit_rows(CLASSES.data[:100]).rate
-    assert pickle.loads(pickle.dumps(caught.value)).chunk == "chunk 3"
+    assert pickle.loads(pickle.dumps(caught.value)).chunk == "chunk 2"
     if change is not fail and "Column" not in told:
-        with pytest.raises(ChunkFailedError, match=f"(?s)Chunk 3.*{told}"):
+        with pytest.raises(ChunkFailedError, match=f"(?s)Chunk 2.*{told}"):
             InputSpace.from_chunks(broken(change), ["sex"])
 
 
@@ -429,7 +429,7 @@ def test_ordered_categories_must_not_change():
 
 @pytest.mark.parametrize("nothing", [iter([]), lambda: iter([]), iter([CLASSES.data[:0]])])
 def test_no_rows_at_all(auditor, nothing):
-    with pytest.raises(ChunkFailedError, match="no rows: . chunks"):
+    with pytest.raises(ChunkFailedError, match="no rows[:;]"):
         auditor.audit_rows(nothing)
 
 
@@ -518,6 +518,9 @@ def test_dask_by_partitions(auditor):
     frame = dd.from_pandas(X, npartitions=4)
     found = auditor.audit_rows(frame)
     assert found.n_chunks == 4 and found.rate == auditor.audit_rows(X).rate
+    # A filter leaves partitions without rows, which nobody can leave out beforehand.
+    late = frame.map_partitions(lambda part: part[part.index >= len(X) // 2])
+    assert auditor.audit_rows(late).n_rows == len(X) - len(X) // 2
     numbers = X.select_dtypes("number")
     expected = InputSpace.from_data(numbers, [0])
     lazily = InputSpace.from_chunks(dd.from_pandas(numbers, npartitions=4), [0])

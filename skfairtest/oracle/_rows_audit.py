@@ -86,7 +86,7 @@ class ChunkedRowsAudit(RowsAudit):
     rate : float
         Share of the rows that discriminate.
     n_rows, n_chunks : int
-        Rows that were compared, and the chunks that they came in, empty ones left out.
+        Rows that were compared, and the chunks that they came in.
     n_discriminatory : int
         How many of the rows discriminate.
     mean_disparity : float

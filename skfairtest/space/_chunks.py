@@ -34,8 +34,19 @@ class Chunk(NamedTuple):
 class Chunks:
     """A table that comes in chunks.
 
-    Iterating gives a `Chunk` after the other, empty ones left out. Each must have the columns and
-    dtypes of the first.
+    Iterating gives a `Chunk` after the other. Each must have rows, and the columns and dtypes of
+    the first.
+
+    Parameters
+    ----------
+    make : callable
+        Returns an iterator of names and tables.
+    can_repeat : bool
+        Whether it may be called more than once.
+    may_be_empty : bool, default=False
+        Whether chunks without rows are left out. A filter leaves such partitions of a Dask
+        DataFrame, and nobody can leave them out beforehand; elsewhere they are an error of whoever
+        makes the chunks.
 
     Attributes
     ----------
@@ -45,9 +56,16 @@ class Chunks:
         Rows of the table, once it was gone through.
     """
 
-    def __init__(self, make: Callable[[], Iterator[tuple[str, Any]]], *, can_repeat: bool) -> None:
+    def __init__(
+        self,
+        make: Callable[[], Iterator[tuple[str, Any]]],
+        *,
+        can_repeat: bool,
+        may_be_empty: bool = False,
+    ) -> None:
         self._make = make
         self.can_repeat = can_repeat
+        self._may_be_empty = may_be_empty
         self.n_rows: int | None = None
         self._n_passes = 0
 
@@ -83,8 +101,8 @@ class Chunks:
                 raise
             except Exception as error:
                 raise ChunkFailedError(
-                    f"Chunk {n_read + 1} could not be read, after {n_read} chunks with {start} "
-                    f"rows: {type(error).__name__}: {error}",
+                    f"Chunk {n_read + 1} could not be read; those before it have {start} rows. "
+                    f"{type(error).__name__}: {error}",
                     chunk=f"chunk {n_read + 1}",
                 ) from error
             n_read += 1
@@ -93,8 +111,15 @@ class Chunks:
                 n = len(table)
             except (TypeError, ValueError) as error:
                 raise ChunkFailedError(f"{_begin(name)}: {error}", chunk=name) from error
-            if not n:
+            if not n and self._may_be_empty:
                 continue
+            if not n:
+                raise ChunkFailedError(
+                    f"{_begin(name)} has no rows; those before it have {start}. Each needs "
+                    "at least one row: see whether rows were lost where the chunks are made, or "
+                    "leave empty ones out there.",
+                    chunk=name,
+                )
             if first is None:
                 first, first_name = container, name
             elif (difference := first.difference(container)) is not None:
@@ -176,4 +201,4 @@ def _of_dask(frame: Any) -> Chunks:
                 ) from error
             yield name, table
 
-    return Chunks(partitions, can_repeat=True)
+    return Chunks(partitions, can_repeat=True, may_be_empty=True)
