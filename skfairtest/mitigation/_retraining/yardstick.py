@@ -19,6 +19,7 @@ from skfairtest.mitigation._shares import (
     together,
 )
 from skfairtest.space._space import InputSpace
+from skfairtest.workers._sending import Parcel, on_workers
 
 
 class Shares(NamedTuple):
@@ -82,6 +83,9 @@ class Yardstick:
         self.mean = mean
         self.n_estimates = affordable_inputs(space, n_estimates)
         self.rng = rng
+        self._n_jobs = lanes[0].task.n_jobs
+        # A model is judged where it was sent, in one go, and asks for no workers of its own.
+        self._parcel = Parcel((space.whole(), settings | {"n_jobs": None}))
         self._codes = codes = lanes[0].codes
         self._weights = lanes[0].task.weights
         self._crossings = [Crossings(space.with_codes(codes[lane.held])) for lane in self.folds]
@@ -118,21 +122,22 @@ class Yardstick:
             self._rows = drawn
         inputs = self._fresh if fresh and self._fresh is not None else self._chosen_by
         # A model's inputs in one go: every first look at a model takes some calls of few rows.
+        tasks = [(models[0], inputs.uniform)]
+        tasks += [
+            (model, np.concatenate(parts))
+            for model, *parts in zip(models[1:], inputs.rows, inputs.near, strict=False)
+        ]
+        uniform, *of_folds = on_workers(_judge, self._parcel, tasks, self._n_jobs)
         rows, near = [], []
-        for model, *parts in zip(models[1:], inputs.rows, inputs.near, strict=False):
-            judged = self._judge(model, np.concatenate(parts))
-            rows.append(judged.part(0, len(parts[0])))
-            near.append(judged.part(len(parts[0]), None))
-        uniform = self._judge(models[0], inputs.uniform)
+        for judged, held in zip(of_folds, inputs.rows, strict=True):
+            rows.append(judged.part(0, len(held)))
+            near.append(judged.part(len(held), None))
         return Shares(
             self._of_rows(together(rows)),
             together(near).measure(mean=self.mean),
             uniform.measure(mean=self.mean),
             float(uniform.disparity.max(initial=0.0)),
         )
-
-    def _judge(self, model: Any, Z: Floats) -> Judged:
-        return judge(model, self.space.whole(), Z, self.settings)
 
     def _of_rows(self, judged: Judged) -> Measure:
         """The share among rows, by their weights where they have some."""
@@ -143,6 +148,11 @@ class Yardstick:
         # As many rows of equal weight tell as much.
         n = weights.sum() ** 2 / (weights**2).sum()
         return Measure(share, *wilson_interval(share * n, n, 0.95))
+
+
+def _judge(needed: tuple[InputSpace, dict[str, Any]], model: Any, Z: Floats) -> Judged:
+    space, settings = needed
+    return judge(model, space, Z, settings)
 
 
 def relative(shares: Shares, original: Shares, near: str) -> float:
