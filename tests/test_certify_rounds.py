@@ -13,12 +13,16 @@ import time
 import joblib
 import numpy as np
 import pytest
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skfairtest import CertifiedAuditor, Order, RandomAuditor, certify
+from skfairtest import CertifiedAuditor, InputSpace, Order, RandomAuditor, certify
 from skfairtest.exact import _certify, _rounds
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_family
@@ -81,6 +85,47 @@ def test_boxes_bound_the_whole(kind, in_boxes, tmp_path):
     assert result.fairness_degree_upper_bound >= truth * (1 - 1e-12)
     assert result.certified
     assert result.fairness_degree == pytest.approx(truth, rel=1e-6)
+
+
+TREES = {
+    "forest": lambda: RandomForestRegressor(10, max_depth=6, random_state=0),
+    "categories": lambda: HistGradientBoostingRegressor(
+        max_iter=10, categorical_features=[1, 2], min_samples_leaf=5, random_state=0
+    ),
+}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("wide", [False, True], ids=["finite", "wide"])
+@pytest.mark.parametrize("kind", ["forest", "categories"])
+def test_parts_of_trees_are_bounded_without_reading_anew(kind, wide, compiled):
+    """No input of a part exceeds its bound, and a part takes less than the whole."""
+    if compiled:
+        pytest.importorskip("numba")
+    X, y = finite_table(5)
+    rng = np.random.default_rng(7)
+    if wide:
+        X[:, 3:] += rng.normal(size=(len(X), 2)).round(3)
+    model = TREES[kind]().fit(X, y)
+    space = InputSpace.from_data(X, [0])
+    family, _ = read_family(model, space, "regression", compiled, np.random.default_rng(0), 1)
+    whole = family.solve(0.0, Limits(np.inf, 0.0))
+    less = 0
+    for _ in range(12):
+        low, high = np.sort(space.draw(2, rng), axis=0)
+        low[0], high[0] = 0, SIZES[0] - 1
+        part = family.within(low, high).solve(0.0, Limits(np.inf, 0.0))
+        rows = np.clip(space.draw(4000, rng), low, high)
+        said = [family.evaluate(space.with_sensitive(rows, np.full((len(rows), 1), value)))
+                for value in range(SIZES[0])]  # fmt: skip
+        most = float(np.ptp(np.concatenate(said, axis=1), axis=1).max())
+        assert most * (1 - 1e-12) <= part.upper <= whole.upper * (1 + 1e-12)
+        # A better pair may come from elsewhere, which leaves nothing to look into.
+        less += part.upper < 0.99 * whole.upper or part.n_boxes < whole.n_boxes
+    assert less >= 6
+    # What was narrowed is a copy: the whole is bounded as before.
+    again = family.solve(0.0, Limits(np.inf, 0.0))
+    assert (again.upper, again.n_boxes) == (whole.upper, whole.n_boxes)
 
 
 def test_boxes_under_a_constraint(in_boxes, tmp_path):

@@ -201,7 +201,7 @@ class _Rounds:
         self.rtol = limits.rtol
         #: What kept boxes that no cut helps from being closed.
         self.hindrance = "rounding"
-        self.parcel = Parcel(family.asked)
+        self.parcel = Parcel(_Asked(family.asked, family.base))
 
     @property
     def enough(self) -> float:
@@ -370,8 +370,44 @@ class _Rounds:
             self.rtol = max(self.rtol, rtol)
 
 
+class _Asked:
+    """What workers need to bound boxes.
+
+    Parameters
+    ----------
+    asked : tuple
+        As in `RoundsFamily`.
+    base : Family
+        The model over the whole domain. It does not travel: a worker reads it once, if boxes need
+        it, as those of trees do, which are parts of its cells.
+    """
+
+    def __init__(self, asked: tuple[Any, InputSpace, str, Any], base: Family) -> None:
+        self.asked = asked
+        self.base: Any = base
+        self.has_parts = hasattr(base, "within")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "base": None}
+
+    def part(self, low: Floats, high: Floats, seconds: float) -> tuple[Family, float]:
+        """The model over one box, and when to stop, by `time.perf_counter`."""
+        estimator, space, response, compiled = self.asked
+        if self.has_parts and self.base is None:
+            rng = np.random.default_rng(0)
+            self.base = read_family(estimator, space, response, compiled, rng, 1)[0]
+        deadline = time.perf_counter() + seconds
+        if self.has_parts:
+            return self.base.within(low, high), deadline
+        family, _ = read_family(
+            estimator, narrowed(space, low, high), response, compiled, np.random.default_rng(0), 1,
+            deadline,
+        )  # fmt: skip
+        return family, deadline
+
+
 def _bound(
-    asked: tuple[Any, InputSpace, str, Any],
+    asked: _Asked,
     low: Floats,
     high: Floats,
     known: float,
@@ -379,12 +415,7 @@ def _bound(
     rtol: float,
 ) -> Bracket:
     """One box, on a worker."""
-    estimator, space, response, compiled = asked
-    deadline = time.perf_counter() + seconds
-    family, _ = read_family(
-        estimator, narrowed(space, low, high), response, compiled, np.random.default_rng(0), 1,
-        deadline,
-    )  # fmt: skip
+    family, deadline = asked.part(low, high, seconds)
     upper = family.trivial()
     if upper <= known:
         return Bracket(known, upper, None, 1, "closed")

@@ -116,7 +116,15 @@ def compiling(several: bool) -> Compiling:
     return thread
 
 
-def _node_boxes(forest: Forest, layout: Layout) -> NodeBoxes:
+def _node_boxes(problem: Problem) -> NodeBoxes:
+    """The nodes' boxes, worked out once for all searches of a problem."""
+    if problem.node_boxes is None:
+        problem.node_boxes = _boxes_of(problem.forest, problem.layout)
+    boxes: NodeBoxes = problem.node_boxes
+    return boxes
+
+
+def _boxes_of(forest: Forest, layout: Layout) -> NodeBoxes:
     whole = layout.whole
     twin_ordered = np.full(len(whole.low), 2, dtype=np.int64)
     first_ordered = np.arange(len(whole.low), dtype=np.int64)
@@ -181,9 +189,9 @@ class Worker:
         """Largest bound of an open box; minus infinity if there is none."""
         return float(self.pool.bound[self.pool.heap[0]]) if self.n_open else -np.inf
 
-    def begin(self, whole: Box) -> None:
-        """Open the whole domain, which stands in the first place."""
-        self.pool.low[0], self.pool.high[0], self.pool.words[0] = whole
+    def begin(self, start: Box) -> None:
+        """Open the domain, or a part of it, which stands in the first place."""
+        self.pool.low[0], self.pool.high[0], self.pool.words[0] = start
         self.state[N_SPARE] = -1
         self._call(0.0, 0.0)
 
@@ -321,14 +329,18 @@ class CompiledSearch:
         A difference that is attained; only larger ones are looked for.
     n_workers : int, default=1
         Threads.
+    start : Box or None, default=None
+        The part of the domain to search; None is all of it. A better pair may be found elsewhere.
     """
 
-    def __init__(self, problem: Problem, known: float, n_workers: int = 1) -> None:
+    def __init__(
+        self, problem: Problem, known: float, n_workers: int = 1, start: Box | None = None
+    ) -> None:
         self.problem, self.known = problem, known
         self.point: Box | None = None
-        boxes = _node_boxes(problem.forest, problem.layout)
+        boxes = _node_boxes(problem)
         self.workers = [Worker(problem, boxes, known, n_workers) for _ in range(n_workers)]
-        self.workers[0].begin(problem.layout.whole)
+        self.workers[0].begin(problem.layout.whole if start is None else start)
         self.walkers = _Walkers(problem, n_walkers=8)
 
     def run(self, deadline: float, rtol: float) -> Bracket:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from typing import Any
 
@@ -11,6 +12,7 @@ from skfairtest._compiled import AVAILABLE
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._trees.clock import OutOfTime
+from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.driver import (
     CompiledSearch,
     compiling,
@@ -91,6 +93,8 @@ class TreeFamily:
             self.problems = [Problem(space, output, deadline) for output in self.outputs]
         except OutOfTime:
             self.problems = []  # a part of the outputs alone would bound nothing
+        #: The parts of the domain to search; None is all of it.
+        self._starts: list[Box | None] = [None] * len(self.problems)
         self.quick = sum(len(nodes.roots) for nodes in all_nodes(self.outputs)) == 1
         self.rounding = max((self._rounding(o) for o in range(len(self.outputs))), default=0.0)
 
@@ -170,6 +174,19 @@ class TreeFamily:
                 Z[some, j] = np.where(rng.random(len(some)) < 0.5, *ends)
         return Z
 
+    def within(self, low: Floats, high: Floats) -> TreeFamily:
+        """The same for a part of the domain, on one thread: nothing is read or cut anew.
+
+        Parameters
+        ----------
+        low, high : ndarray of shape (n_features,)
+            Codes at the ends of the part. The cells that it meets are searched as a whole.
+        """
+        part = copy.copy(self)
+        part.n_workers = 1
+        part._starts = [problem.layout.within(low, high) for problem in self.problems]
+        return part
+
     def trivial(self) -> float:
         """A bound from the ranges of the trees alone."""
         if not self.problems:
@@ -211,7 +228,7 @@ class TreeFamily:
             until = now + (deadline - now) / (len(order) - rank)
             narrow = max(rtol, self._single_share(o, lower, bounds[o]))
             closest = max(closest, narrow)
-            bracket = self._solve_one(self.problems[o], lower, until, deadline, narrow)
+            bracket = self._solve_one(o, lower, until, deadline, narrow)
             n_boxes += bracket.n_boxes
             reasons.append(bracket.reason)
             upper = max(upper, min(bracket.upper, bounds[o]))
@@ -224,17 +241,18 @@ class TreeFamily:
         return Bracket(lower, upper, twins, n_boxes, ended[0] if ended else "closed")
 
     def _solve_one(
-        self, problem: Problem, known: float, until: float, deadline: float, rtol: float
+        self, o: int, known: float, until: float, deadline: float, rtol: float
     ) -> Bracket:
         """One output: with NumPy first where nothing is compiled, and on with what is compiled."""
+        problem, start = self.problems[o], self._starts[o]
         several = self.n_workers > 1
         if self.compiled or (self.compiled is None and is_compiled(several)):
-            return self._compiled(problem, known, until, rtol)
+            return self._compiled(o, known, until, rtol)
         began = time.perf_counter()
         may_compile = self.compiled is None and AVAILABLE
         may_compile = may_compile and deadline > began + NUMPY_FIRST + COMPILING
         first = min(until, began + NUMPY_FIRST) if may_compile else until
-        search = ListSearch(problem, known, first)
+        search = ListSearch(problem, known, first, start)
         bracket = search.run(first, rtol)
         if bracket.reason != "time" or not may_compile:
             return bracket
@@ -244,13 +262,14 @@ class TreeFamily:
         del search  # its lists, before others take their room
         # What is left is shared anew: compiling was for all outputs.
         until = max(until, min(deadline, time.perf_counter() + (until - first)))
-        further = self._compiled(problem, bracket.lower, until, rtol)
+        further = self._compiled(o, bracket.lower, until, rtol)
         twins = bracket.twins if further.twins is None else further.twins
         upper = min(bracket.upper, further.upper)
         return Bracket(
             further.lower, upper, twins, bracket.n_boxes + further.n_boxes, further.reason
         )
 
-    def _compiled(self, problem: Problem, known: float, until: float, rtol: float) -> Bracket:
+    def _compiled(self, o: int, known: float, until: float, rtol: float) -> Bracket:
         warm_up(self.n_workers > 1)
-        return CompiledSearch(problem, known, self.n_workers).run(until, rtol)
+        search = CompiledSearch(self.problems[o], known, self.n_workers, self._starts[o])
+        return search.run(until, rtol)

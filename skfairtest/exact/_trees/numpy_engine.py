@@ -233,9 +233,13 @@ class ListSearch:
         A difference that is attained; only larger ones are looked for.
     deadline : float, default=inf
         When to list pairs coarsely, by `time.perf_counter`.
+    start : Box or None, default=None
+        The part of the domain to search; None is all of it.
     """
 
-    def __init__(self, problem: Problem, known: float, deadline: float = np.inf) -> None:
+    def __init__(
+        self, problem: Problem, known: float, deadline: float = np.inf, start: Box | None = None
+    ) -> None:
         self.problem, self.known, self.dropped = problem, known, known
         self.deadline = deadline
         self.links = problem.links
@@ -246,10 +250,10 @@ class ListSearch:
         self.n_boxes = self.n_listed = 0
         self.heap: list[_Open] = []
         self._most_of_box = max(MOST_OF_BOX, 4 * len(problem.forest.roots))
-        whole = problem.layout.whole
-        table = self._list(whole, MOST_PAIRS)
+        start = problem.layout.whole if start is None else start
+        table = self._list(start, MOST_PAIRS)
         listed = np.arange(len(table.pairs.one))
-        self._keep(whole, table, listed, table.pairs.start, np.inf)
+        self._keep(start, table, listed, table.pairs.start, np.inf)
 
     def run(self, deadline: float, rtol: float) -> Bracket:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,10 +82,13 @@ class Problem:
         How they make the output.
     layout : Layout
         The doubled domain.
+    node_boxes : NodeBoxes or None
+        Where each node is, once a search has worked it out.
     """
 
     def __init__(self, space: InputSpace, output: Output, deadline: float = np.inf) -> None:
         self.space = space
+        self.node_boxes: Any = None
         plain = all(group.link == IDENTITY for group in output)
         entries, groups = _entries(output)
         kept = []

@@ -129,9 +129,9 @@ class Yardstick:
         ]
         uniform, *of_folds = on_workers(_judge, self._parcel, tasks, self._n_jobs)
         rows, near = [], []
-        for judged, held in zip(of_folds, inputs.rows, strict=True):
-            rows.append(judged.part(0, len(held)))
-            near.append(judged.part(len(held), None))
+        for judged, Z in zip(of_folds, inputs.rows, strict=True):
+            rows.append(judged.part(0, len(Z)))
+            near.append(judged.part(len(Z), None))
         return Shares(
             self._of_rows(together(rows)),
             together(near).measure(mean=self.mean),
