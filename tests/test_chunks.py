@@ -398,7 +398,7 @@ def fail(_):
 @pytest.mark.parametrize(
     ("change", "told"),
     [(lambda X: X.rename(columns={"sex": "gender"}), r"lacks columns \['sex'\].*'gender'"),
-     (lambda X: X.assign(more=1), r"has others, \['more'\]"),
+     (lambda X: X.assign(more=1), r"has others, \['more'\] \(got"),
      (lambda X: X.assign(hours=X["hours"].astype("int32")), "dtype int32 in column 'hours'"),
      (lambda X: X.assign(sex="x"), "Column 'sex' has values that are not among"),
      (lambda X: X[:0], "has no rows; those before it have 100"),

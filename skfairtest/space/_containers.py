@@ -127,8 +127,10 @@ class Container:
             return f"is a {other.kind}, not a {self.kind}"
         absent = [name for name in self.names if name not in set(other.names)]
         added = [name for name in other.names if name not in set(self.names)]
-        if absent or added:
-            return f"lacks columns {absent!r} and has others, {added!r}"
+        said = [f"lacks columns {absent!r}"] if absent else []
+        said += [f"has others, {added!r}"] if added else []
+        if said:
+            return " and ".join(said)
         for j, name in enumerate(self.names):
             place = other.names.index(name)
             mine, theirs = self.dtype_name(j), other.dtype_name(place)
