@@ -112,7 +112,10 @@ def show(browser, url, width=1200, mode="light"):
 
 
 def requests_of(browser):
-    """Addresses that the browser asked for since the last call, but those that the page forbids."""
+    """Addresses that a page asked for since the last call, but those that it forbids itself.
+
+    Pictures of the browser's own pages come from inside of the browser.
+    """
     asked = {}
     for entry in browser.get_log("performance"):
         message = json.loads(entry["message"])["message"]
@@ -121,7 +124,7 @@ def requests_of(browser):
             asked[told["requestId"]] = told["request"]["url"]
         elif told.get("blockedReason") == "csp":
             del asked[told["requestId"]]
-    return list(asked.values())
+    return [url for url in asked.values() if not url.startswith("chrome://")]
 
 
 # A page ------------------------------------------------------------------------------------------
