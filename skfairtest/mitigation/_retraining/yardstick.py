@@ -79,7 +79,6 @@ class Yardstick:
         # A row that is held out again is no further person.
         n_folds = each_once([lane.held for lane in lanes[1:]], len(lanes[0].rows))
         self.folds = lanes[1 : 1 + n_folds]
-        self.settings = settings
         self.mean = mean
         self.n_estimates = affordable_inputs(space, n_estimates)
         self.rng = rng
