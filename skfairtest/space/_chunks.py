@@ -21,6 +21,10 @@ WANTED = (
     "Expected an iterator of frames, a callable that returns a fresh one, a list of frames, the "
     "path of a Parquet file, or a Dask DataFrame"
 )
+REPEATABLE = (
+    "Pass a callable that returns a fresh iterator (a generator function, say), a list of frames, "
+    "the path of a Parquet file, or a Dask DataFrame."
+)
 
 
 class Chunk(NamedTuple):
@@ -72,9 +76,8 @@ class Chunks:
     def __iter__(self) -> Iterator[Chunk]:
         if self._n_passes and not self.can_repeat:
             raise ValueError(
-                "A second pass over the chunks is needed, and an iterator gives one only. Pass a "
-                "callable that returns a fresh iterator (a generator function, say), a list of "
-                "frames, the path of a Parquet file, or a Dask DataFrame."
+                "A second pass over the chunks is needed, and an iterator gives one only. "
+                f"{REPEATABLE}"
             )
         self._n_passes += 1
         return self._checked()
@@ -83,9 +86,8 @@ class Chunks:
         """See, before the first pass, that the table can be gone through n times."""
         if n > 1 and not self.can_repeat:
             raise ValueError(
-                f"{why} takes {n} passes over the chunks, and an iterator gives one only. Pass a "
-                "callable that returns a fresh iterator (a generator function, say), a list of "
-                "frames, the path of a Parquet file, or a Dask DataFrame."
+                f"{why} takes {n} passes over the chunks, and an iterator gives one only. "
+                f"{REPEATABLE}"
             )
 
     def _checked(self) -> Iterator[Chunk]:
