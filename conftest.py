@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from clocks import CLOCK, STEP, install
+from hypothesis import HealthCheck, settings
 
 #: Processes of a run of everything, where there are so many cores.
 MOST_PROCESSES = 4
@@ -50,11 +52,34 @@ def numba_cache():
     return str(folder)
 
 
+# No test's outcome depends on how fast the machine is: max_time counts readings of this clock.
+install()
+
 # Before anything is imported that reads them.
 os.environ.setdefault("NUMBA_CACHE_DIR", numba_cache())
 # The models of the tests are so small that the threads of OpenMP would only wait for each other,
 # which takes minutes where other work has the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+# The same examples in each run, however slow the machine: few for whoever waits for them, many with
+# --hypothesis-profile=ci.
+common = settings(
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.register_profile("dev", common, max_examples=10)
+settings.register_profile("ci", common, max_examples=100)
+settings.load_profile("dev")
+
+
+@pytest.fixture(autouse=True)
+def clock():
+    """The clock that the package reads (tests/helpers/clocks.py), at its usual pace."""
+    CLOCK.step = STEP
+    yield CLOCK
+    CLOCK.step = STEP
 
 
 @pytest.hookimpl(tryfirst=True)

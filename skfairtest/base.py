@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
-import time
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from skfairtest import _clock
 from skfairtest._audit_results import AuditResults
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, with_callbacks
@@ -422,7 +422,7 @@ def _check_constraint(
     """See that some valid input has two valid twins, before a query is spent; seconds it took."""
     if space.constraint is None:
         return 0.0
-    began = time.perf_counter()
+    began = _clock.now()
     deadline = began + max_time if max_time else None
     Z = space.admit(valid_rows.sample(CONSTRAINT_PROBE, rng, deadline=deadline).rows, rng)
     width = int(min(space.n_combinations, 64))
@@ -438,7 +438,7 @@ def _check_constraint(
     for codes in values:
         n_valid += space.valid(space.with_sensitive(Z, codes))
         if n_valid.max(initial=0) >= 2 or is_late(deadline):
-            return time.perf_counter() - began
+            return _clock.now() - began
     raise ValueError(
         f"constraint= leaves no twins to compare: none of {len(Z)} valid inputs has two valid "
         f"combinations of {space.sensitive_features!r}. Let the constraint not fix the sensitive "

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numbers
-import time
 from typing import Any
 
 import numpy as np
 
+from skfairtest import _clock
 from skfairtest._compiled import AVAILABLE
 from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
@@ -246,7 +246,7 @@ class CertifiedAuditor(BaseAuditor):
                 delattr(self, name)
         seconds = np.inf if self.max_time is None else float(self.max_time)
         # The clock of the run is that of the oracle, so that reading the model takes from it, too.
-        limits = Limits(time.perf_counter() - oracle.seconds + seconds, self.rtol)
+        limits = Limits(_clock.now() - oracle.seconds + seconds, self.rtol)
         asked = (
             self.estimator_, self.space_.independent(), oracle.response, COMPILED[self.engine],
         )  # fmt: skip

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
+from skfairtest import _clock
 from skfairtest._typing import Floats
 
 
 class Limits(NamedTuple):
-    """When a search may stop: a moment by `time.perf_counter`, and a narrow bracket's width."""
+    """When a search may stop: a moment by `_clock.now`, and a narrow bracket's width."""
 
     deadline: float
     rtol: float
@@ -17,11 +17,11 @@ class Limits(NamedTuple):
     @property
     def is_late(self) -> bool:
         """Whether the time is up."""
-        return time.perf_counter() >= self.deadline
+        return _clock.now() >= self.deadline
 
     def by(self, share: float) -> float:
         """The moment when a share of the time that is left is over."""
-        now = time.perf_counter()
+        now = _clock.now()
         return now + share * max(0.0, self.deadline - now)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 
+from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.oracle._oracle import Oracle
@@ -155,7 +155,7 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
     family : Family
         The model, read out.
     until : float
-        When to go on with the pairs seen so far, by `time.perf_counter`.
+        When to go on with the pairs seen so far, by `_clock.now`.
     """
     space = oracle.space
     rows = space.data[((space.low <= space.data) & (space.data <= space.high)).all(axis=1)]
@@ -164,7 +164,7 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
     size = max(1, LOOKED_AT // (len(twins) + 1))
     best, pair = oracle.degree, None
     for start in range(0, len(rows), size):
-        if time.perf_counter() >= until:
+        if _clock.now() >= until:
             break
         part = rows[start : start + size]
         values = np.broadcast_to(twins, (len(part), *twins.shape))
@@ -207,7 +207,7 @@ def _evaluate_in_time(
             some = every.reshape(n, k, -1)[:, start : start + size]
             said = family.evaluate(some.reshape(-1, some.shape[2]))
             pieces.append(said.reshape(*some.shape[:2], -1))
-        if time.perf_counter() >= until:
+        if _clock.now() >= until:
             break
     seen = np.concatenate(pieces, axis=1)
     answers = np.zeros((n, k, seen.shape[2]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skfairtest import _clock
 from skfairtest.base import BaseAuditor, _check_budget
 from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params
 from skfairtest.exact._bracket import Limits
@@ -149,7 +149,7 @@ def certify(
     path = None if resume is None else Path(resume)
     if path is not None:
         check_path(path)
-    began = time.perf_counter()
+    began = _clock.now()
     limits = Limits(np.inf if max_time is None else began + float(max_time), rtol)
     oracle = Oracle(auditor.estimator_, auditor.space_, **auditor._oracle_settings())
     rng = np.random.default_rng(random_state)
@@ -182,7 +182,7 @@ def certify(
         certified=closed.certified,
         found_share=found / upper if upper > 0 else 1.0,
         worst_case=worst,
-        seconds=time.perf_counter() - began,
+        seconds=_clock.now() - began,
         stop_reason=closed.reason,
         worst_case_outputs=outputs,
         worst_case_class=of_class,

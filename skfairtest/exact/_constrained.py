@@ -12,12 +12,12 @@ from __future__ import annotations
 import copy
 import heapq
 import itertools
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.space._constraints.admission import Admission
@@ -55,7 +55,7 @@ class ConstrainedFamily:
     make : callable
         Reads the model out for a space, ``make(space, deadline)``.
     deadline : float
-        When to stop reading, by `time.perf_counter`.
+        When to stop reading, by `_clock.now`.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class _Parts:
         self.n_boxes += 1
         if space.n_combinations < 2:
             return  # no twins
-        now, deadline = time.perf_counter(), self.limits.deadline
+        now, deadline = _clock.now(), self.limits.deadline
         if seen:
             until = self.limits.by(0.5 if self._heap else 1.0)
         else:

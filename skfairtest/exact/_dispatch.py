@@ -107,7 +107,7 @@ def read_family(
     n_jobs : int or None, default=None
         Threads of the branch and bound on trees, where it is compiled.
     deadline : float, default=inf
-        When to stop reading trees, by `time.perf_counter`: the bound is then that of their ranges.
+        When to stop reading trees, by `_clock.now`: the bound is then that of their ranges.
 
     Returns
     -------

@@ -8,7 +8,6 @@ is known fits into a small file, from which a later call goes on.
 
 from __future__ import annotations
 
-import time
 import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
+from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._bracketing import Family
@@ -233,7 +233,7 @@ class _Rounds:
 
     def _begin(self) -> None:
         """Some seconds in one piece, which is enough for most models; then boxes."""
-        deadline = min(self.limits.deadline, time.perf_counter() + IN_ONE_PIECE)
+        deadline = min(self.limits.deadline, _clock.now() + IN_ONE_PIECE)
         whole = self.family.base.solve(self.known, Limits(deadline, self.limits.rtol))
         self.n_boxes = whole.n_boxes
         if whole.twins is not None and whole.lower > self.known:
@@ -269,7 +269,7 @@ class _Rounds:
         now, n = self.open.pick(slice(N_ROOTS)), n_workers(self.family.n_jobs)
         later = self.open.pick(slice(N_ROOTS, None))
         seconds = min(MOST_SECONDS, FIRST_SECONDS * 2.0**self.n_rounds)
-        left = self.limits.deadline - time.perf_counter()
+        left = self.limits.deadline - _clock.now()
         seconds = min(seconds, left / -(-len(now.upper) // n)) if np.isfinite(left) else seconds
         tasks = [
             (low, high, self.known, max(0.0, seconds), self.limits.rtol)
@@ -391,12 +391,12 @@ class _Asked:
         return {**self.__dict__, "base": None}
 
     def part(self, low: Floats, high: Floats, seconds: float) -> tuple[Family, float]:
-        """The model over one box, and when to stop, by `time.perf_counter`."""
+        """The model over one box, and when to stop, by `_clock.now`."""
         estimator, space, response, compiled = self.asked
         if self.has_parts and self.base is None:
             rng = np.random.default_rng(0)
             self.base = read_family(estimator, space, response, compiled, rng, 1)[0]
-        deadline = time.perf_counter() + seconds
+        deadline = _clock.now() + seconds
         if self.has_parts:
             return self.base.within(low, high), deadline
         family, _ = read_family(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRouter
 
+from skfairtest import _clock
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress
 from skfairtest._statistics import CORRECTIONS, Sides
@@ -128,7 +128,7 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
         for name in ("_state", "stop_reason_", "stop_kind_"):
             if hasattr(self, name):
                 delattr(self, name)
-        self._start = time.perf_counter() - seconds
+        self._start = _clock.now() - seconds
         self._progress = Progress(self, X, self.verbose)
 
     def _ask(
@@ -177,7 +177,7 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
         self.n_rule_sets_ = n_rule_sets
         self.n_groups_ = n_groups
         self.n_queries_ = n_queries
-        self.seconds_ = time.perf_counter() - self._start
+        self.seconds_ = _clock.now() - self._start
         self.stop_reason_, self.stop_kind_ = stop.text, stop.kind.value
 
     def _finish(self, ended: Any) -> None:

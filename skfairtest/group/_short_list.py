@@ -152,14 +152,15 @@ def rest_of(sides: Sides, part: Ints, weights: Floats | None = None) -> Sides:
         rest, rest_squared = weight[part] - weight, squared[part] - squared
         held = (part >= 0) & (rest > 1e-9 * weight[part])
         n_rest = np.where(held, rest**2 / rest_squared, 0.0)
-        shift = mean - mean[part]
+        # A smaller pattern of which no row counts has no mean, and takes nothing away.
+        shift = np.where(weight > 0, mean - mean[part], 0.0)
         # Means about the one of the larger pattern, so that no digits are lost.
         mean_rest = np.where(held, -weight * shift / rest, np.nan)
         if sides.binary:
             mean_rest = np.clip(mean[part] + mean_rest, 0, 1)
             return Sides(n, mean, variance, n_rest, mean_rest, mean_rest * (1 - mean_rest), True)
         second = weight[part] * (variance * (n - 1) / n)[part]
-        second = second - weight * (variance * (n - 1) / n + shift**2)
+        second = second - np.where(weight > 0, weight * (variance * (n - 1) / n + shift**2), 0.0)
         spread = np.clip(second / rest - mean_rest**2, 0, None) * n_rest / (n_rest - 1)
         return Sides(n, mean, variance, n_rest, mean[part] + mean_rest, spread, False)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from typing import Any
 
@@ -12,6 +11,7 @@ from scipy import stats
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from skfairtest import _clock
 from skfairtest._docstrings import document
 from skfairtest._progress import FIT_WRAPPERS, with_callbacks
 from skfairtest._statistics import CORRECTIONS
@@ -290,7 +290,7 @@ class SubgroupAuditor(SubgroupResults):
         EstimatorFailedError
             If the estimator fails; rules are ranked by the predictions so far.
         """
-        start = time.perf_counter()
+        start = _clock.now()
         self._check_params(y_pred is not None)
         X = check_table(self, X)
         rng = make_generator(self.random_state)
@@ -310,7 +310,7 @@ class SubgroupAuditor(SubgroupResults):
         if given is not None:  # all that can be wrong with it is told before anything is stored
             rows = metric_rows(self.metric, given, truth, self.favourable)
             check_counts(self.metric, rows, weights)
-        seconds = time.perf_counter() - start
+        seconds = _clock.now() - start
         if given is None:
             fit_params = self._routed(fit_params, sensitive_features)
             self.estimator_ = self._fitted(X, y, sample_weight, fit_params)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest import _clock
 from skfairtest._docstrings import document
 from skfairtest._progress import with_callbacks
 from skfairtest._statistics import n_needed, sides_of
@@ -222,7 +222,7 @@ class TestSGDAuditor(GroupAuditor):
         EstimatorFailedError
             If the estimator fails during the audit; rule sets are ranked by the predictions so far.
         """
-        start = time.perf_counter()
+        start = _clock.now()
         self._check_params()
         X = table_or_chunks(self, X, y)
         rng = make_generator(self.random_state)
@@ -242,7 +242,7 @@ class TestSGDAuditor(GroupAuditor):
             min_outside=self.min_outside,
             max_attributes=self.max_attributes,
         )
-        seconds = time.perf_counter() - start
+        seconds = _clock.now() - start
         if y is not None:  # else nothing is fitted that could want them
             fit_params = self._routed(fit_params, sensitive_features)
         self.estimator_ = fitted_estimator(self, X, y, fit_params)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest import _clock
 from skfairtest._docstrings import document
 from skfairtest._progress import with_callbacks
 from skfairtest._validation import check_one_whole, fitted_estimator, make_generator
@@ -174,14 +174,14 @@ class TextSGDAuditor(GroupAuditor):
         EstimatorFailedError
             If the estimator fails during the audit; rule sets asked about so far are ranked.
         """
-        start = time.perf_counter()
+        start = _clock.now()
         self._check_shared_params()
         texts, kind = check_texts(X)
         terms = Terms(IDENTITY_TERMS if self.categories is None else self.categories)
         rng = make_generator(self.random_state)
         corpus = Corpus(terms, texts)
         frequent = corpus.frequent(self.min_support, self.max_attributes)
-        seconds = time.perf_counter() - start
+        seconds = _clock.now() - start
         self.estimator_ = fitted_estimator(self, X, y, fit_params)
         answers = Answers(
             self.estimator_, TextRows(kind), self.favourable, self.response_method, self.n_jobs

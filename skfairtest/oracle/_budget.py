@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
+from skfairtest import _clock
 from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch
 
 #: Queries of the first batch of a run with max_time, as nobody knows yet how long they take.
@@ -46,7 +46,7 @@ class Budget:
             "max_inputs": max_inputs,
         }
         self.limits = {name: np.inf if value is None else value for name, value in given.items()}
-        self._start = time.perf_counter() - seconds_spent
+        self._start = _clock.now() - seconds_spent
         #: Seconds that a query took when the model was asked last; 0 before.
         self.seconds_a_query = 0.0
         self._most_queries = 0
@@ -54,7 +54,7 @@ class Budget:
     @property
     def seconds(self) -> float:
         """Seconds since the run began."""
-        return time.perf_counter() - self._start
+        return _clock.now() - self._start
 
     @property
     def seconds_left(self) -> float:
@@ -63,7 +63,7 @@ class Budget:
 
     @property
     def deadline(self) -> float | None:
-        """The time of ``time.perf_counter`` at which max_time is over; None without."""
+        """The time of `_clock.now` at which max_time is over; None without."""
         end = self._start + self.limits["max_time"]
         return float(end) if np.isfinite(end) else None
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 
+from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.oracle._model import Labels, Model
 from skfairtest.oracle._row_hash import AnswerMemory, Keys, combine_keys, distinct, row_keys
@@ -84,9 +84,9 @@ class Answering:
         if len(unknown):
             first, back = distinct(keys[unknown])
             asked = unknown[first]
-            began = time.perf_counter()
+            began = _clock.now()
             new_scores, new_labels = self.model.ask(rows[asked])
-            self._took(len(asked) * self.model.cost, time.perf_counter() - began)
+            self._took(len(asked) * self.model.cost, _clock.now() - began)
             if self._memory is None:
                 self._memory = AnswerMemory(new_scores.shape[1])
                 scores = np.empty((len(rows), new_scores.shape[1]))

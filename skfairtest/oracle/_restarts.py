@@ -7,12 +7,12 @@ finds depends on neither the number of workers nor which of them was ready first
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from skfairtest import _clock
 from skfairtest.oracle._findings import Findings, findings_of
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import stopped_by
@@ -86,7 +86,7 @@ def run_restarts(
     Findings
         Of each search.
     """
-    began = time.perf_counter()
+    began = _clock.now()
     seconds = limits["max_time"]
     counted = [name for name in limits if name != "max_time"]
     parts = {name: shares(limits[name], n_restarts) for name in counted}
@@ -96,7 +96,7 @@ def run_restarts(
     if n == 1 or n_restarts == 1:
         for k in range(n_restarts):
             if seconds is not None:
-                left = max(0.0, seconds - (time.perf_counter() - began))
+                left = max(0.0, seconds - (_clock.now() - began))
                 own[k]["max_time"] = left / (n_restarts - k)
             yield search_once(searcher, own[k], seeds[k], kept)
         return

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
 
+from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._oracle import Oracle
@@ -40,7 +40,7 @@ def judge_rows(
         Twins that a row is compared with at most; of more, each row has a draw of its own, the same
         for every model. None compares with all.
     deadline : float, default=infinity
-        Reading of `time.perf_counter` at which no further batch begins. The first batch is always
+        Reading of `_clock.now` at which no further batch begins. The first batch is always
         judged.
 
     Yields
@@ -57,7 +57,7 @@ def judge_rows(
         size = min(largest, FIRST_BATCH)
     start = 0
     while start < len(Z):
-        began = time.perf_counter()
+        began = _clock.now()
         if start and began >= deadline:
             return
         part, values = Z[start : start + size], None
@@ -68,7 +68,7 @@ def judge_rows(
             )
         yield oracle.disparity(part, values)
         start += len(part)
-        now = time.perf_counter()
+        now = _clock.now()
         if np.isfinite(deadline):
             took, left = max(now - began, 1e-6), deadline - now
             in_time = BATCH_SHARE * left * len(part) / took

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from skfairtest import _clock
 from skfairtest._typing import Bools, Floats
 from skfairtest.space._plausible.neighbours import Neighbours
 
@@ -266,5 +266,5 @@ class ValidRows:
 
 
 def is_late(deadline: float | None) -> bool:
-    """Whether a time of `time.perf_counter` has passed."""
-    return deadline is not None and time.perf_counter() >= deadline
+    """Whether a time of `_clock.now` has passed."""
+    return deadline is not None and _clock.now() >= deadline

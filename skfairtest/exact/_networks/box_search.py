@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.read_network import BOTH, Places
@@ -79,7 +79,7 @@ class BoxSearch:
 
     def step(self, limits: Limits) -> None:
         """Split the boxes of the largest bounds, as many as half of the time left allows."""
-        began, heap = time.perf_counter(), self._heap
+        began, heap = _clock.now(), self._heap
         room = (limits.deadline - began) / max(4 * self._seconds, 1e-9)
         taken = [
             heapq.heappop(heap) for _ in range(int(min(MOST_BOXES, len(heap), max(1.0, room))))
@@ -96,7 +96,7 @@ class BoxSearch:
             return
         bounds = np.minimum(self.relaxation.bounds(parts), most[origin])
         self.n_boxes += len(bounds)
-        self._seconds = (time.perf_counter() - began) / len(bounds)
+        self._seconds = (_clock.now() - began) / len(bounds)
         self.try_corners(parts)
         for i in np.flatnonzero(bounds > self.known):
             entry = (-float(bounds[i]), next(self._number), parts.take(np.array([i])))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._clock import check_time
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.exact._trees.clock import check_time
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._code_order import CodeOrder
 from skfairtest.whitebox._features import Features
@@ -35,7 +35,7 @@ def bent_codes(
     views : list of (Features, Tests, ndarray of int)
         For each set of features: the numbers of the tests that look at it.
     deadline : float, default=inf
-        When to stop, by `time.perf_counter`.
+        When to stop, by `_clock.now`.
 
     Returns
     -------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
+from skfairtest import _clock
 from skfairtest._compiled import AVAILABLE, plain
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._trees import best_first
@@ -104,7 +104,7 @@ class Compiling(threading.Thread):
 
     def wait(self, until: float) -> bool:
         """Wait until the clock shows `until` at most; whether all is compiled."""
-        self.join(None if until == np.inf else max(0.0, until - time.perf_counter()))
+        _clock.join(self, until)
         return self.is_done
 
 
@@ -197,9 +197,9 @@ class Worker:
 
     def work(self, rtol: float) -> None:
         """Take boxes apart for a while."""
-        began = time.perf_counter()
+        began = _clock.now()
         self._call(self.most, rtol)
-        took = time.perf_counter() - began
+        took = _clock.now() - began
         self.most = max(16.0, self.most * min(4.0, SECONDS_A_CALL / max(took, 1e-9)))
 
     def _call(self, most: float, rtol: float) -> None:
@@ -345,10 +345,10 @@ class CompiledSearch:
 
     def run(self, deadline: float, rtol: float) -> Bracket:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`."""
-        reason, began, local = "closed", time.perf_counter(), 0.0
+        reason, began, local = "closed", _clock.now(), 0.0
         with ThreadPoolExecutor(len(self.workers)) as threads:
             while busy := [worker for worker in self.workers if worker.n_open]:
-                now = time.perf_counter()
+                now = _clock.now()
                 if now >= deadline:
                     reason = "time"
                     break
@@ -358,8 +358,8 @@ class CompiledSearch:
                 later = SHARE_LATER * (now - began)
                 while local <= SHARE_FIRST * min(now - began, FIRST_SECONDS) + later:
                     self._search_locally(busy)
-                    local += time.perf_counter() - now
-                    now = time.perf_counter()
+                    local += _clock.now() - now
+                    now = _clock.now()
                 # The threads may well wait for each other: a round is short.
                 list(threads.map(lambda worker: worker.work(rtol), busy))
                 self._meet()

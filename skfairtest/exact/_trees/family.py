@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
-import time
 from typing import Any
 
 import numpy as np
 
+from skfairtest import _clock
+from skfairtest._clock import OutOfTime
 from skfairtest._compiled import AVAILABLE
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
-from skfairtest.exact._trees.clock import OutOfTime
 from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.driver import (
     CompiledSearch,
@@ -58,7 +58,7 @@ class TreeFamily:
     n_jobs : int or None, default=None
         Threads that take boxes apart, with numba; None is 1, -1 all cores.
     deadline : float, default=inf
-        When to stop cutting attributes into cells, by `time.perf_counter`. Without cells there is
+        When to stop cutting attributes into cells, by `_clock.now`. Without cells there is
         the bound of the ranges of the trees alone.
     outputs : list of Output, default=None
         Sums of trees that were read before; None reads them.
@@ -218,7 +218,7 @@ class TreeFamily:
         reasons, closest = [], 0.0
         order = np.argsort(bounds)[::-1]
         for rank, o in enumerate(order):
-            now = time.perf_counter()
+            now = _clock.now()
             if bounds[o] <= lower:
                 continue
             if now >= deadline:
@@ -248,7 +248,7 @@ class TreeFamily:
         several = self.n_workers > 1
         if self.compiled or (self.compiled is None and is_compiled(several)):
             return self._compiled(o, known, until, rtol)
-        began = time.perf_counter()
+        began = _clock.now()
         may_compile = self.compiled is None and AVAILABLE
         may_compile = may_compile and deadline > began + NUMPY_FIRST + COMPILING
         first = min(until, began + NUMPY_FIRST) if may_compile else until
@@ -261,7 +261,7 @@ class TreeFamily:
             return search.run(max(until, deadline - NUMPY_LAST / 2), rtol)
         del search  # its lists, before others take their room
         # What is left is shared anew: compiling was for all outputs.
-        until = max(until, min(deadline, time.perf_counter() + (until - first)))
+        until = max(until, min(deadline, _clock.now() + (until - first)))
         further = self._compiled(o, bracket.lower, until, rtol)
         twins = bracket.twins if further.twins is None else further.twins
         upper = min(bracket.upper, further.upper)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import time
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest import _clock
 from skfairtest._compiled import plain
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._bracket import Bracket
@@ -76,7 +76,7 @@ def list_pairs(
         With more pairs than this, pairs of subtrees are not taken apart any further; not much more
         than twice as many are returned.
     deadline : float, default=inf
-        When to take none apart any further, by `time.perf_counter`.
+        When to take none apart any further, by `_clock.now`.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def list_pairs(
         over = plain(is_finished)(forest, front.one, front.two)
         done.append(front.take(over))
         front, n_done = front.take(~over), n_done + len(done[-1].tree)
-        if n_done + len(front.tree) > most or time.perf_counter() >= deadline:
+        if n_done + len(front.tree) > most or _clock.now() >= deadline:
             break
         front = _advance(forest, front)
     return _sorted(forest, done, front)
@@ -232,7 +232,7 @@ class ListSearch:
     known : float
         A difference that is attained; only larger ones are looked for.
     deadline : float, default=inf
-        When to list pairs coarsely, by `time.perf_counter`.
+        When to list pairs coarsely, by `_clock.now`.
     start : Box or None, default=None
         The part of the domain to search; None is all of it.
     """
@@ -263,7 +263,7 @@ class ListSearch:
                 self.dropped = max(self.dropped, -self.heap[0].bound)
                 self.heap.clear()
                 break
-            if time.perf_counter() >= deadline:
+            if _clock.now() >= deadline:
                 reason = "time"
                 break
             least, _, box, table, listed = heapq.heappop(self.heap)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.individual._surrogate.memory import Memory, Parents
 from skfairtest.individual._surrogate.regions import Regions
@@ -171,11 +171,12 @@ class Sources:
             most = int(STUDY_SHARE * self.oracle.seconds / self._study_seconds)
             if most < min(LEAST_LESSON, memory.n_seen):
                 return
-        began = time.perf_counter()
+        began = _clock.now()
         inputs, values = memory.table(most, rng)
         self.regions.learn(make(memory.by_degree, rng).fit(inputs, values), inputs, values)
         self.n_studied = memory.n_seen
-        self._study_seconds = (time.perf_counter() - began) / len(inputs)
+        # A coarse clock may show no time at all.
+        self._study_seconds = max(_clock.now() - began, 1e-9) / len(inputs)
 
     @property
     def uses_regions(self) -> bool:
@@ -208,19 +209,19 @@ class Sources:
         wanted = np.ceil(n * self.shares * self.bandit.proposals_for_one()).astype(int)
         parts, seconds = [], np.zeros(len(NAMES))
         for source in np.flatnonzero(wanted).tolist():
-            began = time.perf_counter()
+            began = _clock.now()
             parts.append(self._from(source, wanted[source], parents, rng))
-            seconds[source] = time.perf_counter() - began
+            seconds[source] = _clock.now() - began
         proposals = Proposals(
             np.concatenate([part.Z for part in parts]),
             None if parts[0].pairs is None else np.concatenate([part.pairs for part in parts]),
             np.concatenate([part.source for part in parts]),
             np.concatenate([part.column for part in parts]),
         )
-        began = time.perf_counter()
+        began = _clock.now()
         fresh, keys = self.oracle.fresh(proposals.Z)
         self._proposed, self._seconds = proposals, seconds
-        self._filtering = time.perf_counter() - began
+        self._filtering = _clock.now() - began
         # Known inputs end a run that finds nothing else, as everywhere.
         chosen = np.flatnonzero(fresh) if fresh.any() else np.arange(len(fresh))
         self._keys = keys[chosen]
@@ -228,9 +229,9 @@ class Sources:
 
     def judge(self, batch: Proposals) -> Judgement:
         """Have the latest proposals judged."""
-        began = time.perf_counter()
+        began = _clock.now()
         judged = self.oracle.disparity(batch.Z, batch.pairs, self._keys)
-        self._judging, self._n_judged = time.perf_counter() - began, len(batch.Z)
+        self._judging, self._n_judged = _clock.now() - began, len(batch.Z)
         return judged
 
     def learn(self, judged: Proposals, high: Bools) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
+from skfairtest import _clock
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.individual import RandomAuditor, SBFTAuditor
@@ -108,9 +108,9 @@ def _run(
     if weights is not None:
         estimator = weighted(estimator)
         extra["sample_weight"] = weights[fold.training]
-    start = time.perf_counter()
+    start = _clock.now()
     model = estimator.fit(X, y[fold.training], **extra)
-    result.fit_seconds = time.perf_counter() - start
+    result.fit_seconds = _clock.now() - start
     result.queries = float(getattr(model, "n_queries_", np.nan))
     if hasattr(model, "original_estimator_"):
         result.kept_original = model.estimator_ is model.original_estimator_
@@ -164,9 +164,9 @@ def _answers(model: Any, X: Any, classes: Any) -> tuple[dict[str, NDArray[Any]],
     """Predictions, probabilities and scores of rows, and the seconds that predictions take."""
     seconds = np.inf
     for _ in range(TIMED):
-        start = time.perf_counter()
+        start = _clock.now()
         predicted = np.asarray(model.predict(X))
-        seconds = min(seconds, time.perf_counter() - start)
+        seconds = min(seconds, _clock.now() - start)
     answers = {"predict": predicted}
     if classes is None:
         return answers, seconds

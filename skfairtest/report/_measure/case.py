@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 
+from skfairtest import _clock
 from skfairtest._typing import Floats, Ints
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError
@@ -139,7 +139,7 @@ class Case:
     def timed(self, began: float, n_queries: int) -> None:
         """Note how long a query took, of so many since then."""
         if n_queries:
-            self.seconds_per_query = (time.perf_counter() - began) / n_queries
+            self.seconds_per_query = (_clock.now() - began) / n_queries
 
     def affordable(self, seconds: float | None, most: int) -> int:
         """Queries that fit into so many seconds, as long as one took last."""
@@ -156,7 +156,7 @@ class Case:
             return *self._predicted, 0
         n_rows = len(self.space.data)
         order = np.random.default_rng(self.seed).permutation(n_rows)
-        began, done = time.perf_counter(), 0
+        began, done = _clock.now(), 0
         answers: list[Any] = []
         # Many rows at once take less time a row than the few of a search: the pace is measured.
         n = self.affordable(seconds, n_rows)
@@ -169,7 +169,7 @@ class Case:
                 )
             answers.append(predicted)
             done += len(rows)
-            spent = time.perf_counter() - began
+            spent = _clock.now() - began
             left = np.inf if seconds is None else 0.9 * (seconds - spent) / (spent / done)
             n = int(min(n_rows - done, max(left, 0)))
         asked = np.argsort(order[:done])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
 
+from skfairtest import _clock
 from skfairtest.report._measure.progress import Progress
 
 #: Warnings of a part that are kept.
@@ -32,7 +32,7 @@ class Course:
     def __init__(
         self, max_time: float | None, weights: dict[str, float], progress: Progress
     ) -> None:
-        self.began = time.perf_counter()
+        self.began = _clock.now()
         self.max_time = max_time
         self.waiting = dict(weights)
         self.progress = progress
@@ -43,7 +43,7 @@ class Course:
     @property
     def seconds(self) -> float:
         """Seconds since the audit began."""
-        return time.perf_counter() - self.began
+        return _clock.now() - self.began
 
     def seconds_for(self, name: str) -> float | None:
         """What a part may take of the time that is left; None without a limit."""
@@ -82,7 +82,7 @@ class Course:
         if seconds == 0:
             return self.leave_out(name, f"no time was left of max_time={self.max_time:g} s")
         self.progress.part(name)
-        began = time.perf_counter()
+        began = _clock.now()
         result: dict[str, Any] = {}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
@@ -99,7 +99,7 @@ class Course:
                 result = self._rescued(rescue, "failed", f"{type(error).__name__}: {error}")
         self.waiting.pop(name, None)
         result.setdefault("queries", 0)
-        result["seconds"] = time.perf_counter() - began
+        result["seconds"] = _clock.now() - began
         notes = list(dict.fromkeys(str(w.message) for w in caught))
         self._note(name, result, notes[:MOST_NOTES])
         return result

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
 from importlib.util import find_spec
 from typing import Any
 
+from skfairtest import _clock
 from skfairtest._progress import CallbackSupportMixin
 
 
@@ -34,13 +34,13 @@ class Lines(Progress):
 
     def begin(self, n_parts: int) -> None:
         """Start the clock."""
-        self.began = time.perf_counter()
+        self.began = _clock.now()
         self.n_parts, self.n_done = n_parts, 0
 
     def done(self, part: dict[str, Any], told: str) -> None:
         """Print what the part brought."""
         self.n_done += 1
-        seconds = time.perf_counter() - self.began
+        seconds = _clock.now() - self.began
         print(
             f"[audit {self.n_done}/{self.n_parts}, {seconds:.1f} s] {in_words(part, told)}",
             file=sys.stderr,

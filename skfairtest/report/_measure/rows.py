@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
+from skfairtest import _clock
 from skfairtest._statistics import wilson_interval
 from skfairtest._typing import Floats, Ints
 from skfairtest.finding._pair import Pair
@@ -36,7 +36,7 @@ def compare_rows(
 
     These are then a random sample of the rows. `kept` takes what was judged, for `rescue_rows`.
     """
-    began, before = time.perf_counter(), case.n_queries
+    began, before = _clock.now(), case.n_queries
     deadline = np.inf if seconds is None else began + seconds
     oracle = case.oracle(space)
     order = shuffled(case)
@@ -51,7 +51,7 @@ def compare_rows(
         result |= above_spread(disparity, oracle.respond(space.data[order]))
     worst = worst_places(disparity, order)
     if np.isfinite(deadline):
-        left = max(0.0, deadline - time.perf_counter())
+        left = max(0.0, deadline - _clock.now())
         worst = worst[
             : max(1, case.affordable(left, QUERIES_A_PAIR * len(worst)) // QUERIES_A_PAIR)
         ]

@@ -1,0 +1,82 @@
+"""What every public auditor promises: scikit-learn's checks and our own."""
+
+import pytest
+from conformance import assert_conforms
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeRegressor
+
+import skfairtest
+from skfairtest import BaseAuditor, SBFTAuditor
+from skfairtest.testing import auditor_checks
+
+# By name, not from `vars`: what nobody has used yet is not imported.
+PUBLIC = [getattr(skfairtest, name) for name in skfairtest.__all__]
+AUDITORS = sorted(
+    (
+        value
+        for value in PUBLIC
+        if isinstance(value, type) and issubclass(value, BaseAuditor) and value is not BaseAuditor
+    ),
+    key=lambda cls: cls.__name__,
+)
+SETTINGS = {"sensitive_features": [0], "max_queries": 120, "random_state": 0}
+
+# The checks' models often ignore the first column, which is worth a warning to a user.
+pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+
+
+def test_all_auditors_are_found():
+    exported = {*skfairtest.individual.__all__, "CertifiedAuditor"}
+    assert {cls.__name__ for cls in AUDITORS} == exported
+
+
+def conforming():
+    """Each class on a classifier or a regressor, in turn; the other one is slow."""
+    for k, cls in enumerate(AUDITORS):
+        models = [LogisticRegression(), LinearRegression()]
+        for slow, model in enumerate(models if k % 2 else reversed(models)):
+            name = f"{cls.__name__}-{type(model).__name__}"
+            yield pytest.param(cls, model, id=name, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize("cls, model", list(conforming()))
+def test_scikit_learn_checks(cls, model):
+    assert_conforms(cls(model, **SETTINGS))
+
+
+def own_checks():
+    for cls in AUDITORS:
+        # The models of our checks are black boxes. What the checks look at is tested with models
+        # that can be read in test_gradient.py and test_exact.py.
+        if cls._is_white_box:
+            continue
+        for check in auditor_checks(cls()):
+            yield pytest.param(check, id=f"{cls.__name__}-{check.__name__}")
+    for check in auditor_checks(SBFTAuditor(preset="paper")):
+        yield pytest.param(check, id=f"SBFTAuditor(paper)-{check.__name__}")
+
+
+@pytest.mark.parametrize("check", list(own_checks()))
+def test_own_checks(check):
+    check()
+
+
+class Boaster(skfairtest.RandomAuditor):
+    def _store(self, found):
+        super()._store(found)
+        self.fairness_degree_ *= 2
+
+
+def test_own_checks_notice_a_tester_that_reports_too_much():
+    failures = 0
+    for check in auditor_checks(Boaster()):
+        try:
+            check()
+        except AssertionError:
+            failures += 1
+    assert failures >= 2
+
+
+def test_template_is_cloned_with_its_estimator_set():
+    auditor = SBFTAuditor().set_params(estimator=DecisionTreeRegressor())
+    assert auditor.get_params()["estimator__max_depth"] is None

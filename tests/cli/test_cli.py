@@ -1,0 +1,516 @@
+"""skfairtest audit: models and data in, verdicts, files and exit codes out."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import gate_samples
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from gate_samples import Fails, Foreign, Talkative, classifier, people, regressor
+from jsonschema import Draft202012Validator
+from places import TOP
+
+import skfairtest
+from skfairtest import AuditReport
+from skfairtest.__main__ import main
+from skfairtest.cli import _audit, _certify, _compare, _datasets, _demo, _main
+
+QUICK = ["--max-queries", "300", "--max-time", "none", "--quiet"]
+WHO = ["--sensitive", "sex", "--target", "hired"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with models and data."""
+    folder = tmp_path_factory.mktemp("made")
+    frame = people()
+    frame.to_csv(folder / "data.csv", index=False)
+    skops.io.dump(classifier(frame), folder / "model.skops")
+    skops.io.dump(regressor(frame), folder / "numbers.skops")
+    numbers = frame[["age", "income"]].assign(sex=(frame["sex"] == "m") * 1)
+    numbers.to_csv(folder / "numbers.csv", index=False)
+    X, y = frame.drop(columns="hired"), frame["hired"]
+    skops.io.dump(Foreign().fit(X, y), folder / "foreign.skops")
+    joblib.dump(classifier(frame), folder / "model.joblib")
+    return folder
+
+
+@pytest.fixture
+def here(made, tmp_path, monkeypatch):
+    """The files in a current directory of the test's own."""
+    for path in made.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(here, capsys):
+    """Run a command; its exit code, standard output and standard error."""
+
+    def run(*words):
+        code = main([str(word) for word in words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def model_file(model, name="own.skops"):
+    """A model of gate_samples in a file, and the options that let it be loaded."""
+    frame = people()
+    skops.io.dump(model.fit(frame.drop(columns="hired"), frame["hired"]), name)
+    kind = type(model)
+    return [name, "data.csv", *WHO, "--trust", f"{kind.__module__}.{kind.__qualname__}"]
+
+
+# Verdicts and exit codes ------------------------------------------------------------------------
+
+
+def test_within_exceeded_and_without_limits(run):
+    code, out, err = run("audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.9")
+    assert (code, err) == (0, "")
+    assert re.fullmatch(r"Within: no difference in the domain is above 0.9 \(certified\)\.\n", out)
+    code, out, _ = run("audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01")
+    assert code == 1 and re.fullmatch(r"Exceeded: a difference of 0.\d+ is above 0.0\d+\.\n", out)
+    code, out, _ = run("audit", "model.skops", "data.csv", *WHO, *QUICK)
+    assert code == 0 and out.startswith("No limits were given. Two inputs that differ only in sex")
+    assert out.count("\n") == 1
+
+
+def test_a_search_that_finds_nothing_says_what_it_did(run):
+    words = model_file(Foreign())
+    code, out, _ = run("audit", *words, *QUICK, "--max-degree", "0.35", "--seed", "3")
+    assert code == 0
+    assert re.fullmatch(
+        r"Within: no difference above 0.35 found in \d+ queries \(seed 3\)\.\n", out
+    )
+
+
+def test_undecided_where_proof_is_asked_for_and_there_is_none(run):
+    words = model_file(Foreign())
+    code, out, _ = run("audit", *words, *QUICK, "--max-degree", "0.35", "--require-certified")
+    assert code == 3 and out.startswith("Undecided: ") and "there is no upper bound" in out
+    code, out, _ = run("audit", *words, *QUICK, "--max-upper-bound", "0.35")
+    assert code == 3 and "max_upper_bound could not be checked" in out
+
+
+def test_small_groups_are_named_in_a_limit_on_groups(run):
+    code, out, _ = run(
+        "audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-group-score", "0.99",
+        "--min-impact-ratio", "0.01", "--junit", "out.xml",
+    )  # fmt: skip
+    text = Path("out.xml").read_text("utf-8")
+    assert "were not compared" in text
+
+
+@pytest.mark.parametrize("after", [0, 150])
+def test_a_model_that_fails_is_4(run, after):
+    words = model_file(Fails(after=after, message="the database is gone"))
+    code, out, err = run("audit", *words, *QUICK, "--max-degree", "0.35", "--json", "out.json")
+    assert code == 4 and "the database is gone" in out + err
+    assert Path("out.json").exists() == (after > 0)  # what ran before is there
+    assert "Traceback" not in err
+
+
+def test_a_model_that_fails_is_4_without_limits_too(run):
+    code, out, _ = run("audit", *model_file(Fails(after=250)), *QUICK)
+    assert code == 4 and out.startswith("Failed: the audit failed: ") and out.count("\n") == 1
+
+
+@pytest.mark.parametrize("after", [0, 250])
+def test_a_model_that_ends_the_program_is_no_pass(run, after):
+    words = model_file(Fails(after=after, error="SystemExit", message=0))
+    code, _, err = run("audit", *words, *QUICK)
+    assert code == 4 and "SystemExit" in err
+
+
+def test_interrupted_runs_write_what_was_found(run):
+    words = model_file(Fails(after=1500, error="KeyboardInterrupt"))
+    code, out, _ = run(
+        "audit", *words, *QUICK, "--max-degree", "0.1", "--json", "out.json", "--html", "out.html",
+        "--junit", "out.xml", "--markdown", "out.md",
+    )  # fmt: skip
+    assert code == 130 and out.startswith("Interrupted, and this is what was found until then.")
+    report = AuditReport.from_json("out.json")
+    assert report.status == "interrupted" and report.fairness_degree > 0
+    assert "interrupted" in Path("out.xml").read_text("utf-8")
+    assert Path("out.html").stat().st_size and Path("out.md").stat().st_size
+    words = model_file(Fails(error="KeyboardInterrupt"))
+    code, out, err = run("audit", *words, *QUICK, "--json", "none.json")
+    assert (code, out) == (130, "") and "interrupted before the end" in err
+    assert not Path("none.json").exists()
+
+
+def test_what_is_unexpected_does_not_look_like_a_limit(run, monkeypatch):
+    monkeypatch.setattr(_audit, "run_audit", lambda *_: 1 / 0)
+    code, _, err = run("audit", "model.skops", "data.csv", *WHO)
+    assert code == 4 and "ZeroDivisionError" in err and "nothing is known" in err
+
+
+# What is written --------------------------------------------------------------------------------
+
+
+def test_files(run):
+    code, _, _ = run(
+        "audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01",
+        "--min-impact-ratio", "0.0", "--json", "a.json", "--html", "a.html", "--junit", "a.xml",
+        "--markdown", "a.md",
+    )  # fmt: skip
+    assert code == 1
+    schema = json.loads((files("skfairtest.report") / "schema" / "v1.json").read_text("utf-8"))
+    report = json.loads(Path("a.json").read_text("utf-8"))
+    Draft202012Validator(schema).validate(report)
+    assert report["seed"] == 0 and report["data"]["target_given"]
+    assert Path("a.html").read_text("utf-8").rstrip().endswith("</html>")
+    lines = Path("a.md").read_text("utf-8").split("\n")
+    assert lines[0].startswith("**Exceeded: ") and "| `max_degree` 0.01" in "\n".join(lines)
+    suite = ET.parse("a.xml").getroot().find("testsuite")
+    assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["2", "1", "0"]
+    first, second = suite.findall("testcase")
+    assert (
+        first.get("name") == "max_degree 0.01" and first.find("failure").get("type") == "exceeded"
+    )
+    assert second.find("failure") is None
+    assert not list(Path().glob(".*part"))
+
+
+def test_junit_is_read_by_others(run):
+    junitparser = pytest.importorskip("junitparser")
+    run(
+        "audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01", "--junit", "a.xml"
+    )
+    (suite,) = junitparser.JUnitXml.fromfile("a.xml")
+    assert (suite.tests, suite.failures) == (1, 1)
+
+
+def test_a_disk_that_is_full_at_the_end(run, monkeypatch):
+    from skfairtest.cli import _files
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_files.tempfile, "mkstemp", full)
+    words = ["audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01"]
+    code, out, err = run(*words, "--json", "a.json", "--junit", "a.xml")
+    assert code == 2 and out.startswith("Exceeded: ")
+    assert "--json 'a.json' could not be written: No space" in err and "--junit 'a.xml'" in err
+
+
+def test_junit_and_the_exit_code_agree_where_a_part_failed():
+    from report_samples import usual
+
+    data = usual()
+    data.update(status="failed", reason="groups: ValueError: x")
+    report = AuditReport.from_dict(data)
+    for limits, errors in ((skfairtest.Limits(max_degree=0.9), "0"), (skfairtest.Limits(), "0")):
+        outcome = report.check(limits)
+        root = ET.fromstring(_audit.junit(report, outcome))
+        assert outcome.exit_code == 0 and root.get("errors") == errors
+        assert "groups: ValueError: x" in root.findtext(".//testcase[@name='audit']/system-out")
+    data["searches"][-1].update(status="failed", degree=None)
+    report = AuditReport.from_dict(data)
+    for limits in (skfairtest.Limits(max_degree=0.9), skfairtest.Limits()):
+        outcome = report.check(limits)
+        root = ET.fromstring(_audit.junit(report, outcome))
+        assert outcome.exit_code == 4 and root.get("errors") == "1"
+
+
+def test_junit_of_undecided_failed_and_hostile(run):
+    from report_samples import hostile, nothing_found
+
+    report = AuditReport.from_dict(hostile())
+    outcome = report.check(skfairtest.Limits(max_degree=0.1))
+    root = ET.fromstring(_audit.junit(report, outcome).encode())
+    assert root.get("failures") == "1"
+    bad = 'a\x00b\x1b[31m\ud800\ufffe]]>&"<'
+    check = skfairtest.LimitCheck("max_degree", 0.1, "failed", None, None, None, True, bad, [bad])
+    outcome = skfairtest.Outcome("failed", [check], bad)
+    root = ET.fromstring(_audit.junit(report, outcome).encode())
+    assert root.get("errors") == "1"
+    report = AuditReport.from_dict(nothing_found())
+    outcome = report.check(skfairtest.Limits(max_degree=0.1, require_certified=True))
+    root = ET.fromstring(_audit.junit(report, outcome))
+    assert root.find(".//failure").get("type") == "undecided"
+
+
+def test_a_file_on_standard_output_is_alone_there(run):
+    words = ["--max-queries", "300", "--max-time", "none"]
+    code, out, err = run("audit", *model_file(Talkative()), *words, "--json", "-")
+    assert code == 0 and json.loads(out)["status"] == "complete"
+    assert "predicting" in err and "No limits were given" in err
+
+
+def test_letters_that_the_terminal_has_not(run, monkeypatch):
+    frame = people().rename(columns={"sex": "Geschlecht ♀"})
+    frame.to_csv("data.csv", index=False)
+    Path("letters_of_test.py").write_text(
+        "import numpy as np\nfrom gate_samples import Foreign, people\n"
+        "class Letters(Foreign):\n"
+        "    def predict_proba(self, X):\n"
+        "        return super().predict_proba(X.rename(columns={'Geschlecht \u2640': 'sex'}))\n"
+        "frame = people().rename(columns={'sex': 'Geschlecht \u2640'})\n"
+        "model = Letters().fit(frame.drop(columns='hired'), frame['hired'])\n",
+        encoding="utf-8",
+    )
+    words = [
+        "letters_of_test:model",
+        "data.csv",
+        "--sensitive",
+        "Geschlecht ♀",
+        "--target",
+        "hired",
+    ]
+    for output in ([], ["--json", "-"], ["--markdown", "-"]):
+        raw = io.BytesIO()
+        monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding="ascii"))
+        assert run("audit", *words, *QUICK[:-1], *output)[0] == 0
+        assert ("Geschlecht ♀" if output else "Geschlecht ?") in raw.getvalue().decode("utf-8")
+
+
+def test_a_talkative_model_says_it_elsewhere(here):
+    name, _, *words = model_file(Talkative())
+    rows = Path("data.csv").read_text()
+    done = command("audit", name, "-", *words, *QUICK, "--max-degree", "0.2", stdin=rows)
+    assert done.returncode == 1 and re.fullmatch("Exceeded: .*\n", done.stdout)
+    assert "predicting" in done.stderr and "from compiled code" in done.stderr
+
+
+def test_lines_of_progress_in_a_log_and_none_if_quiet(run):
+    _, out, err = run("audit", "model.skops", "data.csv", *WHO, *QUICK[:-1], "--max-degree", "0.01")
+    assert "[audit 1/" in err and "\x1b" not in err
+    assert re.search(r"^exceeded  a difference of", out, re.M) and "Exceeded:" in out
+    assert "> sex" in out
+
+
+# Where options come from ------------------------------------------------------------------------
+
+
+CONFIG = """
+[tool.skfairtest.audit]
+model = "model.skops"
+data = "data.csv"
+sensitive = ["sex"]
+target = "hired"
+max-degree = 0.01
+max_queries = 300
+quiet = true
+seed = 5
+json = "out.json"
+"""
+
+
+def test_options_of_a_file_and_the_command_line_first(run, here, monkeypatch):
+    Path("pyproject.toml").write_text(CONFIG)
+    code, out, _ = run("audit", "--config", "pyproject.toml")
+    assert code == 1 and json.loads(Path("out.json").read_text())["seed"] == 5
+    code, *_ = run("audit", "--config", "pyproject.toml", "--max-degree", "0.9", "--seed", "6")
+    assert code == 0 and json.loads(Path("out.json").read_text())["seed"] == 6
+    # Paths in the file are beside it.
+    Path("below").mkdir()
+    monkeypatch.chdir("below")
+    assert run("audit", "--config", "../pyproject.toml")[0] == 1
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("max-degre = 1", ["unknown key 'max-degre'", "'max-degree'"]),
+        ('sensitiv = "sex"', ["'sensitive'"]),
+        ('max-degree = "high"', ["expected a number"]),
+        ("max-degree = true", ["must be a number or a text"]),
+        ('quiet = "yes"', ["must be true or false"]),
+        ("sensitive = [1]", ["a list of texts"]),
+        ("target = 1", ["must be a text"]),
+        ("unsafe-pickle = true", ["cannot be set"]),
+        ("config = 'x'", ["cannot be set"]),
+        ("max-degree = ", ["is no TOML"]),
+    ],
+)
+def test_files_of_options_that_mean_nothing(run, text, words):
+    Path("p.toml").write_text(f"[tool.skfairtest.audit]\n{text}\n")
+    code, _, err = run("audit", "model.skops", "data.csv", *WHO, "--config", "p.toml")
+    assert code == 2
+    for word in words:
+        assert word in err
+
+
+def test_a_file_without_the_table(run):
+    Path("p.toml").write_text("[tool.other]\nx = 1\n")
+    code, _, err = run("audit", "model.skops", "data.csv", *WHO, "--config", "p.toml")
+    assert code == 2 and "[tool.skfairtest.audit]" in err
+    assert run("audit", "--config", "no.toml")[0] == 2
+
+
+# Models and data in their ways ------------------------------------------------------------------
+
+
+def test_standard_input(run, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("data.csv").read_bytes())))
+    assert run("audit", "model.skops", "-", *WHO, *QUICK)[0] == 0
+
+
+def test_parquet(run):
+    pytest.importorskip("pyarrow")
+    people().astype({"sex": "category"}).to_parquet("data.pq")
+    code, out, _ = run("audit", "model.skops", "data.pq", *WHO, *QUICK)
+    assert code == 0
+
+
+def test_parquet_without_pyarrow(run, monkeypatch):
+    monkeypatch.setattr("skfairtest.cli._data_file.find_spec", lambda name: None)
+    Path("data.parquet").write_bytes(b"PAR1")
+    code, _, err = run("audit", "model.skops", "data.parquet", *WHO, *QUICK)
+    assert code == 2 and "needs pyarrow" in err and "pip install pyarrow" in err
+
+
+def test_a_model_that_is_imported(run):
+    text = "import joblib\nmodel = joblib.load('model.joblib')\nclass Box: inner = model\n"
+    Path("my_models_of_test.py").write_text(text)
+    for name in ("model", "Box.inner"):
+        code, out, _ = run("audit", f"my_models_of_test:{name}", "data.csv", *WHO, *QUICK)
+        assert code == 0 and "differ only in sex" in out
+    code, _, err = run("audit", "my_models_of_test:modl", "data.csv", *WHO, *QUICK)
+    assert code == 2 and "Did you mean 'model'" in err
+    code, _, err = run("audit", "my_models_of_tests:model", "data.csv", *WHO, *QUICK)
+    assert code == 2 and "Did you mean 'my_models_of_test'" in err
+    code, _, err = run("audit", "my_models_of_test:Box", "data.csv", *WHO, *QUICK)
+    assert code == 2 and "the class Box" in err
+
+
+@pytest.mark.parametrize("text", ["raise RuntimeError('x')", "import sys; sys.exit(0)", "1 +"])
+def test_a_module_that_cannot_be_imported(run, text):
+    name = f"broken_of_test_{len(text)}"
+    Path(f"{name}.py").write_text(text)
+    code, _, err = run("audit", f"{name}:model", "data.csv", *WHO)
+    assert code == 2 and f"Importing '{name}' raised" in err
+
+
+def test_pickles_only_where_asked_for(run):
+    code, _, err = run("audit", "model.joblib", "data.csv", *WHO, *QUICK)
+    assert code == 2 and "--unsafe-pickle" in err and "runs whatever code" in err
+    code, out, err = run("audit", "model.joblib", "data.csv", *WHO, *QUICK, "--unsafe-pickle")
+    assert code == 0 and "runs whatever code" in err and "differ only in sex" in out
+
+
+def test_a_pickle_is_not_opened_without_being_asked_for(run):
+    Path("evil.skops").write_bytes(b"\x80\x04cos\nsystem\n(S'touch evil_ran'\ntR.")
+    Path("evil.pkl").write_bytes(b"cos\nsystem\n(S'touch evil_ran'\ntR.")
+    for name in ("evil.skops", "evil.pkl"):
+        code, _, err = run("audit", name, "data.csv", *WHO)
+        assert code == 2 and "refused" in err
+    assert not Path("evil_ran").exists()
+
+
+def test_types_that_nobody_trusts(run):
+    code, _, err = run("audit", "foreign.skops", "data.csv", *WHO, *QUICK)
+    assert code == 2 and "\n  gate_samples.Foreign\n" in err
+    assert "--trust gate_samples.Foreign" in err
+    words = ["audit", "foreign.skops", "data.csv", *WHO, *QUICK]
+    assert run(*words, "--trust", "gate_samples.Foreigner")[0] == 2
+    assert run(*words, "--trust", "gate_samples.Foreign")[0] == 0
+
+
+def test_arrays_have_positions(run):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"sex": rng.integers(0, 2, 50), "size": rng.integers(0, 9, 50)})
+    frame.to_csv("plain.csv", index=False)
+    skops.io.dump(gate_samples.ArrayOnly().fit(frame.to_numpy()), "array.skops")
+    words = ["array.skops", "plain.csv", "--trust", "gate_samples.ArrayOnly", *QUICK]
+    for sensitive in ("sex", "auto"):
+        code, out, _ = run("audit", *words, "--sensitive", sensitive, "--json", "a.json")
+        assert code == 0
+        assert AuditReport.from_json("a.json").fairness_degree == 3.0
+
+
+def test_codes_that_look_like_numbers_stay_text(run):
+    code, out, err = run("audit", "model.skops", "data.csv", *WHO, *QUICK, "--json", "a.json")
+    assert code == 0
+    attributes = AuditReport.from_json("a.json").to_dict()["domain"]["attributes"]
+    (region,) = [a for a in attributes if a["name"] == "region"]
+    assert region["kind"] == "categorical" and "01" in region["domain"]
+
+
+# The program ------------------------------------------------------------------------------------
+
+
+def command(*words, stdin=None, **more):
+    """The program in a process of its own."""
+    paths = os.pathsep.join([str(TOP), str(TOP / "tests" / "helpers")])
+    return subprocess.run(
+        [sys.executable, "-m", "skfairtest", *words], input=stdin, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": paths}, timeout=120, **more,
+    )  # fmt: skip
+
+
+def test_end_requests_count_as_interruptions(here):
+    text = (
+        "from gate_samples import *\nimport os, signal\n"
+        "class Ends(Foreign):\n"
+        "    rows = 0\n"
+        "    def predict_proba(self, X):\n"
+        "        self.rows += len(X)\n"
+        "        if self.rows > 1500: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        return super().predict_proba(X)\n"
+        "frame = people()\n"
+        "model = Ends().fit(frame.drop(columns='hired'), frame['hired'])\n"
+    )
+    Path("ends.py").write_text(text)
+    done = command("audit", "ends:model", "data.csv", *WHO, *QUICK, "--json", "out.json")
+    assert done.returncode == 130, done.stderr
+    report = AuditReport.from_json("out.json")
+    assert report.status == "interrupted" and report.fairness_degree > 0
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+HELPS = {
+    "": (_main.HELP, 24), "audit": (_audit.HELP, 40), "certify": (_certify.HELP, 24),
+    "compare": (_compare.HELP, 24), "datasets": (_datasets.HELP, 24), "demo": (_demo.HELP, 24),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HELPS)
+def test_help_fits_a_screen_and_has_an_example(run, name):
+    text, most = HELPS[name]
+    code, out, err = run(*([name] if name else []), "--help")
+    assert code == 0 and out.strip() == text.strip() and not err
+    lines = out.rstrip("\n").split("\n")
+    assert len(lines) <= most and max(map(len, lines)) <= 80
+    assert lines[0].startswith("usage: skfairtest") and "\nExample: " in out
+
+
+def test_help_has_all_options_and_no_other():
+    parser = _audit.make_parser()
+    known = {o for a in parser.options for o in a.option_strings} - {"-h", "--help"}
+    named = set(re.findall(r"--[a-z][a-z-]*", _audit.HELP))
+    assert named == known
+
+
+def test_version(run):
+    assert run("--version") == (0, f"{skfairtest.__version__}\n", "")
+
+
+def test_commands_that_are_not_there(run):
+    code, out, err = run("audt", "model.skops")
+    assert code == 2 and not out and "Did you mean 'audit'" in err
+    assert run()[0] == 2
+
+
+def test_importing_the_command_line_is_quick():
+    code = "import skfairtest.cli, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=TOP)
+    loaded = set(done.stdout.split())
+    assert "skfairtest.cli" in loaded and not loaded & {"sklearn", "scipy", "pandas", "numpy"}

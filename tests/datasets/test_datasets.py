@@ -1,0 +1,536 @@
+"""Tests of the planted data sets and of the fetchers."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+from urllib.error import URLError
+
+import numpy as np
+import pandas as pd
+import pytest
+from places import TOP
+from sklearn.base import clone
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from skfairtest.datasets import (
+    KnownClassifier,
+    KnownRegressor,
+    _response,
+    _sources,
+    fetch_adult,
+    fetch_bank_marketing,
+    fetch_communities,
+    fetch_german_credit,
+    make_biased_classification,
+    make_biased_regression,
+)
+
+VARIANTS = ["smooth", "narrow", "many-valued"]
+MAKERS = [make_biased_regression, make_biased_classification]
+FETCHERS = [fetch_adult, fetch_german_credit, fetch_bank_marketing, fetch_communities]
+
+
+def response(estimator, data):
+    if isinstance(estimator, KnownClassifier):
+        return estimator.predict_proba(data)[:, 1]
+    return estimator.predict(data)
+
+
+def spread(bunch, contexts):
+    """Return, per context, the difference between the extreme sensitive values."""
+    (sensitive,) = bunch.sensitive_features
+    answers = [
+        response(bunch.estimator, contexts.assign(**{sensitive: value}))
+        for value in bunch.worst_case[sensitive]
+    ]
+    return answers[1] - answers[0]
+
+
+def uniform(bunch, n_rows, seed):
+    """Draw contexts uniformly from the domain that the data span."""
+    rng = np.random.default_rng(seed)
+    columns = {}
+    for name, column in bunch.data.items():
+        if column.dtype.kind == "i":
+            values = rng.integers(column.min(), column.max(), n_rows, endpoint=True)
+        elif column.dtype.kind == "f":
+            values = rng.uniform(column.min(), column.max(), n_rows)
+        else:
+            values = rng.choice(column.unique(), n_rows)
+        columns[name] = values
+    return pd.DataFrame(columns)
+
+
+def grid(variant):
+    """Return a grid of contexts, fine where the effect of the variant varies."""
+    fixed = _response.peak(variant)
+    if variant == "narrow":
+        axes = {
+            "points": range(18, 81, 3),
+            "income": np.linspace(0, 100, 11),
+            "hours": range(0, 61, 5),
+            "experience": range(0, 41, 4),
+            "region": ["region_0", "region_6"],
+            "score": [0.0, 0.35, 1.0],
+        }
+    else:
+        axes = {
+            "income": np.linspace(0, 100, 101),
+            "hours": range(61),
+            "job": _response.JOBS,
+            "owner": [False, True],
+        }
+    mesh = pd.MultiIndex.from_product(axes.values(), names=list(axes)).to_frame(index=False)
+    return mesh.assign(**{name: value for name, value in fixed.items() if name not in axes})
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("make", MAKERS)
+def test_degree_is_exact(make, variant):
+    bunch = make(400, variant=variant, random_state=0)
+    assert bunch.fairness_degree == bunch.estimator.degree
+    differences = spread(bunch, grid(variant))
+    assert np.max(np.abs(differences)) == pytest.approx(bunch.fairness_degree, rel=1e-12)
+    assert np.max(np.abs(spread(bunch, uniform(bunch, 20_000, 1)))) <= bunch.fairness_degree + 1e-12
+
+    low, high = response(bunch.estimator, bunch.worst_case)
+    assert high - low == pytest.approx(bunch.fairness_degree, rel=1e-12)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("make", MAKERS)
+def test_worst_case_is_a_pair_of_twins_inside_the_domain(make, variant):
+    bunch = make(300, variant=variant, random_state=0)
+    assert bunch.worst_case.shape == (2, 9)
+    assert bunch.worst_case.dtypes.equals(bunch.data.dtypes)
+    changed = bunch.worst_case.nunique().loc[lambda counts: counts > 1].index.tolist()
+    assert changed == bunch.sensitive_features
+    for name, column in bunch.data.items():
+        if column.dtype.kind in "if":
+            assert bunch.worst_case[name].between(column.min(), column.max()).all()
+        else:
+            assert bunch.worst_case[name].isin(column.unique()).all()
+
+
+def test_no_pair_of_countries_exceeds_the_degree():
+    bunch = make_biased_regression(300, variant="many-valued", random_state=0)
+    rows = pd.concat([bunch.worst_case.head(1)] * 293, ignore_index=True)
+    rows["country_of_birth"] = list(_response.COUNTRIES)
+    values = np.sort(bunch.estimator.predict(rows))
+    assert values[-1] - values[0] == pytest.approx(bunch.fairness_degree)
+    assert len(np.unique(_response.COUNTRY_WEIGHTS)) == 293
+    # Few pairs are far apart: this is what makes a random choice of pairs a poor one.
+    gaps = np.abs(values[:, None] - values[None, :])
+    assert np.mean(gaps > 0.9 * bunch.fairness_degree) < 0.05
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("seed", range(5))
+def test_uniform_testing_misses_the_narrow_pocket(make, seed):
+    bunch = make(200, variant="narrow", random_state=seed)
+    found = np.max(np.abs(spread(bunch, uniform(bunch, 10_000, seed))))
+    assert 0 < found < 0.9 * bunch.fairness_degree
+
+
+def test_pocket_can_be_climbed_one_column_at_a_time():
+    bunch = make_biased_regression(200, variant="narrow", random_state=0)
+    start = bunch.worst_case.assign(
+        points=60, income=10.0, hours=5, experience=30, region="region_0", score=0.9
+    )
+    steps = [spread(bunch, start.head(1))[0]]
+    for name in ["points", "income", "hours", "experience", "region", "score"]:
+        start[name] = bunch.worst_case[name]
+        steps.append(spread(bunch, start.head(1))[0])
+    assert steps[0] == pytest.approx(0)
+    assert np.all(np.diff(steps) > 0)
+    assert steps[-1] == pytest.approx(bunch.fairness_degree)
+
+
+@pytest.mark.parametrize(("variant", "n_samples"), [("smooth", 10), ("many-valued", 293)])
+@pytest.mark.parametrize("make", MAKERS)
+def test_whole_domain_occurs_in_the_smallest_data(make, variant, n_samples):
+    bunch = make(n_samples, variant=variant, random_state=3)
+    assert bunch.data.shape == (n_samples, 9)
+    for name, ends in _response.BOUNDS.items():
+        assert (bunch.data[name].min(), bunch.data[name].max()) == ends
+    assert set(bunch.data["job"]) == set(_response.JOBS)
+    assert set(bunch.data["region"]) == set(_response.REGIONS)
+    assert set(bunch.data["owner"]) == {False, True}
+    levels, _ = _response.sensitive_values(variant)
+    assert set(bunch.data[bunch.sensitive_features[0]]) == set(levels)
+    with pytest.raises(ValueError, match=f"at least {n_samples}"):
+        make(n_samples - 1, variant=variant)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("make", MAKERS)
+def test_bunch(make, variant):
+    bunch = make(300, variant=variant, random_state=0)
+    assert bunch.feature_names == list(bunch.data.columns)
+    assert len(bunch.sensitive_features) == 1
+    assert [bunch.data[name].dtype.kind for name in bunch.feature_names[1:5]] == list("ifii")
+    assert bunch.data["owner"].dtype == bool
+    assert isinstance(bunch.target, pd.Series)
+    assert bunch.target.index.equals(bunch.data.index)
+    assert variant in bunch.DESCR
+    if make is make_biased_classification:
+        assert set(bunch.target) == {"no", "yes"}
+        answers = set(bunch.estimator.predict(pd.concat([bunch.data, bunch.worst_case])))
+        assert answers == {"no", "yes"}
+    else:
+        assert bunch.target.dtype == np.float64
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(
+    "source",
+    [
+        lambda: 7,
+        lambda: np.int64(7),
+        lambda: np.random.RandomState(7),
+        lambda: np.random.default_rng(7),
+    ],
+    ids=["int", "numpy-int", "RandomState", "Generator"],
+)
+def test_same_seed_same_data(make, source):
+    first, second = make(50, random_state=source()), make(50, random_state=source())
+    pd.testing.assert_frame_equal(first.data, second.data)
+    pd.testing.assert_series_equal(first.target, second.target)
+    assert not first.data.equals(make(50, random_state=8).data)
+    assert make(50, random_state=None).data.shape == (50, 9)
+
+
+def test_noise_is_what_the_target_adds():
+    quiet = make_biased_regression(100, noise=0.0, random_state=0)
+    np.testing.assert_allclose(quiet.target, quiet.estimator.predict(quiet.data))
+    loud = make_biased_regression(5000, noise=3.0, random_state=0)
+    assert np.std(loud.target - loud.estimator.predict(loud.data)) == pytest.approx(3.0, rel=0.05)
+
+
+def test_probabilities_are_probabilities():
+    bunch = make_biased_classification(5000, degree=0.7, random_state=0)
+    proba = bunch.estimator.predict_proba(pd.concat([bunch.data, bunch.worst_case]))
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert proba.min() >= 0.0
+    assert proba.max() <= 1.0
+    expected = np.where(proba[:, 1] > 0.5, "yes", "no")
+    assert (bunch.estimator.predict(pd.concat([bunch.data, bunch.worst_case])) == expected).all()
+    rate = (bunch.target == "yes").mean()
+    assert rate == pytest.approx(proba[:5000, 1].mean(), abs=0.03)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"variant": "wide"}, "smooth.*narrow.*many-valued"),
+        ({"degree": 0.0}, "degree must be"),
+        ({"degree": -1}, "degree must be"),
+        ({"degree": np.nan}, "degree must be"),
+        ({"degree": np.inf}, "degree must be"),
+        ({"degree": "0.5"}, "degree must be"),
+        ({"degree": True}, "degree must be"),
+        ({"n_samples": 9}, "n_samples must be"),
+        ({"n_samples": 100.0}, "n_samples must be"),
+        ({"random_state": "seed"}, "random_state must be"),
+        ({"random_state": -1}, "random_state must be"),
+    ],
+)
+def test_bad_parameters(make, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        make(**parameters)
+
+
+def test_bad_parameters_of_one_task():
+    with pytest.raises(ValueError, match=r"at most 0\.7"):
+        make_biased_classification(100, degree=0.71)
+    assert make_biased_regression(100, degree=500).fairness_degree == 500.0
+    for noise in (-1.0, np.nan, "1"):
+        with pytest.raises(ValueError, match="noise must be"):
+            make_biased_regression(100, noise=noise)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("known", [KnownRegressor, KnownClassifier])
+def test_containers_give_the_same_answers(known, variant):
+    polars = pytest.importorskip("polars")
+    data = make_biased_regression(300, variant=variant, random_state=0).data
+    estimator = known(variant=variant, degree=0.5)
+    expected = response(estimator, data)
+    as_polars = polars.DataFrame({name: data[name].tolist() for name in data})
+    texts = [name for name in data if data[name].dtype.kind not in "bif"]
+    others = {
+        "polars": as_polars,
+        "polars categories": as_polars.with_columns(polars.col(texts).cast(polars.Categorical)),
+        "categories": data.astype(dict.fromkeys(texts, "category")),
+        "objects": data.astype(object),
+        "reordered": data[data.columns[::-1]],
+    }
+    for name, other in others.items():
+        np.testing.assert_array_equal(response(estimator, other), expected, err_msg=name)
+
+
+@pytest.mark.parametrize("known", [KnownRegressor, KnownClassifier])
+def test_known_estimators_follow_scikit_learn(known):
+    bunch = make_biased_regression(100, random_state=0)
+    estimator = known(variant="smooth", degree=0.4)
+    check_is_fitted(estimator)
+    assert estimator.get_params() == {"variant": "smooth", "degree": 0.4}
+    expected = response(estimator, bunch.data)
+    copies = [clone(estimator), pickle.loads(pickle.dumps(estimator))]
+    for copy in [*copies, clone(estimator).fit(bunch.data, bunch.target)]:
+        np.testing.assert_array_equal(response(copy, bunch.data), expected)
+    fitted = clone(estimator).fit(bunch.data)
+    assert list(fitted.feature_names_in_) == bunch.feature_names
+    assert fitted.n_features_in_ == 9
+    assert not fitted.__sklearn_tags__().requires_fit
+
+
+@pytest.mark.parametrize("known", [KnownRegressor, KnownClassifier])
+def test_known_estimators_reject_what_they_do_not_know(known):
+    data = make_biased_regression(100, random_state=0).data
+    with pytest.raises(ValueError, match="variant must be"):
+        known(variant="wide").fit(data)
+    with pytest.raises(ValueError, match="degree must be"):
+        known(degree=-1.0).predict(data)
+    with pytest.raises(ValueError, match="column 'score'"):
+        known().fit(data.drop(columns="score"))
+    with pytest.raises(ValueError, match="country_of_birth"):
+        known(variant="many-valued").predict(data)
+    with pytest.raises(ValueError, match="'astronaut'"):
+        known().predict(data.assign(job="astronaut"))
+    with pytest.raises(TypeError, match="data frame"):
+        known().predict(data.to_numpy())
+
+
+# ------------------------------------------------------------------------------- fetchers
+
+
+@pytest.fixture
+def folder():
+    """Return the folder of the public data, which is no part of the repository."""
+    beside = TOP.parent / "shared" / "data"
+    path = Path(os.environ.get("SKFAIRTEST_DATA") or beside)
+    if not path.is_dir():
+        pytest.skip("the public data are not there: set SKFAIRTEST_DATA to their folder")
+    return path
+
+
+@pytest.mark.parametrize(("subset", "n_rows"), [("train", 32561), ("test", 16281), ("all", 48842)])
+def test_adult_from_folder(folder, subset, n_rows):
+    bunch = fetch_adult(subset=subset, data_home=folder)
+    assert bunch.data.shape == (n_rows, 14)
+    assert bunch.feature_names == list(bunch.data.columns) == _sources.ADULT_COLUMNS[:-1]
+    assert bunch.sensitive_features == ["sex", "race", "age"]
+    assert set(bunch.target) == {"<=50K", ">50K"}
+    assert set(bunch.data["sex"]) == {"Female", "Male"}
+    assert bunch.data["workclass"].isna().any()
+    assert bunch.source == "folder"
+    assert "Kohavi" in bunch.DESCR
+
+
+def test_adult_coded_from_folder(folder):
+    X, y = fetch_adult(coded=True, data_home=folder, return_X_y=True)
+    assert X.shape == (32561, 13)
+    assert "education_num" not in X.columns
+    assert (X.dtypes == np.int64).all()
+    assert set(y) == {0, 1}
+    assert (X["workclass"] == 100).any()
+    assert X["age"].between(1, 9).all()
+
+
+def test_german_from_folder(folder):
+    bunch = fetch_german_credit(data_home=folder)
+    assert bunch.data.shape == (1000, 21)
+    assert bunch.sensitive_features == ["sex", "age"]
+    assert set(bunch.target) == {"good", "bad"}
+    female = bunch.data["personal_status"].isin(["A92", "A95"])
+    assert ((bunch.data["sex"] == "female") == female).all()
+
+
+def test_bank_from_folder(folder):
+    bunch = fetch_bank_marketing(data_home=folder)
+    assert bunch.data.shape == (45211, 16)
+    assert bunch.sensitive_features == ["age"]
+    assert set(bunch.target) == {0, 1}
+    assert bunch.data["age"].between(1, 9).all()
+
+
+def test_communities_from_folder(folder):
+    bunch = fetch_communities(data_home=folder)
+    assert bunch.data.shape == (1994, 122)
+    assert (bunch.data.dtypes == np.float64).all()
+    assert bunch.target.name == "ViolentCrimesPerPop"
+    assert bunch.target.dtype == np.float64
+    assert bunch.sensitive_features[0] == "racepctblack"
+
+
+def test_environment_names_the_folder(folder, monkeypatch):
+    monkeypatch.setenv("SKFAIRTEST_DATA", str(folder))
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", None)
+    assert fetch_german_credit().source == "folder"
+
+
+@pytest.fixture
+def no_folder(monkeypatch):
+    monkeypatch.delenv("SKFAIRTEST_DATA", raising=False)
+
+
+@pytest.fixture
+def openml(monkeypatch, no_folder):
+    """Return a function that makes OpenML answer with the given frame and target."""
+    calls = []
+
+    def answer_with(data, target):
+        def fetch(**parameters):
+            calls.append(parameters)
+            return Bunch(data=data, target=target)
+
+        monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
+        return calls
+
+    return answer_with
+
+
+def make_openml_adult():
+    n_rows = 48842
+    columns = {name.replace("_", "-"): np.arange(n_rows) for name in _sources.ADULT_COLUMNS[:-1]}
+    columns["sex"] = pd.Categorical(np.where(np.arange(n_rows) % 2, " Male", " Female"))
+    columns["workclass"] = pd.Categorical(np.where(np.arange(n_rows) % 3, "Private", "?"))
+    columns["age"] = columns["age"].astype(float)
+    return pd.DataFrame(columns), pd.Series(pd.Categorical(["<=50K", ">50K"] * (n_rows // 2)))
+
+
+@pytest.mark.parametrize(
+    ("subset", "first", "n_rows"),
+    [("train", 16281, 32561), ("test", 0, 16281), ("all", 16281, 48842)],
+)
+def test_adult_from_openml(openml, subset, first, n_rows):
+    calls = openml(*make_openml_adult())
+    bunch = fetch_adult(subset=subset)
+    assert calls[0]["data_id"] == 1590
+    assert bunch.source == "openml"
+    assert bunch.data.shape == (n_rows, 14)
+    assert bunch.feature_names == _sources.ADULT_COLUMNS[:-1]
+    # The first 16,281 rows of OpenML's version are UCI's test rows.
+    assert bunch.data["age"].iloc[0] == first
+    assert bunch.data["age"].dtype == np.int64
+    assert set(bunch.data["sex"]) == {"Female", "Male"}
+    assert bunch.data["workclass"].isna().mean() == pytest.approx(1 / 3, abs=0.001)
+    assert not isinstance(bunch.data["sex"].dtype, pd.CategoricalDtype)
+    assert set(bunch.target) == {"<=50K", ">50K"}
+
+
+def test_german_from_openml(openml):
+    names = {new: old for old, new in _sources._GERMAN_NAMES.items()}
+    columns = [names.get(name, name) for name in _sources.GERMAN_COLUMNS[:-2]]
+    data = pd.DataFrame({name: [1, 2, 3] for name in columns})
+    status = ["male single", "female div/dep/mar", "male mar/wid"]
+    data["personal_status"] = pd.Categorical(status)
+    calls = openml(data, pd.Series(pd.Categorical(["good", "bad", "good"])))
+    bunch = fetch_german_credit()
+    assert calls[0]["data_id"] == 31
+    assert [*bunch.feature_names[:-1], "class", "sex"] == _sources.GERMAN_COLUMNS
+    assert bunch.data["sex"].tolist() == ["male", "female", "male"]
+    assert bunch.target.tolist() == ["good", "bad", "good"]
+
+
+def make_openml_bank(**changes):
+    raw = {
+        "age": [18, 95],
+        "job": ["admin.", "services"],
+        "marital": ["married", "single"],
+        "education": ["unknown", "tertiary"],
+        "default": ["no", "yes"],
+        "balance": [-130, 99999],
+        "housing": ["yes", "no"],
+        "loan": ["no", "no"],
+        "contact": ["unknown", "cellular"],
+        "day": [3, 31],
+        "month": ["jan", "dec"],
+        "duration": [19, 5000],
+        "campaign": [2, 40],
+        "pdays": [-1, 120],
+        "previous": [0, 4],
+        "poutcome": ["unknown", "success"],
+    } | changes
+    data = pd.DataFrame({f"V{i}": values for i, values in enumerate(raw.values(), start=1)})
+    return data, pd.Series(pd.Categorical(["1", "2"]), name="Class")
+
+
+def test_bank_from_openml_is_coded_like_the_file(openml):
+    calls = openml(*make_openml_bank())
+    X, y = fetch_bank_marketing(return_X_y=True)
+    assert calls[0]["data_id"] == 1461
+    assert list(X.columns) == _sources.BANK_COLUMNS[:-1]
+    assert X.iloc[0].tolist() == [1, 0, 0, 0, 0, -3, 1, 0, 0, 3, 0, 1, 2, 1, 0, 0]
+    assert X.iloc[1].tolist() == [9, 11, 2, 3, 1, 179, 0, 0, 2, 31, 11, 99, 40, 0, 1, 3]
+    assert y.tolist() == [0, 1]
+    assert y.name == "subscribed"
+
+
+def test_bank_from_openml_rejects_unknown_categories(openml):
+    openml(*make_openml_bank(marital=["married", "widowed"]))
+    with pytest.raises(ValueError, match="'widowed'"):
+        fetch_bank_marketing()
+
+
+def test_communities_from_openml(openml):
+    sensitive = ["racepctblack", "racePctWhite", "racePctAsian", "racePctHisp"]
+    data = pd.DataFrame({name: [0.1, 0.2] for name in sensitive})
+    data["LemasSwornFT"] = pd.Categorical(["?", "0.5"])
+    data["state"], data["communityname"], data["fold"] = [8, 9], ["here", "there"], [1, 2]
+    calls = openml(data, pd.Series([0.2, 0.67], name="ViolentCrimesPerPop"))
+    bunch = fetch_communities()
+    assert calls[0]["data_id"] == 42730
+    assert bunch.feature_names == [*sensitive, "LemasSwornFT"]
+    assert np.isnan(bunch.data["LemasSwornFT"].iloc[0])
+    assert bunch.target.tolist() == [0.2, 0.67]
+    assert "cut in two" not in bunch.DESCR
+
+
+@pytest.mark.parametrize("fetch", FETCHERS)
+def test_changed_columns_are_reported(openml, fetch):
+    openml(pd.DataFrame({"other": [1, 2]}), pd.Series([1, 2]))
+    with pytest.raises(ValueError, match="missing"):
+        fetch()
+
+
+@pytest.mark.parametrize("fetch", FETCHERS)
+@pytest.mark.parametrize("error", [URLError("no route"), TimeoutError("slow")])
+def test_no_network(monkeypatch, no_folder, tmp_path, fetch, error):
+    def fail(**parameters):
+        assert parameters["data_home"] == tmp_path
+        raise error
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fail)
+    with pytest.raises(ConnectionError, match="SKFAIRTEST_DATA") as caught:
+        fetch(data_home=tmp_path)
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize("fetch", FETCHERS)
+def test_folder_has_to_exist(monkeypatch, no_folder, tmp_path, fetch):
+    with pytest.raises(FileNotFoundError, match="data_home must be an existing folder"):
+        fetch(data_home=tmp_path / "nowhere")
+    monkeypatch.setenv("SKFAIRTEST_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(FileNotFoundError, match="variable SKFAIRTEST_DATA"):
+        fetch()
+
+
+def test_adult_subset_and_coding(no_folder, tmp_path):
+    with pytest.raises(ValueError, match="subset must be one of"):
+        fetch_adult(subset="validation")
+    with pytest.raises(ValueError, match="training rows only"):
+        fetch_adult(subset="test", coded=True)
+    with pytest.raises(FileNotFoundError, match="SKFAIRTEST_DATA"):
+        fetch_adult(coded=True, data_home=tmp_path)
+
+
+def test_wrong_file_is_reported(no_folder, tmp_path):
+    (tmp_path / "german.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="should hold the columns"):
+        fetch_german_credit(data_home=tmp_path)

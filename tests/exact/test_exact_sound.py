@@ -1,0 +1,206 @@
+"""Certified bounds hold: against exhaustive search where it can be done, and against every find."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from clocks import CLOCK
+from exact_cases import make_case
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestRegressor
+
+from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, certify
+from skfairtest.exact._auditor import COMPILED
+from skfairtest.exact._bracket import Limits
+from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._trees import numpy_engine
+from skfairtest.exact._trees.doubled_domain import Box
+from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.exact._trees.numpy_engine import first_undecided, leaves_at, list_pairs
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stop import StopSearch
+from skfairtest.space._space import InputSpace
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+
+
+def certified(model, X, sensitive, seed=0, **params):
+    settings = {"max_queries": 300, "max_time": 5.0, "random_state": seed, **params}
+    return CertifiedAuditor(model, sensitive_features=sensitive, **settings).fit(X)
+
+
+def exhaustive_degree(auditor):
+    """Largest disparity over all inputs of a finite space, by the estimator's own answers."""
+    space = auditor.space_
+    grids = [space.columns[j].grid() for j in space.free]
+    free = np.array(list(itertools.product(*grids)))
+    Z = np.zeros((len(free), space.n_features))
+    Z[:, space.free] = free
+    oracle = Oracle(auditor.estimator_, space, **auditor._oracle_settings())
+    oracle.begin(Z[:8], np.random.default_rng(0))
+    try:
+        oracle.disparity(Z)
+    except StopSearch:
+        pass  # every input was judged
+    assert oracle.n_inputs == len(Z)
+    return oracle.degree
+
+
+def understood(seed, family, real):
+    """A case whose model is certified; some settings are refused on purpose."""
+    model, X, sensitive = make_case(seed, family=family, real=real)
+    last = model[-1] if hasattr(model, "steps") else model
+    several = len(getattr(last, "classes_", ())) > 2
+    if type(last).__name__ == "SGDClassifier" and several:
+        return None
+    return model, X, sensitive
+
+
+def check_exhaustive(seed, family, engine):
+    case = understood(seed, family, real=False)
+    if case is None:
+        return 0
+    auditor = certified(*case, seed, engine=engine)
+    degree = exhaustive_degree(auditor)
+    assert degree <= auditor.fairness_degree_upper_bound_
+    assert auditor.certified_, auditor.stop_reason_
+    np.testing.assert_allclose(auditor.fairness_degree_, degree, rtol=1e-9, atol=1e-12)
+    return 1
+
+
+def bound_alone(auditor, engine):
+    """The bound as the search for it ends, which an auditor raises to whatever it found."""
+    rng = np.random.default_rng(0)
+    family, _ = read_family(
+        auditor.estimator_, auditor.space_, auditor.response_, COMPILED[engine], rng
+    )
+    bracket = family.solve(0.0, Limits(CLOCK.now() + 1.0, 1e-9))
+    return min(bracket.upper, family.trivial()) + 2 * family.rounding
+
+
+def check_not_crossed(seed, family, engine="auto", queries=1000):
+    case = understood(seed, family, real=True)
+    if case is None:
+        return
+    model, X, sensitive = case
+    auditor = certified(model, X, sensitive, seed, engine=engine, max_time=1.0)
+    upper = bound_alone(auditor, engine)
+    assert auditor.fairness_degree_ <= upper, (seed, type(model), auditor.worst_case_)
+    for tester in (RandomAuditor, SBFTAuditor):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = tester(
+                model, sensitive_features=sensitive, max_queries=queries, random_state=seed
+            ).fit(X)
+        assert found.fairness_degree_ <= upper, (seed, type(model), found.worst_case_)
+
+
+@pytest.mark.parametrize("family", ["trees", "flat"])
+def test_certified_degree_is_the_exhaustive_maximum_sample(family):
+    checked = sum(check_exhaustive(seed, family, "auto") for seed in range(5000, 5020))
+    assert checked >= 15
+
+
+def test_numpy_path_gives_the_exhaustive_maximum_too():
+    for seed in range(5100, 5110):
+        check_exhaustive(seed, "trees", "numpy")
+
+
+@pytest.mark.parametrize("most_listed", [200_000_000, 100])
+def test_lists_that_are_coarse_at_first_give_the_exhaustive_maximum(monkeypatch, most_listed):
+    monkeypatch.setattr(numpy_engine, "MOST_PAIRS", 10)
+    monkeypatch.setattr(numpy_engine, "MOST_OF_BOX", 1)  # so four for every tree
+    monkeypatch.setattr(numpy_engine, "MOST_LISTED", most_listed)
+    assert sum(check_exhaustive(seed, "trees", "numpy") for seed in range(5200, 5230)) >= 25
+
+
+def test_pairs_beyond_the_limit_are_listed_coarsely_and_never_too_low():
+    X = np.random.default_rng(0).normal(size=(600, 4))
+    X[:, 0] = X[:, 0] > 0
+    model = RandomForestRegressor(10, random_state=0).fit(X, X[:, 1] * X[:, 0] + X[:, 2])
+    problem = TreeFamily(model, InputSpace.from_data(X, [0]), "regression", False).problems[0]
+    floor, whole = np.full(10, -np.inf), problem.layout.whole
+    every = list_pairs(problem.forest, whole, floor, 10**9)
+    coarse = list_pairs(problem.forest, whole, floor, 500)
+    assert not every.coarse.any()
+    assert len(every.one) > 5000
+    assert coarse.coarse.any()
+    assert len(coarse.one) <= 1000
+    first = every.difference[every.start[:-1]]
+    assert (coarse.difference[coarse.start[:-1]] >= first).all()
+
+
+@pytest.mark.parametrize("seed", range(5300, 5310))
+def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
+    model, X, sensitive = make_case(seed, family="trees", real=True)
+    response = "predict_proba" if hasattr(model, "predict_proba") else "regression"
+    family = TreeFamily(model, InputSpace.from_data(X, sensitive), response, False)
+    rng = np.random.default_rng(seed)
+    for o, problem in enumerate(family.problems):
+        layout, search = problem.layout, numpy_engine.ListSearch(problem, 0.0)
+        for _ in range(20):
+            whole = layout.whole
+            low = rng.integers(0, whole.high).astype(np.int32)
+            words = np.zeros_like(whole.words)
+            for start, size in zip(layout.word_start, layout.set_sizes(), strict=False):
+                cell = int(rng.integers(size))
+                words[start + cell // 64] = np.uint64(1) << np.uint64(cell % 64)
+            point = Box(low, low + 1, words)
+            leaves = [leaves_at(problem.forest, point, twin) for twin in (0, 1)]
+            found, bound = search._value(*problem.forest.low[leaves])
+            answers = family.evaluate(np.stack(layout.codes(point)))[:, o]
+            assert found == pytest.approx(answers[0] - answers[1], abs=1e-9)
+            assert bound >= found
+            for tree in range(len(leaves[0])):
+                assert first_undecided(problem.forest, point, tree) is None
+                cut = first_undecided(problem.forest, whole, tree)
+                if cut is not None and cut.is_ordered:
+                    assert 0 < cut.cell < whole.high[cut.place]
+
+
+@pytest.mark.slow
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**31), family=st.sampled_from(["trees", "flat"]))
+def test_no_find_crosses_the_bracket_sample(seed, family):
+    check_not_crossed(seed, family)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["trees", "flat"])
+@pytest.mark.parametrize("engine", ["auto", "numpy"])
+def test_hundreds_of_models_are_certified_exhaustively(family, engine):
+    if family == "flat" and engine == "numpy":
+        pytest.skip("linear models and networks have one path")
+    assert sum(check_exhaustive(seed, family, engine) for seed in range(400)) >= 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(0, 10_000, 500))
+def test_ten_thousand_cases_without_a_crossed_bracket(start):
+    for seed in range(start, start + 500):
+        check_not_crossed(seed, "trees" if seed % 4 else "flat", queries=300)
+
+
+def test_two_engines_agree_on_real_columns():
+    for seed in range(6000, 6005):
+        model, X, sensitive = make_case(seed, family="trees", real=True)
+        one = certified(model, X, sensitive, engine="auto")
+        two = certified(model, X, sensitive, engine="numpy")
+        assert one.certified_
+        assert two.certified_
+        np.testing.assert_allclose(one.fairness_degree_, two.fairness_degree_, rtol=1e-9)
+
+
+def test_certify_brackets_what_an_auditor_found():
+    model, X, sensitive = make_case(6101, family="trees", real=True)
+    found = RandomAuditor(model, sensitive_features=sensitive, max_queries=200, random_state=0)
+    certificate = certify(found.fit(X))
+    assert certificate.certified
+    assert certificate.fairness_degree >= found.fairness_degree_
+    assert certificate.found_share == pytest.approx(
+        found.fairness_degree_ / certificate.fairness_degree_upper_bound
+    )
+    again = certified(model, X, sensitive)
+    assert certificate.fairness_degree == pytest.approx(again.fairness_degree_, rel=1e-9)

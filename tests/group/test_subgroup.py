@@ -1,0 +1,463 @@
+"""SubgroupAuditor: the same patterns and figures as loops over a table, and what it refuses."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from skfairtest import NoDisparityWarning, SubgroupAuditor, selection_table
+from skfairtest.group._metrics import METRICS
+from skfairtest.group._patterns import Patterns
+
+LABELS = METRICS[:6]
+
+
+def table(n=600, seed=0, missing=False):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({
+        "sex": rng.choice(["f", "m"], n),
+        "race": rng.choice(["a", "b", "c"], n, p=[0.5, 0.3, 0.2]),
+        "age": rng.integers(20, 70, n).astype(float),
+    })  # fmt: skip
+    if missing:
+        X.loc[rng.random(n) < 0.2, "race"] = None
+        X.loc[rng.random(n) < 0.2, "age"] = np.nan
+    y = rng.integers(0, 2, n)
+    p = np.where(rng.random(n) < 0.2, 1 - y, y)
+    return X, y, p
+
+
+def loop_metric(metric, y, p, w):
+    """A metric of some rows as its definition says; NaN where no row counts."""
+    rows = {
+        "selection_rate": (p == 1, y == y),
+        "false_positive_rate": (p == 1, y == 0),
+        "false_negative_rate": (p == 0, y == 1),
+        "true_positive_rate": (p == 1, y == 1),
+        "accuracy": (p == y, y == y),
+        "positive_predictive_value": (y == 1, p == 1),
+        "mean_prediction": (p, y == y),
+        "mean_error": (p - y, y == y),
+        "mean_absolute_error": (abs(p - y), y == y),
+        "calibration": (y - p, y == y),
+        "log_loss": (-np.log(np.where(y == 1, p, 1 - p).clip(1e-9)), y == y),
+    }
+    values, counts = rows[metric]
+    if not w[counts].sum():
+        return np.nan
+    return np.average(np.asarray(values, dtype=float)[counts], weights=w[counts])
+
+
+def loop_patterns(codes, min_support, most):
+    """Every frequent pattern of a table of numbers, as {columns and values: rows}."""
+    found = {}
+    differ = [j for j in range(codes.shape[1]) if len(set(codes[:, j])) > 1]
+    for size in range(1, most + 1):
+        for chosen in itertools.combinations(differ, size):
+            columns = pd.DataFrame(codes[:, list(chosen)])
+            for values, rows in columns.groupby(columns.columns.tolist()).indices.items():
+                if min_support * len(codes) <= len(rows) + 1e-9:
+                    key = values if isinstance(values, tuple) else (values,)
+                    found[tuple(zip(chosen, key, strict=True))] = np.sort(rows)
+    return found
+
+
+def of_patterns(patterns):
+    rules = patterns.conditions(np.arange(patterns.n_patterns))
+    return [tuple((j, v) for j, v in enumerate(rule.tolist()) if v >= 0) for rule in rules]
+
+
+@given(
+    data=st.data(),
+    sizes=st.lists(st.integers(2, 4), min_size=1, max_size=4),
+    n=st.integers(2, 150),
+    compiled=st.booleans(),
+)
+def test_patterns_and_sums_are_those_of_a_loop(data, sizes, n, compiled):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    codes = np.column_stack([rng.integers(0, size, n) for size in sizes])
+    min_support = data.draw(st.sampled_from([0.01, 0.05, 0.1, 0.3, 0.5]))
+    most = data.draw(st.integers(1, len(sizes)))
+    patterns = Patterns(
+        list(codes.T), sizes, min_support=min_support, max_conditions=most, compiled=compiled
+    )
+    expected = loop_patterns(codes, min_support, most)
+    found = of_patterns(patterns)
+    assert len(found) == len(expected)
+    assert set(found) == set(expected)
+    V = rng.normal(size=(n, 10))
+    sums, counted = patterns.sums(V), patterns.sums(V > 0)
+    for place, pattern in enumerate(found):
+        rows = expected[pattern]
+        assert patterns.counts[place] == len(rows)
+        assert patterns.inside(place).nonzero()[0].tolist() == rows.tolist()
+        np.testing.assert_allclose(sums[place], V[rows].sum(axis=0), atol=1e-9)
+        assert counted[place].tolist() == (V[rows] > 0).sum(axis=0).tolist()
+    groups = {tuple(rows) for rows in expected.values()}
+    assert len(groups) == len(set(patterns.marks.tolist()))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_metric_is_that_of_a_loop(metric, weighted):
+    X, y, p = table(400, missing=True)
+    rng = np.random.default_rng(1)
+    if metric not in LABELS:
+        p = np.clip(0.7 * y + 0.3 * rng.random(len(y)), 0.01, 0.99)
+    w = rng.integers(0, 4, len(y)).astype(float) if weighted else np.ones(len(y))
+    auditor = SubgroupAuditor(metric=metric, attributes="all", min_support=0.03, bins=3)
+    auditor.fit(X, y, y_pred=p, sample_weight=w if weighted else None)
+    rules = auditor.rules_
+    assert len(rules) > 30
+    assert auditor.overall_ == pytest.approx(loop_metric(metric, y, p, w))
+    for row in rules.to_dict("records"):
+        inside = auditor.matches(X, row["rule"])
+        assert row["support"] == pytest.approx(inside.mean())
+        expected = [loop_metric(metric, y[m], p[m], w[m]) for m in (inside, ~inside)]
+        got = [row["share_inside"], row["share_outside"]]
+        np.testing.assert_allclose(got, expected, atol=1e-12)
+        assert row["score"] == pytest.approx(abs(expected[0] - expected[1]), nan_ok=True)
+        assert row["n_inside"] + row["n_outside"] <= len(X)
+        if row["ranked"]:
+            assert row["low"] <= row["score"] + 1e-12
+            assert row["high"] >= row["score"] - 1e-12
+
+
+def test_each_group_once_by_its_simplest_rule():
+    X, y, p = table()
+    X["copy"] = np.where(X["sex"] == "f", "x", "z")
+    auditor = SubgroupAuditor(metric="accuracy", attributes="all").fit(X, y, y_pred=p)
+    groups = [auditor.matches(X, rule).tobytes() for rule in auditor.rules_["rule"]]
+    assert len(groups) == len(set(groups)) == auditor.n_groups_ < auditor.n_rule_sets_
+    assert not auditor.rules_["rule"].str.contains("copy").any() or (
+        not auditor.rules_["rule"].str.contains("sex").all()
+    )
+    assert (auditor.rules_["rule"].str.contains("sex") & auditor.rules_["rule"].str.contains(
+        "copy")).sum() == 0  # fmt: skip
+
+
+def test_against_the_whole_is_a_part_of_against_the_rest():
+    X, y, p = table()
+    whole = SubgroupAuditor(metric="selection_rate", attributes="all", against="whole",
+                            correction="bonferroni").fit(X, y_pred=p)  # fmt: skip
+    rest = SubgroupAuditor(metric="selection_rate", attributes="all",
+                           correction="bonferroni").fit(X, y_pred=p)  # fmt: skip
+    both = whole.rules_.merge(rest.rules_, on="rule", suffixes=("", "_rest"))
+    assert len(both) == len(whole.rules_) > 10
+    np.testing.assert_allclose(both["score"], abs(both["share_inside"] - whole.overall_))
+    part = 1 - both["support"]
+    for name in ("score", "low", "high"):
+        np.testing.assert_allclose(both[name], part * both[f"{name}_rest"])
+    assert (both["differs"] == both["differs_rest"]).all()
+
+
+def test_rates_are_those_of_the_selection_table():
+    X, y, p = table()
+    known = selection_table(p, y_true=y, sensitive_features=X["race"])
+    for metric in ("selection_rate", "false_positive_rate", "false_negative_rate", "accuracy"):
+        auditor = SubgroupAuditor(metric=metric, attributes=["race"]).fit(X, y, y_pred=p)
+        rules = auditor.rules_.set_index("rule")
+        for row in known.to_dict("records"):
+            found = rules.loc[f"race = {row['group']}"]
+            assert found["share_inside"] == pytest.approx(row[metric])
+
+
+def test_a_callable_says_values_and_who_counts():
+    X, y, p = table()
+
+    def misses(y_true, y_pred):
+        return (y_pred == 0).astype(float), y_true == 1
+
+    own = SubgroupAuditor(metric=misses, attributes="all").fit(X, y, y_pred=p)
+    ours = SubgroupAuditor(metric="false_negative_rate", attributes="all").fit(X, y, y_pred=p)
+    pd.testing.assert_frame_equal(own.rules_, ours.rules_)
+    assert own.n_queries_ == 0
+
+
+def test_an_estimator_is_asked_and_never_fitted_again():
+    X, y, _ = table(800)
+    Z = pd.get_dummies(X).astype(float)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(Z, y)
+    tree = model.tree_
+    auditor = SubgroupAuditor(model, metric="false_positive_rate", attributes="all")
+    asked = auditor.fit(Z, 1 - y)  # other targets: fitted again, it would predict other labels
+    given = SubgroupAuditor(metric="false_positive_rate", attributes="all").fit(
+        Z, 1 - y, y_pred=model.predict(Z)
+    )
+    assert asked.estimator_ is model
+    assert model.tree_ is tree
+    assert asked.n_queries_ == len(Z)
+    pd.testing.assert_frame_equal(asked.rules_, given.rules_)
+
+
+def test_an_estimator_that_is_not_fitted_is_fitted_to_y():
+    X, y, _ = table()
+    Z = pd.get_dummies(X).astype(float)
+    auditor = SubgroupAuditor(LogisticRegression(), attributes="all")
+    assert auditor.fit(Z, y).estimator_.coef_.shape == (1, 6)
+    with pytest.raises(NotFittedError, match="Call fit"):
+        auditor.fit(Z)
+
+
+@pytest.mark.parametrize("metric", ["mean_prediction", "calibration", "log_loss"])
+def test_probabilities_of_a_classifier(metric):
+    X, y, _ = table()
+    Z = pd.get_dummies(X).astype(float)
+    names = np.array(["no", "yes"])[y]
+    model = LogisticRegression().fit(Z, names)
+    asked = SubgroupAuditor(model, metric=metric, attributes="all").fit(Z, names)
+    given = SubgroupAuditor(metric=metric, attributes="all").fit(
+        Z, names, y_pred=model.predict_proba(Z)[:, 1]
+    )
+    assert asked.favourable_ == ["yes"]
+    np.testing.assert_allclose(asked.rules_["score"], given.rules_["score"])
+
+
+def test_one_class_against_the_rest():
+    X, _, _ = table()
+    rng = np.random.default_rng(2)
+    y, p = rng.choice(["u", "v", "w"], (2, len(X)))
+    auditor = SubgroupAuditor(metric="true_positive_rate", attributes="all", favourable="v")
+    auditor.fit(X, y, y_pred=p)
+    assert auditor.overall_ == pytest.approx((p[y == "v"] == "v").mean())
+    with pytest.raises(ValueError, match="3 labels"):
+        auditor.set_params(favourable=None).fit(X, y, y_pred=p)
+    accuracy = SubgroupAuditor(metric="accuracy", attributes="all").fit(X, y, y_pred=p)
+    assert accuracy.overall_ == pytest.approx((y == p).mean())
+
+
+def test_regressors():
+    X, _, _ = table()
+    Z = pd.get_dummies(X).astype(float)
+    target = 3 * Z["age"] + np.random.default_rng(0).normal(0, 9, len(Z))
+    model = LinearRegression().fit(Z, target)
+    error = SubgroupAuditor(model, metric="mean_error", attributes="all").fit(Z, target)
+    assert error.overall_ == pytest.approx(0, abs=1e-9)
+    assert error.favourable_ == "mean"
+    rate = SubgroupAuditor(model, favourable=150, attributes="all").fit(Z, target)
+    assert rate.overall_ == pytest.approx((model.predict(Z) >= 150).mean())
+    with pytest.raises(ValueError, match="mean_prediction"):
+        SubgroupAuditor(model, attributes="all").fit(Z, target)
+
+
+def test_missing_values_are_a_level_of_their_own():
+    X, y, p = table(missing=True)
+    auditor = SubgroupAuditor(metric="accuracy", attributes="all").fit(X, y, y_pred=p)
+    rules = auditor.rules_.set_index("rule")
+    assert rules.loc["race = missing", "support"] == pytest.approx(X["race"].isna().mean())
+    assert rules.loc["age = missing", "support"] == pytest.approx(X["age"].isna().mean())
+    assert rules.loc["age = missing", "conditions"] == [(None,)]
+    shares = rules.loc[["age" in r and "and" not in r for r in rules.index], "support"]
+    assert shares.sum() == pytest.approx(1)
+
+
+def test_bins_and_words():
+    X = pd.DataFrame({"hours": [0.0] * 80 + list(range(1, 21)), "grade": [1, 2, 3, 4] * 25})
+    p = np.tile([0, 1], 50)
+    auditor = SubgroupAuditor(attributes="all", min_support=0.01).fit(X, y_pred=p)
+    words = set(auditor.rules_["rule"])
+    assert {"hours < 1", "hours >= 1", "grade = 4"} <= words  # most hours are 0
+    edges = SubgroupAuditor(attributes="all", min_support=0.01, bins={"hours": [5, 10]})
+    words = set(edges.fit(X, y_pred=p).rules_["rule"])
+    assert {"hours < 5", "5 <= hours < 10", "hours >= 10"} <= words
+
+
+def test_columns_beside_the_table():
+    X, y, p = table()
+    auditor = SubgroupAuditor(metric="accuracy").fit(
+        X[["age"]].rename(columns={"age": "x"}), y, y_pred=p, sensitive_features=X[["race"]]
+    )
+    assert auditor.attributes_ == auditor.sensitive_features_ == ["race"]
+    assert auditor.rules_["rule"].str.startswith("race").all()
+
+
+def test_confirm_on_new_rows():
+    X, y, p = table(3000)
+    missed = (X["race"] == "b") & (X["sex"] == "f")
+    p = np.where(missed & (np.random.default_rng(1).random(len(X)) < 0.6), 0, p)
+    half = np.arange(len(X)) < 1500
+    auditor = SubgroupAuditor(metric="false_negative_rate", attributes="all")
+    auditor.fit(X[half], y[half], y_pred=p[half])
+    assert auditor.worst_rule_["rule"] == "sex = f and race = b"
+    again = auditor.confirm(X[~half], y[~half], y_pred=p[~half])
+    assert again["rule"].tolist() == auditor.short_list_["rule"].tolist()
+    worst = auditor.confirm(X[~half], y[~half], y_pred=p[~half], short_list=False)
+    assert worst["rule"].tolist() == auditor.rules_["rule"].tolist()[:10]
+    assert again.loc[0, ["differs", "same_direction"]].all()
+    new = missed[~half] & (y[~half] == 1)
+    assert again.loc[0, "share_inside"] == pytest.approx((p[~half][new] == 0).mean())
+    with pytest.raises(ValueError, match="y_pred"):
+        auditor.confirm(X[~half], y[~half])
+    # A value that fit has not seen is in no rule.
+    other = X[~half].assign(race="q")
+    assert not auditor.matches(other, "sex = f and race = b").any()
+    assert auditor.confirm(other, y[~half], y_pred=p[~half])["note"].str.contains("undefined").any()
+    # Where nothing differs the short list is empty: the worst rules are looked at, unless it is
+    # asked for.
+    chance = (np.random.default_rng(2).random(half.sum()) < 0.5).astype(int)
+    auditor.fit(X[half], y[half], y_pred=chance)
+    assert auditor.short_list_.empty
+    assert len(auditor.confirm(X[~half], y[~half], y_pred=p[~half])) == 10
+    assert auditor.confirm(X[~half], y[~half], y_pred=p[~half], short_list=True).empty
+
+
+def test_a_group_without_anybody_who_counts_is_undefined():
+    X, y, p = table()
+    y = np.where(X["race"] == "c", 0, y)
+    auditor = SubgroupAuditor(metric="false_negative_rate", attributes=["race"]).fit(X, y, y_pred=p)
+    row = auditor.rules_.set_index("rule").loc["race = c"]
+    assert np.isnan([row["share_inside"], row["score"], row["low"], row["high"]]).all()
+    assert row["n_inside"] == 0
+    assert not row["differs"]
+    assert not row["ranked"]
+    assert row["note"] == "undefined: no row inside counts"
+    assert auditor.n_groups_ == 2
+    assert auditor.rules_["rule"].iloc[-1] == "race = c"
+
+
+def test_rules_come_by_what_chance_leaves_of_their_difference():
+    X, y, p = table(4000)
+    p = np.where((X["sex"] == "f") & (np.random.default_rng(0).random(4000) < 0.5), 0, p)
+    auditor = SubgroupAuditor(attributes="all", min_support=0.01, correction="bonferroni")
+    rules = auditor.fit(X, y_pred=p).rules_
+    assert auditor.worst_rule_["rule"] == "sex = f"
+    assert rules["differs"].is_monotonic_decreasing
+    assert 0 < rules["differs"].sum() < len(rules)
+    assert not rules["score"].is_monotonic_decreasing
+    assert rules["low"].iloc[0] == pytest.approx(rules["low"].max())
+    holm = auditor.set_params(correction="holm").fit(X, y_pred=p).rules_
+    assert holm["rule"].tolist() == rules["rule"].tolist()
+    assert holm["differs"].sum() >= rules["differs"].sum() > 0
+    assert (holm.loc[holm["differs"], "low"] == 0).any()
+
+
+# Bad input ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "change", "message"),
+    [
+        ({}, {"y": None}, "needs|compares"),
+        ({}, {"y_pred": [0, 1]}, "y_pred must have one value a row"),
+        ({}, {"y": [0, 1]}, "y must have one value a row"),
+        ({}, {"y": np.zeros(600, dtype=int)}, "undefined.*whose truth is favourable"),
+        ({}, {"sample_weight": -np.ones(600)}, "sample_weight"),
+        ({}, {"sample_weight": np.zeros(600)}, "sample_weight"),
+        ({}, {"y_pred": np.linspace(0, 1, 600)}, "needs labels"),
+        ({"metric": "calibration"}, {"y_pred": np.linspace(0, 2, 600)}, "probabilities"),
+        ({"metric": "mean_error"}, {"y_pred": np.repeat("a", 600)}, "numbers"),
+        ({"metric": "gini"}, {}, "metric must be one of"),
+        ({"metric": lambda y, p: y}, {}, "two arrays"),
+        ({"metric": lambda y, p: (y[:3], y == 1)}, {}, "shape"),
+        ({"metric": lambda y, p: (y / 0.0 - y / 0.0, y == y)}, {}, "missing or infinite"),
+        ({"min_support": 0}, {}, "min_support"),
+        ({"min_support": 0.999}, {}, "largest support"),
+        ({"max_conditions": 0}, {}, "max_conditions"),
+        ({"against": "all"}, {}, "against"),
+        ({"binning": "kmeans"}, {}, "binning"),
+        ({"bins": 1}, {}, "bins must be"),
+        ({"bins": {"age": [3, 2]}}, {}, "increasing"),
+        ({"correction": "fdr"}, {}, "correction"),
+        ({"correction": "resampling", "n_resamples": 9}, {}, "at least 19"),
+        ({"attributes": ["shoe"]}, {}, "attributes names 'shoe'"),
+        ({"attributes": []}, {}, "attributes is empty"),
+        ({"favourable": 7}, {}, "never occurs"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_bad_input_is_told(params, change, message):
+    X, y, p = table()
+    arguments = {"y": y, "y_pred": p} | change
+    auditor = SubgroupAuditor(**{"metric": "false_negative_rate", "attributes": "all"} | params)
+    with pytest.raises(ValueError, match=message):
+        auditor.fit(X, **arguments)
+    assert not hasattr(auditor, "rules_")
+
+
+def test_texts_are_refused():
+    X, y, p = table(3000)
+    X["name"] = [f"person {j}" for j in range(len(X))]
+    with pytest.raises(ValueError, match="'name' has 3,000 different values"):
+        SubgroupAuditor(attributes="all").fit(X, y_pred=p)
+    assert SubgroupAuditor().fit(X, y_pred=p).attributes_ == ["sex", "race", "age"]
+
+
+def test_more_than_a_million_rules_are_refused():
+    rng = np.random.default_rng(0)
+    X = (rng.random((300, 30)) < 0.9).astype(int)
+    with pytest.raises(ValueError, match="more than 1,000,000") as told:
+        SubgroupAuditor(attributes="all", min_support=0.1).fit(X, y_pred=X[:, 0])
+    assert "max_conditions=6 leaves " in str(told.value)
+    assert "min_support=0." in str(told.value)
+
+
+def test_neither_an_estimator_nor_predictions():
+    X, _, _ = table()
+    with pytest.raises(ValueError, match="y_pred"):
+        SubgroupAuditor().fit(X)
+
+
+def test_everybody_alike_is_worth_a_warning():
+    X, y, _ = table()
+    model = DummyClassifier(strategy="constant", constant=1).fit(X, y)
+    with pytest.warns(NoDisparityWarning, match="is 1 in all 600 rows"):
+        SubgroupAuditor(model).fit(X)
+
+
+def test_a_short_list_does_not_repeat_itself():
+    X, y, p = table(6000)
+    rng = np.random.default_rng(3)
+    X["town"] = rng.choice(["x", "y", "z"], len(X))
+    pocket = (X["race"] == "b") & (X["sex"] == "f")
+    other = (X["town"] == "x") & (X["sex"] == "m")
+    p = np.where((pocket & (rng.random(len(X)) < 0.6)) | (other & (rng.random(len(X)) < 0.3)), 0, y)
+    auditor = SubgroupAuditor(metric="false_negative_rate", attributes="all", min_support=0.02)
+    auditor.fit(X, y, y_pred=p)
+    assert auditor.rules_["differs"].sum() > 10
+    short = auditor.short_list_
+    assert short.loc[0, "rule"] == "sex = f and race = b"
+    assert "sex = m and town = x" in set(short["rule"])
+    assert len(short) < 8
+    assert short["covered"].is_monotonic_increasing
+    listed = short[short["sub_rule"] != ""]
+    assert (listed["gain_low"] * listed["gain_high"] > 0).all()
+    nothing = SubgroupAuditor(attributes="all").fit(X, y_pred=rng.integers(0, 2, len(X)))
+    assert len(nothing.short_list_) == 0
+    assert list(nothing.short_list_) == list(short)
+
+
+def test_resampling_is_repeated_by_its_seed():
+    X, y, p = table(500)
+    p = np.where((X["sex"] == "f") & (np.arange(500) % 2 == 0), 0, p)
+    settings_ = {"attributes": "all", "correction": "resampling", "n_resamples": 99}
+    first, second = (
+        SubgroupAuditor(**settings_, random_state=0).fit(X, y_pred=p).rules_ for _ in range(2)
+    )
+    pd.testing.assert_frame_equal(first, second)
+    assert first.loc[0, "rule"] == "sex = f"
+    assert first.loc[0, "differs"]
+    cautious = SubgroupAuditor(attributes="all", correction="bonferroni").fit(X, y_pred=p).rules_
+    assert first.loc[0, "low"] > cautious.loc[0, "low"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [500, 2000])
+@pytest.mark.parametrize("metric", ["false_negative_rate", "accuracy"])
+def test_without_an_effect_hardly_any_run_reports_a_group(n, metric):
+    """At a confidence of 0.95 for all groups at once, 10 of 200 runs may."""
+    reported = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame({f"c{j}": rng.choice(list("abc"), n, p=[0.6, 0.3, 0.1]) for j in range(5)})
+        y = rng.random(n) < 0.3
+        p = np.where(rng.random(n) < 0.1, ~y, y)
+        auditor = SubgroupAuditor(metric=metric, attributes="all", min_support=0.02)
+        reported += auditor.fit(X, y, y_pred=p).rules_["differs"].any()
+    assert reported <= 10

@@ -1,0 +1,114 @@
+"""Small tables, and degrees by asking the model about every input, for tests of certificates."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from clocks import CLOCK
+
+from skfairtest import CertifiedAuditor, SBFTAuditor
+from skfairtest.exact._bracket import Limits
+from skfairtest.exact._dispatch import read_family
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stop import StopSearch
+
+
+def small_table(seed=0, n=150, *, real=False):
+    """A frame of 3 x 5 x 4 x 3 inputs, or with two real columns more, and a target."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "s": rng.choice(["p", "q", "r"], n, p=[0.5, 0.4, 0.1]),
+            "a": rng.integers(1, 6, n),
+            "c": rng.choice(["u", "v", "w", "z"], n, p=[0.45, 0.45, 0.05, 0.05]),
+            "b": rng.integers(0, 3, n),
+        }
+    )
+    if real:
+        X["x"] = rng.gamma(2.0, 2.0, n)
+        X["y"] = rng.normal(size=n)
+    y = (X["s"] == "q") * (1.0 + X["b"]) + 0.5 * X["a"] + (X["c"] == "v") * (X["s"] == "p")
+    if real:
+        y += np.sin(X["x"]) * (X["s"] == "p") + X["y"]
+    return X, y.to_numpy() + 0.3 * rng.normal(size=n)
+
+
+def certified(model, X, sensitive="s", **params):
+    """An auditor fitted on the data."""
+    settings = {"max_queries": 100, "max_time": 60.0, "random_state": 0, "engine": "numpy"}
+    auditor = CertifiedAuditor(model, sensitive_features=sensitive, **(settings | params))
+    return auditor.fit(X)
+
+
+def exhaustive_degree(auditor):
+    """Largest disparity over all inputs of a finite space, by the estimator's own answers."""
+    space = auditor.space_
+    grids = [space.columns[j].grid() for j in space.free]
+    free = np.array(list(itertools.product(*grids)))
+    Z = np.zeros((len(free), space.n_features))
+    Z[:, space.sensitive] = space.low[space.sensitive]
+    Z[:, space.free] = free
+    Z = Z[space.valid(Z)]
+    oracle = Oracle(auditor.estimator_, space, **auditor._oracle_settings())
+    oracle.begin(Z[:8], np.random.default_rng(0))
+    try:
+        oracle.disparity(Z)
+    except StopSearch:
+        pass  # every input was judged
+    assert oracle.n_inputs == len(Z)
+    return oracle.degree
+
+
+def bracket_alone(auditor, seconds=2.0):
+    """The bracket without any search's finds, which raise that of an auditor, and its rounding."""
+    family, _ = read_family(
+        auditor.estimator_, auditor.space_, auditor.response_, False, np.random.default_rng(0)
+    )
+    bracket = family.solve(0.0, Limits(CLOCK.now() + seconds, 1e-9))
+    return bracket._replace(upper=min(bracket.upper, family.trivial())), 2 * family.rounding
+
+
+def some(kinds, slow):
+    """Names of cases, those that take longer marked."""
+    return [pytest.param(kind, marks=pytest.mark.slow) if kind in slow else kind for kind in kinds]
+
+
+def in_turn(kinds, models):
+    """Each kind with each model; with one of them in a fast run."""
+    return [
+        pytest.param(kind, model, id=f"{kind}-{name}",
+                     marks=[] if (k + m) % len(models) == 0 else pytest.mark.slow)
+        for k, kind in enumerate(kinds) for m, (name, model) in enumerate(models.items())
+    ]  # fmt: skip
+
+
+def check_finite(model, X, *, exact=True, **params):
+    """On a domain that can be enumerated: certified, and equal to the true degree."""
+    # What may stay open ends when the time is up; what has to close gets as much as it needs.
+    auditor = certified(model, X, **({} if exact else {"max_time": 2.0}) | params)
+    degree = exhaustive_degree(auditor)
+    assert degree > 0
+    bracket, rounding = bracket_alone(auditor)
+    assert degree <= bracket.upper + rounding
+    assert degree <= auditor.fairness_degree_upper_bound_
+    if exact:
+        assert auditor.certified_, auditor.stop_reason_
+    if auditor.certified_:
+        np.testing.assert_allclose(auditor.fairness_degree_, degree, rtol=1e-9, atol=1e-12)
+    return auditor
+
+
+def check_real(model, X, *, exact=True, **params):
+    """With real columns: no search finds more than the bound, which the model itself attains."""
+    settings = {"sensitive_features": "s", "max_queries": 500, "random_state": 1} | params
+    found = SBFTAuditor(model, **settings).fit(X)
+    bracket, rounding = bracket_alone(found)
+    assert 0 < found.fairness_degree_ <= bracket.upper + rounding
+    if exact:
+        assert bracket.reason == "closed"
+        assert bracket.upper <= bracket.lower * (1 + 1e-6) + rounding
+        outputs = found.estimator_.predict(found.space_.decode(np.stack(bracket.twins)))
+        np.testing.assert_allclose(abs(outputs[0] - outputs[1]), bracket.upper, rtol=1e-6)

@@ -1,0 +1,51 @@
+"""The clock of the tests, which goes on when it is read and not because time passes."""
+
+from __future__ import annotations
+
+import threading
+
+from skfairtest import _clock
+
+#: Seconds that one reading takes.
+STEP = 1e-3
+
+
+class ReadingsClock:
+    """Each reading is a step later than the one before; a test can let more time pass.
+
+    With it `max_time` is a number of readings: an outcome is the same on a fast machine, on a slow
+    one, and on one that does other work. What runs in a process of its own has the real clock.
+
+    Attributes
+    ----------
+    step : float
+        Seconds from one reading to the next.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seconds = 100.0
+        self.step = STEP
+
+    def now(self) -> float:
+        """The next reading, in seconds."""
+        with self._lock:
+            self._seconds += self.step
+            return self._seconds
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass, in no time."""
+        with self._lock:
+            self._seconds += seconds
+
+    def join(self, thread: threading.Thread, until: float) -> None:
+        """Wait for the end of a thread where there is any time for it, however long that takes."""
+        thread.join(None if self.now() < until else 0.0)
+
+
+CLOCK = ReadingsClock()
+
+
+def install() -> None:
+    """Let the package read this clock, from here on."""
+    _clock.now, _clock.join = CLOCK.now, CLOCK.join

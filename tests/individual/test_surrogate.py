@@ -1,0 +1,219 @@
+"""SurrogateAuditor and the regions that it draws from."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from skfairtest import AequitasAuditor, InputSpace, RandomAuditor, SurrogateAuditor
+from skfairtest.comparison import find_diversity
+from skfairtest.datasets import make_biased_classification, make_biased_regression
+from skfairtest.individual._surrogate.regions import Regions, leaf_boxes
+from skfairtest.individual._surrogate.sources import Bandit
+from skfairtest.individual._surrogate.sweep import Sweep
+
+
+@pytest.fixture
+def space():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], size=200),
+            "city": rng.choice(list("abcde"), size=200),
+            "years": rng.integers(0, 30, size=200),
+            "pay": rng.random(200),
+        }
+    )
+    return InputSpace.from_data(X, ["sex"])
+
+
+def fitted_tree(space, depth=6):
+    rng = np.random.default_rng(1)
+    Z = space.sample(3000, rng)[:, space.free]
+    y = (Z[:, 1] > 20) & (Z[:, 2] < 0.4) & (Z[:, 0] != 2)
+    return DecisionTreeClassifier(max_depth=depth, random_state=0).fit(Z, y), Z, y
+
+
+def test_leaf_boxes_hold_exactly_the_inputs_of_their_leaves(space):
+    tree, _, _ = fitted_tree(space)
+    low, high, leaves = leaf_boxes(tree.tree_, space)
+    Z = space.sample(2000, np.random.default_rng(2))
+    inside = ((Z[:, None, space.free] >= low[:, space.free]) &
+              (Z[:, None, space.free] <= high[:, space.free])).all(axis=2)  # fmt: skip
+    assert (inside.sum(axis=1) == 1).all()
+    np.testing.assert_array_equal(
+        leaves[inside.argmax(axis=1)], tree.apply(Z[:, space.free].astype(np.float32))
+    )
+
+
+def test_regions_are_drawn_where_the_tree_believes(space):
+    tree, Z, y = fitted_tree(space)
+    regions = Regions(space)
+    regions.learn(tree, Z, y.astype(float))
+    drawn = regions.sample(1000, np.random.default_rng(3))
+    assert tree.predict(drawn[:, space.free]).mean() > 0.99
+    assert regions.believe(drawn).min() > 0.4
+    assert (drawn >= space.low).all() and (drawn <= space.high).all()
+
+
+@pytest.mark.parametrize("make", [make_biased_regression, make_biased_classification])
+def test_finds_far_more_than_random_testing_in_a_planted_pocket(make):
+    for seed in range(5):
+        data = make(variant="narrow", random_state=seed)
+        # Half of the planted degree: about one uniform input in a thousand.
+        settings = {"threshold": data.fairness_degree / 2, "random_state": seed}
+        settings |= {"estimator": data.estimator, "sensitive_features": data.sensitive_features}
+        found = SurrogateAuditor().set_params(**settings).fit(data.data).n_found_
+        by_chance = RandomAuditor().set_params(**settings).fit(data.data).n_found_
+        assert found >= 1000
+        assert found >= 20 * max(by_chance, 1)
+
+
+def test_objective_degree_climbs_where_finds_only_count():
+    degrees = []
+    for seed in range(5):
+        data = make_biased_regression(variant="narrow", random_state=seed)
+        auditor = SurrogateAuditor(data.estimator, objective="degree", random_state=seed)
+        degrees.append(auditor.fit(data.data).fairness_degree_ / data.fairness_degree)
+    assert min(degrees) >= 0.99
+
+
+def test_many_valued_attribute():
+    data = make_biased_classification(variant="many-valued", random_state=0)
+    settings = {"sensitive_features": data.sensitive_features, "random_state": 0}
+    found = SurrogateAuditor(data.estimator, **settings).fit(data.data).n_found_
+    assert found >= 5 * RandomAuditor(data.estimator, **settings).fit(data.data).n_found_ > 0
+
+
+@pytest.fixture(scope="module")
+def network():
+    """A network over eight discrete columns, and its data: thin regions, and few of them."""
+    rng = np.random.default_rng(0)
+    sizes = np.array([2, 42, 8, 20, 10, 5, 7, 8])
+    X = rng.integers(0, sizes, size=(1500, 8))
+    X[:2] = [sizes * 0, sizes - 1]
+    merit = X[:, 1:4] @ [0.03, 0.15, 0.03] + 0.4 * np.isin(X[:, 4], [1, 4, 7])
+    merit += 0.5 * X[:, 0] * (X[:, 4] < 4) * (X[:, 7] > 3) + rng.normal(0, 0.5, len(X))
+    with pytest.warns(UserWarning, match="Maximum iterations"):
+        model = MLPClassifier((32, 16, 8), max_iter=15, random_state=0)
+        return model.fit(X, merit > np.median(merit)), X
+
+
+def test_never_goes_round_among_known_inputs(network):
+    model, X = network
+    settings = {"sensitive_features": [0], "max_queries": 60_000, "random_state": 0}
+    found, uniform, walks = (
+        auditor(model, **settings).fit(X)
+        for auditor in (SurrogateAuditor, RandomAuditor, AequitasAuditor)
+    )
+    assert found.n_found_ > 5 * uniform.n_found_
+    assert found.n_found_ > 1.5 * walks.n_found_
+    # Two twins each, and two predictions that confirm a find: no query went into known inputs.
+    assert found.n_queries_ < 2 * found.n_inputs_ + 2.1 * found.n_found_ + 300
+
+
+def test_many_twins_inherit_the_pair(models):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, [60, 50, 50, 50], size=(500, 4))
+    X[:2] = [[0, 0, 0, 0], [59, 49, 49, 49]]
+    # Only one value of sixty is treated differently: 3% of the pairs show it.
+    model = models.Proba(lambda Z: 0.2 + 0.6 * ((Z[:, 0] == 7) & (Z[:, 1] > 20)))
+    auditor = SurrogateAuditor(model, sensitive_features=[0], random_state=0).fit(X)
+    assert auditor.discrimination_rate_ > 0.5
+
+
+def test_sweep_draws_every_input_once(space):
+    X = np.random.default_rng(0).integers(0, [2, 3, 7, 11], size=(300, 4))
+    X[:2] = [[0, 0, 0, 0], [1, 2, 6, 10]]
+    finite = InputSpace.from_data(X, [0])
+    rng = np.random.default_rng(1)
+    sweep = Sweep.of(finite, rng)
+    parts = []
+    while not sweep.is_over:
+        parts.append(sweep.draw(20, rng)[:, 1:])
+    Z = np.concatenate(parts)
+    assert len(Z) == len(np.unique(Z, axis=0)) == finite.n_inputs == 3 * 7 * 11
+    assert max(map(len, parts)) == 20
+    # In no order that a tenth of them would show: each column's mean is near its domain's.
+    assert np.abs(Z[:100].mean(axis=0) - Z.mean(axis=0)).max() < 1
+    assert Sweep.of(space, rng) is None  # a real column has no end of inputs
+
+
+def test_knows_when_the_domain_is_exhausted(models):
+    X = np.random.default_rng(0).integers(0, [2, 11, 22, 33], size=(400, 4))
+    X[:2] = [[0, 0, 0, 0], [1, 10, 21, 32]]
+    model = models.Proba(lambda Z: 0.2 + 0.6 * ((Z[:, 0] == 1) & (Z[:, 2] > 15)))
+    auditor = SurrogateAuditor(model, sensitive_features=[0], max_queries=10**6, random_state=0)
+    auditor.fit(X)
+    assert auditor.stop_kind_ == "exhausted"
+    assert auditor.n_inputs_ == 11 * 22 * 33
+    assert auditor.n_found_ == 11 * 6 * 33
+
+
+def test_a_domain_of_few_inputs_and_many_twins_ends(models):
+    X = np.column_stack([np.arange(100), np.arange(100) % 3])
+    model = models.Proba(lambda Z: 0.2 + 0.6 * (Z[:, 0] > 97) * (Z[:, 1] < 2))
+    auditor = SurrogateAuditor(model, sensitive_features=[0], max_queries=10**6, random_state=0)
+    auditor.fit(X)
+    assert auditor.stop_kind_ == "exhausted"
+    assert auditor.n_found_ == 2  # one pair in fifty shows it: each input is tried again
+
+
+def test_diverse_finds_are_more_than_uniform_ones_and_spread_wider_than_by_count(network):
+    model, X = network
+    settings = {"sensitive_features": [0], "max_queries": 60_000, "random_state": 0}
+    spread = {}
+    for name, auditor in (
+        ("uniform", RandomAuditor(model, **settings)),
+        ("count", SurrogateAuditor(model, **settings)),
+        ("diverse", SurrogateAuditor(model, objective="diverse", **settings)),
+    ):
+        auditor.fit(X)
+        shares = find_diversity(auditor, n_finds=500, random_state=0)
+        spread[name] = shares["paths"], shares["distance"], auditor.n_found_
+    assert spread["diverse"][2] > 2 * spread["uniform"][2]
+    assert spread["diverse"][0] > 1.4 * spread["count"][0]
+    assert spread["diverse"][0] > 0.6 * spread["uniform"][0]
+    assert spread["diverse"][1] > 0.95 * spread["uniform"][1]
+
+
+def test_bandit_favours_what_brings_most_for_its_cost():
+    bandit = Bandit(3)
+    is_open = np.array([True, True, False])
+    first = bandit.shares(is_open, 0.05)
+    assert first[2] == 0 and first.sum() == pytest.approx(1)
+    assert first[:2].min() > 0.4  # nobody is known yet
+    for _ in range(5):
+        # The second finds more, the first costs less.
+        bandit.learn(np.full(3, 100.0), np.full(3, 50.0), np.array([30.0, 40, 0]),
+                     np.array([30.0, 90, 1]))  # fmt: skip
+    shares = np.mean([bandit.shares(is_open, 0.05) for _ in range(6)], axis=0)
+    assert shares[0] > 0.9 and 0.01 < shares[1] < 0.1
+    np.testing.assert_allclose(bandit.proposals_for_one(), 2, rtol=0.05)
+
+
+def test_same_seed_same_result_whatever_the_time(network, clock):
+    model, X = network
+    runs = []
+    for pace in (1.0, 7.0):
+        clock.step = pace
+        auditor = SurrogateAuditor(model, sensitive_features=[0], max_queries=8000,
+                                   random_state=3).fit(X)  # fmt: skip
+        runs.append(auditor.discriminatory_inputs_)
+    np.testing.assert_array_equal(*runs)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"objective": "many"}, r"objective must be one of .*'count'.*got 'many'"),
+        ({"batch_size": 0}, "batch_size must be a whole number of at least 1; got 0"),
+        ({"explore_share": 0.0}, r"explore_share must be a number in \(0, 1\]; got 0.0"),
+        ({"min_samples_leaf": 1.5}, "min_samples_leaf must be a whole number"),
+    ],
+)
+def test_bad_parameters(params, message):
+    data = make_biased_regression(random_state=0)
+    with pytest.raises(ValueError, match=message):
+        SurrogateAuditor(data.estimator, **params).fit(data.data)

@@ -1,0 +1,876 @@
+"""Displays: they store data, draw it on any axes, and give it back; tests look at no pixel."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import sys
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib import pyplot as plt
+from matplotlib.text import Text
+from pandas.testing import assert_frame_equal
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeClassifier
+
+import skfairtest
+from skfairtest import (
+    AequitasAuditor,
+    BracketDisplay,
+    CertifiedAuditor,
+    DisparityCurveDisplay,
+    FairnessRetrainer,
+    GroupScoresDisplay,
+    HistoryDisplay,
+    InputSpace,
+    MitigationDisplay,
+    PairDisplay,
+    ParetoDisplay,
+    ProfileDisplay,
+    RandomAuditor,
+    SelectionDisplay,
+    SubgroupAuditor,
+    TestSGDAuditor,
+    certify,
+    compare_mitigations,
+    constrained_refit,
+    inspection,
+    make_audit_scorer,
+    selection_table,
+)
+from skfairtest.finding._pair import Cell, Pair
+from skfairtest.inspection import _style
+from skfairtest.inspection._curve_display import disparity_curve
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning"),
+    pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning"),
+    # Where no font has a letter, matplotlib draws a box and says so.
+    pytest.mark.filterwarnings("ignore:Glyph"),
+]
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "sex": np.arange(400) % 2,
+            "age": rng.integers(20, 60, 400),
+            "grade": rng.integers(0, 4, 400),
+        }
+    )
+    return X, (X["age"] / 10 + 2 * X["sex"] + X["grade"] > 7).astype(int)
+
+
+@pytest.fixture(scope="module")
+def fitted(people):
+    """Auditors, a search and a retrainer that have been fitted."""
+    X, y = people
+    model = LogisticRegression().fit(X, y)
+    common = {"sensitive_features": "sex", "random_state": 0}
+    auditor = RandomAuditor(model, max_queries=600, threshold=0.1, **common).fit(X)
+    ridge = Ridge().fit(X, X["age"] + 3.0 * X["sex"])
+    certified = CertifiedAuditor(ridge, max_queries=600, **common).fit(X)
+    groups = TestSGDAuditor(
+        model, sensitive_features=["sex", "age"], sampling_threshold=100, error_threshold=0.2,
+        n_bins=4, random_state=0,
+    ).fit(X)  # fmt: skip
+    scorer = make_audit_scorer(RandomAuditor(sensitive_features="sex", max_queries=200))
+    search = GridSearchCV(
+        LogisticRegression(), {"C": [0.01, 1.0]}, cv=2,
+        scoring={"accuracy": "accuracy", "degree": scorer},
+        refit=constrained_refit("accuracy", 0.9, when_none="least_unfair"),
+    ).fit(X, y)  # fmt: skip
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0)
+    retrainer = FairnessRetrainer(
+        tree, AequitasAuditor(sensitive_features="sex", max_queries=500), max_rounds=1, cv=2,
+        n_estimates=200, max_score_drop=1.0, certify_time=0.2, random_state=0,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        retrainer.fit(X, y)
+        table = compare_mitigations(
+            tree, X[:200], y[:200], sensitive_features="sex", methods=["drop"], cv=2, n_inputs=200,
+            certify_time=0, random_state=0,
+        )  # fmt: skip
+    return SimpleNamespace(
+        X=X, y=y, model=model, auditor=auditor, certified=certified, groups=groups, search=search,
+        retrainer=retrainer, table=table, certificate=certify(auditor, max_time=2),
+    )  # fmt: skip
+
+
+#: One way to make each display, and some have several.
+MAKERS = {
+    "pair": lambda f: PairDisplay.from_auditor(f.auditor),
+    "find": lambda f: PairDisplay.from_auditor(f.auditor, place=3),
+    "no pair": lambda f: PairDisplay(None, "nothing was found"),
+    "bracket": lambda f: BracketDisplay.from_auditor({"a": f.auditor, "b": f.certified}),
+    "certificate": lambda f: BracketDisplay.from_certificate(f.certificate),
+    "curve": lambda f: DisparityCurveDisplay.from_auditor(f.auditor),
+    "curves": lambda f: DisparityCurveDisplay.from_estimator(
+        {"one": f.model, "other": DummyClassifier().fit(f.X, f.y)}, f.X, sensitive_features="sex"
+    ),
+    "history": lambda f: HistoryDisplay.from_auditors({"a": f.auditor, "b": f.certified}),
+    "profile": lambda f: ProfileDisplay.from_auditor(f.auditor),
+    "groups": lambda f: GroupScoresDisplay.from_auditor(f.groups),
+    "selection": lambda f: SelectionDisplay.from_predictions(
+        f.model.predict(f.X), sensitive_features=f.X[["sex"]].astype(str), y_true=f.y
+    ),
+    "search": lambda f: ParetoDisplay.from_cv_results(f.search),
+    "retrainer": lambda f: MitigationDisplay.from_retrainer(f.retrainer),
+    "comparison": lambda f: MitigationDisplay.from_comparison(f.table),
+}
+
+
+# All displays ------------------------------------------------------------------------------------
+
+
+COLOR = "#abcdef"
+PARTS = ("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor")
+
+
+@pytest.fixture(scope="module", params=MAKERS)
+def case(request, fitted):
+    """A display as it was made, the same one drawn on axes of its own, and its data before that."""
+    made, drawn = MAKERS[request.param](fitted), MAKERS[request.param](fitted)
+    frame = drawn.frame()
+    with plt.rc_context(dict.fromkeys(PARTS, COLOR)):
+        assert drawn.plot() is drawn
+    return SimpleNamespace(made=made, drawn=drawn, frame=frame)
+
+
+def test_every_display_is_tested_here_and_public(fitted):
+    made = {type(make(fitted)).__name__ for make in MAKERS.values()}
+    assert made == set(inspection.__all__) <= set(skfairtest.__all__)
+
+
+def test_constructors_store_data_and_nothing_else(case):
+    names = list(inspect.signature(type(case.made)).parameters)
+    assert list(vars(case.made)) == names
+    marks = {name: object() for name in names}
+    stored = vars(type(case.made)(**marks))
+    assert all(stored[name] is mark for name, mark in marks.items())
+
+
+def test_plot_draws_on_given_axes_and_asks_the_model_nothing(case, monkeypatch):
+    for name in ("predict", "predict_proba", "decision_function"):
+        monkeypatch.setattr(LogisticRegression, name, None)
+        monkeypatch.setattr(DecisionTreeClassifier, name, None, raising=False)
+    display, first = case.drawn, case.drawn.ax_
+    assert display.figure_ is first.figure
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5))
+    assert display.plot(ax=right) is display
+    assert display.ax_ is right and display.figure_ is figure
+    assert left.get_children() and not left.lines and not left.child_axes
+    figure.draw_without_rendering()
+    display.ax_, display.figure_ = first, first.figure
+
+
+def test_no_title_and_colours_of_the_style(case):
+    for ax in (case.drawn.ax_, *case.drawn.ax_.child_axes):
+        assert not any(ax.get_title(loc=loc) for loc in ("left", "center", "right"))
+    assert case.drawn.figure_.get_suptitle() == ""
+    texts = [text for text in case.drawn.figure_.findobj(Text) if text.get_text()]
+    assert texts and {text.get_color() for text in texts} == {COLOR}
+
+
+def test_frame_is_a_copy_and_plotting_leaves_it_alone(case):
+    assert isinstance(case.frame, pd.DataFrame)
+    assert_frame_equal(case.drawn.frame(), case.frame)
+    changed = case.drawn.frame()
+    if len(changed):
+        changed.iloc[0] = changed.iloc[-1]
+    assert_frame_equal(case.drawn.frame(), case.frame)
+
+
+def test_pickles_before_and_after_plot(case):
+    for display in (case.made, case.drawn):
+        back = pickle.loads(pickle.dumps(display))
+        assert_frame_equal(back.frame(), case.frame)
+        assert list(vars(back)) == list(vars(display))
+
+
+def test_without_matplotlib_the_error_names_the_extra(case, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    name = type(case.made).__name__
+    with pytest.raises(ImportError, match=rf"{name}\.plot needs.*skfairtest\[plot\].*frame\(\)"):
+        case.made.plot()
+    assert isinstance(case.made.frame(), pd.DataFrame)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        PairDisplay.from_auditor, BracketDisplay.from_auditor, DisparityCurveDisplay.from_auditor,
+        HistoryDisplay.from_auditors, ProfileDisplay.from_auditor,
+    ],
+)  # fmt: skip
+def test_auditors_that_are_not_fitted_or_of_another_kind(make, fitted):
+    with pytest.raises(NotFittedError):
+        make(RandomAuditor(fitted.model))
+    with pytest.raises(TypeError, match="auditor of twins.*got TestSGDAuditor"):
+        make(fitted.groups)
+
+
+def test_others_that_are_not_fitted_or_of_another_kind(fitted):
+    with pytest.raises(NotFittedError):
+        GroupScoresDisplay.from_auditor(TestSGDAuditor(fitted.model))
+    with pytest.raises(TypeError, match="auditor of groups.*got RandomAuditor"):
+        GroupScoresDisplay.from_auditor(fitted.auditor)
+    with pytest.raises(NotFittedError):
+        MitigationDisplay.from_retrainer(FairnessRetrainer(fitted.model))
+    with pytest.raises(TypeError, match="FairnessRetrainer; got RandomAuditor"):
+        MitigationDisplay.from_retrainer(fitted.auditor)
+    with pytest.raises(NotFittedError):
+        ParetoDisplay.from_cv_results(GridSearchCV(fitted.model, {"C": [1]}))
+    with pytest.raises(NotFittedError):
+        DisparityCurveDisplay.from_estimator(Ridge(), fitted.X, sensitive_features="sex")
+
+
+# Pairs -------------------------------------------------------------------------------------------
+
+
+def written(display):
+    return [text.get_text() for text in display.texts_]
+
+
+def test_pair_shows_changed_cells_first_and_by_more_than_colour(fitted):
+    display = PairDisplay.from_auditor(fitted.auditor).plot()
+    assert display.frame()["name"].tolist() == ["sex", "age", "grade"]
+    assert display.frame()["changed"].tolist() == [True, False, False]
+    words = written(display)
+    assert words[:4] == [*words[:2], "column", "≠"]
+    assert words[4] == "sex" and words.count("≠") == 1 and words.count("same") == 2
+    bold = {t.get_text() for t in display.texts_ if t.get_fontweight() == "bold"}
+    assert {"≠", "sex"} <= bold and "age" not in bold
+    assert len(display.ax_.patches) == 1  # the band behind the changed cell
+    high, low = fitted.auditor.worst_case_outputs_
+    assert [p.get_xdata()[0] for p in display.points_] == [high, low]
+    assert display.points_[0].get_marker() != display.points_[1].get_marker()
+    assert display.threshold_.get_xdata() == pytest.approx([low, low + 0.1])
+    assert display.dumbbell_.get_xlabel() == "probability of 1"
+
+
+def test_pair_of_a_find_costs_two_queries(fitted, models):
+    # A known model that counts.
+    model = models.Proba(lambda X: 0.5 + 0.1 * (np.asarray(X)[:, 0] - 0.5))
+    X = np.array([[0, 1], [1, 5], [0, 3]])
+    auditor = RandomAuditor(model, sensitive_features=[0], threshold=0.05, random_state=0).fit(X)
+    model.rows = 0
+    PairDisplay.from_auditor(auditor)
+    assert model.rows == 0
+    display = PairDisplay.from_auditor(auditor, place=1)
+    assert model.rows == 2
+    assert display.pair.difference == pytest.approx(auditor.disparities_[1])
+    assert display.pair.outputs == pytest.approx((0.55, 0.45))
+    assert [cell.name for cell in display.pair.cells if cell.changed] == [0]
+    # With `plausible` the plausible twin comes first in the finds, in a pair the larger output.
+    auditor._state["pairs"] = auditor._state["pairs"][:, ::-1]
+    assert PairDisplay.from_auditor(auditor, place=1).pair == display.pair
+
+
+@pytest.mark.parametrize("place", [-1, 10**6, 0.5, True, "first"])
+def test_pair_has_to_be_there(fitted, place):
+    with pytest.raises(ValueError, match="place must be None.*from 0 to"):
+        PairDisplay.from_auditor(fitted.auditor, place=place)
+
+
+def test_pair_of_labels(models):
+    model = models.LabelsOnly(lambda X: np.where(np.asarray(X)[:, 0] > 0, "yes", "no"))
+    X = np.array([[0, 1], [1, 5], [0, 3]])
+    auditor = RandomAuditor(model, sensitive_features=[0], random_state=0).fit(X)
+    model.rows = 0
+    display = PairDisplay.from_auditor(auditor)
+    assert model.rows == 2
+    assert set(display.pair.labels) == {"yes", "no"} and display.pair.outputs is None
+    assert display.plot().dumbbell_ is None
+    assert {"yes", "no"} <= set(written(display))
+
+
+def test_without_a_pair_the_picture_says_so(models):
+    model = models.Regressor(lambda X: np.zeros(len(X)))
+    X = np.array([[0, 1], [1, 5], [0, 3]])
+    auditor = RandomAuditor(model, sensitive_features=[0], random_state=0).fit(X)
+    display = PairDisplay.from_auditor(auditor).plot()
+    assert f"found in {auditor.n_inputs_} inputs" in " ".join(written(display))
+    assert list(display.frame().columns) == list(Cell._fields) and display.frame().empty
+    with pytest.raises(ValueError, match="no pair to follow.*Raise its budget"):
+        ProfileDisplay.from_auditor(auditor)
+    with pytest.raises(ValueError, match="of which there are none"):
+        PairDisplay.from_auditor(auditor, place=0)
+    # What has no pair has a bracket and a course all the same.
+    assert BracketDisplay.from_auditor(auditor).plot().bars_[0].get_width() == 0
+    HistoryDisplay.from_auditors(auditor).plot()
+    assert DisparityCurveDisplay.from_auditor(auditor).plot().frame()["share"].tolist() == [0.0]
+
+
+def wide_pair(n, n_changed=1, matters=None):
+    cells = [Cell(f"c{j}", j, j + (j < n_changed), j < n_changed) for j in range(n)]
+    pair = Pair(tuple(cells), "score", (2.0, -1.0), None, 3.0, None)
+    return pair if matters is None else pair.with_matters(matters)
+
+
+def test_pair_of_many_columns_shows_those_that_matter():
+    matters = np.zeros(500)
+    matters[[100, 499]] = 1.0, 2.0
+    display = PairDisplay(wide_pair(500, matters=matters)).plot(most=15)
+    words = written(display)
+    assert sum(word.startswith("c") and word[1:].isdigit() for word in words) == 16
+    assert words.index("c499") < words.index("c100") < words.index("c1")
+    assert words[-1] == "484 of 500 columns left out; the twins are alike in 499"
+    assert len(display.frame()) == 500
+    many = written(PairDisplay(wide_pair(300, n_changed=200)).plot(most=2))
+    assert many.count("≠") == 30
+    assert many[-1] == "268 of 300 columns left out; the twins are alike in 100"
+
+
+def test_letters_of_a_card_shrink_with_the_axes():
+    pair = PairDisplay(wide_pair(20))
+    usual = pair.plot().texts_[0].get_fontsize()
+    _, axes = plt.subplots(3, 3, figsize=(6, 6))
+    assert pair.plot(ax=axes[0, 0]).texts_[0].get_fontsize() < 0.7 * usual
+    for size in ((12, 1.5), (1.5, 12)):
+        assert pair.plot(ax=plt.subplots(figsize=size)[1]).texts_[0].get_fontsize() < 0.7 * usual
+
+
+@given(
+    st.lists(st.text(max_size=60), min_size=1, max_size=4, unique=True),
+    st.floats(-1e300, 1e300), st.floats(0, 1e300), st.none() | st.floats(0, 1e6),
+)  # fmt: skip
+def test_any_pair_can_be_drawn(names, low, difference, threshold):
+    cells = tuple(Cell(name, name, None, True) for name in names)
+    high = low + difference
+    pair = Pair(cells, f"score of {names[0]}", (high, low), None, high - low, threshold)
+    display = PairDisplay(pair).plot()
+    assert not any(text.get_parse_math() for text in display.texts_)
+    display.figure_.draw_without_rendering()
+    plt.close(display.figure_)
+
+
+# Brackets, curves, courses -----------------------------------------------------------------------
+
+
+def test_bracket_of_auditors(fitted):
+    display = BracketDisplay.from_auditor({"searched": fitted.auditor, "closed": fitted.certified})
+    table = display.frame().set_index("name")
+    assert table.loc["searched", "found"] == fitted.auditor.fairness_degree_
+    assert np.isnan(table.loc["searched", "upper"]) and not table.loc["searched", "certified"]
+    assert table.loc["closed", "upper"] == fitted.certified.fairness_degree_upper_bound_
+    assert table.loc["closed", "certified"]
+    assert table.loc["searched", "rows"] == fitted.auditor.on_data_degree_
+    display.plot()
+    assert [bar.get_width() for bar in display.bars_] == table["found"].tolist()
+    assert display.open_ == []
+    course = display.plot(kind="time").lines_[0].get_xydata()
+    assert course[0].tolist() == [0, 0]
+    assert course[-1, 1] == fitted.auditor.fairness_degree_
+    assert (np.diff(course, axis=0) >= 0).all()
+
+
+def test_bracket_that_is_open():
+    row = {"name": "a", "found": 0.4, "lower": 0.5, "upper": 0.8, "rows": 0.9, "certified": False}
+    display = BracketDisplay(pd.DataFrame([row])).plot()
+    (bar,) = display.open_
+    assert (bar.get_x(), bar.get_width()) == pytest.approx((0.5, 0.3))
+    assert bar.get_hatch() and display.bars_[0].get_width() == 0.4
+    assert "0.50 to 0.80" in [text.get_text() for text in display.ax_.texts]
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert "found while certifying" in names and "not found, not ruled out" in names
+    with pytest.raises(ValueError, match="kind='time' needs"):
+        display.plot(kind="time")
+    with pytest.raises(ValueError, match="kind must be one of"):
+        display.plot(kind="pie")
+    with pytest.raises(TypeError, match="what certify"):
+        BracketDisplay.from_certificate(3)
+    history = pd.DataFrame({"name": "a", "seconds": [0.0, 1.0], "degree": [0.0, 0.4]})
+    assert len(BracketDisplay(pd.DataFrame([row]), history).plot(kind="time").open_) == 1
+
+
+def test_bracket_of_what_was_found_alone():
+    row = {"name": "a", "found": 0.4, "lower": np.nan, "upper": np.nan, "rows": np.nan}
+    display = BracketDisplay(pd.DataFrame([row]).assign(certified=False)).plot()
+    assert [text.get_text() for text in display.ax_.texts] == ["→ 0.40 found, no upper end"]
+    assert len(display.ax_.lines) == 0 and display.open_ == []
+    assert max(display.ax_.get_xticks()) <= 0.43  # the room for words is no part of the axis
+
+
+def test_rows_of_the_data_may_be_left_out(models):
+    model = models.Regressor(lambda X: np.asarray(X)[:, 0] * 1.0)
+    X = np.array([[0, 1], [1, 5], [0, 3]])
+    auditor = RandomAuditor(model, sensitive_features=[0], random_state=0).fit(X)
+    model.rows = 0
+    assert np.isnan(BracketDisplay.from_auditor(auditor, rows=False).frame().loc[0, "rows"])
+    assert model.rows == 0
+    assert BracketDisplay.from_auditor(auditor).frame().loc[0, "rows"] == 1.0
+
+
+@given(
+    st.lists(st.floats(0, 100) | st.sampled_from([0.0, 0.5]), min_size=1, max_size=60),
+    st.integers(4, 100),
+)
+def test_curve_is_the_share_of_rows_above(disparities, most):
+    curve = disparity_curve(np.array(disparities), "a", most)
+    assert curve["difference"].iloc[0] == 0 and curve["share"].iloc[-1] == 0
+    assert curve["difference"].is_monotonic_increasing and curve["difference"].is_unique
+    assert len(curve) <= max(most + 2, 4)
+    for t, share in zip(curve["difference"], curve["share"], strict=True):
+        assert share == np.mean(np.array(disparities) > t)
+
+
+def test_curves_of_rows(fitted):
+    rows = fitted.X.iloc[:50]
+    display = DisparityCurveDisplay.from_auditor({"some": fitted.auditor, "all": fitted.auditor})
+    assert display.threshold == 0.1 and display.output == "probability"
+    some = DisparityCurveDisplay.from_auditor(fitted.auditor, rows).frame()
+    audited = fitted.auditor.audit_rows(rows).disparities
+    assert some["difference"].iloc[1:].tolist() == np.unique(audited).tolist()
+    display.plot()
+    for name, line in zip(("some", "all"), display.lines_, strict=True):
+        curve = display.frame()
+        curve = curve[curve["name"] == name]
+        np.testing.assert_array_equal(line.get_xydata()[:-1], curve[["difference", "share"]])
+        assert line.get_drawstyle() == "steps-post"
+    assert len({(line.get_linestyle(), line.get_marker()) for line in display.lines_}) == 2
+    again = DisparityCurveDisplay.from_estimator(
+        fitted.model, fitted.X, sensitive_features="sex", threshold=0.1
+    )
+    assert again.output == "probability" and len(again.frame()["name"].unique()) == 1
+    np.testing.assert_array_equal(
+        again.frame()["share"], display.frame().query("name == 'all'")["share"]
+    )
+
+
+def test_many_points_are_held_as_pixels():
+    curves = pd.DataFrame({"name": "a", "difference": np.arange(3000.0), "share": 0.5})
+    assert DisparityCurveDisplay(curves).plot().lines_[0].get_rasterized()
+    assert not DisparityCurveDisplay(curves[:100]).plot().lines_[0].get_rasterized()
+    n = 3000
+    table = pd.DataFrame({"candidate": range(n), "unfairness": 0.1, "objective": 0.5})
+    table[["on_front", "is_refit"]] = False
+    assert ParetoDisplay(table).plot().points_.get_rasterized()
+
+
+def test_history_of_auditors(fitted):
+    display = HistoryDisplay.from_auditors({"a": fitted.auditor, "b": fitted.certified})
+    table = display.frame()
+    assert list(table.columns) == ["name", "queries", "seconds", "found", "degree"]
+    assert (table.groupby("name").first() == 0).all(axis=None)
+    last = table.groupby("name").last()
+    assert last.loc["a", "queries"] == fitted.auditor.n_queries_
+    assert last.loc["b", "degree"] == fitted.certified.fairness_degree_
+    display.plot(x="seconds", y="found")
+    course = table.query("name == 'a'")
+    np.testing.assert_array_equal(display.lines_[0].get_xydata(), course[["seconds", "found"]])
+    assert display.ax_.get_xlabel() == "seconds"
+    with pytest.raises(ValueError, match="x must be one of"):
+        display.plot(x="found")
+    with pytest.raises(ValueError, match="y must be one of"):
+        display.plot(y="seconds")
+    with pytest.raises(ValueError, match="empty"):
+        HistoryDisplay.from_auditors({})
+
+
+def test_interrupted_audits_show_what_was_found(models):
+    def function(X):
+        if model.calls > 2:
+            raise KeyboardInterrupt
+        return np.asarray(X)[:, 0] * 2.0
+
+    model = models.Regressor(function)
+    X = np.column_stack([np.arange(60) % 2, np.random.default_rng(0).normal(size=60)])
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=None, max_time=60.0)
+    with pytest.raises(KeyboardInterrupt):
+        auditor.fit(X)
+    model.calls = -9
+    assert PairDisplay.from_auditor(auditor).plot().pair.outputs == (2.0, 0.0)
+    assert BracketDisplay.from_auditor(auditor).plot(kind="time").frame().loc[0, "found"] == 2.0
+    assert HistoryDisplay.from_auditors(auditor).plot().frame()["degree"].max() == 2.0
+    assert ProfileDisplay.from_auditor(auditor).plot().frame()["first"].eq(2.0).all()
+
+
+# Profiles ----------------------------------------------------------------------------------------
+
+
+def test_profile_is_what_the_model_says(fitted):
+    display = ProfileDisplay.from_auditor(fitted.auditor, "age")
+    table = display.frame()
+    space = fitted.auditor.space_
+    assert table["value"].tolist() == list(range(20, 60))  # each whole number, none between
+    worst = fitted.auditor.worst_case_
+    assert table.loc[table["is_pair"], "value"].tolist() == [worst["age"].iloc[0]]
+    for side, name in enumerate(("first", "second")):
+        rows = pd.concat([worst.iloc[[side]]] * len(table)).assign(age=table["value"].to_numpy())
+        np.testing.assert_allclose(table[name], fitted.model.predict_proba(rows)[:, 1])
+    assert display.names == tuple(f"sex: {value}" for value in worst["sex"])
+    display.plot()
+    np.testing.assert_array_equal(display.lines_[1].get_ydata(), table["second"])
+    assert display.pair_[0].get_xdata()[0] == worst["age"].iloc[0]
+    assert space.feature_names[1] == display.ax_.get_xlabel() == "age"
+
+
+def test_profile_takes_the_column_along_which_the_difference_changes(models):
+    def function(X):
+        return X["sex"] * (1.0 + 0.2 * X["a"] + 3.0 * (X["b"] == "y")) + 5.0 * X["c"]
+
+    model = models.Regressor(lambda X: function(X).to_numpy())
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "sex": rng.integers(0, 2, 90), "a": rng.integers(0, 5, 90),
+            "b": rng.choice(["x", "y", "z"], 90), "c": rng.integers(0, 50, 90),
+        }
+    )  # fmt: skip
+    auditor = RandomAuditor(model, sensitive_features="sex", random_state=0).fit(X)
+    model.rows = 0
+    display = ProfileDisplay.from_auditor(auditor)
+    assert display.column == "b" and display.categorical
+    assert model.rows <= 3 * 10 + 2 * 3 + 6
+    table = display.frame().set_index("value")
+    gaps = table["first"] - table["second"]
+    assert gaps["y"] == pytest.approx(gaps["x"] + 3)
+    display.plot()
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert labels == ["x", "y", "z"]
+    numbers = ProfileDisplay.from_auditor(auditor, "c").plot().lines_[0]
+    assert len(numbers.get_xdata()) == 50
+    for column, message in (("sex", "is sensitive"), ("d", "d")):
+        with pytest.raises(ValueError, match=message):
+            ProfileDisplay.from_auditor(auditor, column)
+
+
+def test_profile_leaves_out_what_the_constraint_excludes(models):
+    model = models.Regressor(lambda X: np.asarray(X["sex"] + 0.0 * X["a"]))
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": np.arange(80) % 2, "a": rng.integers(0, 9, 80), "b": 4})
+    X["b"] = rng.integers(4, 9, 80)
+    auditor = RandomAuditor(
+        model, sensitive_features="sex", constraint=lambda T: T["a"] <= T["b"], random_state=0
+    ).fit(X[X["a"] <= X["b"]])
+    limits = auditor.discriminatory_inputs_["b"]
+    place = int(np.argmin(limits))
+    table = ProfileDisplay.from_auditor(auditor, "a", place).frame()
+    assert table["first"].isna().tolist() == [v > limits.iloc[place] for v in table["value"]]
+    assert table["first"].isna().any() and table["second"].isna().equals(table["first"].isna())
+
+
+def test_profile_of_very_many_categories_shows_those_that_differ_most():
+    table = pd.DataFrame(
+        {"value": [f"v{j}" for j in range(300)], "first": np.arange(300.0), "second": 0.0}
+    )
+    table["is_pair"] = table["value"] == "v0"
+    display = ProfileDisplay(table, "job", "score", ("a", "b"), categorical=True).plot()
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert labels == ["v0", *(f"v{j}" for j in range(271, 300))]
+    assert "270 of 300 categories are left out" in display.ax_.get_xlabel()
+    assert len(display.frame()) == 300
+
+
+def test_profile_of_labels_says_what_to_do(models):
+    model = models.LabelsOnly(lambda X: np.where(np.asarray(X)[:, 0] > 0, "yes", "no"))
+    X = np.array([[0, 1], [1, 5], [0, 3]])
+    auditor = RandomAuditor(model, sensitive_features=[0], random_state=0).fit(X)
+    with pytest.raises(ValueError, match="labels alone.*response_method"):
+        ProfileDisplay.from_auditor(auditor)
+
+
+def test_profile_along_a_one_hot_group(models):
+    rng = np.random.default_rng(0)
+    jobs = pd.get_dummies(pd.Series(rng.choice(["p", "q", "r"], 90), name="job"), prefix="job")
+    X = jobs.astype(int).assign(sex=np.arange(90) % 2, age=rng.integers(20, 40, 90))
+    model = models.Regressor(lambda T: np.asarray(T["sex"] * (1.0 + T["job_q"]) + 0.0 * T["age"]))
+    auditor = RandomAuditor(model, sensitive_features="sex", random_state=0).fit(X)
+    display = ProfileDisplay.from_auditor(auditor)
+    assert display.column == "job" and display.frame()["value"].tolist() == ["p", "q", "r"]
+
+
+# Groups ------------------------------------------------------------------------------------------
+
+
+def rules(n):
+    score = np.linspace(0.9, 0, n)
+    return pd.DataFrame(
+        {
+            "rule": [f"age in [{j}, {j + 9}) and race = ${j}$" for j in range(n)], "score": score,
+            "low": np.maximum(0, score - 0.2), "high": 1.0, "n_inside": 10, "share_inside": 0.1,
+            "share_outside": 0.9,
+        }
+    )  # fmt: skip
+
+
+def test_groups_of_an_auditor(fitted):
+    display = GroupScoresDisplay.from_auditor(fitted.groups).plot()
+    kept = fitted.groups.rules_.iloc[:20]
+    assert [p.get_xdata()[0] for p in display.points_] == kept["score"].tolist()
+    ends = [segment[:, 0].tolist() for segment in display.intervals_.get_segments()]
+    assert ends == kept[["low", "high"]].to_numpy().tolist()
+    assert "simultaneous 95% intervals" in display.ax_.get_xlabel()
+    assert any("n = " in text.get_text() for text in display.ax_.texts)
+
+
+def test_groups_of_any_outcome_are_those_of_the_short_list():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: rng.choice(list("xyz"), 3000) for name in "abc"})
+    y = rng.integers(0, 2, 3000)
+    wrong = rng.random(3000) < np.where((X["a"] == "x") & (X["b"] == "y"), 0.5, 0.1)
+    auditor = SubgroupAuditor(metric="accuracy", attributes="all")
+    auditor.fit(X, y, y_pred=np.where(wrong, 1 - y, y))
+    display = GroupScoresDisplay.from_auditor(auditor).plot()
+    assert display.frame()["rule"].tolist() == auditor.short_list_["rule"].tolist()
+    assert display.ax_.get_xlabel().startswith("difference in accuracy, simultaneous 95%")
+    # Holm's interval of a difference that is shown begins at 0: the marker is filled all the same.
+    assert (display.frame()["low"] == 0).all() and display.frame()["differs"].all()
+    filled = {point.get_markerfacecolor() for point in display.points_}
+    assert filled == {display.points_[0].get_color()}
+    every = GroupScoresDisplay.from_auditor(auditor, short_list=False).plot(most=200)
+    assert every.frame()["rule"].tolist() == auditor.rules_["rule"].tolist()
+    hollow = [p.get_markerfacecolor() != p.get_color() for p in every.points_]
+    assert hollow == (~auditor.rules_["differs"]).tolist() and any(hollow)
+    # Nothing differs: the worst rules, unless the list is asked for.
+    auditor.fit(X, y, y_pred=np.where(rng.random(3000) < 0.1, 1 - y, y))
+    assert len(GroupScoresDisplay.from_auditor(auditor).frame()) == len(auditor.rules_)
+    assert GroupScoresDisplay.from_auditor(auditor, short_list=True).plot().points_ == []
+
+
+def test_a_short_list_needs_an_auditor_that_has_one(fitted):
+    with pytest.raises(ValueError, match="short_list=True needs an auditor with short_list_"):
+        GroupScoresDisplay.from_auditor(fitted.groups, short_list=True)
+
+
+def test_very_many_rule_sets():
+    display = GroupScoresDisplay(rules(20_000)).plot()
+    assert len(display.points_) == 20 and len(display.frame()) == 20_000
+    assert "19,980 of 20,000 rules are left out" in display.ax_.get_xlabel()
+    last = GroupScoresDisplay(rules(20_000).iloc[-2:]).plot().points_
+    assert {point.get_markerfacecolor() for point in last} == {plt.rcParams["axes.facecolor"]}
+    assert GroupScoresDisplay(rules(3).iloc[:0]).plot().points_ == []
+
+
+def test_selection_draws_a_measure_with_interval_and_count(fitted):
+    predicted = fitted.model.predict(fitted.X)
+    groups = fitted.X[["sex", "grade"]].astype(str)
+    display = SelectionDisplay.from_predictions(predicted, sensitive_features=groups)
+    table = selection_table(predicted, sensitive_features=groups)
+    assert_frame_equal(display.frame(), table)
+    display.plot()
+    values = [point.get_xdata()[0] for point in display.points_]
+    assert values == table["selection_rate"].tolist()
+    ends = [segment[:, 0].tolist() for segment in display.intervals_.get_segments()]
+    np.testing.assert_array_equal(ends, table[["selection_rate_low", "selection_rate_high"]])
+    counts = [text.get_text() for text in display.texts_ if text.get_text()]
+    assert all(f"n = {n}" in text for n, text in zip(table["n"], counts, strict=True))
+    assert display.ax_.get_xlabel() == "selection rate, 95% intervals"
+    ratios = display.plot(measure="impact_ratio")
+    assert [p.get_xdata()[0] for p in ratios.points_] == table["impact_ratio"].tolist()
+    # No line at four fifths: the table draws no conclusion, nor does the picture.
+    assert not [line for line in ratios.ax_.lines if line not in ratios.points_]
+    with pytest.raises(ValueError, match="measure must be.*need y_true="):
+        display.plot(measure="false_positive_rate")
+
+
+def test_selection_of_many_groups_and_of_unknown_ones():
+    names = [f"g{j % 70}" for j in range(7000)]
+    names[:400] = ["g1"] * 400
+    names[-50:] = [None] * 50
+    table = selection_table(np.arange(7000) % 2, sensitive_features={"$s$_": names})
+    display = SelectionDisplay(table).plot()
+    assert len(display.points_) == 50 and len(display.frame()) == 71
+    assert "21 of 71 groups are left out" in display.ax_.get_xlabel()
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert "g1" in labels and "(unknown)" not in labels  # the largest ones are shown
+    unknown = display.plot(measure="impact_ratio", most=100)
+    place = table.index[table["group"] == "(unknown)"][0]
+    assert len(unknown.points_[place].get_xdata()) == 0  # listed, without a ratio
+    assert "$s$_" in [label.get_text() for label in unknown.ax_.get_yticklabels()]
+    # Groups with a note have a hollow mark and a letter, and the note stands below the axis.
+    noted = (table["note"] != "").tolist()
+    assert any(noted) and not all(noted)
+    paper = plt.rcParams["axes.facecolor"]
+    assert [point.get_markerfacecolor() == paper for point in unknown.points_] == noted
+    words = [text.get_text() for text in unknown.texts_ if text.get_text()]
+    assert [text.endswith(")") for text in words] == noted
+    assert f"(a) {table['note'][table['note'] != ''].iloc[0]}"[:60] in unknown.ax_.get_xlabel()
+
+
+# Searches and mitigation -------------------------------------------------------------------------
+
+
+def test_pareto_of_a_search_knows_names_limit_and_choice(fitted):
+    display = ParetoDisplay.from_cv_results(fitted.search)
+    assert (display.x, display.y, display.limit) == ("degree", "accuracy", 0.9)
+    table = display.frame()
+    assert table["is_refit"].to_numpy().nonzero()[0].tolist() == [fitted.search.best_index_]
+    results = fitted.search.cv_results_
+    np.testing.assert_array_equal(table["unfairness"], -results["mean_test_degree"])
+    np.testing.assert_array_equal(table["objective"], results["mean_test_accuracy"])
+    front = skfairtest.pareto_front(results, ["accuracy", "degree"])["candidate"]
+    assert set(table.loc[table["on_front"], "candidate"]) == set(front)
+    display.plot()
+    assert len(display.points_.get_offsets()) == len(table)
+    assert len(display.front_.get_xdata()) == len(front)
+    assert display.refit_ is not None and display.limit_.get_xdata()[0] == 0.9
+
+
+RESULTS = {
+    "mean_test_a": [0.9, 0.8, np.nan], "mean_test_b": [-0.5, -0.1, -0.2],
+    "mean_test_c": [-1.0, -2.0, -3.0],
+}  # fmt: skip
+
+
+def test_pareto_of_results(fitted):
+    display = ParetoDisplay.from_cv_results(RESULTS, x="b", y="a", refit=1).plot()
+    assert len(display.points_.get_offsets()) == 2  # the candidate without a score is left out
+    assert display.refit_.get_xdata().tolist() == [0.1] and display.limit_ is None
+    assert ParetoDisplay.from_cv_results(RESULTS, x="b", y="a").plot().refit_ is None
+    rule = constrained_refit("a", 0.3, unfairness="b")
+    assert ParetoDisplay.from_cv_results(RESULTS, refit=rule).plot().limit == 0.3
+    two = {name: RESULTS[name] for name in ("mean_test_a", "mean_test_b")}
+    assert ParetoDisplay.from_cv_results(two).x == "b"
+    with pytest.raises(ValueError, match="say which is which"):
+        ParetoDisplay.from_cv_results(RESULTS)
+    with pytest.raises(ValueError, match="refit must be the place"):
+        ParetoDisplay.from_cv_results(RESULTS, x="b", y="a", refit=7)
+    with pytest.raises(ValueError, match="at most 0"):
+        ParetoDisplay.from_cv_results(RESULTS, x="a", y="b")
+
+
+def test_mitigation_of_a_retrainer(fitted):
+    display = MitigationDisplay.from_retrainer(fitted.retrainer)
+    table = display.frame().set_index(["model", "measure"])
+    for model, found in (
+        ("original", fitted.retrainer.before_),
+        ("mitigated", fitted.retrainer.after_),
+    ):
+        for place in ("rows", "near", "uniform"):
+            assert table.loc[(model, place), ["value", "low", "high"]].to_dict() == found[place]
+        assert table.loc[(model, "degree"), "high"] == found["degree"]["upper_bound"]
+    drop = fitted.retrainer.score_drop_
+    assert table.loc[("mitigated", "score")].tolist() == [
+        -drop["value"],
+        -drop["high"],
+        -drop["low"],
+    ]
+    display.plot()
+    assert list(display.panels_) == ["rows", "near", "uniform", "degree", "subgroup", "score"]
+    for (measure, model), point in display.points_.items():
+        assert point.get_xdata()[0] == table.loc[(model, measure), "value"]
+    limits = {display.panels_[place].get_xlim() for place in ("rows", "near", "uniform")}
+    assert len(limits) == 1  # shares of different inputs are read against each other
+
+
+def test_mitigation_that_ended_early(fitted):
+    ended = FairnessRetrainer(fitted.model)
+    ended.estimator_, ended.stop_reason_ = fitted.model, "the audit failed"
+    with pytest.raises(ValueError, match="ended before.*the audit failed"):
+        MitigationDisplay.from_retrainer(ended)
+
+
+def test_mitigation_of_a_comparison(fitted):
+    display = MitigationDisplay.from_comparison(fitted.table).plot()
+    table = display.frame().set_index(["model", "measure"])
+    for way in ("original", "drop"):
+        assert table.loc[(way, "near"), "value"] == fitted.table.loc[way, "share_near"]
+        assert table.loc[(way, "score"), "low"] == fitted.table.loc[way, "accuracy_change_low"]
+    failed = fitted.table.copy()
+    failed.loc["drop", :] = np.nan
+    assert set(MitigationDisplay.from_comparison(failed).frame()["model"]) == {"original"}
+    means = fitted.table.rename(columns=lambda name: name.replace("share_", "difference_"))
+    assert MitigationDisplay.from_comparison(means).what.startswith("mean difference")
+    with pytest.raises(ValueError, match="none of the columns"):
+        MitigationDisplay.from_comparison(pd.DataFrame({"a": [1]}))
+    with pytest.raises(TypeError, match="got dict"):
+        MitigationDisplay.from_comparison({})
+
+
+# Names -------------------------------------------------------------------------------------------
+
+NAMES = ["_a", "$x$ and $y$", "列名 " * 30, "العربية", "a\nb\tc", "", "<script>", "\\alpha_{2}"]
+NAME = "_n $x$ 列 <b>"
+
+
+def test_names_are_written_as_they_are():
+    n = len(NAMES)
+    curves = pd.DataFrame({"name": NAMES, "difference": 0.0, "share": 0.5})
+    bracket = pd.DataFrame({"name": NAMES, "found": 1.0, "lower": 1.0, "upper": 2.0, "rows": 0.5})
+    course = curves.assign(queries=1, seconds=1.0, found=1, degree=0.5)
+    profile = pd.DataFrame({"value": NAMES, "first": 1.0, "second": 0.0, "is_pair": False})
+    groups = selection_table(
+        [0, 1] * 20 * n, sensitive_features={NAME: [name or NAME for name in NAMES] * 40}
+    )
+    results = {f"mean_test_{NAME}": [-0.5], "mean_test_y": [0.5]}
+    cells = tuple(Cell(name, name, None, True) for name in NAMES)
+    several = [
+        PairDisplay(Pair(cells, NAME, (1.0, 0.0), None, 1.0)),
+        DisparityCurveDisplay(curves, output=NAME),
+        BracketDisplay(bracket.assign(certified=False)),
+        HistoryDisplay(course),
+        ProfileDisplay(profile, NAME, NAME, (NAME, "b"), categorical=True),
+        GroupScoresDisplay(rules(n).assign(rule=NAMES)),
+        SelectionDisplay(groups),
+    ]
+    for display in [*several, ParetoDisplay.from_cv_results(results, x=NAME, y="y")]:
+        display.plot()
+        display.figure_.draw_without_rendering()
+        texts = [text for text in display.figure_.findobj(Text) if text.get_text()]
+        for text in texts:
+            # The numbers of an axis may be written by matplotlib's own formulas.
+            if "x" in text.get_text():
+                assert not text.get_parse_math(), (type(display).__name__, text)
+        words = [text.get_text() for text in texts]
+        for name in NAMES if display in several else []:
+            short = _style.shorten(name, 24).rstrip("…").strip()
+            assert any(short in word.replace("\n", " ") for word in words), (display, name)
+        if type(display) not in (BracketDisplay, HistoryDisplay, GroupScoresDisplay):
+            assert any(NAME in word for word in words), display
+
+
+def test_a_font_that_has_the_letters_is_found():
+    curves = pd.DataFrame({"name": ["שלום"], "difference": 0.0, "share": 0.5})
+    with plt.rc_context({"font.family": "DejaVu Serif"}):  # which has no Hebrew
+        display = DisparityCurveDisplay(curves).plot()
+    (text,) = display.ax_.get_legend().get_texts()
+    assert text.get_fontfamily()[0] == "DejaVu Serif" and len(text.get_fontfamily()) > 1
+    assert display.ax_.yaxis.label.get_fontfamily() == ["DejaVu Serif"]
+    assert _style._letters_of("no such file") == frozenset()
+
+
+@given(st.text(max_size=200), st.integers(2, 60))
+def test_shortened_names_fit(text, most):
+    short = _style.shorten(text, most)
+    assert _style.width(short) <= most and short.isprintable()
+    lines = _style.wrap(text, most, 3).split("\n")
+    assert len(lines) <= 3 and all(_style.width(line) <= most for line in lines)
+    if _style.width(_style.one_line(text).strip()) <= most:
+        assert lines == [_style.one_line(text).strip()]
+
+
+def test_series_are_told_apart_without_colour():
+    looks = [_style.series(place) for place in range(30)]
+    assert len({(look["marker"], str(look["linestyle"])) for look in looks}) == 30
+    assert len({look["color"] for look in looks[:6]}) == 6
+
+
+def test_space_of_many_sensitive_values(models):
+    model = models.Regressor(lambda X: np.asarray(X["s"].str[1:].astype(int) + 0.0 * X["a"]))
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"s": [f"v{j % 300}" for j in range(600)], "a": rng.integers(0, 5, 600)})
+    assert InputSpace.from_data(X, ["s"]).n_combinations == 300
+    auditor = RandomAuditor(model, sensitive_features="s", max_queries=2000, random_state=0).fit(X)
+    display = PairDisplay.from_auditor(auditor).plot()
+    assert display.pair.difference == auditor.fairness_degree_
+    assert ProfileDisplay.from_auditor(auditor).names[0].startswith("s: v")

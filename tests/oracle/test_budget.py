@@ -1,0 +1,208 @@
+"""Tests of budgets: the size of batches, parts of a run, the time of a query, kinds of stops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from skfairtest import (
+    AequitasAuditor,
+    InputSpace,
+    MAFTAuditor,
+    RandomAuditor,
+    SBFTAuditor,
+    SurrogateAuditor,
+    SymbolicAuditor,
+    ThemisAuditor,
+)
+from skfairtest.oracle import _oracle
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stall import STALL, STALL_INPUTS
+from skfairtest.oracle._stop import StopReason, StopSearch
+
+
+class Slow(RegressorMixin, BaseEstimator):
+    """Takes a fifth of a millisecond a row, and a millisecond a call."""
+
+    clock = None
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X, y=None):
+        return self
+
+    def predict(self, X):
+        if Slow.clock is not None:
+            Slow.clock.sleep(1e-3 + 2e-4 * len(X))
+        return X[:, 0] * (X[:, 1] > 0.8) + X[:, 2]
+
+
+@pytest.fixture
+def clock(clock, monkeypatch):
+    """A clock that only the model moves on."""
+    clock.step = 0.0
+    monkeypatch.setattr(Slow, "clock", clock)
+    return clock
+
+
+def table(n=300):
+    rng = np.random.default_rng(0)
+    return np.column_stack([rng.integers(0, 2, n), rng.random(n), rng.random(n)])
+
+
+ALL = [AequitasAuditor, MAFTAuditor, RandomAuditor, SBFTAuditor, SurrogateAuditor, SymbolicAuditor,
+       ThemisAuditor]  # fmt: skip
+
+
+@pytest.mark.parametrize("max_queries", [None, 100_000])
+@pytest.mark.parametrize("auditor", ALL)
+def test_batches_follow_the_measured_time_of_a_query(clock, auditor, max_queries):
+    params = {"margin": 1e-3} if auditor is ThemisAuditor else {}
+    began = clock.now()
+    fitted = auditor(Slow(), sensitive_features=[0], threshold=0.5, max_time=1, random_state=0,
+                     max_queries=max_queries, **params).fit(table())  # fmt: skip
+    assert fitted.stop_kind_ == "max_time"
+    assert 1 <= clock.now() - began <= 1.1
+    assert fitted.n_found_ > 0
+
+
+def test_long_answers_end_the_run_in_time_as_well(clock):
+    began = clock.now()
+    oracle = Oracle(Slow(), InputSpace.from_data(table(), [0]), max_time=1)
+    with pytest.raises(StopSearch) as stopped:
+        oracle.respond(np.random.default_rng(0).random((50_000, 3)))
+    assert stopped.value.kind is StopReason.MAX_TIME
+    assert clock.now() - began < 1.1
+    assert oracle.history.arrays()["queries"][-1] == oracle.n_queries > 3000
+
+
+def test_batches_without_max_time_do_not_depend_on_the_clock(clock):
+    runs = []
+    for seconds in (2e-4, 5.0):
+        clock.sleep(seconds)
+        oracle = Oracle(Slow(), InputSpace.from_data(table(), [0]), max_queries=5000)
+        oracle.judge(oracle.space.data, np.random.default_rng(0))
+        runs.append(oracle.affordable(batches=3))
+    assert runs[0] == runs[1] == (5000 - oracle.n_queries) // (3 * 2)
+
+
+def test_affordable_is_a_share_of_what_is_left():
+    X = table()
+    oracle = Oracle(Slow(), InputSpace.from_data(X, [0]), max_queries=1000, max_inputs=60)
+    assert oracle.affordable(batches=10) == 6  # of 60 inputs
+    assert oracle.affordable(batches=10, price=50) == 2  # of 1000 queries
+    assert oracle.affordable(batches=1e9) == 1
+    assert oracle.affordable(batches=10, least=8, most=30) == 8
+    assert oracle.affordable(price=1, most=30) == 30
+    oracle.judge(X[:50], np.random.default_rng(0))
+    assert oracle.queries_left == 900 and oracle.inputs_left == 10
+    assert oracle.affordable(batches=10) == 1
+    assert oracle.affordable(batches=10, whole=True) == 6
+
+
+def test_judge_compares_all_twins_where_they_are_few_else_drawn_pairs(models):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 30, 400), rng.integers(0, 5, 400), rng.random(400)])
+    model = models.Regressor(lambda X: X[:, 0] + 100 * X[:, 1])
+    few = Oracle(model, InputSpace.from_data(X, [1]))
+    assert few.compares_all and few.n_compared == 5 and few.draw_twins(X, rng) is None
+    assert (few.judge(X, rng).disparity == 400).all()
+    many = Oracle(model, InputSpace.from_data(X, [0]))
+    assert not many.compares_all and many.n_compared == 2
+    judged = many.judge(X, np.random.default_rng(1))
+    drawn = many.draw_twins(X, np.random.default_rng(1))
+    np.testing.assert_array_equal(judged.disparity, np.ptp(drawn, axis=1)[:, 0])
+
+
+# Parts of a run ----------------------------------------------------------------------------
+
+
+def test_a_part_of_a_run_has_its_own_budget_and_gives_the_limits_back(models, small):
+    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace.from_data(small, [0]),
+                    max_queries=100)  # fmt: skip
+    with oracle.budget(max_queries=6) as part:
+        assert oracle.queries_left == 6
+        oracle.disparity(oracle.space.data)
+    assert part.stop is not None and part.stop.kind is StopReason.MAX_QUERIES
+    assert oracle.n_queries <= 6 and oracle.queries_left == 100 - oracle.n_queries
+    with oracle.budget(max_queries=1000) as part:
+        assert oracle.queries_left == 100 - oracle.n_queries  # never more than the run's own
+    assert part.stop is None
+    with pytest.raises(RuntimeError, match="mine"), oracle.budget(max_queries=1):
+        raise RuntimeError("mine")
+    assert oracle.queries_left == 100 - oracle.n_queries
+
+
+def test_ten_parts_that_stall_are_a_run_that_does(models, small):
+    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace.from_data(small, [0]))
+    n_parts = 0
+    with pytest.raises(StopSearch) as stopped:
+        while n_parts < 50:
+            with oracle.budget() as part:
+                for _ in range(STALL_INPUTS):
+                    oracle.disparity(np.tile(small[:1], (1000, 1)))
+            assert part.stop is not None and part.stop.kind is StopReason.STALLED
+            n_parts += 1
+            oracle.disparity(np.tile(small[:1], (1000, 1)))
+    assert stopped.value.kind is StopReason.STALLED and n_parts <= 10 < STALL
+
+
+def test_a_fork_asks_the_model_of_its_oracle(models, small, monkeypatch):
+    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace.from_data(small, [0]),
+                    max_queries=50, max_inputs=30)  # fmt: skip
+    oracle.judge(small[:3], np.random.default_rng(0))
+
+    def build(*args, **kwargs):
+        raise AssertionError("a fork needs no model of its own")
+
+    monkeypatch.setattr(_oracle.Model, "__init__", build)
+    part = oracle.fork(InputSpace.from_data(small, [1]), n_inputs=20)
+    part.judge(small[:2], np.random.default_rng(0))
+    assert part.n_queries == oracle.n_queries > 6
+    assert part.inputs_left == 10 - part.n_inputs
+
+
+# Kinds of stops ----------------------------------------------------------------------------
+
+
+def test_stops_have_a_kind_and_words():
+    assert str(StopSearch(StopReason.CALLBACK)) == "a callback asked to stop"
+    assert StopSearch(StopReason.OPEN, "not yet").text == "not yet"
+    X = table()
+    settings = {"sensitive_features": [0], "random_state": 0, "threshold": 0.5}
+    by = {
+        "max_queries": RandomAuditor(Slow(), max_queries=100, **settings),
+        "max_found": RandomAuditor(Slow(), max_found=3, **settings),
+        "max_inputs": RandomAuditor(Slow(), max_inputs=30, **settings),
+        "complete": MAFTAuditor(Slow(), n_global=8, n_local=2, **settings),
+    }
+    for kind, auditor in by.items():
+        assert auditor.fit(X).stop_kind_ == kind
+        assert kind in auditor.stop_reason_ or kind == "complete"
+
+
+class Interrupting(Slow):
+    def predict(self, X):
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_run_says_so():
+    auditor = RandomAuditor(Interrupting(), sensitive_features=[0])
+    with pytest.raises(KeyboardInterrupt):
+        auditor.fit(table())
+    assert (auditor.stop_kind_, auditor.stop_reason_) == ("interrupted", "interrupted")
+
+
+def test_walks_that_go_round_do_not_end_the_run(models):
+    # Islands of four valid inputs each: walks soon know theirs, other rounds find other islands.
+    def allowed(X):
+        return (X[:, 1] % 40 < 2) & (X[:, 2] % 40 < 2)
+
+    X = np.array([[0, 0, 0], [1, 799, 799], [0, 40, 1], [1, 81, 40]])
+    auditor = AequitasAuditor(
+        models.Regressor(lambda X: X[:, 0]), sensitive_features=[0], constraint=allowed,
+        n_global=30, max_queries=None, max_inputs=1600, random_state=0,
+    ).fit(X)  # fmt: skip
+    assert auditor.n_found_ == 1600 and auditor.stop_kind_ == "max_inputs"

@@ -1,0 +1,198 @@
+"""The pages of the site: how they begin and end, where their links lead, and that commands run.
+
+Examples in the form of a session (``>>>``) are run by pytest itself (``--doctest-glob=*.md``). The
+site is built by ``.ci/run``; `docs/check_site.py`, which looks at what was built, is tried here.
+"""
+
+import ast
+import re
+import runpy
+import shlex
+
+import pytest
+from places import TOP
+
+from skfairtest.__main__ import main
+
+DOCS = TOP / "docs"
+BUILT = ("_build", "auto_examples", "api")
+PAGES = sorted(
+    path for path in DOCS.rglob("*.md") if not set(path.relative_to(DOCS).parts) & set(BUILT)
+)
+EXAMPLES = sorted((TOP / "examples").glob("0*/plot_*.py"))
+#: Gallery pages are made from examples, pages of public names from docstrings.
+MADE = re.compile(r"(auto_examples/.*|api/.*)\.rst$")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def without_code(text):
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(text):
+    """The places that links can name: headings as the site and GitHub write them."""
+    titles = re.findall(r"^#+ (.*)$", without_code(text), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
+
+
+def names(paths):
+    return [str(path.relative_to(TOP)) for path in paths]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=names(PAGES))
+def test_page_opens_with_what_it_is_for_and_ends_with_what_comes_next(path):
+    text = path.read_text(encoding="utf-8")
+    title, gap, opening = text.split("\n")[:3]
+    assert title.startswith("# ") and not gap
+    assert re.match(r"[A-Z*]", opening), "the first thing after the title is a sentence"
+    last = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)[-1]
+    if path.name != "glossary.md":  # its sources stand last, and the same heading follows
+        assert last == "What comes next"
+    assert LINK.search(text.rpartition("## What comes next")[2])
+
+
+@pytest.mark.parametrize("path", PAGES, ids=names(PAGES))
+def test_tables_end_where_the_text_begins(path):
+    """A line of text right below a table would become its last row."""
+    text = without_code(path.read_text(encoding="utf-8"))
+    assert re.findall(r"^\|.*\n[^|\n].*$", text, flags=re.MULTILINE) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*PAGES, *(TOP / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG"))],
+    ids=str,
+)
+def test_links_of_the_sources_lead_somewhere(path):
+    for address in LINK.findall(without_code(path.read_text(encoding="utf-8"))):
+        if "://" in address:
+            continue
+        target, _, place = address.partition("#")
+        if MADE.search(target):
+            source = (path.parent / target).resolve()
+            if "auto_examples" in source.parts and source.name != "index.rst":
+                example = TOP / "examples" / source.parent.name / f"{source.stem}.py"
+                assert example in EXAMPLES or not source.stem.startswith("plot_"), address
+            continue
+        to = (path.parent / target).resolve() if target else path
+        assert to.exists(), f"{path.name}: {address}"
+        if place:
+            assert place in anchors(to.read_text(encoding="utf-8")), f"{path.name}: {address}"
+
+
+def test_scripts_that_pages_name_are_there():
+    named = set()
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        named |= set(re.findall(r"(?:examples/benchmarks/|`)(\w+\.py)", text))
+    scripts = {name for name in named if name.startswith(("bench_", "_fict", "record"))}
+    assert len(scripts) > 10
+    missing = [name for name in scripts if not (TOP / "examples" / "benchmarks" / name).exists()]
+    assert missing == []
+
+
+# The tutorial of the gate, which is no session ---------------------------------------------------
+
+GATE = (DOCS / "tutorials" / "first_gate.md").read_text(encoding="utf-8")
+STEPS = re.findall(r"^```(\w+)\n(.*?)^```$", GATE, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_first_gate_runs_as_it_stands(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    session = {}
+    codes = []
+    for kind, code in STEPS:
+        if kind == "python":
+            exec(compile(code, "first_gate.md", "exec"), session)
+        elif kind == "toml":
+            (tmp_path / "pyproject.toml").write_text(code, encoding="utf-8")
+        else:
+            assert kind == "bash"
+            command, _, wanted = code.strip().replace("\\\n", "").partition("  # exits with ")
+            program, *words = shlex.split(command)
+            assert program == "skfairtest"
+            # Fewer queries, only to save time.
+            assert main([*words, "--max-queries", "1000"]) == int(wanted or 0), capsys.readouterr()
+            codes.append(int(wanted or 0))
+    assert codes == [0, 1, 0, 0]
+    assert (tmp_path / "fairness.html").exists() and (tmp_path / "fairness.xml").exists()
+
+
+# The gallery --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=names(EXAMPLES))
+def test_example_asks_one_question_and_shows_one_picture(path):
+    text = path.read_text(encoding="utf-8")
+    title = ast.get_docstring(ast.parse(text)).split("\n")[1]
+    assert title.endswith("?")
+    assert text.count("plt.show()") == 1
+    drawn = len(re.findall(r"\.plot\((?:\)|most|kind|\*)|plt\.subplots\(", text))
+    assert drawn >= 1
+
+
+def test_the_gallery_has_what_it_is_to_show():
+    shown = {path.stem for path in EXAMPLES}
+    assert len(shown) >= 10
+    assert shown >= {
+        "plot_pair_card",
+        "plot_adult_pipeline",
+        "plot_bracket_over_time",
+        "plot_curve_on_data",
+        "plot_testsgd",
+        "plot_confirm",
+        "plot_errors_by_group",
+        "plot_grid_search_front",
+        "plot_mitigate",
+        "plot_audit_report",
+        "plot_gate",
+        "plot_realistic_inputs",
+    }
+
+
+# The check of the built site ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def site(tmp_path):
+    (tmp_path / "index.html").write_text(
+        '<h1 id="top">Here</h1><a href="page.html#there">there</a> <a href="#top">up</a>'
+        '<a href="https://example.org/">out</a><img src="picture.png">'
+    )
+    (tmp_path / "page.html").write_text('<p id="there">There</p><a href="index.html">back</a>')
+    (tmp_path / "picture.png").write_bytes(b"")
+    words = runpy.run_path(str(DOCS / "check_site.py"))["WORDS"]
+    (tmp_path / "searchindex.js").write_text(" ".join(words))
+    return tmp_path
+
+
+def problems(site):
+    return list(runpy.run_path(str(DOCS / "check_site.py"))["problems"](site))
+
+
+def test_a_site_without_fault_has_no_problems(site):
+    assert problems(site) == []
+
+
+@pytest.mark.parametrize(
+    "html, said",
+    [
+        ('<a href="gone.html">x</a>', "gone.html leads to no file"),
+        ('<a href="page.html#nowhere">x</a>', "page.html has no such place"),
+        ('<script src="https://cdn.example/x.js"></script>', "loads https://cdn.example/x.js"),
+        ('<link rel="stylesheet" href="//fonts.example/x.css">', "loads //fonts.example/x.css"),
+        ("<style>@font-face {src: url(https://f.example/a)}</style>", "loads https://f.example/a"),
+        ('<img srcset="https://i.example/a.png 2x">', "loads https://i.example/a.png"),
+    ],
+)
+def test_the_check_sees_what_is_broken(site, html, said):
+    (site / "bad.html").write_text(html)
+    (problem,) = problems(site)
+    assert problem.startswith("bad.html: ") and said in problem
+
+
+def test_the_check_sees_a_search_that_knows_nothing(site):
+    (site / "searchindex.js").write_text("Search.setIndex({})")
+    assert len(problems(site)) == 4
+    (site / "searchindex.js").unlink()
+    assert "searchindex.js is not there" in problems(site)[0]

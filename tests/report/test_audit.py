@@ -1,0 +1,573 @@
+"""audit(): one call, every part of it, and what becomes of parts that cannot be done."""
+
+from __future__ import annotations
+
+import json
+import threading
+from importlib.resources import files
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from callbacks import Ticks
+from clocks import CLOCK
+from jsonschema import Draft202012Validator
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from skfairtest import (
+    CertifiedAuditor,
+    SBFTAuditor,
+    SubgroupAuditor,
+    SurrogateAuditor,
+    TestSGDAuditor,
+    audit,
+    certify,
+    selection_table,
+)
+from skfairtest.report._measure.case import Case
+
+SCHEMA = json.loads((files("skfairtest.report") / "schema" / "v1.json").read_text("utf-8"))
+FEW = SBFTAuditor(max_queries=600)
+
+
+def people(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], n),
+            "race": rng.choice(["a", "b", "c"], n),
+            "income": rng.integers(10, 90, n),
+            "job": rng.choice(list("wxyz"), n),
+        }
+    )
+    score = 1.5 * (X["sex"] == "m") + 0.5 * (X["race"] == "a") + X["income"] / 30
+    return X, score + rng.normal(0, 0.3, n)
+
+
+X, SCORE = people()
+LABELS = np.where(SCORE > SCORE.median(), "yes", "no")
+
+
+def coded(model):
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    columns = make_column_transformer((encoder, ["sex", "race", "job"]), remainder="passthrough")
+    return make_pipeline(columns, model)
+
+
+LOGISTIC = coded(LogisticRegression(max_iter=500)).fit(X, LABELS)
+
+
+class Wrapped(ClassifierMixin, BaseEstimator):
+    """A classifier that cannot be read; slow, failing or interrupting where it is told to be."""
+
+    def __init__(self, model, seconds=0.0, fails_after=None, error=RuntimeError):
+        self.model, self.seconds = model, seconds
+        self.fails_after, self.error = fails_after, error
+
+    def fit(self, X, y=None):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    @property
+    def classes_(self):
+        return self.model.classes_
+
+    def _wait(self, X):
+        self.n_calls = getattr(self, "n_calls", 0) + 1
+        if self.fails_after is not None and self.n_calls > self.fails_after:
+            raise self.error("out of <memory>")
+        CLOCK.sleep(self.seconds * len(X))
+
+    def predict(self, X):
+        self._wait(X)
+        return self.model.predict(X)
+
+    def predict_proba(self, X):
+        self._wait(X)
+        return self.model.predict_proba(X)
+
+
+def look(model=LOGISTIC, table=X, y=None, **params):
+    """A quick audit without a limit of time, so that a busy machine changes nothing.
+
+    Every report is held against the schema.
+    """
+    params = {"auditor": FEW, "max_time": None, "random_state": 0, "progress": False, **params}
+    report = audit(model, table, y, **params)
+    Draft202012Validator(SCHEMA).validate(report.to_dict())
+    return report
+
+
+@pytest.fixture(scope="module")
+def report():
+    return look(y=LABELS, sensitive_features=["sex", "race"])
+
+
+def test_the_schema_is_a_schema():
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_every_part_is_there(report):
+    data = report.to_dict()
+    assert report.status == "complete"
+    assert [s["label"] for s in data["searches"]] == ["sex", "race", "sex, race together"]
+    assert {part["status"] for part in data["parts"]} == {"done"}
+    assert len(data["errors"]) == 2
+    assert report.upper_bound >= report.fairness_degree > 0
+    assert data["groups"]["rules"] and data["selection"]["rows"] and data["carries"]
+    assert data["cost"]["queries"] == sum(part["queries"] for part in data["parts"])
+
+
+def test_figures_are_those_of_the_auditors_and_of_the_model(report):
+    data = report.to_dict()
+    for search in data["searches"]:
+        auditor = report.auditors[search["label"]]
+        assert search["found"] == auditor.n_found_
+        assert search["degree"] >= auditor.fairness_degree_
+        on_rows = auditor.audit_rows(X)
+        assert search["rows"]["degree"] == pytest.approx(on_rows.degree)
+        assert search["rows"]["rate"] == pytest.approx(on_rows.rate)
+        again = certify(auditor)
+        assert search["bracket"]["upper"] == pytest.approx(again.fairness_degree_upper_bound)
+        pair = search["pair"]
+        twins = pd.DataFrame(
+            {cell["name"]: [cell["first"], cell["second"]] for cell in pair["cells"]}
+        )
+        outputs = LOGISTIC.predict_proba(twins)[:, 1]
+        assert outputs.tolist() == pytest.approx(pair["outputs"])
+        assert LOGISTIC.predict(twins).tolist() == pair["labels"]
+        assert outputs[0] - outputs[1] == pytest.approx(search["degree"])
+        changed = {cell["name"] for cell in pair["cells"] if cell["changed"]}
+        assert changed <= set(search["sensitive"])
+        assert search["find_table"]["difference"] == auditor.disparities_.tolist()
+        assert set(search["find_table"]["changed"]) <= set(search["sensitive"])
+        assert len(search["rows"]["worst"]) == 10
+    pd.testing.assert_frame_equal(
+        report.selection_table[["group", "n"]],
+        selection_table(
+            LOGISTIC.predict(X), sensitive_features=X[["sex", "race"]], y_true=LABELS,
+            favourable="yes",
+        )[["group", "n"]],
+    )  # fmt: skip
+
+
+def test_the_worst_rows_are_the_worst(report):
+    rows = report.to_dict()["searches"][-1]["rows"]
+    everyone = report.auditors["sex, race together"].audit_rows(X).disparities
+    listed = [worst["pair"]["difference"] for worst in rows["worst"]]
+    assert listed == pytest.approx(np.sort(everyone)[::-1][:10].tolist())
+    for worst in rows["worst"]:
+        own = X.loc[int(worst["row"])]
+        cells = {cell["name"]: cell["first"] for cell in worst["pair"]["cells"]}
+        assert cells["income"] == own["income"] and cells["job"] == own["job"]
+
+
+def test_all_together_knows_what_each_alone_has_found(report):
+    *alone, together = report.to_dict()["searches"]
+    assert together["degree"] >= max(search["degree"] for search in alone)
+    assert together["bracket"]["lower"] >= together["degree"] - 1e-12
+
+
+def test_what_carries_the_difference_is_named():
+    only_sex = coded(LogisticRegression()).fit(X.assign(race="a"), LABELS)
+    data = look(only_sex, sensitive_features=["race", "sex"]).to_dict()
+    assert data["carries"].startswith("Sex alone shows nearly all")
+    sex, race, _ = data["searches"]
+    assert race["degree"] < 1e-4 < sex["degree"]
+
+
+def test_the_same_seed_gives_the_same_report():
+    one, other = (look(y=LABELS, sensitive_features=["sex"]).to_dict() for _ in range(2))
+    for data in (one, other):
+        for part in [
+            *data["parts"],
+            *data["searches"],
+            *data["errors"],
+            data["groups"],
+            data["selection"],
+        ]:
+            part.pop("seconds")
+        for search in data["searches"]:
+            search["bracket"].pop("seconds")
+            search["rows"].pop("seconds")
+            search["history"].pop("seconds")
+        data.pop("created")
+        data["cost"].pop("seconds")
+    assert one == other
+
+
+def test_a_seed_is_drawn_and_told():
+    data = look(random_state=None, sensitive_features=["sex"]).to_dict()
+    again = look(random_state=data["seed"], sensitive_features=["sex"]).to_dict()
+    assert again["searches"][0]["pair"] == data["searches"][0]["pair"]
+    assert f"random_state={data['seed']}" in data["code"]
+
+
+def test_the_code_repeats_the_audit():
+    data = look(sensitive_features=["sex"], threshold=0.3, y=LABELS).to_dict()
+    names = {"model": LOGISTIC, "X": X, "y": LABELS}
+    exec(data["code"].replace("random_state=", "progress=False, random_state="), names)
+    assert names["report"].to_dict()["searches"][0]["found"] == data["searches"][0]["found"]
+
+
+def test_errors_by_group_are_those_of_the_subgroup_auditor(report):
+    data = report.to_dict()
+    assert [part["metric"] for part in data["errors"]] == [
+        "false_positive_rate", "false_negative_rate",
+    ]  # fmt: skip
+    predicted = LOGISTIC.predict(X)
+    for part, label in zip(data["errors"], ("no", "yes"), strict=True):
+        among = label == LABELS
+        assert part["overall"] == pytest.approx((predicted != LABELS)[among].mean())
+        again = SubgroupAuditor(
+            metric=part["metric"], attributes="all", max_conditions=3, random_state=0,
+            sensitive_features=["sex", "race"], correction="bonferroni",
+        ).fit(X, LABELS, y_pred=predicted)  # fmt: skip
+        # Where nothing differs, the largest differences are listed.
+        listed = again.short_list_ if part["n_differ"] else again.rules_[:10]
+        assert [rule["rule"] for rule in part["rules"]] == listed["rule"].tolist()
+        assert part["n_differ"] == again.rules_["differs"].sum()
+        assert part["queries"] == 0  # the predictions are those of the selection table
+    assert [part["n_differ"] > 0 for part in data["errors"]] == [False, True]
+    assert "Where the model errs" in report.to_markdown()
+    display = report.display("errors")
+    assert display.frame()["rule"].tolist() == [r["rule"] for r in data["errors"][0]["rules"]]
+    assert display.measure == "false positive rate"
+
+
+def test_errors_need_the_truth():
+    data = look(sensitive_features=["sex"]).to_dict()
+    assert {part["reason"] for part in data["errors"]} == {
+        "errors need y, what is true of the rows"
+    }
+
+
+def test_a_regressor_without_a_threshold_is_never_discriminatory_everywhere():
+    model = coded(GradientBoostingRegressor(n_estimators=10)).fit(X, SCORE)
+    report = look(model, y=SCORE, sensitive_features=["sex", "race"])
+    rows = report.to_dict()["searches"][-1]["rows"]
+    assert rows["rate"] is None and np.isnan(report.on_data_rate)
+    assert [part["share_of_spread"] for part in rows["above"]] == [0.05, 0.1, 0.2]
+    low, high = np.percentile(model.predict(X), [5, 95])
+    assert rows["spread"] == pytest.approx(high - low)
+    everyone = report.auditors["sex, race together"].audit_rows(X).disparities
+    for part in rows["above"]:
+        assert part["rate"] == pytest.approx((everyone > part["difference"]).mean())
+    assert "100" not in repr(report).split("real rows")[1].split("above")[0] or rows["above"]
+    assert report.to_dict()["groups"]["status"] == "left out"
+    assert "mean_prediction" in report.selection_table
+
+
+def test_a_regressor_with_a_threshold_has_a_rate():
+    model = coded(Ridge()).fit(X, SCORE)
+    data = look(model, threshold=0.4, sensitive_features=["sex", "race"]).to_dict()
+    assert 0 < data["searches"][0]["rows"]["rate"] <= 1
+    assert "above the threshold of 0.40" in data["sentence"]
+
+
+def test_the_curve_says_how_many_rows_exceed_each_difference(report):
+    search = report.to_dict()["searches"][0]
+    everyone = report.auditors["sex"].audit_rows(X).disparities
+    curve = search["rows"]["curve"]
+    for difference, share in zip(curve["difference"], curve["share"], strict=True):
+        assert share == pytest.approx((everyone > difference).mean())
+
+
+def test_columns_that_matter_change_the_difference(report):
+    search = report.to_dict()["searches"][0]
+    cells = {cell["name"]: cell for cell in search["pair"]["cells"]}
+    assert cells["sex"]["matters"] == 0  # it is what differs
+    typical = X["income"].median()
+    twins = pd.DataFrame({n: [c["first"], c["second"]] for n, c in cells.items()})
+    outputs = LOGISTIC.predict_proba(twins.assign(income=int(typical)))[:, 1]
+    change = abs(outputs[0] - outputs[1] - search["pair"]["difference"])
+    assert cells["income"]["matters"] == pytest.approx(change, abs=0.02)
+
+
+def test_nothing_found_is_said_with_the_budget():
+    blind = make_pipeline(
+        make_column_transformer(("passthrough", ["income"])), LogisticRegression()
+    ).fit(X, LABELS)
+    certified = look(blind, sensitive_features=["sex"])
+    assert certified.sentence.endswith("this was certified.")
+    unread = look(Wrapped(blind), sensitive_features=["sex"]).to_dict()
+    assert unread["sentence"].startswith("No difference was found")
+    assert "queries (seed 0)" in unread["sentence"]
+    (search,) = unread["searches"]
+    assert search["pair"] is None and search["finds"] == [] and search["rows"]["worst"] == []
+
+
+# Models of other kinds ----------------------------------------------------------------------
+
+
+def test_a_model_that_cannot_be_read_says_why_and_the_rest_goes_on():
+    data = look(coded(KNeighborsClassifier()).fit(X, LABELS), y=LABELS).to_dict()
+    bracket = data["searches"][-1]["bracket"]
+    assert bracket["upper"] is None and bracket["status"] == "left out"
+    assert "KNeighborsClassifier cannot be certified" in bracket["reason"]
+    assert data["status"] == "complete" and data["groups"]["rules"]
+
+
+def test_scores_and_labels_have_names():
+    data = look(coded(LinearSVC()).fit(X, LABELS), sensitive_features=["sex"]).to_dict()
+    assert "score of yes" in data["sentence"]
+
+    class LabelsOnly(Wrapped):
+        predict_proba = property()
+
+    data = look(LabelsOnly(LOGISTIC), sensitive_features=["sex"]).to_dict()
+    assert data["sentence"].endswith("get different labels: yes against no.") or data[
+        "sentence"
+    ].endswith("get different labels: no against yes.")
+    assert data["searches"][0]["pair"]["outputs"] is None
+
+
+def test_arrays_and_polars_frames():
+    Z = np.column_stack([X["sex"] == "f", X["income"]]).astype(float)
+    data = look(DecisionTreeClassifier(max_depth=4).fit(Z, LABELS), Z, sensitive_features=[0])
+    assert "differ only in column 0" in data.sentence
+    frame = pl.DataFrame({name: X[name].to_list() for name in X})
+
+    class OfPolars(Wrapped):
+        def predict(self, X):
+            return LOGISTIC.predict(pd.DataFrame(X.to_dict(as_series=False)))
+
+        def predict_proba(self, X):
+            return LOGISTIC.predict_proba(pd.DataFrame(X.to_dict(as_series=False)))
+
+    again = look(OfPolars(LOGISTIC), frame, sensitive_features=["sex"])
+    first = look(sensitive_features=["sex"])
+    assert again.fairness_degree == pytest.approx(first.fairness_degree, abs=1e-3)
+
+
+def test_many_classes_need_a_favourable_one():
+    model = coded(DecisionTreeClassifier(max_depth=6, random_state=0))
+    model.fit(X, np.arange(len(X)) % 100)
+    data = look(model, y=np.arange(len(X)) % 100, sensitive_features=["sex"]).to_dict()
+    assert data["model"]["n_classes"] == 100 and len(data["model"]["classes"]) == 20
+    for part in (data["groups"], data["selection"]):
+        assert part["status"] == "left out" and "favourable" in part["reason"]
+    groups = TestSGDAuditor(favourable=[0, 1, 2])
+    named = look(model, sensitive_features=["sex"], groups=groups).to_dict()
+    assert named["groups"]["favourable"] == "0, 1, 2" and named["selection"]["rows"]
+
+
+def test_groups_do_without_attributes_of_too_many_categories():
+    table = X.assign(race=[f"country {j % 20}" for j in range(len(X))])
+    data = look(coded(LogisticRegression()).fit(table, LABELS), table).to_dict()
+    assert data["sensitive_features"] == ["sex", "race"]
+    assert data["groups"]["reason"] == "without race, of more than 14 categories"
+    assert all("sex" in rule["rule"] for rule in data["groups"]["rules"])
+
+
+def test_hundreds_of_sensitive_values_and_columns():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(320, 500)), columns=[f"c{j}" for j in range(500)])
+    table["sex"] = np.arange(320).astype(str)
+    table["sex"] = table["sex"].where(np.arange(320) < 300, "0")
+    y = (table["c3"] > 0).astype(int)
+    encode = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
+    model = make_pipeline(encode, RandomForestClassifier(5, max_depth=4, random_state=0))
+    data = look(model.fit(table, y), table, y, sensitive_features=["sex"]).to_dict()
+    assert data["status"] == "complete"
+    assert data["groups"]["status"] == "left out" and "300" in data["groups"]["reason"]
+    assert data["searches"][0]["rows"]["n_twins"] == 100
+    assert len(data["searches"][0]["pair"]["cells"]) == 501 if data["searches"][0]["pair"] else True
+
+
+# Time, failures, interrupts -----------------------------------------------------------------
+
+
+def test_a_slow_model_gets_a_sample_of_the_rows_with_an_interval():
+    data = look(Wrapped(LOGISTIC, seconds=0.002), max_time=3, sensitive_features=["sex"]).to_dict()
+    rows = data["searches"][0]["rows"]
+    assert 0 < rows["n"] < rows["n_rows"] == 200
+    assert rows["low"] <= rows["rate"] <= rows["high"]
+
+
+def test_a_model_that_fails_leaves_what_was_found():
+    failing = Wrapped(LOGISTIC, fails_after=12)
+    report = look(failing, y=LABELS, sensitive_features=["sex"])
+    data = report.to_dict()
+    assert report.status == "failed" and "out of <memory>" in data["reason"]
+    assert report.fairness_degree > 0 and data["searches"][0]["rows"]["n"] > 0
+    assert "failed" in repr(report)
+
+
+def test_an_interrupt_leaves_what_was_found():
+    class Interrupting(Wrapped):
+        def _wait(self, X):
+            self.n_calls = getattr(self, "n_calls", 0) + 1
+            if self.n_calls > 12:
+                raise KeyboardInterrupt
+
+    report = look(Interrupting(LOGISTIC), y=LABELS, sensitive_features=["sex", "race"])
+    assert report.status == "interrupted" and report.fairness_degree > 0
+    statuses = report.parts["status"].tolist()
+    assert "interrupted" in statuses and statuses[-1] == "left out"
+
+
+def test_warnings_of_parts_are_kept_as_notes(recwarn):
+    blind = make_pipeline(
+        make_column_transformer(("passthrough", ["income"])), LogisticRegression()
+    ).fit(X, LABELS)
+    notes = look(Wrapped(blind), sensitive_features=["sex"]).parts["notes"].sum()
+    assert any("No disparity" in note for note in notes)
+    assert not recwarn.list
+
+
+def test_it_runs_in_another_thread():
+    found = []
+    thread = threading.Thread(
+        target=lambda: found.append(look(sensitive_features=["sex"]).fairness_degree)
+    )
+    thread.start()
+    thread.join()
+    assert found[0] > 0
+
+
+# Parameters ---------------------------------------------------------------------------------
+
+
+def test_the_auditor_is_a_template():
+    given = SurrogateAuditor(max_queries=400, bounds={"income": (10, 20)}, threshold=0.1)
+    data = look(auditor=given, sensitive_features=["sex"]).to_dict()
+    assert given.estimator is None and not hasattr(given, "stop_reason_")
+    assert data["searches"][0]["auditor"] == "SurrogateAuditor" and data["threshold"] == 0.1
+    incomes = [c["first"] for c in data["searches"][0]["pair"]["cells"] if c["name"] == "income"]
+    assert 10 <= incomes[0] <= 20
+    assert "SurrogateAuditor(" in data["code"] and "import SurrogateAuditor" in data["code"]
+    named = look(auditor="surrogate", max_time=5, sensitive_features=["sex"]).to_dict()
+    assert named["searches"][0]["auditor"] == "SurrogateAuditor"
+
+
+def test_an_auditor_that_certifies():
+    tree = coded(DecisionTreeClassifier(max_depth=4)).fit(X, LABELS)
+    report = look(tree, auditor=CertifiedAuditor(), sensitive_features=["sex"])
+    assert report.to_dict()["searches"][0]["bracket"]["certified"]
+
+
+def test_parts_can_be_left_out():
+    data = look(certify=False, groups=False, sensitive_features=["sex"]).to_dict()
+    assert data["searches"][0]["bracket"]["reason"] == "certify=False"
+    assert data["groups"]["reason"] == "groups=False"
+
+
+@pytest.mark.parametrize(
+    "params, error, words",
+    [
+        ({"auditor": "nobody"}, ValueError, "'sbft'"),
+        ({"auditor": TestSGDAuditor()}, TypeError, "groups="),
+        ({"groups": SBFTAuditor()}, TypeError, "TestSGDAuditor"),
+        ({"groups": "all"}, ValueError, "groups must be"),
+        ({"certify": "no"}, ValueError, "certify must be"),
+        ({"max_time": 0}, ValueError, "max_time"),
+        ({"progress": "loud"}, ValueError, "progress must be"),
+        ({"progress": 3}, TypeError, "callback"),
+        ({"threshold": -1}, ValueError, "threshold"),
+        ({"sensitive_features": ["colour"]}, ValueError, "colour"),
+        ({"y": LABELS[:-1]}, ValueError, "200 rows"),
+        ({"model": LogisticRegression}, TypeError, "instance"),
+        ({"model": LogisticRegression()}, NotFittedError, "fitted"),
+    ],
+)
+def test_bad_input_is_refused_before_a_query(params, error, words):
+    with pytest.raises(error, match=words):
+        look(**{"sensitive_features": ["sex"], **params})
+
+
+# Progress -----------------------------------------------------------------------------------
+
+
+def test_lines_of_progress_go_to_standard_error(capsys):
+    look(sensitive_features=["sex"], progress="auto")
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert out == "" and len(lines) == 8 and lines[0].startswith("[audit 1/8")
+    assert "search: sex: largest difference" in err
+    look(sensitive_features=["sex"], progress=False)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bar_in_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    look(sensitive_features=["sex"], progress="auto")
+    assert "search: sex" in capsys.readouterr().err
+
+
+class Counted(Ticks):
+    """Auditors copy their callbacks; the count is of all copies."""
+
+    n_all = 0
+
+    def on_fit_task_end(self, estimator, context):
+        Counted.n_all += 1
+        return super().on_fit_task_end(estimator, context)
+
+
+def test_callbacks_are_told():
+    pytest.importorskip("sklearn.callback")
+    look(sensitive_features=["sex"], progress=[Counted()])
+    assert Counted.n_all > 10
+
+
+def test_a_plain_object_with_predict_can_be_audited():
+    class Plain:
+        classes_ = np.array(["no", "yes"])
+
+        def __deepcopy__(self, memo):
+            raise AssertionError("the model is not to be copied")
+
+        def predict(self, X):
+            return LOGISTIC.predict(X)
+
+    report = look(Plain(), y=LABELS, sensitive_features=["sex"])
+    assert report.fairness_degree == 1 and report.status == "complete"
+
+
+def test_errors_of_many_classes_without_a_favourable_one_are_those_of_accuracy():
+    three = np.digitize(SCORE, np.quantile(SCORE, [0.3, 0.6])).astype(str)
+    model = coded(DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, three)
+    (part,) = look(model, y=three, sensitive_features=["sex"]).to_dict()["errors"]
+    assert part["metric"] == "accuracy" and part["status"] == "done" and part["favourable"] == ""
+    assert part["overall"] == pytest.approx((model.predict(X) == three).mean())
+
+
+def test_columns_of_names_and_too_many_rules_are_no_reason_to_leave_errors_out():
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.integers(0, 2, (1500, 120)), columns=[f"c{j}" for j in range(120)])
+    wide = wide.assign(sex=rng.choice(["f", "m"], 1500), name=[f"person {j}" for j in range(1500)])
+    y = rng.integers(0, 2, 1500)
+    numbers = make_column_transformer(("passthrough", make_column_selector(dtype_include="number")))
+    model = make_pipeline(numbers, DecisionTreeClassifier(max_depth=3)).fit(wide, y)
+    report = look(model, wide, y, sensitive_features=["sex"], certify=False)
+    for part in report.to_dict()["errors"]:
+        assert part["status"] == "done" and part["max_conditions"] == 2
+        assert not any("person" in rule["rule"] for rule in part["rules"])
+
+
+@pytest.mark.parametrize("seconds, n", [(1e6, 40), (0.0, 5), (None, 40)])
+def test_predictions_for_the_rows_are_asked_as_far_as_there_is_time(seconds, n):
+    """Few rows a call say little about how many fit into a second: the pace is measured."""
+    space = SimpleNamespace(data=np.arange(40.0)[:, None], decode=lambda codes: codes)
+    model = SimpleNamespace(predict=lambda rows: rows[:, 0] + 1)
+    first = 5 if seconds is not None else 40
+    case = SimpleNamespace(
+        space=space, estimator=model, seed=0, _predicted=None, affordable=lambda *_: first
+    )
+    rows, predicted, queries = Case.predictions(case, seconds)
+    assert len(rows) == queries == n and (predicted == rows + 1).all() and (np.diff(rows) > 0).all()
+    assert Case.predictions(case, seconds)[2] == 0

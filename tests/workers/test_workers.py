@@ -1,0 +1,542 @@
+"""Work on the workers of joblib's context: processes of this machine, and a cluster of Dask."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+
+import dying
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from sklearn import config_context, get_config
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV
+
+from skfairtest import (
+    ADFAuditor,
+    AequitasAuditor,
+    FairnessRetrainer,
+    RandomAuditor,
+    SBFTAuditor,
+    SurrogateAuditor,
+    SymbolicAuditor,
+    TestSGDAuditor,
+    audit_models,
+    compare_auditors,
+    make_audit_scorer,
+)
+from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
+from skfairtest.workers import _sending
+from skfairtest.workers._sending import Parcel, on_workers
+
+SEARCHES = [SBFTAuditor, RandomAuditor, SurrogateAuditor, AequitasAuditor, SymbolicAuditor]
+
+
+class Noted(RegressorMixin, BaseEstimator):
+    """A regressor that leaves a file for each process that it predicts in."""
+
+    def __init__(self, folder, scale=1.0):
+        self.folder, self.scale = folder, scale
+
+    def fit(self, X, y):
+        self.coef_ = np.linalg.lstsq(np.asarray(X, dtype=float), y, rcond=None)[0]
+        self.n_features_in_ = self.coef_.shape[0]
+        return self
+
+    def predict(self, X):
+        open(os.path.join(self.folder, str(os.getpid())), "w").close()
+        X = np.asarray(X, dtype=float)
+        return self.scale * X @ self.coef_ + (X[:, 0] > 0) * np.maximum(X[:, 2], 0)
+
+
+class Locked(LinearRegression):
+    """Holds what nothing can pickle."""
+
+    def fit(self, X, y):
+        self.lock_ = threading.Lock()
+        return super().fit(X, y)
+
+
+def table(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    X[:, 0], X[:, 1] = rng.integers(0, 2, n), rng.integers(0, 9, n)
+    return X, X @ [1.0, 0.2, -1.0, 0.4, 0.3]
+
+
+def elsewhere(folder):
+    """Processes other than this one in which the model predicted."""
+    return set(os.listdir(folder)) - {str(os.getpid())}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as own,
+        distributed.Client(own) as client,
+    ):
+        yield client
+
+
+def assert_same(one, two):
+    np.testing.assert_array_equal(one.discriminatory_inputs_, two.discriminatory_inputs_)
+    np.testing.assert_array_equal(one.disparities_, two.disparities_)
+    columns = ["queries", "inputs", "found", "degree"]
+    pd.testing.assert_frame_equal(one.history_[columns], two.history_[columns])
+    assert (one.n_found_, one.n_inputs_, one.n_queries_) == (
+        two.n_found_, two.n_inputs_, two.n_queries_,
+    )  # fmt: skip
+    assert one.stop_reason_ == two.stop_reason_
+
+
+# Restarts -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", SEARCHES)
+def test_restarts_are_the_same_for_any_number_of_workers(cls, tmp_path):
+    X, y = table()
+    model = Noted(str(tmp_path)).fit(X, y)
+    settings = {"sensitive_features": [0], "max_queries": 3001, "n_restarts": 3, "random_state": 0}
+    alone = cls(model, **settings).fit(X)
+    threads = cls(model, **settings)
+    with joblib.parallel_config("threading", n_jobs=3):
+        threads.fit(X)
+    assert_same(alone, threads)
+    assert alone.n_queries_ <= 3001
+    assert alone.n_queries_ > 1100 or alone.stop_kind_ != "max_queries"
+
+
+def test_restarts_on_processes(tmp_path):
+    X, y = table()
+    model = Noted(str(tmp_path)).fit(X, y)
+    settings = {"sensitive_features": [0], "max_queries": 2000, "n_restarts": 4, "random_state": 0}
+    alone = SBFTAuditor(model, **settings).fit(X)
+    assert not elsewhere(tmp_path)
+    processes = SBFTAuditor(model, n_jobs=2, **settings).fit(X)
+    assert elsewhere(tmp_path)
+    assert_same(alone, processes)
+
+
+def test_restarts_are_independent_searches_with_spawned_seeds():
+    X, y = table()
+    model = LinearRegression().fit(X, y)
+    settings = {"sensitive_features": [0]}
+    whole = RandomAuditor(
+        model, max_queries=4000, n_restarts=2, random_state=np.random.default_rng(5), **settings
+    ).fit(X)
+    seen = []
+    for rng in np.random.default_rng(5).spawn(2):
+        part = RandomAuditor(model, max_queries=2000, random_state=rng, **settings).fit(X)
+        seen.append(part.discriminatory_inputs_)
+    joined = np.unique(np.concatenate(seen), axis=0)
+    assert whole.n_found_ == len(joined)
+    np.testing.assert_array_equal(np.unique(whole.discriminatory_inputs_, axis=0), joined)
+
+
+def test_what_several_restarts_find_counts_once():
+    X = np.array([[a, b] for a in (0, 1) for b in range(6)])
+    model = LinearRegression().fit(X, X[:, 0] * 2.0 + X[:, 1])
+    auditor = RandomAuditor(
+        model, sensitive_features=[0], max_queries=4000, n_restarts=4, random_state=0
+    ).fit(X)
+    assert auditor.n_inputs_ == auditor.n_found_ == len(auditor.discriminatory_inputs_) == 6
+    assert auditor.stop_kind_ == "exhausted"
+    assert auditor.history_["found"].max() == 6
+
+
+def test_a_model_that_fails_in_one_restart_leaves_what_was_found():
+    X, y = table()
+
+    class Fails(LinearRegression):
+        n = 0
+
+        def predict(self, rows):
+            Fails.n += len(rows)
+            if Fails.n > 2500:
+                raise RuntimeError("out of order")
+            return super().predict(rows)
+
+    auditor = RandomAuditor(
+        Fails().fit(X, y), sensitive_features=[0], max_queries=4000, n_restarts=4, random_state=0
+    )
+    with pytest.raises(EstimatorFailedError, match="out of order"):
+        auditor.fit(X)
+    assert 1900 <= auditor.n_queries_ <= 2600
+    assert auditor.n_found_ > 500
+    assert auditor.stop_kind_ == "failed"
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_restarts": 0}, "n_restarts must be"),
+        ({"n_restarts": 2.0}, "n_restarts must be"),
+        ({"n_restarts": 20, "max_queries": 30}, "less than a pair"),
+    ],
+)
+def test_restarts_that_cannot_be(params, message):
+    X, y = table()
+    model = LinearRegression().fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        SBFTAuditor(model, sensitive_features=[0], **params).fit(X)
+
+
+def test_restarts_share_the_time():
+    X, y = table()
+    model = LinearRegression().fit(X, y)
+    auditor = RandomAuditor(
+        model, sensitive_features=[0], max_queries=None, max_time=0.6, n_restarts=3, random_state=0
+    ).fit(X)
+    assert auditor.stop_kind_ == "max_time"
+    assert auditor.seconds_ < 0.7
+
+
+# What travels ---------------------------------------------------------------------------------
+
+
+def twice(content, number):
+    return content * number
+
+
+def test_tasks_in_order():
+    assert list(on_workers(twice, Parcel(3), [(k,) for k in range(5)], None)) == [0, 3, 6, 9, 12]
+
+
+def test_threads_get_the_very_object():
+    held = threading.Lock()
+    with joblib.parallel_config("threading", n_jobs=2):
+        got = list(on_workers(lambda content, k: content, Parcel(held), [(0,), (1,)], None))
+    assert all(one is held for one in got)
+
+
+def test_a_model_of_a_main_program_travels():
+    X, y = table()
+
+    class Local(LinearRegression):  # plain pickle cannot find it
+        pass
+
+    auditor = SBFTAuditor(
+        Local().fit(X, y), sensitive_features=[0], max_queries=400, n_restarts=2, n_jobs=2
+    )
+    assert auditor.fit(X).n_queries_ > 300
+
+
+def test_a_forest_gives_the_same_in_any_context():
+    X, y = table()
+    model = RandomForestClassifier(20, random_state=0).fit(X, y > 0)
+    settings = {"sensitive_features": [0], "max_queries": 3000, "random_state": 0}
+    alone = SBFTAuditor(model, **settings).fit(X)
+    with joblib.parallel_config("threading", n_jobs=4):
+        threads = SBFTAuditor(model, **settings).fit(X)
+    assert_same(alone, threads)
+
+
+# Inside of others ------------------------------------------------------------------------------
+
+
+class Placed(LinearRegression):
+    """Leaves a file for each process and thread that it predicts in, and for its settings."""
+
+    def __init__(self, folder="", fit_intercept=True, warns=False):
+        super().__init__(fit_intercept=fit_intercept)
+        self.folder, self.warns = folder, warns
+
+    def predict(self, X):
+        where = f"{os.getpid()} {threading.get_ident()} {get_config()['working_memory']}"
+        open(os.path.join(self.folder, where), "w").close()
+        if self.warns:
+            warnings.warn("rather warm here", UserWarning, stacklevel=2)
+        return super().predict(X)
+
+
+def places(folder):
+    """Processes, and threads of each, in which the model predicted."""
+    seen = {}
+    for name in os.listdir(folder):
+        process, thread, _ = name.split()
+        seen.setdefault(int(process), set()).add(thread)
+    return seen
+
+
+def audits_inside(X, folder, **params):
+    """A search over models, each of which is audited by restarts and on many rows."""
+    auditor = RandomAuditor(
+        sensitive_features=[0], max_queries=400, n_restarts=3, random_state=0, **params
+    )
+
+    def score(model, X, y):
+        audited = clone(auditor).set_params(estimator=FrozenEstimator(model)).fit(X)
+        return audited.audit_rows(np.tile(X, (30, 1)) + audited.fairness_degree_).degree
+
+    grid = {"fit_intercept": [True, False]}
+    return GridSearchCV(Placed(str(folder)), grid, scoring=score, cv=2, error_score="raise")
+
+
+@pytest.mark.parametrize("backend", ["loky", "dask"])
+def test_an_auditor_inside_of_a_search_runs_alone(backend, cluster, tmp_path):
+    X, y = table()
+    cluster.wait_for_workers(2)
+    before = _n_tasks(cluster)
+    with joblib.parallel_config(backend, n_jobs=2):
+        audits_inside(X, tmp_path).fit(X, y)
+    seen = places(tmp_path)
+    assert os.getpid() not in seen
+    assert 1 <= len(seen) <= 2
+    assert all(len(threads) == 1 for threads in seen.values())
+    if backend == "dask":
+        # Four fits with a score each; what a task is made of is no task of its own.
+        assert (_n_tasks(cluster) - before) / 8 <= 4
+
+
+def test_an_auditor_inside_of_a_search_uses_threads_when_asked(cluster, tmp_path):
+    X, y = table()
+    with joblib.parallel_config("loky", n_jobs=2):
+        audits_inside(X, tmp_path, n_jobs=2).fit(X, y)
+    seen = places(tmp_path)
+    assert len(seen) <= 2
+    assert max(map(len, seen.values())) >= 2
+
+
+@pytest.mark.parametrize("backend", ["loky", "dask"])
+def test_settings_and_filters_of_warnings_travel(backend, cluster, tmp_path):
+    X, y = table()
+    model = Placed(str(tmp_path), warns=True).fit(X, y)
+    settings = {"sensitive_features": [0], "max_queries": 100, "n_restarts": 2, "random_state": 0}
+    auditor = RandomAuditor(model, **settings)
+    with (
+        joblib.parallel_config(backend, n_jobs=2),
+        config_context(working_memory=77),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        auditor.fit(X)
+        assert {name.split()[2] for name in os.listdir(tmp_path)} == {"77"}
+        assert os.getpid() not in places(tmp_path)
+        warnings.filterwarnings("error", message="rather warm")
+        with pytest.raises(EstimatorFailedError, match="rather warm"):
+            auditor.fit(X)
+
+
+# Each capability on a cluster -----------------------------------------------------------------
+
+
+def test_restarts_on_a_cluster(cluster, tmp_path):
+    X, y = table()
+    model = Noted(str(tmp_path)).fit(X, y)
+    settings = {"sensitive_features": [0], "max_queries": 2000, "n_restarts": 4, "random_state": 0}
+    alone = SBFTAuditor(model, **settings).fit(X)
+    with joblib.parallel_config("dask"):
+        there = SBFTAuditor(model, **settings).fit(X)
+    assert elsewhere(tmp_path)
+    assert_same(alone, there)
+
+
+def test_rows_on_a_cluster(cluster, tmp_path):
+    X, y = table(10_000)
+    model = Noted(str(tmp_path)).fit(X, y)
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=200, random_state=0).fit(X)
+    alone = auditor.audit_rows(X)
+    assert not elsewhere(tmp_path)
+    with joblib.parallel_config("dask"):
+        there = auditor.audit_rows(X)
+    assert elsewhere(tmp_path)
+    np.testing.assert_array_equal(alone.disparities, there.disparities)
+
+
+def test_groups_on_a_cluster(cluster, tmp_path):
+    X, y = table(1000)
+    model = Noted(str(tmp_path)).fit(X, y)
+    settings = {"sensitive_features": [0], "sampling_threshold": 5000, "random_state": 0}
+    alone = TestSGDAuditor(model, **settings).fit(X)
+    with joblib.parallel_config("dask"):
+        there = TestSGDAuditor(model, **settings).fit(X)
+    assert elsewhere(tmp_path)
+    pd.testing.assert_frame_equal(alone.rules_, there.rules_)
+
+
+def test_a_comparison_on_a_cluster(cluster, tmp_path):
+    X, y = table()
+    model = Noted(str(tmp_path)).fit(X, y)
+    named = {"sbft": SBFTAuditor(sensitive_features=[0]), "random": RandomAuditor(
+        sensitive_features=[0])}  # fmt: skip
+    settings = {"n_repeats": 2, "max_queries": 500, "random_state": 0}
+    alone = compare_auditors(named, model, X, **settings)
+    with joblib.parallel_config("dask"):
+        there = compare_auditors(named, model, X, **settings)
+    assert elsewhere(tmp_path)
+    columns = ["auditor", "repeat", "degree", "found", "queries"]
+    pd.testing.assert_frame_equal(alone.runs[columns], there.runs[columns])
+
+
+def test_a_search_with_an_audit_scorer_on_a_cluster(cluster, tmp_path):
+    X, y = table()
+    scorer = make_audit_scorer(
+        RandomAuditor(sensitive_features=[0], max_queries=300, random_state=0)
+    )
+    grid = {"scale": [1.0, 2.0]}
+    alone = GridSearchCV(Noted(str(tmp_path)), grid, scoring=scorer, cv=2).fit(X, y)
+    with joblib.parallel_config("dask"):
+        there = GridSearchCV(Noted(str(tmp_path)), grid, scoring=scorer, cv=2).fit(X, y)
+    assert elsewhere(tmp_path)
+    np.testing.assert_array_equal(
+        alone.cv_results_["mean_test_score"], there.cv_results_["mean_test_score"]
+    )
+
+
+def test_mitigation_on_a_cluster(cluster):
+    X, y = table()
+    labels = (y + (X[:, 0] > 0) > 0).astype(int)
+    settings = {
+        "auditor": RandomAuditor(sensitive_features=[0], max_queries=1000, random_state=0),
+        "max_rounds": 1, "random_state": 0,
+    }  # fmt: skip
+    alone = FairnessRetrainer(LogisticRegression(), **settings).fit(X, labels)
+    n_before = _n_tasks(cluster)
+    with joblib.parallel_config("dask"):
+        there = FairnessRetrainer(LogisticRegression(), **settings).fit(X, labels)
+    assert _n_tasks(cluster) > n_before
+    np.testing.assert_array_equal(alone.predict_proba(X), there.predict_proba(X))
+
+
+def _n_tasks(client):
+    """Changes of state of tasks so far."""
+    return client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter)
+
+
+def test_the_model_travels_once_whatever_is_asked_of_it(cluster, monkeypatch):
+    X, y = table(20_000)
+    model = RandomForestClassifier(20, random_state=0).fit(X[:2000], y[:2000] > 0)
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=20).fit(X[:100])
+    alone = auditor.audit_rows(X)
+    written, calls = [], []
+    reduce, see = Parcel.__reduce__, _sending._see_that_they_fit
+
+    def counted_reduce(self):
+        written.append(self.name)
+        return reduce(self)
+
+    def counted_see(client, n_jobs):
+        calls.append(1)
+        return see(client, n_jobs)
+
+    monkeypatch.setattr(Parcel, "__reduce__", counted_reduce)
+    monkeypatch.setattr(_sending, "_see_that_they_fit", counted_see)
+    n_before = _n_tasks(cluster)
+    with joblib.parallel_config("dask"):
+        there = auditor.audit_rows(X)
+    np.testing.assert_array_equal(alone.disparities, there.disparities)
+    # A worker that had no task of the first call gets it when it has one.
+    assert len(calls) > 2 and _n_tasks(cluster) - n_before > 4 * len(calls)
+    assert 1 <= len(written) <= 2
+
+
+def test_a_worker_that_has_forgotten_the_model_gets_it_again(cluster):
+    parcel, tasks = Parcel(7), [(k,) for k in range(6)]
+    for n_forget in (0, 1, 2, 0):
+        cluster.run(forget, workers=sorted(cluster.ncores())[:n_forget])
+        with joblib.parallel_config("dask"):
+            assert list(on_workers(twice, parcel, tasks, None)) == [0, 7, 14, 21, 28, 35]
+    assert parcel.sent_to
+
+
+def forget():
+    _sending._opened.clear()
+
+
+def test_white_box_testers_have_restarts_too():
+    X, y = table()
+    from sklearn.neural_network import MLPClassifier
+
+    model = MLPClassifier((8,), max_iter=50, random_state=0).fit(X, y > 0)
+    auditor = ADFAuditor(
+        model, sensitive_features=[0], max_queries=2000, n_restarts=2, random_state=0
+    ).fit(X)
+    assert "restarts" in auditor.stop_reason_
+
+
+def test_several_models_are_audited_on_a_cluster(cluster, tmp_path):
+    X, y = table()
+    models = {"a": Noted(str(tmp_path)).fit(X, y), "b": Noted(str(tmp_path)).fit(X, -y)}
+    settings = {"sensitive_features": [0], "max_time": 60, "random_state": 0, "groups": False,
+                "auditor": RandomAuditor(max_queries=500)}  # fmt: skip
+    alone = audit_models(models, X, **settings)
+    assert not elsewhere(tmp_path)
+    with joblib.parallel_config("dask"):
+        there = audit_models(models, X, **settings)
+    assert elsewhere(tmp_path)
+    for name in models:
+        assert alone[name].fairness_degree == there[name].fairness_degree
+        np.testing.assert_equal(alone[name].on_data_rate, there[name].on_data_rate)
+
+
+@pytest.mark.parametrize("models", [{}, [LinearRegression()], LinearRegression()])
+def test_several_models_have_names(models):
+    with pytest.raises(TypeError, match="dict of names"):
+        audit_models(models, table()[0])
+
+
+# Last, as they end the processes that the others use -------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["restarts", "rows"])
+def test_a_model_that_cannot_travel(way):
+    X, y = table(9000 if way == "rows" else 300)
+    model = Locked().fit(X, y)
+    settings = {"n_restarts": 2} if way == "restarts" else {}
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=400, **settings)
+    with (
+        joblib.parallel_config("loky", n_jobs=2),
+        pytest.raises(WorkersFailedError, match="threading"),
+    ):
+        auditor.fit(X).audit_rows(X)
+    with joblib.parallel_config("threading", n_jobs=2):
+        auditor.fit(X).audit_rows(X)
+
+
+def test_lost_workers_are_replaced_once(tmp_path):
+    tasks = [(k, False) for k in range(6)]
+    with pytest.warns(RuntimeWarning, match="tasks whose results had not come in are done again"):
+        got = list(on_workers(dying.once, Parcel((str(tmp_path), os.getpid())), tasks, 2))
+    assert [k for k, _ in got] == list(range(6))
+    assert os.listdir(tmp_path) == ["dead"]
+    assert os.getpid() not in {process for _, process in got}
+
+
+def test_workers_that_are_always_lost(tmp_path):
+    tasks = [(k, True) for k in range(6)]
+    with (
+        pytest.warns(RuntimeWarning, match="done again"),
+        pytest.raises(WorkersFailedError, match=r"lost 2 times .*of 6 tasks had come in"),
+    ):
+        list(on_workers(dying.once, Parcel((str(tmp_path), os.getpid())), tasks, 2))
+
+
+def test_a_search_whose_workers_are_lost_keeps_its_state(monkeypatch):
+    X, y = table()
+    auditor = RandomAuditor(
+        LinearRegression().fit(X, y), sensitive_features=[0], max_queries=800, n_restarts=4,
+        random_state=0, n_jobs=2,
+    )  # fmt: skip
+
+    def lost(self, jobs):
+        done = iter(list(jobs)[:1])
+        for function, args, kwargs in done:
+            yield function(*args, **kwargs)
+        raise TerminatedWorkerError("a worker was killed")
+
+    monkeypatch.setattr(_sending.Parallel, "__call__", lost)
+    with pytest.warns(UserWarning), pytest.raises(WorkersFailedError, match="2 of 4 tasks"):
+        auditor.fit(X)
+    assert auditor.stop_kind_ == "failed"
+    assert 300 <= auditor.n_queries_ <= 400
+    assert auditor.n_found_ > 0
