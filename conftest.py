@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import sys
 import tempfile
 from pathlib import Path
@@ -17,14 +16,8 @@ from hypothesis import HealthCheck, settings
 MOST_PROCESSES = 4
 
 TOP = Path(__file__).parent
-#: Tests that certify tree ensembles, so that numba compiles.
-COMPILING = (
-    "tests/test_exact",
-    "tests/test_readme",
-    "docs/how_to/certify",
-    "docs/tutorials",
-    "skfairtest/exact",
-)
+#: Tests that search compiled boxes: in one process, so that numba compiles once.
+COMPILING = ("tests/exact/test_exact_engines", "tests/exact/test_exact_s")
 #: What the build of the site leaves in docs/ holds copies of examples and of docstrings; the
 #: settings of that build are no module to import here.
 collect_ignore = ["docs/_build", "docs/auto_examples", "docs/reference/api", "docs/conf.py"]
@@ -98,18 +91,15 @@ def pytest_cmdline_main(config):
             options.dist = "loadscope"
 
 
-def group_of(nodeid):
-    """What has to run in one process: a file, whose fixtures are made once.
+def pytest_report_header():
+    """Say what `pytest` alone leaves out."""
+    return "tiers: the default one, unless -m names others (slow, services): tests/README.md"
 
-    Of the common tests it is one class, whose checks are counted; of the quality tests, which have
-    no fixtures and take long, one test. All that numba compiles is one group: it is compiled once.
-    """
-    file, _, test = nodeid.partition("::")
-    if file.startswith(COMPILING):
-        return "exact"
-    if file == "tests/test_common.py" and "[" in test:
-        return f"{file} {re.split(r'[^A-Za-z]', test.partition('[')[2])[0]}"
-    return nodeid if file.startswith("tests/quality/") else file
+
+def group_of(nodeid):
+    """What has to run in one process: a file, whose fixtures are made once, or all that compiles."""
+    file = nodeid.partition("::")[0]
+    return "compiled" if file.startswith(COMPILING) else file
 
 
 @pytest.hookimpl(optionalhook=True)

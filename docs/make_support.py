@@ -7,7 +7,7 @@ on small tables, and writes the answers to `reference/support.json` and the page
 `reference/support.md`; with words behind it, those combinations that have one of these words in
 their names. The others, and those whose libraries are not installed, keep what the file says of
 them.
-`tests/test_support.py` fails where an answer is another one than that of the file.
+`tests/exact/test_support.py` fails where an answer is another one than that of the file.
 """
 
 from __future__ import annotations

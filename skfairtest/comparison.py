@@ -217,7 +217,7 @@ def find_diversity(
     >>> from skfairtest.comparison import find_diversity
     >>> from skfairtest.datasets import make_biased_classification
     >>> data = make_biased_classification(random_state=0)
-    >>> auditor = RandomAuditor(data.estimator, random_state=0).fit(data.data)
+    >>> auditor = RandomAuditor(data.estimator, max_queries=4000, random_state=0).fit(data.data)
     >>> measures = find_diversity(auditor, n_finds=500, random_state=0)
     >>> measures.index.tolist()
     ['found', 'success', 'finds', 'paths', 'distance']
@@ -321,7 +321,7 @@ def compare_auditors(
     >>> data = make_biased_regression(variant="narrow", random_state=0)
     >>> result = compare_auditors(
     ...     [SBFTAuditor(), RandomAuditor()], data.estimator, data.data,
-    ...     n_repeats=4, max_queries=4000, random_state=0,
+    ...     n_repeats=4, max_queries=2000, random_state=0,
     ... )
     >>> result.pairwise("degree")["effect"].tolist()
     ['large']

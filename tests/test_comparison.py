@@ -84,7 +84,8 @@ def test_same_seed_same_result_with_two_jobs(planted):
     pd.testing.assert_frame_equal(one.runs[exact], two.runs[exact])
 
 
-def test_time_budget_overrides_the_auditors_own_queries(planted):
+def test_time_budget_overrides_the_auditors_own_queries(planted, clock):
+    clock.step = 0.02
     result = compare_auditors(
         [RandomAuditor(max_queries=10)], planted.estimator, planted.data, n_repeats=1, max_time=0.2
     )

@@ -110,7 +110,7 @@ def test_auditors_of_twins(name, people):
     model = LogisticRegression()  # has a gradient; a network's optimizer skops does not trust
     if not PUBLIC[name]._is_white_box:
         model = make_pipeline(StandardScaler(), LogisticRegression())
-    auditor = PUBLIC[name](model, sensitive_features="sex", max_queries=600, random_state=0)
+    auditor = PUBLIC[name](model, sensitive_features="sex", max_queries=60, random_state=0)
     auditor.fit(X, y)
     again = round_trip(auditor)
     assert again.fairness_degree_ == auditor.fairness_degree_
@@ -181,13 +181,16 @@ def test_refit_rules(rule):
     assert round_trip(rule)(results) == rule(results)
 
 
-@pytest.mark.parametrize("labeler", ["auto", average_label])
+@pytest.mark.parametrize(
+    "labeler", ["auto", pytest.param(average_label, id="sample", marks=pytest.mark.slow)]
+)
 def test_retrainer(people, labeler):
     X, y = people
-    auditor = RandomAuditor(sensitive_features="sex", max_queries=600)
+    auditor = RandomAuditor(sensitive_features="sex", max_queries=300)
     mitigated = FairnessRetrainer(
-        LogisticRegression(), auditor, labeler=labeler, max_rounds=2, random_state=0
-    ).fit(X, y)
+        LogisticRegression(), auditor, labeler=labeler, max_rounds=2, n_estimates=200,
+        random_state=0,
+    ).fit(X, y)  # fmt: skip
     again = round_trip(mitigated)
     assert_array_equal(again.predict(X), mitigated.predict(X))
     assert_array_equal(again.predict_proba(X), mitigated.predict_proba(X))

@@ -119,10 +119,11 @@ def audit(
 
     Examples
     --------
-    >>> from skfairtest import audit
+    >>> from skfairtest import SBFTAuditor, audit
     >>> from skfairtest.datasets import make_biased_classification
     >>> data = make_biased_classification(random_state=0)
-    >>> report = audit(data.estimator, data.data, max_time=20, random_state=0, progress=False)
+    >>> quick = SBFTAuditor(max_queries=2000)
+    >>> report = audit(data.estimator, data.data, auditor=quick, random_state=0, progress=False)
     >>> report.status
     'complete'
     >>> sorted(report.to_dict())[:4]

@@ -60,10 +60,13 @@ def audit_models(
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.linear_model import LinearRegression, Ridge
-    >>> from skfairtest import audit_models
+    >>> from skfairtest import SBFTAuditor, audit_models
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     >>> models = {"least squares": LinearRegression().fit(X, y), "ridge": Ridge(10).fit(X, y)}
-    >>> reports = audit_models(models, X, sensitive_features=["sex"], max_time=5, random_state=0)
+    >>> reports = audit_models(
+    ...     models, X, sensitive_features=["sex"], auditor=SBFTAuditor(max_queries=2000),
+    ...     groups=False, max_time=5, random_state=0,
+    ... )
     >>> {name: round(report.fairness_degree, 1) for name, report in reports.items()}
     {'least squares': 22.9, 'ridge': 20.5}
     """

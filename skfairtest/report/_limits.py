@@ -193,10 +193,11 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
 
     Examples
     --------
-    >>> from skfairtest import Limits, audit, check_limits
+    >>> from skfairtest import Limits, SBFTAuditor, audit, check_limits
     >>> from skfairtest.datasets import make_biased_classification
     >>> data = make_biased_classification(random_state=0)
-    >>> report = audit(data.estimator, data.data, max_time=20, random_state=0, progress=False)
+    >>> quick = SBFTAuditor(max_queries=2000)
+    >>> report = audit(data.estimator, data.data, auditor=quick, random_state=0, progress=False)
     >>> check_limits(report, Limits(max_degree=0.0)).status
     'exceeded'
     """

@@ -49,10 +49,11 @@ class AuditReport:
 
     Examples
     --------
-    >>> from skfairtest import audit
+    >>> from skfairtest import SBFTAuditor, audit
     >>> from skfairtest.datasets import make_biased_regression
     >>> data = make_biased_regression(random_state=0)
-    >>> report = audit(data.estimator, data.data, max_time=20, random_state=0, progress=False)
+    >>> quick = SBFTAuditor(max_queries=2000)
+    >>> report = audit(data.estimator, data.data, auditor=quick, random_state=0, progress=False)
     >>> report.sentence.split(":")[0]
     'Two inputs that differ only in sex get different outputs'
     """

@@ -107,7 +107,10 @@ def fitted(request):
         texts = [f"a {'gay' if j % 3 else 'straight'} person of {j} years" for j in range(60)]
         return kind(LengthOfText(), categories={"gender": ["gay", "straight"]}).fit(texts)
     X, y = table()
-    return kind(LogisticRegression().fit(X, y), sensitive_features=["sex"], random_state=0).fit(X)
+    auditor = kind(LogisticRegression().fit(X, y), sensitive_features=["sex"], random_state=0)
+    if isinstance(auditor, BaseAuditor):
+        auditor.set_params(max_queries=300)
+    return auditor.fit(X)
 
 
 @pytest.mark.parametrize("look", LOOKS)

@@ -28,6 +28,8 @@ from skfairtest import AuditReport
 from skfairtest.__main__ import main
 from skfairtest.cli import _audit, _certify, _compare, _datasets, _demo, _main
 
+#: Seconds that only end a run that hangs.
+HANGING = 600
 QUICK = ["--max-queries", "300", "--max-time", "none", "--quiet"]
 WHO = ["--sensitive", "sex", "--target", "hired"]
 
@@ -281,9 +283,18 @@ def test_letters_that_the_terminal_has_not(run, monkeypatch):
         assert ("Geschlecht ♀" if output else "Geschlecht ?") in raw.getvalue().decode("utf-8")
 
 
-def test_a_talkative_model_says_it_elsewhere(here):
+def test_a_talkative_model_says_it_elsewhere(here, capsys, monkeypatch):
     name, _, *words = model_file(Talkative())
-    rows = Path("data.csv").read_text()
+    monkeypatch.setattr("sys.stdin", open("data.csv", encoding="utf-8"))
+    assert main(["audit", name, "-", *words, *QUICK, "--max-degree", "0.2"]) == 1
+    said = capsys.readouterr()
+    assert re.fullmatch("Exceeded: .*\n", said.out) and "predicting" in said.err
+
+
+@pytest.mark.slow
+def test_a_talkative_model_in_a_process_of_its_own(here):
+    name, _, *words = model_file(Talkative())
+    rows = Path("data.csv").read_text(encoding="utf-8")
     done = command("audit", name, "-", *words, *QUICK, "--max-degree", "0.2", stdin=rows)
     assert done.returncode == 1 and re.fullmatch("Exceeded: .*\n", done.stdout)
     assert "predicting" in done.stderr and "from compiled code" in done.stderr
@@ -314,11 +325,11 @@ json = "out.json"
 
 
 def test_options_of_a_file_and_the_command_line_first(run, here, monkeypatch):
-    Path("pyproject.toml").write_text(CONFIG)
+    Path("pyproject.toml").write_text(CONFIG, encoding="utf-8")
     code, out, _ = run("audit", "--config", "pyproject.toml")
-    assert code == 1 and json.loads(Path("out.json").read_text())["seed"] == 5
+    assert code == 1 and json.loads(Path("out.json").read_text(encoding="utf-8"))["seed"] == 5
     code, *_ = run("audit", "--config", "pyproject.toml", "--max-degree", "0.9", "--seed", "6")
-    assert code == 0 and json.loads(Path("out.json").read_text())["seed"] == 6
+    assert code == 0 and json.loads(Path("out.json").read_text(encoding="utf-8"))["seed"] == 6
     # Paths in the file are beside it.
     Path("below").mkdir()
     monkeypatch.chdir("below")
@@ -341,7 +352,7 @@ def test_options_of_a_file_and_the_command_line_first(run, here, monkeypatch):
     ],
 )
 def test_files_of_options_that_mean_nothing(run, text, words):
-    Path("p.toml").write_text(f"[tool.skfairtest.audit]\n{text}\n")
+    Path("p.toml").write_text(f"[tool.skfairtest.audit]\n{text}\n", encoding="utf-8")
     code, _, err = run("audit", "model.skops", "data.csv", *WHO, "--config", "p.toml")
     assert code == 2
     for word in words:
@@ -349,7 +360,7 @@ def test_files_of_options_that_mean_nothing(run, text, words):
 
 
 def test_a_file_without_the_table(run):
-    Path("p.toml").write_text("[tool.other]\nx = 1\n")
+    Path("p.toml").write_text("[tool.other]\nx = 1\n", encoding="utf-8")
     code, _, err = run("audit", "model.skops", "data.csv", *WHO, "--config", "p.toml")
     assert code == 2 and "[tool.skfairtest.audit]" in err
     assert run("audit", "--config", "no.toml")[0] == 2
@@ -379,7 +390,7 @@ def test_parquet_without_pyarrow(run, monkeypatch):
 
 def test_a_model_that_is_imported(run):
     text = "import joblib\nmodel = joblib.load('model.joblib')\nclass Box: inner = model\n"
-    Path("my_models_of_test.py").write_text(text)
+    Path("my_models_of_test.py").write_text(text, encoding="utf-8")
     for name in ("model", "Box.inner"):
         code, out, _ = run("audit", f"my_models_of_test:{name}", "data.csv", *WHO, *QUICK)
         assert code == 0 and "differ only in sex" in out
@@ -394,7 +405,7 @@ def test_a_model_that_is_imported(run):
 @pytest.mark.parametrize("text", ["raise RuntimeError('x')", "import sys; sys.exit(0)", "1 +"])
 def test_a_module_that_cannot_be_imported(run, text):
     name = f"broken_of_test_{len(text)}"
-    Path(f"{name}.py").write_text(text)
+    Path(f"{name}.py").write_text(text, encoding="utf-8")
     code, _, err = run("audit", f"{name}:model", "data.csv", *WHO)
     assert code == 2 and f"Importing '{name}' raised" in err
 
@@ -451,12 +462,14 @@ def command(*words, stdin=None, **more):
     """The program in a process of its own."""
     paths = os.pathsep.join([str(TOP), str(TOP / "tests" / "helpers")])
     return subprocess.run(
-        [sys.executable, "-m", "skfairtest", *words], input=stdin, capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": paths}, timeout=120, **more,
+        [sys.executable, "-m", "skfairtest", *words], input=stdin, capture_output=True,
+        encoding="utf-8", env={**os.environ, "PYTHONPATH": paths}, timeout=HANGING, **more,
     )  # fmt: skip
 
 
-def test_end_requests_count_as_interruptions(here):
+@pytest.fixture
+def ends(here):
+    """A model that ends the process which asks it for much, in a module."""
     text = (
         "from gate_samples import *\nimport os, signal\n"
         "class Ends(Foreign):\n"
@@ -468,11 +481,41 @@ def test_end_requests_count_as_interruptions(here):
         "frame = people()\n"
         "model = Ends().fit(frame.drop(columns='hired'), frame['hired'])\n"
     )
-    Path("ends.py").write_text(text)
-    done = command("audit", "ends:model", "data.csv", *WHO, *QUICK, "--json", "out.json")
-    assert done.returncode == 130, done.stderr
+    Path("ends.py").write_text(text, encoding="utf-8")
+    yield ["audit", "ends:model", "data.csv", *WHO, *QUICK, "--json", "out.json"]
+    sys.modules.pop("ends", None)
+
+
+def is_cut_short():
     report = AuditReport.from_json("out.json")
-    assert report.status == "interrupted" and report.fairness_degree > 0
+    return report.status == "interrupted" and report.fairness_degree > 0
+
+
+@pytest.fixture
+def unheard():
+    """What becomes of a request to end that nobody takes for an interruption."""
+
+    def fail(*_):
+        raise AssertionError("the program did not see to it")
+
+    before = signal.signal(signal.SIGTERM, fail)
+    yield fail
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="requests to end come as signals there alone")
+def test_end_requests_count_as_interruptions(ends, unheard, run):
+    code, _, err = run(*ends)
+    assert code == 130, err
+    assert is_cut_short()
+    assert signal.getsignal(signal.SIGTERM) == unheard
+
+
+@pytest.mark.slow
+def test_end_requests_to_a_process_of_its_own(ends):
+    done = command(*ends)
+    assert done.returncode == 130, done.stderr
+    assert is_cut_short()
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
@@ -511,6 +554,8 @@ def test_commands_that_are_not_there(run):
 
 def test_importing_the_command_line_is_quick():
     code = "import skfairtest.cli, sys; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=TOP)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", cwd=TOP
+    )
     loaded = set(done.stdout.split())
     assert "skfairtest.cli" in loaded and not loaded & {"sklearn", "scipy", "pandas", "numpy"}

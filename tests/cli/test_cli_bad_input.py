@@ -118,7 +118,7 @@ def test_a_model_that_is_not_there(refused):
 
 
 def test_a_model_that_needs_a_package(refused):
-    Path("needs_of_test.py").write_text("import not_installed_anywhere.sub\n")
+    Path("needs_of_test.py").write_text("import not_installed_anywhere.sub\n", encoding="utf-8")
     said = refused("needs_of_test:model", "data.csv", *WHO)
     assert "needs the package 'not_installed_anywhere', which is not installed" in said
     # A pickle names its module, and a file of skops does as well.
@@ -299,7 +299,7 @@ def test_missing_values_that_the_model_cannot_take(refused, capsys):
 
 
 def test_empty_data(refused):
-    Path("empty.csv").write_text("")
+    Path("empty.csv").write_text("", encoding="utf-8")
     assert "are empty" in refused("model.skops", "empty.csv", *WHO)
     assert "hold no rows" in refused("model.skops", csv(people().head(0)), *WHO)
 
@@ -307,8 +307,8 @@ def test_empty_data(refused):
 @pytest.mark.skipif(os.name != "posix", reason="pipes have names there alone")
 def test_a_pipe_with_a_name(capsys):
     os.mkfifo("pipe")
-    text = Path("data.csv").read_text()
-    writer = threading.Thread(target=lambda: Path("pipe").write_text(text))
+    text = Path("data.csv").read_text(encoding="utf-8")
+    writer = threading.Thread(target=lambda: Path("pipe").write_text(text, encoding="utf-8"))
     writer.start()
     assert main(["audit", "model.skops", "pipe", *WHO, *QUICK]) == 0
     writer.join()
@@ -320,7 +320,7 @@ def test_one_row(refused):
 
 
 def test_one_row_with_a_space(capsys):
-    Path("space.json").write_text('{"columns": {"sex": {"values": ["f", "m"]}}}')
+    Path("space.json").write_text('{"columns": {"sex": {"values": ["f", "m"]}}}', encoding="utf-8")
     words = [csv(people().head(1)), "--sensitive", "sex", "--drop", "hired", *QUICK]
     assert main(["audit", "model.skops", *words, "--space", "space.json"]) == 0
 
@@ -342,9 +342,11 @@ def test_data_that_are_not_there_or_no_table(refused):
     assert "is a folder" in refused("model.skops", ".", *WHO)
     Path("binary.csv").write_bytes(b"\xff\xfe\x00\x81,\x00\n")
     assert "cannot be read as CSV" in refused("model.skops", "binary.csv", *WHO)
-    Path("ragged.csv").write_text("a,b\n1,2\n1,2,3,4\n")
+    Path("ragged.csv").write_text("a,b\n1,2\n1,2,3,4\n", encoding="utf-8")
     assert "cannot be read as CSV" in refused("model.skops", "ragged.csv", *WHO)
-    Path("semicolons.csv").write_text(Path("data.csv").read_text().replace(",", ";"))
+    Path("semicolons.csv").write_text(
+        Path("data.csv").read_text(encoding="utf-8").replace(",", ";")
+    )
     assert "these seem to have ';'" in refused("model.skops", "semicolons.csv", *WHO)
     Path("twice.parquet").write_bytes(b"no parquet")
     said = refused("model.skops", "twice.parquet", *WHO)
@@ -424,22 +426,25 @@ def test_a_page_without_jinja2(refused, monkeypatch):
 def test_files_are_whole_or_not_there(monkeypatch):
     from skfairtest.cli._files import write_whole
 
-    Path("a.txt").write_text("before")
+    Path("a.txt").write_text("before", encoding="utf-8")
     monkeypatch.setattr("os.replace", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_whole("a.txt", "after")
-    assert Path("a.txt").read_text() == "before" and len(list(Path().glob("*a.txt*"))) == 1
+    assert (
+        Path("a.txt").read_text(encoding="utf-8") == "before"
+        and len(list(Path().glob("*a.txt*"))) == 1
+    )
     monkeypatch.undo()
 
 
 def test_files_keep_their_rights_and_links():
     from skfairtest.cli._files import write_whole
 
-    Path("a.txt").write_text("before")
+    Path("a.txt").write_text("before", encoding="utf-8")
     os.chmod("a.txt", 0o640)
     os.symlink("a.txt", "link.txt")
     write_whole("link.txt", "after")
-    assert Path("a.txt").read_text() == "after" and Path("link.txt").is_symlink()
+    assert Path("a.txt").read_text(encoding="utf-8") == "after" and Path("link.txt").is_symlink()
     assert os.stat("a.txt").st_mode & 0o777 == 0o640
     write_whole(os.devnull, "nothing")
     assert Path(os.devnull).exists() and not Path(os.devnull).is_file()
@@ -472,7 +477,7 @@ def test_files_keep_their_rights_and_links():
     ],
 )
 def test_spaces_that_mean_nothing(capsys, text, told):
-    Path("space.json").write_text(text)
+    Path("space.json").write_text(text, encoding="utf-8")
     words = ["audit", "model.skops", "data.csv", *WHO, *QUICK, "--space", "space.json"]
     assert main(words) == 2
     assert told in capsys.readouterr().err
@@ -509,7 +514,7 @@ allowed = ["sex", "region"]
 def test_a_space_is_what_it_says(capsys):
     from skfairtest import AuditReport
 
-    Path("space.toml").write_text(SPACE)
+    Path("space.toml").write_text(SPACE, encoding="utf-8")
     words = ["audit", "model.skops", "data.csv", *WHO, *QUICK, "--space", "space.toml"]
     assert main([*words, "--json", "out.json"]) == 0
     domain = AuditReport.from_json("out.json").to_dict()["domain"]
@@ -541,7 +546,7 @@ def test_what_follows_from_sensitive_values_and_groups_of_columns():
     where = {sex = 1}
     set = {green = 1}
     """
-    Path("space.toml").write_text(text)
+    Path("space.toml").write_text(text, encoding="utf-8")
     found = read_space("space.toml", ["sex", "age", "size", "red", "green"])
     assert found["one_hot"] == {"color": ["red", "green"]}
     assert found["given"] == {"sex": {1: {"red": 0, "green": 1}}}

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,18 +24,15 @@ from sklearn.ensemble import (
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from tiers import needs
 
-import skfairtest
 from skfairtest import CertifiedAuditor, MarginalizedRegressor, Order, RandomAuditor, certify
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_family
 from skfairtest.oracle._model import Model
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._library_trees import RawTrees, as_nodes, last_rounded
 
-pytest.importorskip("xgboost")
-pytest.importorskip("lightgbm")
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), *needs("xgboost", "lightgbm")]
 
 EVERY_LIBRARY = pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
 #: What rounding may change in outputs of single precision.
@@ -372,6 +366,7 @@ def test_other_linear_models_of_xgboost_are_refused():
 # CatBoost ------------------------------------------------------------------------------------
 
 
+SERVICES, MISSING = needs("catboost")
 CATBOOST = {
     "squared": ("real", {}),
     "quantile": ("real", {"loss_function": "Quantile:alpha=0.3", "grow_policy": "Depthwise"}),
@@ -383,12 +378,15 @@ CATBOOST = {
 
 
 def cat_model(kind, **settings):
-    catboost = pytest.importorskip("catboost")
+    import catboost
+
     cls = catboost.CatBoostRegressor if isinstance(kind, str) else catboost.CatBoostClassifier
     common = {"verbose": 0, "allow_writing_files": False, "thread_count": 1, "random_seed": 0}
     return cls(**common, **{"n_estimators": 6, "depth": 4, "learning_rate": 0.5, **settings})
 
 
+@SERVICES
+@MISSING
 @pytest.mark.parametrize("name", CATBOOST)
 def test_catboost_on_numbers(name):
     kind, settings = CATBOOST[name]
@@ -401,6 +399,8 @@ def test_catboost_on_numbers(name):
     assert max(degrees) > 0
 
 
+@SERVICES
+@MISSING
 def test_catboost_behind_an_encoder_and_on_real_columns():
     X, y = mixed_frame()
     encode = make_column_transformer((OneHotEncoder(), ["s", "c"]), remainder="passthrough")
@@ -417,6 +417,8 @@ def test_catboost_behind_an_encoder_and_on_real_columns():
     check_closed(model, finite, "s")
 
 
+@SERVICES
+@MISSING
 def test_catboost_with_categories_is_refused():
     X, y = mixed_frame()
     model = cat_model("real", cat_features=["s"]).fit(X[["s", "x"]], y)
@@ -566,30 +568,3 @@ def test_newer_formats_are_refused(library, monkeypatch):
     monkeypatch.setattr(reader, "NEWEST", 1)
     with pytest.raises(ValueError, match="not known. Expected v?1 or older"):
         CertifiedAuditor(model, sensitive_features="k", max_queries=100).fit(X)
-
-
-def test_leaves_that_are_no_numbers_are_refused():
-    ints, one = np.array([-1]), np.array([False])
-    raw = RawTrees(ints, np.zeros(1), one, ints, np.zeros((0, 1), bool), ints, ints,
-                   np.array([np.inf]), np.array([0]))  # fmt: skip
-    with pytest.raises(ValueError, match="1 leaves that are NaN or infinite"):
-        as_nodes(raw, None, "XGBRegressor")
-
-
-def test_neither_library_is_imported():
-    root = Path(skfairtest.__file__).parent
-    lines = [line for path in root.rglob("*.py") for line in path.read_text().splitlines()]
-    assert len(lines) > 10_000
-    assert not [
-        line for line in lines if re.match(r"\s*(import|from) (xgboost|lightgbm|catboost)", line)
-    ]
-
-
-def test_thresholds_of_single_precision_as_doubles():
-    rng = np.random.default_rng(0)
-    ends = [0.0, -0.0, 1e-45, -1e-45, 1.0, -1.0, 3e38, np.pi]
-    singles = np.concatenate([ends, rng.normal(size=500) * 10.0 ** rng.integers(-44, 38, 500)])
-    singles = singles.astype(np.float32)
-    last = last_rounded(singles)
-    assert (last.astype(np.float32) <= singles).all()
-    assert (np.nextafter(last, np.inf).astype(np.float32) > singles).all()

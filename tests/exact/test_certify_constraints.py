@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, Stac
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from tiers import needs
 
 from skfairtest import Implies, Linear, Order
 from skfairtest.exact import _composite, _polynomial
@@ -34,12 +36,13 @@ def table(n=200):
 
 
 def xgboost(name):
-    return getattr(pytest.importorskip("xgboost"), name)(n_estimators=4, max_depth=3)
+    return getattr(import_module("xgboost"), name)(n_estimators=4, max_depth=3)
 
 
 def lightgbm(name):
-    module = pytest.importorskip("lightgbm")
-    return getattr(module, name)(n_estimators=4, max_depth=3, min_child_samples=3, verbose=-1)
+    return getattr(import_module("lightgbm"), name)(
+        n_estimators=4, max_depth=3, min_child_samples=3, verbose=-1
+    )
 
 
 FOREST = RandomForestRegressor(4, max_depth=4, random_state=0)
@@ -62,7 +65,16 @@ CONSTRAINTS = {
 }
 
 
-@pytest.mark.parametrize("kind", MODELS)
+def of_library(kind):
+    """The kind, marked where its library may be missing."""
+    library = kind.split(",")[0]
+    return pytest.param(kind, marks=needs(library) if library in LIBRARIES else ())
+
+
+LIBRARIES = ("xgboost", "lightgbm")
+
+
+@pytest.mark.parametrize("kind", map(of_library, MODELS))
 def test_the_bound_is_that_of_the_valid_inputs(kind, monkeypatch):
     X, y = table()
     model = MODELS[kind]()

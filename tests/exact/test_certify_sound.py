@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import pytest
-from soundness_cases import check_case, make_case
+from soundness_cases import FAMILIES, boosting, check_case, make_case
+from tiers import needs
 
 from skfairtest.exceptions import EstimatorFailedError
 
 #: Models of the slow run, and how many a test.
 N_MODELS, EACH = 2000, 50
-SAMPLE = 16
+SAMPLE = 8
+SERVICES, MISSING = needs("xgboost", "lightgbm")
 
 
-def check_some(first, n):
+def check_some(first, n, families=FAMILIES):
     """So many models that can be fitted, from seeds of their own."""
     done = certified = 0
     seed = first
     while done < n:
-        case = make_case(seed)
+        case = make_case(seed, families)
         seed += 1
         assert seed < first + 4 * n, "most models cannot be fitted"
         if case is None:
@@ -34,7 +36,8 @@ def check_some(first, n):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_sample_of_random_models():
+def test_a_sample_of_random_models(clock):
+    clock.step = 0.01  # some brackets stay open
     check_some(0, SAMPLE)
 
 
@@ -43,3 +46,20 @@ def test_a_sample_of_random_models():
 @pytest.mark.parametrize("part", range(N_MODELS // EACH))
 def test_random_models_over_all_families_and_steps(part):
     check_some(1000 + 4 * EACH * part, EACH)
+
+
+@SERVICES
+@MISSING
+@pytest.mark.filterwarnings("ignore")
+def test_a_sample_of_random_models_of_boosting_libraries(clock):
+    clock.step = 0.01  # some brackets stay open
+    check_some(500, SAMPLE, [boosting()])
+
+
+@SERVICES
+@MISSING
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("part", range(8))
+def test_random_models_of_boosting_libraries(part):
+    check_some(1000 + 4 * EACH * part, EACH, [boosting()])

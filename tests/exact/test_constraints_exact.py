@@ -130,10 +130,11 @@ def check_case(seed, engine="numpy", max_time=1.0):
     return auditor.certified_
 
 
-def test_bracket_holds_the_true_maximum_of_valid_pairs():
-    closed = [check_case(seed) for seed in range(12)]
+@pytest.mark.parametrize("n", [6, pytest.param(12, marks=pytest.mark.slow)])
+def test_bracket_holds_the_true_maximum_of_valid_pairs(n):
+    closed = [check_case(seed) for seed in range(n)]
     known = [is_closed for is_closed in closed if is_closed is not None]
-    assert len(known) >= 8
+    assert len(known) >= 2 / 3 * n
     # Without looking into the constraints about two thirds closed.
     assert np.mean(known) >= 0.8
 
@@ -192,13 +193,13 @@ def test_real_columns_close_and_certify_takes_the_constraint():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.random((300, 3)), columns=["a", "b", "c"]).assign(s=np.arange(300) % 2)
     y = X["s"] * (X["a"] > 0.6) * (X["b"] < 0.4) * 3 + X["s"] * (X["c"] > 0.5) + X["a"]
-    model = RandomForestRegressor(5, max_depth=4, random_state=0).fit(X, y)
+    model = RandomForestRegressor(3, max_depth=3, random_state=0).fit(X, y)
     settings = {"sensitive_features": ["s"], "random_state": 0, "engine": "numpy"}
     whole = CertifiedAuditor(model, **settings).fit(X)
     rules = [Order("a", "<=", "b"), Linear({"a": 1, "c": 1}, "<=", 1)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        kept = CertifiedAuditor(model, constraint=rules, max_time=4, **settings).fit(X)
+        kept = CertifiedAuditor(model, constraint=rules, **settings).fit(X)
         found = RandomAuditor(
             model, sensitive_features=["s"], constraint=rules, max_queries=2000, random_state=0
         ).fit(X)
@@ -207,7 +208,7 @@ def test_real_columns_close_and_certify_takes_the_constraint():
     worst = kept.worst_case_
     assert (worst["a"] <= worst["b"]).all() and (worst["a"] + worst["c"] <= 1).all()
     assert found.fairness_degree_ <= kept.fairness_degree_
-    certificate = certify(found, max_time=4, engine="numpy")
+    certificate = certify(found, engine="numpy")
     assert certificate.certified
     assert certificate.fairness_degree_upper_bound == pytest.approx(kept.fairness_degree_)
 

@@ -4,16 +4,23 @@ import threading
 
 import numpy as np
 import pytest
+from certify_cases import small_table
+from certify_models import BENDING
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestRegressor,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees import driver
 from skfairtest.exact._trees import family as families
 from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.exact._trees.numpy_engine import ListSearch
+from skfairtest.exact._trees.rows_on_cells import outputs_of_twins
 from skfairtest.space._space import InputSpace
 
 
@@ -42,15 +49,21 @@ def test_auto_begins_with_numpy_where_nothing_is_compiled(forest, monkeypatch):
 
 @pytest.mark.parametrize("fits", [True, False])
 def test_numpy_goes_on_where_compiling_takes_too_long(forest, monkeypatch, fits):
-    pytest.importorskip("numba")
     searched = []
 
-    class Compiled(families.CompiledSearch):
+    class Compiled(ListSearch):
+        """In place of the compiled search: what it finds is compared with others elsewhere."""
+
+        def __init__(self, problem, known, n_workers, start):
+            super().__init__(problem, known, start=start)
+
         def run(self, deadline, rtol):
             searched.append(self.known)
             return super().run(deadline, rtol)
 
     monkeypatch.setattr(families, "NUMPY_FIRST", 0.0)
+    monkeypatch.setattr(families, "AVAILABLE", True)
+    monkeypatch.setattr(families, "warm_up", lambda several: None)
 
     class Compiling:
         def wait(self, until):
@@ -114,6 +127,26 @@ def test_twins_of_rows_on_cells_are_those_of_the_trees(kind):
     spread = by_tests - by_tests[:, :1]
     np.testing.assert_allclose(on_cells - on_cells[:, :1], spread, atol=1e-12)
     assert np.abs(spread).max() > 0.01
+
+
+@pytest.mark.parametrize("kind", ["turned round", "splines"])
+def test_twins_on_cells_of_bent_columns(kind):
+    pytest.importorskip("numba")
+    X, y = small_table(8, n=120, real=True)
+    y = y + 2 * np.abs(X["y"]) * (X["s"] == "q")
+    codes, step = ("text", OneHotEncoder(), ["s", "c"]), ("step", BENDING[kind], ["y"])
+    columns = ColumnTransformer([codes, step], remainder="passthrough", sparse_threshold=0)
+    forest = RandomForestRegressor(4, max_depth=4, random_state=0)
+    fitted = make_pipeline(columns, forest).fit(X, y)
+    space = InputSpace.from_data(X, ["s", "y"])
+    family = TreeFamily(fitted, space, "regression", False)
+    rng = np.random.default_rng(0)
+    rows = space.draw(60, rng)
+    values = np.stack([space.draw(60, rng)[:, space.sensitive] for _ in range(4)], axis=1)
+    on_cells = outputs_of_twins(family.problems[0], family.outputs[0], rows, values)
+    twins = space.with_sensitive(np.repeat(rows, 4, axis=0), values.reshape(240, -1))
+    said = family.evaluate(twins).reshape(60, 4)
+    np.testing.assert_allclose(on_cells - on_cells[:, :1], said - said[:, :1], atol=1e-9)
 
 
 def test_where_there_is_no_time_to_read_the_ranges_of_the_trees_bound(forest):

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from certify_cases import some
 from sklearn.compose import make_column_transformer
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -82,7 +83,7 @@ def every_row(space):
     return Z
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", some(range(12), range(2, 12)))
 def test_any_multipliers_give_a_bound_of_every_point(seed):
     *_, family = network(seed)
     hidden = OneHidden.make(family.relaxation, NO_LIMITS)
@@ -109,7 +110,7 @@ def test_any_multipliers_give_a_bound_of_every_point(seed):
         assert parts.max() <= found.bounds[0] + hidden.units.rounding
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", some(range(20), range(3, 20)))
 def test_units_never_fall_below_the_exhaustive_maximum(seed, monkeypatch):
     monkeypatch.setattr(_units, "MOST_NODES", 4)
     *_, family = network(seed, real=False, classes=seed % 3 == 0, outputs=1 + (seed % 3 == 1))
@@ -126,7 +127,7 @@ def test_units_never_fall_below_the_exhaustive_maximum(seed, monkeypatch):
     assert boxes.known >= 0.999 * degree  # the local search finds it on so small a grid
 
 
-@pytest.mark.parametrize("seed", range(100, 112))
+@pytest.mark.parametrize("seed", some(range(100, 112), range(102, 112)))
 def test_no_find_is_above_the_bound_of_units(seed):
     model, frame, sensitive, family = network(
         seed, classes=seed % 2 == 0, units=20, single=seed % 5 == 0
@@ -162,7 +163,7 @@ def test_local_search_report_what_the_network_answers(seed):
 
 
 def test_brackets_close_by_units_and_are_the_same_again():
-    model, frame, sensitive, _ = network(7, units=12)
+    model, frame, sensitive, _ = network(7, units=8)
     auditors = [
         CertifiedAuditor(
             model, sensitive_features=sensitive, rtol=0.05, max_time=None, max_queries=500,
@@ -184,9 +185,10 @@ def test_full_memory_ends_with_a_bracket(monkeypatch):
     assert bracket.lower <= bracket.upper
 
 
+@pytest.mark.parametrize("n", [1, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("scale", [1e-30, 1e-8, 1e8, 1e30])
-def test_scales_beyond_single_precision_keep_the_bound(scale):
-    for seed in range(300, 304):
+def test_scales_beyond_single_precision_keep_the_bound(scale, n):
+    for seed in range(300, 300 + n):
         model, *_ = case = network(seed, real=False)
         net = model[-1]
         net.coefs_[0] *= scale

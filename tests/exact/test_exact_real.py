@@ -35,8 +35,10 @@ def planted():
     return DecisionTreeRegressor().fit(X, y), X
 
 
-@pytest.mark.parametrize("engine", ["auto", "numpy"])
+@pytest.mark.parametrize("engine", [pytest.param("numba", marks=pytest.mark.slow), "numpy"])
 def test_a_step_between_the_grid_points_of_a_sensitive_column_is_found(engine):
+    if engine == "numba":
+        pytest.importorskip("numba")
     model, X = planted()
     auditor = CertifiedAuditor(model, sensitive_features="age", engine=engine).fit(X)
     assert auditor.fairness_degree_ >= 50
@@ -134,11 +136,15 @@ def check_interval(name, seed, single, integers, compiled):
 
 @pytest.mark.parametrize("integers", [False, True], ids=["real", "integers"])
 @pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", MODELS)
-def test_real_sensitive_columns_are_certified_over_the_interval(name, single, integers):
-    check_interval(name, 0, single, integers, compiled=None)
+def test_real_sensitive_columns_are_certified_over_the_interval(name, compiled, single, integers):
+    if compiled:
+        pytest.importorskip("numba")
+    check_interval(name, 0, single, integers, compiled)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(
     name=st.sampled_from(sorted(MODELS)),

@@ -1,4 +1,4 @@
-"""Certificates of nets of skorch. Needs the extra `torch`; skipped without it."""
+"""Certificates of nets of skorch."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ from certify_cases import bracket_alone, certified, exhaustive_degree, small_tab
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from tiers import needs
 
 from skfairtest import CertifiedAuditor, SBFTAuditor
 
-torch = pytest.importorskip("torch")
-skorch = pytest.importorskip("skorch")
-nn = torch.nn
+pytestmark = needs("torch", "skorch")
 
 
 @pytest.fixture(autouse=True, scope="module")
 def one_thread():
-    """Of nets this small, threads of torch would only wait for each other."""
+    """torch, imported for these tests alone; of nets this small, its threads only wait."""
+    global torch, skorch, nn
+    import skorch
+    import torch
+    from torch import nn
+
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -67,51 +71,72 @@ def shares(y):
 
 
 CASES = {
-    "relu": ("NeuralNetRegressor", lambda: hidden(nn.ReLU()), numbers, {}),
-    "leaky": ("NeuralNetRegressor", lambda: hidden(nn.LeakyReLU(0.3)), numbers, {}),
-    "tanh": ("NeuralNetRegressor", lambda: hidden(nn.Tanh()), numbers, {}),
-    "sigmoid": ("NeuralNetRegressor", lambda: hidden(nn.Sigmoid()), numbers, {}),
-    "identity": ("NeuralNetRegressor", lambda: hidden(nn.Identity()), numbers, {}),
-    "relu at the end": (
-        "NeuralNetRegressor", lambda: hidden(nn.Tanh(), 9, 1, nn.ReLU()), numbers, {},
+    "relu": lambda: ("NeuralNetRegressor", hidden(nn.ReLU()), numbers, {}),
+    "leaky": lambda: ("NeuralNetRegressor", hidden(nn.LeakyReLU(0.3)), numbers, {}),
+    "tanh": lambda: ("NeuralNetRegressor", hidden(nn.Tanh()), numbers, {}),
+    "sigmoid": lambda: ("NeuralNetRegressor", hidden(nn.Sigmoid()), numbers, {}),
+    "identity": lambda: ("NeuralNetRegressor", hidden(nn.Identity()), numbers, {}),
+    "relu at the end": lambda: (
+        "NeuralNetRegressor",
+        hidden(nn.Tanh(), 9, 1, nn.ReLU()),
+        numbers,
+        {},
     ),
-    "regressor with a link": (
-        "NeuralNetRegressor", lambda: hidden(nn.Tanh()), numbers,
+    "regressor with a link": lambda: (
+        "NeuralNetRegressor",
+        hidden(nn.Tanh()),
+        numbers,
         {"predict_nonlinearity": torch.exp},
     ),
-    "batch normalization": (
+    "batch normalization": lambda: (
         "NeuralNetRegressor",
-        lambda: nn.Sequential(nn.BatchNorm1d(9), hidden(nn.ReLU()), nn.Flatten()), numbers, {},
+        nn.Sequential(nn.BatchNorm1d(9), hidden(nn.ReLU()), nn.Flatten()),
+        numbers,
+        {},
     ),
-    "softmax inside": (
-        "NeuralNetClassifier", lambda: hidden(nn.ReLU(), 9, 2, nn.Softmax(dim=-1)), classes(2), {},
+    "softmax inside": lambda: (
+        "NeuralNetClassifier",
+        hidden(nn.ReLU(), 9, 2, nn.Softmax(dim=-1)),
+        classes(2),
+        {},
     ),
-    "softmax outside": (
-        "NeuralNetClassifier", lambda: hidden(nn.ReLU(), 9, 3), classes(3),
+    "softmax outside": lambda: (
+        "NeuralNetClassifier",
+        hidden(nn.ReLU(), 9, 3),
+        classes(3),
         {"criterion": nn.CrossEntropyLoss},
     ),
-    "log softmax": (
-        "NeuralNetClassifier", lambda: hidden(nn.Tanh(), 9, 2, nn.LogSoftmax(dim=-1)), classes(2),
+    "log softmax": lambda: (
+        "NeuralNetClassifier",
+        hidden(nn.Tanh(), 9, 2, nn.LogSoftmax(dim=-1)),
+        classes(2),
         {"predict_nonlinearity": torch.exp, "criterion": nn.CrossEntropyLoss},
     ),
-    "binary logit": (
-        "NeuralNetBinaryClassifier", lambda: hidden(nn.ReLU(), 9, 1, nn.Flatten(0)), shares, {},
+    "binary logit": lambda: (
+        "NeuralNetBinaryClassifier",
+        hidden(nn.ReLU(), 9, 1, nn.Flatten(0)),
+        shares,
+        {},
     ),
-    "binary probability": (
-        "NeuralNetBinaryClassifier", lambda: hidden(nn.Tanh(), 9, 1, nn.Sigmoid()), shares,
+    "binary probability": lambda: (
+        "NeuralNetBinaryClassifier",
+        hidden(nn.Tanh(), 9, 1, nn.Sigmoid()),
+        shares,
         {"criterion": nn.BCELoss},
     ),
-    "compiled": (
-        "NeuralNetRegressor", lambda: hidden(nn.ReLU()), numbers,
+    "compiled": lambda: (
+        "NeuralNetRegressor",
+        hidden(nn.ReLU()),
+        numbers,
         {"compile": True, "compile__backend": "eager"},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_finite_domains_are_certified_up_to_single_precision(name):
-    kind, module, target, params = CASES[name]
-    model, X = fitted(kind, module(), target, **params)
+    kind, module, target, params = CASES[name]()
+    model, X = fitted(kind, module, target, **params)
     auditor = certified(model, X)
     degree = exhaustive_degree(auditor)
     bracket, rounding = bracket_alone(auditor)
@@ -157,9 +182,12 @@ def test_other_functions_before_the_net_are_refused():
     assert not support and "numpy.float32" in support.nearest
 
 
-class Squared(nn.Module):
-    def forward(self, X):
-        return X**2
+def squared():
+    class Squared(nn.Module):
+        def forward(self, X):
+            return X**2
+
+    return Squared()
 
 
 def hooked():
@@ -171,15 +199,17 @@ def hooked():
 @pytest.mark.parametrize(
     "module, params, why",
     [
-        (lambda: nn.Sequential(hidden(nn.ReLU()), Squared()), {}, "Squared"),
+        (lambda: nn.Sequential(hidden(nn.ReLU()), squared()), {}, "Squared"),
         (lambda: hidden(nn.GELU()), {}, "GELU"),
         (lambda: hidden(nn.LeakyReLU(1.5)), {}, "LeakyReLU"),
         (lambda: nn.Sequential(nn.ReLU(), nn.Linear(9, 1)), {}, "first layer"),
         (hooked, {}, "hook"),
-        (lambda: hidden(nn.ReLU()), {"predict_nonlinearity": torch.abs}, "predict_nonlinearity"),
+        (lambda: hidden(nn.ReLU()), {"predict_nonlinearity": "abs"}, "predict_nonlinearity"),
     ],
 )
 def test_other_modules_are_refused_with_what_works(module, params, why):
+    # By name, since torch is there for the tests alone.
+    params = {key: getattr(torch, name) for key, name in params.items()}
     model, X = fitted("NeuralNetRegressor", module(), numbers, **params)
     support = CertifiedAuditor.supports(model)
     assert not support and why in support.reason

@@ -7,12 +7,14 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
+from tiers import needs
 
 from skfairtest import selection_table
 from skfairtest._statistics import ratio_interval
 from skfairtest.group._group_rates import Means, ratios_to_highest
 from skfairtest.group._outcomes import weighted_median
 
+SERVICES, MISSING = needs("fairlearn")
 RATES = ("false_positive_rate", "false_negative_rate", "accuracy")
 
 
@@ -83,10 +85,13 @@ def test_columns():
     ]  # fmt: skip
 
 
+@SERVICES
+@MISSING
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("weighted", [False, True])
 def test_figures_are_those_of_fairlearn(seed, weighted):
-    metrics = pytest.importorskip("fairlearn.metrics")
+    from fairlearn import metrics
+
     X, y, predicted, rng = people(seed)
     weights = 1.1 - rng.random(len(X)) if weighted else None
     table = selection_table(predicted, sensitive_features=X, y_true=y, sample_weight=weights)
@@ -122,9 +127,12 @@ def test_figures_are_those_of_fairlearn(seed, weighted):
         assert part["impact_ratio"].min() == pytest.approx(ratio)
 
 
+@SERVICES
+@MISSING
 @pytest.mark.parametrize("weighted", [False, True])
 def test_means_are_those_of_fairlearn(weighted):
-    metrics = pytest.importorskip("fairlearn.metrics")
+    from fairlearn import metrics
+
     X, _, _, rng = people(0)
     outputs, targets = rng.normal(size=(2, 400))
     weights = rng.random(400) if weighted else None

@@ -104,8 +104,12 @@ def test_patterns_and_sums_are_those_of_a_loop(data, sizes, n, compiled):
     assert len(groups) == len(set(patterns.marks.tolist()))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    "metric, weighted",
+    [("accuracy", False)]
+    + [(metric, True) for metric in METRICS]
+    + [pytest.param(m, False, marks=pytest.mark.slow) for m in METRICS if m != "accuracy"],
+)
 def test_every_metric_is_that_of_a_loop(metric, weighted):
     X, y, p = table(400, missing=True)
     rng = np.random.default_rng(1)

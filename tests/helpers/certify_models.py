@@ -25,6 +25,7 @@ from sklearn.feature_selection import (
     VarianceThreshold,
     f_regression,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neural_network import MLPRegressor
@@ -154,4 +155,29 @@ ENCODERS = {
     "chosen": make_pipeline(OneHotEncoder(), VarianceThreshold(0.05)),
     "learned": make_pipeline(OneHotEncoder(), SelectFromModel(Ridge())),
     "by and by": make_pipeline(OneHotEncoder(sparse_output=False), RFE(Ridge())),
+}
+
+
+#: Steps that neither rise nor fall all along a real column.
+BENDING = {
+    "bins": KBinsDiscretizer(4, strategy="uniform"),
+    "splines": SplineTransformer(n_knots=3),
+    "lines": SplineTransformer(n_knots=3, degree=2, extrapolation="linear", include_bias=False),
+    "steps": SplineTransformer(n_knots=4, degree=0),
+    "polynomials": SplineTransformer(n_knots=3, extrapolation="continue"),
+    "periods": SplineTransformer(n_knots=4, extrapolation="periodic"),
+    "negative": FunctionTransformer(np.negative),
+    "sine": FunctionTransformer(np.sin),
+    "absolute": FunctionTransformer(np.abs),
+    "mark": SimpleImputer(missing_values=0.25),
+    "reciprocal": make_pipeline(MinMaxScaler((0.5, 2)), FunctionTransformer(np.reciprocal)),
+    "turned round": make_pipeline(FunctionTransformer(np.negative), KBinsDiscretizer(3)),
+    "bent twice": make_pipeline(
+        FunctionTransformer(np.sin), StandardScaler(), SplineTransformer(n_knots=3)
+    ),
+    "both": make_union(StandardScaler(), KBinsDiscretizer(3, encode="onehot-dense")),
+    "weighed": FeatureUnion(
+        [("one", StandardScaler()), ("two", FunctionTransformer(np.cbrt))],
+        transformer_weights={"two": -2.0},
+    ),
 }

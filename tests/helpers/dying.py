@@ -3,11 +3,18 @@
 import os
 
 
+def is_first(folder):
+    """Whether nobody has asked this before; of several at a time one is the first."""
+    try:
+        os.close(os.open(os.path.join(folder, "dead"), os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
 def once(content, k, always):
     """Ends the first process, or each, that is not home; else the number, and where it was."""
     folder, home = content
-    dead = os.path.join(folder, "dead")
-    if os.getpid() != home and (always or not os.path.exists(dead)):
-        open(dead, "w").close()
+    if os.getpid() != home and (is_first(folder) or always):
         os._exit(1)
     return k, os.getpid()

@@ -5,7 +5,6 @@ A new family, activation or wrapper is a line in a table below; `certify_models`
 
 from __future__ import annotations
 
-import importlib.util
 import warnings
 
 import numpy as np
@@ -74,25 +73,27 @@ AROUND = [
     (MarginalizedClassifier(LogisticRegression(), sensitive_features=["s", "b"], strength=0.5),
      (CLASS,)),
 ]  # fmt: skip
-BOOSTING = []
-if importlib.util.find_spec("xgboost"):
-    from xgboost import XGBClassifier, XGBRegressor
-
-    BOOSTING += [(XGBRegressor(**SMALL), (NUMBER,)), (XGBClassifier(**SMALL), (CLASS, CLASSES))]
-if importlib.util.find_spec("lightgbm"):
-    from lightgbm import LGBMClassifier, LGBMRegressor
-
-    leaves = SMALL | {"min_child_samples": 2, "verbose": -1}
-    BOOSTING += [(LGBMRegressor(**leaves), (NUMBER,)), (LGBMClassifier(**leaves), (CLASS, CLASSES))]
-FAMILIES = [kind for kind in (LINEAR, NETS, TREES, AROUND, BOOSTING) if kind]
+FAMILIES = [LINEAR, NETS, TREES, AROUND]
 #: Steps on numbers that are more than zero only.
 POSITIVE = ("box-cox", "cotangents", "two ways")
 
 
-def make_case(seed):
+def boosting():
+    """Models of XGBoost and LightGBM, which have to be installed."""
+    from lightgbm import LGBMClassifier, LGBMRegressor
+    from xgboost import XGBClassifier, XGBRegressor
+
+    leaves = SMALL | {"min_child_samples": 2, "verbose": -1}
+    return [
+        (XGBRegressor(**SMALL), (NUMBER,)), (XGBClassifier(**SMALL), (CLASS, CLASSES)),
+        (LGBMRegressor(**leaves), (NUMBER,)), (LGBMClassifier(**leaves), (CLASS, CLASSES)),
+    ]  # fmt: skip
+
+
+def make_case(seed, families=FAMILIES):
     """A fitted model, its table, and how it is audited; None where it cannot be fitted."""
     rng = np.random.default_rng(seed)
-    family = FAMILIES[rng.integers(len(FAMILIES))]
+    family = families[rng.integers(len(families))]
     model, tasks = family[rng.integers(len(family))]
     task = tasks[rng.integers(len(tasks))]
     X, y = small_table(seed, n=90)

@@ -57,9 +57,13 @@ def test_regions_are_drawn_where_the_tree_believes(space):
     assert (drawn >= space.low).all() and (drawn <= space.high).all()
 
 
-@pytest.mark.parametrize("make", [make_biased_regression, make_biased_classification])
-def test_finds_far_more_than_random_testing_in_a_planted_pocket(make):
-    for seed in range(5):
+@pytest.mark.parametrize("make, seeds", [
+    pytest.param(make_biased_regression, range(1), id="regression"),
+    pytest.param(make_biased_regression, range(5), id="regression sample", marks=pytest.mark.slow),
+    pytest.param(make_biased_classification, range(5), id="five seeds", marks=pytest.mark.slow),
+])  # fmt: skip
+def test_finds_far_more_than_random_testing_in_a_planted_pocket(make, seeds):
+    for seed in seeds:
         data = make(variant="narrow", random_state=seed)
         # Half of the planted degree: about one uniform input in a thousand.
         settings = {"threshold": data.fairness_degree / 2, "random_state": seed}
@@ -70,9 +74,12 @@ def test_finds_far_more_than_random_testing_in_a_planted_pocket(make):
         assert found >= 20 * max(by_chance, 1)
 
 
-def test_objective_degree_climbs_where_finds_only_count():
+@pytest.mark.parametrize(
+    "seeds", [range(1), pytest.param(range(5), id="sample", marks=pytest.mark.slow)]
+)
+def test_objective_degree_climbs_where_finds_only_count(seeds):
     degrees = []
-    for seed in range(5):
+    for seed in seeds:
         data = make_biased_regression(variant="narrow", random_state=seed)
         auditor = SurrogateAuditor(data.estimator, objective="degree", random_state=seed)
         degrees.append(auditor.fit(data.data).fairness_degree_ / data.fairness_degree)
@@ -160,7 +167,10 @@ def test_a_domain_of_few_inputs_and_many_twins_ends(models):
     assert auditor.n_found_ == 2  # one pair in fifty shows it: each input is tried again
 
 
-def test_diverse_finds_are_more_than_uniform_ones_and_spread_wider_than_by_count(network):
+@pytest.mark.slow
+def test_diverse_finds_in_a_sample_are_more_than_uniform_ones_and_spread_wider_than_by_count(
+    network,
+):
     model, X = network
     settings = {"sensitive_features": [0], "max_queries": 60_000, "random_state": 0}
     spread = {}

@@ -117,18 +117,19 @@ def test_no_find_is_not_taken_for_no_discrimination(models):
         assert high > 0.02
 
 
-def test_stopping_early_does_not_spoil_the_confidence(models):
+@pytest.mark.parametrize("n_seeds", [30, pytest.param(150, marks=pytest.mark.slow, id="sample")])
+def test_stopping_early_does_not_spoil_the_confidence(models, n_seeds):
     # 1 of 20 intervals may miss; the union bound makes them rarer.
     causal, _ = brute_force(X, [0], approved(X) > 0.5)
     model = models.Proba(approved)
     misses = 0
-    for seed in range(150):
+    for seed in range(n_seeds):
         auditor = ThemisAuditor(
             model, sensitive_features=[0], margin=0.2, min_samples=5, random_state=seed
         ).fit(X)
         low, high = auditor.causal_interval_
         misses += not low <= causal <= high
-    assert misses <= 150 * 0.05
+    assert misses <= n_seeds * 0.05
 
 
 def test_a_budget_that_ends_first_leaves_a_wide_interval(models):
@@ -190,7 +191,9 @@ def test_labels_without_known_classes_have_no_group_measure(models):
 # Subsets ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("measure", ["causal", "group"])
+@pytest.mark.parametrize(
+    "measure", ["causal", pytest.param("group", id="group sample", marks=pytest.mark.slow)]
+)
 def test_minimal_subsets_are_those_of_brute_force(measure, models):
     columns, threshold = [0, 1, 2, 3], 0.37
     labels = approved(X) > 0.5

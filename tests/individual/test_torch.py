@@ -1,22 +1,22 @@
-"""Gradients of torch modules in skorch nets. Needs the extra `torch`; skipped without it."""
+"""Gradients of torch modules in skorch nets."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from tiers import needs
 
 from skfairtest import ADFAuditor, EIDIGAuditor, InputSpace, SBFTAuditor
 from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.individual._gradient.sources import LossGradient
 from skfairtest.oracle._oracle import Oracle
 
-torch = pytest.importorskip("torch")
-skorch = pytest.importorskip("skorch")
-nn = torch.nn
+pytestmark = needs("torch", "skorch")
 
 WHITE = [EIDIGAuditor, ADFAuditor]
 #: Of central differences; single precision leaves room for no smaller ones.
@@ -24,8 +24,47 @@ H = 0.5
 
 
 @pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Of nets this small, threads of torch would only wait for each other."""
+def with_torch():
+    """torch, imported for these tests alone, and modules; of nets this small, threads only wait."""
+    global torch, skorch, nn, Several, Double, Detached, Keywords, Roots
+    import skorch
+    import torch
+    from torch import nn
+
+    class Several(nn.Module):
+        """Returns more than its answer, as autoencoders do."""
+
+        def __init__(self):
+            super().__init__()
+            self.inner = layers(2)
+
+        def forward(self, X):
+            return self.inner(X), X
+
+    class Double(nn.Sequential):
+        def __init__(self):
+            super().__init__(layers(1).double())
+
+    class Detached(nn.Sequential):
+        def forward(self, X):
+            return super().forward(X.detach())
+
+    class Keywords(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = layers(2, n_in=2)
+
+        def forward(self, a, b):
+            return self.inner(torch.cat([a, b], dim=1).float())
+
+    class Roots(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = layers(2, n_in=4)
+
+        def forward(self, X):
+            return self.inner(torch.sqrt(X - X))
+
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -106,42 +145,32 @@ def check_against_differences(model, X, sensitive=(0,)):
 
 
 NETS = {
-    "softmax inside": ("NeuralNetClassifier", lambda: layers(2, nn.Softmax(dim=-1)), {}),
-    "softmax outside": (
-        "NeuralNetClassifier", lambda: layers(2), {"criterion": nn.CrossEntropyLoss},
+    "softmax inside": lambda: make_net("NeuralNetClassifier", layers(2, nn.Softmax(dim=-1))),
+    "softmax outside": lambda: classifier(),
+    "log softmax": lambda: classifier(
+        layers(2, nn.LogSoftmax(dim=-1)), predict_nonlinearity=torch.exp
     ),
-    "log softmax": (
-        "NeuralNetClassifier", lambda: layers(2, nn.LogSoftmax(dim=-1)),
-        {"predict_nonlinearity": torch.exp, "criterion": nn.CrossEntropyLoss},
+    "no nonlinearity": lambda: classifier(layers(2, nn.Softmax(dim=-1)), predict_nonlinearity=None),
+    "binary logit": lambda: make_net("NeuralNetBinaryClassifier", layers(1)),
+    "binary flat logit": lambda: make_net(
+        "NeuralNetBinaryClassifier", layers(1, nn.Flatten(0)), threshold=0.4
     ),
-    "no nonlinearity": (
-        "NeuralNetClassifier", lambda: layers(2, nn.Softmax(dim=-1)),
-        {"predict_nonlinearity": None, "criterion": nn.CrossEntropyLoss},
+    "binary probability": lambda: make_net(
+        "NeuralNetBinaryClassifier", layers(1, nn.Sigmoid()), criterion=nn.BCELoss
     ),
-    "binary logit": ("NeuralNetBinaryClassifier", lambda: layers(1), {}),
-    "binary flat logit": (
-        "NeuralNetBinaryClassifier", lambda: layers(1, nn.Flatten(0)), {"threshold": 0.4},
+    "regressor": lambda: make_net("NeuralNetRegressor", layers(1)),
+    "regressor with a link": lambda: make_net(
+        "NeuralNetRegressor", layers(1), predict_nonlinearity=torch.exp
     ),
-    "binary probability": (
-        "NeuralNetBinaryClassifier", lambda: layers(1, nn.Sigmoid()), {"criterion": nn.BCELoss},
-    ),
-    "regressor": ("NeuralNetRegressor", lambda: layers(1), {}),
-    "regressor with a link": (
-        "NeuralNetRegressor", lambda: layers(1), {"predict_nonlinearity": torch.exp},
-    ),
-    "compiled": (
-        "NeuralNetClassifier", lambda: layers(2),
-        {"criterion": nn.CrossEntropyLoss, "compile": True, "compile__backend": "eager"},
-    ),
-}  # fmt: skip
+    "compiled": lambda: classifier(compile=True, compile__backend="eager"),
+}
 
 
 @pytest.mark.parametrize("name", NETS)
 def test_gradient_is_what_the_answers_change_by(name):
     X, y = table()
-    kind, module, params = NETS[name]
-    net = make_net(kind, module(), **params)
-    net.fit(X, targets(getattr(skorch, kind), y))
+    net = NETS[name]()
+    net.fit(X, targets(type(net), y))
     check_against_differences(net, X)
 
 
@@ -160,22 +189,6 @@ def test_gradient_of_a_regressor_with_two_outputs():
     net = make_net("NeuralNetRegressor", layers(2))
     net.fit(X, np.column_stack([y, y**2]).astype(np.float32))
     check_against_differences(net, X)
-
-
-class Several(nn.Module):
-    """Returns more than its answer, as autoencoders do."""
-
-    def __init__(self):
-        super().__init__()
-        self.inner = layers(2)
-
-    def forward(self, X):
-        return self.inner(X), X
-
-
-class Double(nn.Sequential):
-    def __init__(self):
-        super().__init__(layers(1).double())
 
 
 def test_gradient_of_the_first_of_several_outputs():
@@ -214,7 +227,6 @@ def test_gradient_behind_a_scaler(cast_first, frozen):
 
 
 def people(n=200, seed=0):
-    pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -424,31 +436,7 @@ def refuse_before_a_query(net, X, message, sensitive=0):
             cls(net, sensitive_features=[sensitive]).fit(X)
 
 
-class Detached(nn.Sequential):
-    def forward(self, X):
-        return super().forward(X.detach())
-
-
-class Keywords(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inner = layers(2, n_in=2)
-
-    def forward(self, a, b):
-        return self.inner(torch.cat([a, b], dim=1).float())
-
-
-class Roots(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inner = layers(2, n_in=4)
-
-    def forward(self, X):
-        return self.inner(torch.sqrt(X - X))
-
-
 def test_modules_without_a_gradient(monkeypatch):
-    pd = pytest.importorskip("pandas")
     X, _ = table()
     monkeypatch.setattr(
         "skfairtest.oracle._model.Model._call", lambda *args: pytest.fail("was asked")

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from matplotlib.text import Text
@@ -50,6 +50,7 @@ from skfairtest import (
 from skfairtest.finding._pair import Cell, Pair
 from skfairtest.inspection import _style
 from skfairtest.inspection._curve_display import disparity_curve
+from skfairtest.mitigation._comparison import one_fold, paired
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning"),
@@ -105,10 +106,13 @@ def fitted(people):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         retrainer.fit(X, y)
-        table = compare_mitigations(
-            tree, X[:200], y[:200], sensitive_features="sex", methods=["drop"], cv=2, n_inputs=200,
-            certify_time=0, random_state=0,
-        )  # fmt: skip
+        with pytest.MonkeyPatch.context() as patch:  # what takes most of the time
+            patch.setattr(one_fold, "DEGREE_QUERIES", 20)
+            patch.setattr(paired, "N_PARTS", 5)
+            table = compare_mitigations(
+                tree, X[:200], y[:200], sensitive_features="sex", methods=["drop"], cv=2,
+                n_inputs=200, certify_time=0, random_state=0,
+            )  # fmt: skip
     return SimpleNamespace(
         X=X, y=y, model=model, auditor=auditor, certified=certified, groups=groups, search=search,
         retrainer=retrainer, table=table, certificate=certify(auditor, max_time=2),
@@ -349,6 +353,8 @@ def test_letters_of_a_card_shrink_with_the_axes():
         assert pair.plot(ax=plt.subplots(figsize=size)[1]).texts_[0].get_fontsize() < 0.7 * usual
 
 
+# A drawing takes as long as a hundred examples of other tests.
+@settings(max_examples=max(4, settings.default.max_examples // 3))
 @given(
     st.lists(st.text(max_size=60), min_size=1, max_size=4, unique=True),
     st.floats(-1e300, 1e300), st.floats(0, 1e300), st.none() | st.floats(0, 1e6),
@@ -560,7 +566,11 @@ def test_profile_leaves_out_what_the_constraint_excludes(models):
     X = pd.DataFrame({"sex": np.arange(80) % 2, "a": rng.integers(0, 9, 80), "b": 4})
     X["b"] = rng.integers(4, 9, 80)
     auditor = RandomAuditor(
-        model, sensitive_features="sex", constraint=lambda T: T["a"] <= T["b"], random_state=0
+        model,
+        sensitive_features="sex",
+        constraint=lambda T: T["a"] <= T["b"],
+        max_queries=500,
+        random_state=0,
     ).fit(X[X["a"] <= X["b"]])
     limits = auditor.discriminatory_inputs_["b"]
     place = int(np.argmin(limits))

@@ -1,5 +1,7 @@
 """compare_mitigations: its figures are what they say, and a way that fails leaves the others."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,8 +15,9 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold, c
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from tiers import needs
 
-from skfairtest import InputSpace, compare_mitigations, estimate_discrimination
+from skfairtest import FairnessRetrainer, InputSpace, compare_mitigations, estimate_discrimination
 from skfairtest.group._sensitive_groups import Groups
 from skfairtest.mitigation._comparison import methods, one_fold, paired
 from skfairtest.mitigation._comparison.group_rates import between_groups, rates_by_group
@@ -26,6 +29,7 @@ from skfairtest.mitigation._comparison.with_fairlearn import RandomizedClassifie
 
 TREE = DecisionTreeClassifier(max_depth=5, random_state=0)
 TIMES = ["fit_seconds", "predict_ratio"]
+SERVICES, MISSING = needs("fairlearn")
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +110,7 @@ def test_scores_are_those_of_out_of_fold_predictions():
 
 
 def test_share_on_rows_is_that_of_the_fold_models():
-    X, y = people()
+    X, y = people(200)
     cv = StratifiedKFold(3, shuffle=True, random_state=5)
     table = compare(coder(TREE), X, y, cv=cv)
     flips = [
@@ -242,7 +246,11 @@ def test_without_fairlearn_its_ways_say_so(monkeypatch):
     assert table["accuracy"].notna().tolist() == [True, False, False, False]
 
 
-def test_retrainer_of_twins_lowers_the_share_or_says_that_it_kept_the_original():
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_retrainer_of_twins_lowers_the_share_or_says_that_it_kept_the_original(monkeypatch, whole):
+    if not whole:
+        quick = partial(FairnessRetrainer, cv=2, n_estimates=200, max_rounds=3)
+        monkeypatch.setattr(methods, "FairnessRetrainer", quick)
     tree = DecisionTreeClassifier(random_state=0)
     table = compare(tree, *coded(150), methods=["retrain twins"], max_queries=200)
     row = table.loc["retrain twins"]
@@ -381,9 +389,12 @@ def test_rates_by_hand():
     assert all(np.isnan(value) for value in only.values())
 
 
+@SERVICES
+@MISSING
 @pytest.mark.parametrize("with_weights", [False, True])
 def test_rates_are_those_of_fairlearn(with_weights):
-    metrics = pytest.importorskip("fairlearn.metrics")
+    from fairlearn import metrics
+
     rng = np.random.default_rng(1)
     groups, truth = rng.choice(["a", "b", "c"], 500), rng.random(500) < 0.4
     predicted = (rng.random(500) < 0.3 + 0.2 * (groups == "b") + 0.2 * truth).astype(float)
@@ -441,8 +452,9 @@ def test_replayed_answers_have_the_scores_of_the_model(name):
 # fairlearn's ways --------------------------------------------------------------------------------
 
 
+@SERVICES
+@MISSING
 def test_fairlearn_ways_in_the_table():
-    pytest.importorskip("fairlearn")
     X, y = coded()
     table = compare(
         LogisticRegression(), X, y, methods=["correlation remover", "exponentiated parity"]

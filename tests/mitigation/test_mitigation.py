@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import sklearn
 from callbacks import Ticks
+from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -30,7 +31,7 @@ from skfairtest._progress import FIT_WRAPPERS
 from skfairtest.mitigation._retraining.group_strategies import cost, pull
 from skfairtest.mitigation._retraining.guard import Drop, Guard
 
-TWINS = RandomAuditor(sensitive_features=[0], max_queries=3000)
+TWINS = RandomAuditor(sensitive_features=[0], max_queries=1000)
 GROUPS = TestSGDAuditor(sensitive_features=[0])
 COLUMNS = [
     "round", "n_added", "rows", "rows_low", "rows_high", "near", "near_low", "near_high",
@@ -51,7 +52,7 @@ def people(n=600, seed=0, strength=0):
 def mitigate(estimator=None, auditor=TWINS, **settings):
     estimator = DecisionTreeClassifier(random_state=0) if estimator is None else estimator
     settings = {
-        "max_score_drop": 0.05, "n_estimates": 1500, "max_rounds": 4, "near": "uniform", "cv": 3,
+        "max_score_drop": 0.05, "n_estimates": 800, "max_rounds": 2, "near": "uniform", "cv": 3,
         "certify_time": 0, "labeler": "average", "random_state": 0,
     } | settings  # fmt: skip
     return FairnessRetrainer(estimator, auditor, **settings)
@@ -59,6 +60,13 @@ def mitigate(estimator=None, auditor=TWINS, **settings):
 
 def fell(mitigated, place="uniform"):
     return mitigated.after_[place]["value"] < mitigated.before_[place]["value"]
+
+
+@pytest.fixture(scope="module")
+def course():
+    """Rows, and a retrainer of them after four rounds; tests leave both as they are."""
+    X, y = people()
+    return X, y, mitigate(max_rounds=4).fit(X, y)
 
 
 # What falls -------------------------------------------------------------------------------------
@@ -69,7 +77,7 @@ def fell(mitigated, place="uniform"):
 )
 def test_share_of_discriminatory_inputs_falls_on_fresh_inputs(strategy, labeler, n, most):
     X, y = people(n)
-    mitigated = mitigate(strategy=strategy, labeler=labeler, random_state=2, max_rounds=8).fit(X, y)
+    mitigated = mitigate(strategy=strategy, labeler=labeler, random_state=2, max_rounds=5).fit(X, y)
     shares = [
         estimate_discrimination(model, X, sensitive_features=[0], random_state=77)
         for model in (mitigated.original_estimator_, mitigated.estimator_)
@@ -133,7 +141,10 @@ def test_rows_that_say_what_the_model_says_teach_a_line_nothing():
     assert mitigated.estimator_ is mitigated.original_estimator_
 
 
-@pytest.mark.parametrize("labels", [["no", "yes"], [False, True], [-1, 1]])
+@pytest.mark.parametrize(
+    "labels",
+    [["no", "yes"]] + [pytest.param(x, marks=pytest.mark.slow) for x in ([False, True], [-1, 1])],
+)
 def test_labels_of_any_kind(labels):
     X, y = people()
     y = np.array(labels)[y]
@@ -154,14 +165,14 @@ def test_three_classes():
 @pytest.mark.parametrize("model", [KNeighborsClassifier(), LinearSVC()], ids=["knn", "svm"])
 def test_models_without_sample_weight_or_probabilities(model):
     X, y = people()
-    mitigated = mitigate(model, random_state=3, max_rounds=8).fit(X, y)
+    mitigated = mitigate(model, random_state=1, max_rounds=4).fit(X, y)
     assert fell(mitigated)
 
 
 def test_many_combinations_of_sensitive_values():
     X, y = people()
-    auditor = RandomAuditor(sensitive_features=[0, 3], max_queries=3000)
-    mitigated = mitigate(auditor=auditor, max_rounds=3).fit(X, y)
+    auditor = RandomAuditor(sensitive_features=[0, 3], max_queries=1000)
+    mitigated = mitigate(auditor=auditor).fit(X, y)
     assert fell(mitigated)
 
 
@@ -174,7 +185,7 @@ def test_frames_and_pipelines(kind, mixed, pipeline_of):
         table = {"sex": X["sex"] == "male", "age": X["age"], "member": X["member"]}
         X = pytest.importorskip("polars").DataFrame({k: v.tolist() for k, v in table.items()})
         model = DecisionTreeClassifier(random_state=0)
-    auditor = RandomAuditor(sensitive_features="sex", max_queries=2000)
+    auditor = RandomAuditor(sensitive_features="sex", max_queries=400)
     mitigated = mitigate(model, auditor, max_score_drop=0.3).fit(X, y)
     assert fell(mitigated)
     assert len(mitigated.predict(X)) == len(y)
@@ -184,9 +195,8 @@ def test_frames_and_pipelines(kind, mixed, pipeline_of):
 # The course -------------------------------------------------------------------------------------
 
 
-def test_history_tells_the_course():
-    X, y = people()
-    mitigated = mitigate().fit(X, y)
+def test_history_tells_the_course(course):
+    *_, mitigated = course
     table = mitigated.history_
     assert table.columns.tolist() == COLUMNS
     assert table["round"].tolist() == list(range(len(table)))
@@ -215,20 +225,23 @@ def test_the_papers_algorithm_stops_when_the_share_no_longer_falls():
 
 def test_the_papers_sizes_of_groups():
     X, y = people(1500)
-    mitigated = mitigate(LogisticRegression(), GROUPS, strategy="testsgd").fit(X, y)
+    mitigated = mitigate(LogisticRegression(), GROUPS, strategy="testsgd", max_rounds=4).fit(X, y)
     assert mitigated.history_["n_added"].tolist() == [0, 50, 100, 150]  # a tenth of 1,500
 
 
-def test_one_more_round_adds_to_the_rows_of_the_last():
-    X, y = people()
-    table = mitigate(max_rounds=4).fit(X, y).history_
+def test_one_more_round_adds_to_the_rows_of_the_last(course):
+    table = course[-1].history_
     assert (table["n_added"].diff().iloc[1:] > 0).all()
     assert len(table) == 5
 
 
-def test_same_seed_same_result():
+@pytest.mark.parametrize(
+    "backend", ["threading", pytest.param("loky", marks=pytest.mark.slow, id="processes")]
+)
+def test_same_seed_same_result(backend):
     X, y = people()
-    first, second = (mitigate(n_jobs=n).fit(X, y) for n in (None, 2))
+    with parallel_config(backend):
+        first, second = (mitigate(n_jobs=n).fit(X, y) for n in (None, 2))
     pd.testing.assert_frame_equal(first.history_, second.history_)
     np.testing.assert_array_equal(first.predict(X), second.predict(X))
     other = mitigate(random_state=1, max_rounds=1).fit(X, y)
@@ -246,7 +259,7 @@ def test_models_without_a_seed_get_one():
 
 def test_verbose_prints_a_line_a_round(capsys):
     X, y = people()
-    mitigated = mitigate(verbose=1, max_rounds=2).fit(X, y)
+    mitigated = mitigate(verbose=1).fit(X, y)
     assert capsys.readouterr().out.count("[FairnessRetrainer] round") == len(mitigated.history_)
 
 
@@ -338,7 +351,9 @@ def test_added_twins_have_one_label():
 
 
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0] + [pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3)]
+)
 def test_never_worse_than_the_original_on_what_is_measured(seed):
     X, y = people(seed=seed)
     mitigated = mitigate(labeler="opposite", random_state=seed, max_rounds=3).fit(X, y)
@@ -401,10 +416,12 @@ def test_rounds_of_one_answer_are_not_kept():
 # Labelers ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("labeler", ["auto", "majority", "average"])
-def test_labelers_mitigate(labeler):
-    X, y = people()
-    mitigated = mitigate(labeler=labeler).fit(X, y)
+@pytest.mark.parametrize(
+    "labeler", ["auto", pytest.param("majority", marks=pytest.mark.slow), "average"]
+)
+def test_labelers_mitigate(labeler, course):
+    X, y, by_average = course
+    mitigated = by_average if labeler == "average" else mitigate(labeler=labeler).fit(X, y)
     assert fell(mitigated)
 
 
@@ -441,24 +458,23 @@ def test_labeler_that_gives_no_labels(labeler, message):
 # In scikit-learn --------------------------------------------------------------------------------
 
 
-def test_is_the_mitigated_model():
-    X, y = people()
-    mitigated = mitigate().fit(X, y)
+def test_is_the_mitigated_model(course):
+    X, y, mitigated = course
     np.testing.assert_array_equal(mitigated.predict(X), mitigated.estimator_.predict(X))
     np.testing.assert_array_equal(mitigated.predict_proba(X), mitigated.estimator_.predict_proba(X))
     assert mitigated.score(X, y) == mitigated.estimator_.score(X, y)
     assert mitigated.estimator_ is not mitigated.original_estimator_
-    assert not hasattr(mitigate(LinearSVC()).fit(X, y), "predict_proba")
+    assert not hasattr(mitigate(LinearSVC(), max_rounds=1).fit(X, y), "predict_proba")
 
 
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_in_pipeline_search_and_cross_validation():
     X, y = people(300)
-    fast = mitigate(max_rounds=2, n_estimates=200, auditor=clone(TWINS).set_params(max_queries=400))
+    fast = mitigate(max_rounds=1, n_estimates=100, auditor=clone(TWINS).set_params(max_queries=200))
     assert make_pipeline(StandardScaler(), fast).fit(X, y).score(X, y) > 0.6
     assert (cross_val_score(fast, X, y, cv=2) > 0.6).all()
     search = GridSearchCV(
-        fast, {"estimator__max_depth": [2, 6], "auditor__max_queries": [200]}, cv=2
+        fast, {"estimator__max_depth": [2, 6], "auditor__max_queries": [100]}, cv=2
     )
     assert search.fit(X, y).best_estimator_.n_added_ >= 0
 
@@ -466,8 +482,8 @@ def test_in_pipeline_search_and_cross_validation():
 def test_sample_weights_are_extended():
     X, y = people()
     model = LogisticRegression()
-    heavy = mitigate(model, max_rounds=2).fit(X, y, sample_weight=np.where(y == 1, 20.0, 1.0))
-    plain = mitigate(model, max_rounds=2).fit(X, y)
+    heavy = mitigate(model).fit(X, y, sample_weight=np.where(y == 1, 20.0, 1.0))
+    plain = mitigate(model).fit(X, y)
     assert heavy.predict(X).mean() > plain.predict(X).mean()
     with pytest.raises(ValueError, match="one entry for each of 600 rows; got 3"):
         mitigate().fit(X, y, sample_weight=[1, 2, 3])
@@ -487,11 +503,13 @@ def test_other_metadata_of_rows_cannot_be_extended():
 
 def test_metadata_routing():
     X, y = people()
+    settings = {"near": "data", "max_score_drop": 0.2}
     with sklearn.config_context(enable_metadata_routing=True):
         tree = DecisionTreeClassifier(random_state=0).set_fit_request(sample_weight=True)
-        routed = mitigate(tree, max_rounds=2).fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))
-    plain = mitigate(max_rounds=2).fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))
+        routed = mitigate(tree, **settings).fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))
+    plain = mitigate(**settings).fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))
     np.testing.assert_array_equal(routed.predict(X), plain.predict(X))
+    assert routed.n_added_ == plain.n_added_ > 0
 
 
 # Bad input --------------------------------------------------------------------------------------
@@ -573,7 +591,7 @@ def test_too_small_an_audit_to_find_anything():
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_few_finds_are_all_added():
     X, y = people()
-    auditor = RandomAuditor(sensitive_features=[0], max_found=3, max_queries=3000)
+    auditor = RandomAuditor(sensitive_features=[0], max_found=3, max_queries=1000)
     mitigated = mitigate(auditor=auditor, max_rounds=1).fit(X, y)
     assert 2 <= mitigated.history_["n_added"].iloc[-1] <= 200
 

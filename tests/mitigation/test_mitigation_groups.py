@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import FairnessRetrainer, MitigationDisplay, RandomAuditor, SubgroupAuditor
 
-TWINS = RandomAuditor(sensitive_features="sex", max_queries=2000)
+TWINS = RandomAuditor(sensitive_features="sex", max_queries=400)
 SETTINGS = {
     "max_score_drop": 0.2, "n_estimates": 500, "max_rounds": 2, "near": "uniform", "cv": 3,
     "certify_time": 0, "labeler": "average", "random_state": 0,

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold
@@ -15,7 +15,7 @@ from skfairtest.mitigation._retraining.training import Task, each_once, held_out
 from skfairtest.mitigation._retraining.twin_strategies import TwinRetraining
 from skfairtest.mitigation._shares import draw_crossings, draw_uniform, judge
 
-TWINS = RandomAuditor(sensitive_features=[0], max_queries=1000)
+TWINS = RandomAuditor(sensitive_features=[0], max_queries=500)
 FAST = {"n_estimates": 600, "cv": 3, "certify_time": 0, "random_state": 0}
 
 
@@ -71,8 +71,9 @@ def test_nothing_is_left_of_a_column_that_need_not_matter(model):
 
 def test_forest_leaves_little_near_the_data_and_in_the_domain():
     X, y = people(1500)
-    forest = RandomForestClassifier(20, random_state=0)
-    mitigated = FairnessRetrainer(forest, TWINS, max_score_drop=0.03, **FAST).fit(X, y)
+    forest = RandomForestClassifier(10, random_state=0)
+    settings = FAST | {"max_score_drop": 0.03, "max_rounds": 3}
+    mitigated = FairnessRetrainer(forest, TWINS, **settings).fit(X, y)
     fresh, _ = people(4000, seed=7)
     space = InputSpace.from_data(X, [0])
     rates = [
@@ -94,7 +95,7 @@ def test_line_loses_the_sensitive_column():
 
 
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
-@pytest.mark.parametrize("near", ["data", "both"])
+@pytest.mark.parametrize("near", [pytest.param("data", marks=pytest.mark.slow), "both"])
 def test_where_the_column_is_worth_something_the_course_goes_little_by_little(near):
     X, y = biased()
     tree = DecisionTreeClassifier(random_state=0)
@@ -308,12 +309,9 @@ def test_rows_of_weight_zero_count_for_nothing():
     more_X = np.concatenate([X, np.tile(X[:1], (100, 1))])
     more_y = np.concatenate([y, 1 - np.tile(y[:1], 100)])
     weights = np.array([1.0] * 300 + [0.0] * 100)
-    with_zeros = FairnessRetrainer(LogisticRegression(), TWINS, **FAST).fit(
-        more_X, more_y, sample_weight=weights
-    )
-    without = FairnessRetrainer(LogisticRegression(), TWINS, **FAST).fit(
-        X, y, sample_weight=np.ones(300)
-    )
+    retrainer = FairnessRetrainer(LogisticRegression(), TWINS, max_rounds=3, **FAST)
+    with_zeros = clone(retrainer).fit(more_X, more_y, sample_weight=weights)
+    without = clone(retrainer).fit(X, y, sample_weight=np.ones(300))
     pd.testing.assert_frame_equal(with_zeros.history_, without.history_)
 
 

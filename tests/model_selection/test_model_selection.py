@@ -48,7 +48,7 @@ def people():
 
 @pytest.fixture
 def scorer():
-    return make_audit_scorer(RandomAuditor(sensitive_features=[0], max_queries=300), random_state=0)
+    return make_audit_scorer(RandomAuditor(sensitive_features=[0], max_queries=100), random_state=0)
 
 
 def both(scorer):
@@ -61,7 +61,7 @@ def both(scorer):
 def test_score_is_the_degree_with_its_sign_turned(people, scorer):
     X, y = people
     model = DecisionTreeClassifier(max_depth=8, random_state=0).fit(X, y)
-    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=300, random_state=0).fit(X)
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=100, random_state=0).fit(X)
     assert scorer(model, X) == scorer(model, X, y) == -auditor.fairness_degree_ < 0
     assert scorer.audit(model, X).n_found_ == auditor.n_found_
 

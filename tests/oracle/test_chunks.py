@@ -14,6 +14,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
+from tiers import needs
 
 import skfairtest.oracle._chunk_audit as chunk_audit
 import skfairtest.space._learn_chunks as learn_chunks
@@ -29,6 +30,8 @@ from skfairtest import (
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.oracle._worst_rows import WorstRows
+
+SERVICES, WITHOUT_DASK = needs("dask")
 
 # Searches are short here: what they find is no matter.
 pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
@@ -204,9 +207,17 @@ def data_of(name):
     return (NUMBERS if name == "regressor" else CLASSES).data, "sex", {}
 
 
-@pytest.mark.parametrize("way", ["tables", "codes"])
-@pytest.mark.parametrize("name", ["probabilities", "threshold", "labels", "regressor", "tree",
-                                  "tuned", "several classes"])  # fmt: skip
+NAMES = ["probabilities", "threshold", "labels", "regressor", "tree", "tuned", "several classes"]
+
+
+@pytest.mark.parametrize("name, way", [
+    *((name, "tables") for name in NAMES),
+    *((name, "codes") for name in ("probabilities", "regressor")),
+    *(
+        pytest.param(name, "codes", id=f"{name}-codes sample", marks=pytest.mark.slow)
+        for name in NAMES if name not in ("probabilities", "regressor")
+    ),
+])  # fmt: skip
 def test_audit_of_chunks_is_that_of_the_table(name, way, monkeypatch):
     monkeypatch.setattr(chunk_audit, "CALL_ROWS", 64)
     if way == "codes":
@@ -512,8 +523,11 @@ def test_without_pyarrow_it_is_said(auditor, parquet, monkeypatch):
         auditor.audit_rows(parquet)
 
 
+@SERVICES
+@WITHOUT_DASK
 def test_dask_by_partitions(auditor):
-    dd = pytest.importorskip("dask.dataframe")
+    import dask.dataframe as dd
+
     X = CLASSES.data
     frame = dd.from_pandas(X, npartitions=4)
     found = auditor.audit_rows(frame)
@@ -555,7 +569,9 @@ def decisions(n=2000):
     return X
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize(
+    "weight", ["weight", pytest.param(None, id="sample", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     ("pred", "truth", "favourable"),
     [("label", "truth", None), ("label", None, ["no"]), ("wage", "target", None),

@@ -194,8 +194,11 @@ def test_confirmed_flips_are_not_paid_again(models, small):
     assert estimator.rows == asked
 
 
-@pytest.mark.parametrize("auditor", [RandomAuditor, SBFTAuditor])
-@pytest.mark.parametrize("shape", ["regressor", "proba"])
+@pytest.mark.parametrize("auditor, shape", [
+    (RandomAuditor, "regressor"), (SBFTAuditor, "proba"),
+    pytest.param(RandomAuditor, "proba", marks=pytest.mark.slow, id="random sample"),
+    pytest.param(SBFTAuditor, "regressor", marks=pytest.mark.slow, id="SBFT sample"),
+])  # fmt: skip
 def test_a_small_space_is_exhausted_and_the_run_ends(models, auditor, shape):
     # 1500 inputs with two twins each, all told apart; there is nothing more to ask.
     rng = np.random.default_rng(0)
@@ -331,6 +334,7 @@ def test_single_steps_do_not_stall_at_once(models, small):
     oracle = make_oracle(models.Regressor(product_of), small)
     for _ in range(STALL + 10):
         oracle.disparity(small[:1])
+    many = np.repeat(small[:1], 100, axis=0)
     with pytest.raises(StopSearch, match="stalled"):
-        for _ in range(STALL_INPUTS):
-            oracle.disparity(small[:1])
+        for _ in range(STALL_INPUTS // len(many)):
+            oracle.disparity(many)

@@ -43,7 +43,7 @@ def test_nothing_is_listed_without_a_description(make_api):
 
 
 def test_writing_removes_pages_of_names_that_are_gone(make_api, tmp_path):
-    (tmp_path / "skfairtest.Gone.rst").write_text("Gone\n")
+    (tmp_path / "skfairtest.Gone.rst").write_text("Gone\n", encoding="utf-8")
     make_api["write"](tmp_path)
     first = (tmp_path / "index.rst").stat().st_mtime_ns
     make_api["write"](tmp_path)

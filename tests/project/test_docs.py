@@ -157,12 +157,15 @@ def test_the_gallery_has_what_it_is_to_show():
 def site(tmp_path):
     (tmp_path / "index.html").write_text(
         '<h1 id="top">Here</h1><a href="page.html#there">there</a> <a href="#top">up</a>'
-        '<a href="https://example.org/">out</a><img src="picture.png">'
+        '<a href="https://example.org/">out</a><img src="picture.png">',
+        encoding="utf-8",
     )
-    (tmp_path / "page.html").write_text('<p id="there">There</p><a href="index.html">back</a>')
+    (tmp_path / "page.html").write_text(
+        '<p id="there">There</p><a href="index.html">back</a>', encoding="utf-8"
+    )
     (tmp_path / "picture.png").write_bytes(b"")
     words = runpy.run_path(str(DOCS / "check_site.py"))["WORDS"]
-    (tmp_path / "searchindex.js").write_text(" ".join(words))
+    (tmp_path / "searchindex.js").write_text(" ".join(words), encoding="utf-8")
     return tmp_path
 
 
@@ -186,13 +189,13 @@ def test_a_site_without_fault_has_no_problems(site):
     ],
 )
 def test_the_check_sees_what_is_broken(site, html, said):
-    (site / "bad.html").write_text(html)
+    (site / "bad.html").write_text(html, encoding="utf-8")
     (problem,) = problems(site)
     assert problem.startswith("bad.html: ") and said in problem
 
 
 def test_the_check_sees_a_search_that_knows_nothing(site):
-    (site / "searchindex.js").write_text("Search.setIndex({})")
+    (site / "searchindex.js").write_text("Search.setIndex({})", encoding="utf-8")
     assert len(problems(site)) == 4
     (site / "searchindex.js").unlink()
     assert "searchindex.js is not there" in problems(site)[0]

@@ -1,6 +1,7 @@
 """Docstrings are whole and messages filled: no line stops in mid-sentence with room to spare."""
 
 import ast
+import functools
 import io
 import re
 import tokenize
@@ -15,8 +16,13 @@ FOLDER = Path(skfairtest.__file__).parent
 FILES = sorted(FOLDER.rglob("*.py"))
 
 
+@functools.cache
 def docstrings(source):
     """Line number and lines of each docstring."""
+    return list(_docstrings(source))
+
+
+def _docstrings(source):
     for node in ast.walk(ast.parse(source)):
         kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         if isinstance(node, kinds) and ast.get_docstring(node):

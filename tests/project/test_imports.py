@@ -5,6 +5,7 @@ one inside a function or under TYPE_CHECKING, relative or not.
 """
 
 import ast
+import functools
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -63,9 +64,16 @@ def absolute(node, name, path):
     return ".".join(whole[: -node.level] + ([node.module] if node.module else []))
 
 
+@functools.cache
+def imports_of(source):
+    """The import statements of a file's text."""
+    kinds = (ast.Import, ast.ImportFrom)
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
+
+
 def imported_names(name, path):
     """Every name that a file imports, with the module it is imported from."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in imports_of(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from places import TOP
 
@@ -20,9 +21,21 @@ def test_set_up_takes_the_two_commands():
     assert '\npip install ".[test]"\npytest\n' in commands
 
 
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def words(text):
+    """What a report says, without the figures, and without the line breaks that depend on them."""
+    return " ".join(NUMBER.sub("#", text).split())
+
+
 def figures(text):
-    """What a printed report says, without seconds, and without the columns that do not differ."""
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    """The largest difference, the two predictions, and how many rows were compared."""
+    found = re.search(
+        r"difference ([\d.]+) \(prediction: (\d+) against (\d+)\).* (\d+) rows compared",
+        " ".join(text.split()),
+    )
+    return [float(figure) for figure in found.groups()]
 
 
 def test_the_code_prints_what_is_below_it(capsys):
@@ -31,12 +44,10 @@ def test_the_code_prints_what_is_below_it(capsys):
     assert len([line for line in code.splitlines() if line]) == 6
     exec(compile(code, "README.md", "exec"), {})
     printed = capsys.readouterr().out
-    told = figures(printed)
-    for line in figures(shown):
-        if line.startswith("cost"):
-            assert any(one.startswith(line.rpartition(",")[0].rpartition(",")[0]) for one in told)
-        elif line != "...":
-            assert line in told, f"{line!r} is not in\n{printed}"
+    for piece in shown.split("..."):
+        assert words(piece) in words(printed), f"{piece!r} is not in\n{printed}"
+    # Of other versions the forest is another one, and the page says that figures differ a little.
+    np.testing.assert_allclose(figures(printed), figures(shown), rtol=0.2)
 
 
 @pytest.mark.parametrize("name", ["finding-light.png", "finding-dark.png"])

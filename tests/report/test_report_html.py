@@ -6,6 +6,7 @@ import builtins
 import copy
 import json
 import re
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from report_samples import HOSTILE, SAMPLES
 
 import skfairtest
 from skfairtest.finding._pair import Pair
+from skfairtest.report._render import plots
 from skfairtest.report._render.blocks import fixed, isolate, percent, seconds, together
 from skfairtest.report._render.html import _environment, render_fragment, render_html
 from skfairtest.report._render.markdown import in_markdown, render_markdown
@@ -78,6 +80,18 @@ def rendered():
     return render
 
 
+@cache
+def read(html):
+    """A page that several tests look at, read once."""
+    return Page(html)
+
+
+@pytest.fixture
+def unillustrated(monkeypatch):
+    """Pages without pictures, which take most of the time, for tests of what is said."""
+    monkeypatch.setattr(plots, "draw", lambda figure, key: "")
+
+
 def words_of(page):
     """Text without the marks of isolates, and with one space between words."""
     return " ".join(re.sub("[\u2068\u2069]", "", page.text).split())
@@ -98,7 +112,7 @@ def test_samples_are_reports():
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_page_is_whole(rendered, name):
-    page = Page(rendered(name))
+    page = read(rendered(name))
     assert page.problems == []
     headings = [(tag, at) for tag, _, at in page.elements if re.fullmatch("h[1-6]", tag)]
     assert [tag for tag, _ in headings] == ["h1"] + ["h2"] * len(TITLES)
@@ -113,7 +127,7 @@ def test_a_page_is_whole(rendered, name):
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_page_loads_nothing_and_runs_nothing(rendered, name):
-    page = Page(rendered(name))
+    page = read(rendered(name))
     tags = {tag for tag, *_ in page.elements}
     assert tags & {"script", "iframe", "object", "embed", "form", "base"} == set()
     for tag, attrs, _ in page.elements:
@@ -144,7 +158,7 @@ def test_size(rendered, name):
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_tables_say_what_they_hold(rendered, name):
-    page = Page(rendered(name))
+    page = read(rendered(name))
     inside = [attrs for tag, attrs, at in page.elements if tag == "th" and "table" in at]
     assert inside and all(attrs.get("scope") in ("row", "col") for attrs in inside)
     # What may be scrolled can be reached by the keyboard.
@@ -251,7 +265,7 @@ def test_the_first_section_says_what_how_sure_and_how_many(rendered):
 
 
 def test_a_regressor_without_threshold_has_shares_of_the_spread_and_no_hundred_percent(rendered):
-    words = words_of(Page(rendered("regression")))
+    words = words_of(read(rendered("regression")))
     for told in ("5% of the spread", "72.5%", "32.5%", "3.0%", "88,000", "no certificate"):
         assert told in words or told == "no certificate", told
     assert "100%" not in words and "treated differently" not in words
@@ -263,7 +277,7 @@ def test_a_regressor_without_threshold_has_shares_of_the_spread_and_no_hundred_p
     "n_all, told",
     [(9, None), (300, "each row was compared with 9 of its 300 twins"), (None, "endlessly many")],
 )
-def test_rows_that_were_not_compared_with_all_twins_say_so(n_all, told):
+def test_rows_that_were_not_compared_with_all_twins_say_so(n_all, told, unillustrated):
     report = report_samples.usual()
     report["searches"][-1]["rows"]["n_combinations"] = n_all
     words = words_of(Page(render_html(report)))
@@ -271,7 +285,7 @@ def test_rows_that_were_not_compared_with_all_twins_say_so(n_all, told):
     assert told is None or told in words
 
 
-def test_a_model_that_gives_labels_has_no_outputs():
+def test_a_model_that_gives_labels_has_no_outputs(unillustrated):
     report = report_samples.usual()
     for search in report["searches"]:
         worst = [row["pair"] for row in search["rows"]["worst"]]
@@ -291,7 +305,7 @@ def test_a_model_that_gives_labels_has_no_outputs():
         ("regression", None, "get different predictions"),
     ],
 )
-def test_what_counts_is_said(name, threshold, told):
+def test_what_counts_is_said(name, threshold, told, unillustrated):
     report = SAMPLES[name]()
     report["threshold"] = threshold
     page = Page(render_html(report))
@@ -300,7 +314,7 @@ def test_what_counts_is_said(name, threshold, told):
     assert is_said_first == (name == "usual")
 
 
-def test_names_written_right_to_left_do_not_turn_sentences():
+def test_names_written_right_to_left_do_not_turn_sentences(unillustrated):
     report = report_samples.usual()
     report["sensitive_features"] = ["race", "الجنس"]
     report["carries"] = "alone الجنس 0.2, race 0.1."
@@ -308,7 +322,7 @@ def test_names_written_right_to_left_do_not_turn_sentences():
 
 
 def test_nothing_found_is_said_with_what_was_tried(rendered):
-    words = words_of(Page(rendered("nothing_found")))
+    words = words_of(read(rendered("nothing_found")))
     assert "No difference above 0.1 found in 40,000 queries" in words
     assert "No twins were found that differ by more than 0.10." in words
     assert "KNeighborsClassifier cannot be read" in words and "lower bound" in words
@@ -316,7 +330,7 @@ def test_nothing_found_is_said_with_what_was_tried(rendered):
 
 def test_an_audit_that_is_not_complete_says_so_first(rendered):
     for name, word in (("interrupted", "was interrupted"), ("failed", "failed")):
-        words = words_of(Page(rendered(name)))
+        words = words_of(read(rendered(name)))
         first = words.index(f"This audit is not complete. It {word}")
         assert first < words.index("Twins are two inputs") and "Input y contains NaN" in words
     words = words_of(Page(rendered("interrupted")))
@@ -326,7 +340,7 @@ def test_an_audit_that_is_not_complete_says_so_first(rendered):
 
 def test_no_verdicts(rendered):
     for name in SAMPLES:
-        words = words_of(Page(rendered(name))) + render_markdown(SAMPLES[name]())
+        words = words_of(read(rendered(name))) + render_markdown(SAMPLES[name]())
         assert not re.search(r"unfair|\bbias|unlawful|illegal|four.fifths|\bpass", words, re.I)
 
 

@@ -201,7 +201,17 @@ def check_tester(name, seed):
     return sum(map(len, model.shown_))
 
 
-@pytest.mark.parametrize("name", TESTERS)
+#: Those of which another one moves in the same way.
+LIKE_OTHERS = {"sbft paper", "aequitas", "themis", "eidig", "maft"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in LIKE_OTHERS else [])
+        for name in TESTERS
+    ],
+)
 def test_every_tester_shows_valid_rows_only(name):
     # Of four spaces some may be impossible; a tester that never asks would test nothing.
     assert sum(check_tester(name, seed) for seed in range(3)) > 300

@@ -60,8 +60,18 @@ class Watching(RegressorMixin, BaseEstimator):
 AUDITORS = [RandomAuditor, SBFTAuditor, SurrogateAuditor, AequitasAuditor, ThemisAuditor]
 
 
-@pytest.mark.parametrize("given", [GIVEN, by_function], ids=["mapping", "function"])
-@pytest.mark.parametrize("auditor", AUDITORS)
+#: A function takes a table apart for each batch, which is slow where batches are small.
+PAIRS = [
+    pytest.param(
+        auditor, given, id=f"{auditor.__name__}-{name}",
+        marks=[pytest.mark.slow] if auditor is SBFTAuditor and name == "function" else [],
+    )
+    for auditor in AUDITORS
+    for name, given in {"mapping": GIVEN, "function": by_function}.items()
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("auditor, given", PAIRS)
 def test_the_model_sees_only_rows_in_which_it_holds(auditor, given):
     log = []
     model = Watching(log).fit(table())
@@ -77,7 +87,9 @@ def test_the_model_sees_only_rows_in_which_it_holds(auditor, given):
 
 def test_twins_are_shown_with_what_follows():
     model = Watching().fit(table())
-    audit = SBFTAuditor(model, sensitive_features="sex", given=GIVEN, random_state=0).fit(table())
+    audit = SBFTAuditor(
+        model, sensitive_features="sex", given=GIVEN, max_queries=2000, random_state=0
+    ).fit(table())
     worst = audit.worst_case_.set_index("sex")
     assert worst.loc["female", "pregnancies"] == 5
     assert worst.loc["male", "pregnancies"] == 0
@@ -97,7 +109,10 @@ def enumerated(model, X):
     return np.abs(model.predict(women) - model.predict(men)).max()
 
 
-@pytest.mark.parametrize("seed", range(6))
+#: Forests and linear models in turn.
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))]
+)
 def test_a_certificate_holds_for_twins_that_differ_in_more(seed):
     X = table(seed=seed)
     X["sex"] = (X["sex"] == "male").astype(int)

@@ -7,6 +7,7 @@ import types
 import numpy as np
 import pandas as pd
 import pytest
+from certify_cases import in_turn
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.ensemble import (
@@ -265,9 +266,12 @@ def nested(kind, model):
     return shapes[kind], flat
 
 
-@pytest.mark.parametrize("name", MODELS_BEHIND)
 @pytest.mark.parametrize(
-    "kind", ["last step", "first step", "three deep", "in a group", "group in a group"]
+    ("kind", "name"),
+    in_turn(
+        ["last step", "first step", "three deep", "in a group", "group in a group"],
+        {name: name for name in MODELS_BEHIND},
+    ),
 )
 def test_pipelines_in_pipelines_are_read_like_flat_ones(kind, name):
     X, y = mixed_frame()

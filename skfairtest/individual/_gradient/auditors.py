@@ -78,7 +78,7 @@ class MAFTAuditor(TwoPhaseAuditor):
     >>> from skfairtest import MAFTAuditor
     >>> from skfairtest.datasets import make_biased_classification
     >>> data = make_biased_classification(random_state=0)
-    >>> auditor = MAFTAuditor(data.estimator, max_queries=5000, random_state=0)
+    >>> auditor = MAFTAuditor(data.estimator, max_queries=1000, random_state=0)
     >>> auditor = auditor.fit(data.data)
     >>> auditor.n_found_ > 0
     True

@@ -108,7 +108,7 @@ class SBFTAuditor(BaseAuditor):
     >>> from skfairtest import SBFTAuditor
     >>> from skfairtest.datasets import make_biased_regression
     >>> data = make_biased_regression(variant="narrow", random_state=0)
-    >>> auditor = SBFTAuditor(data.estimator, random_state=0).fit(data.data)
+    >>> auditor = SBFTAuditor(data.estimator, max_queries=5000, random_state=0).fit(data.data)
     >>> round(auditor.fairness_degree_, 3), data.fairness_degree
     (10.0, 10.0)
     >>> auditor.worst_case_["sex"].tolist()

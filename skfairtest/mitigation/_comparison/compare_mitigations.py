@@ -187,7 +187,7 @@ def compare_mitigations(
     >>> tree = DecisionTreeClassifier(max_depth=4, random_state=0)
     >>> table = compare_mitigations(
     ...     tree, X, y, sensitive_features="sex", methods=["drop"], cv=3, n_inputs=1000,
-    ...     random_state=0)
+    ...     certify_time=0, random_state=0)
     >>> table.index.tolist()
     ['original', 'drop']
     >>> bool(table.loc["original", "share_near"] > 0), float(table.loc["drop", "share_near"])

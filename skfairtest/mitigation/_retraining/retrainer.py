@@ -208,7 +208,7 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
     >>> data = make_biased_classification(n_samples=600, random_state=0)
     >>> X, y = data.data.select_dtypes("number"), data.target
     >>> X = X.assign(sex=data.data["sex"] == "male")
-    >>> auditor = AequitasAuditor(sensitive_features="sex", max_queries=4000)
+    >>> auditor = AequitasAuditor(sensitive_features="sex", max_queries=1000)
     >>> tree = DecisionTreeClassifier(random_state=0)
     >>> mitigated = FairnessRetrainer(tree, auditor, max_score_drop=0.05, random_state=0).fit(X, y)
     >>> mitigated.after_["near"]["value"] < mitigated.before_["near"]["value"]
