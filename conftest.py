@@ -76,6 +76,14 @@ def clock():
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Sessions of pages belong to the services, as the site that they are parts of."""
+    for item in items:
+        if item.path.is_relative_to(TOP / "docs"):
+            item.add_marker("services")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
     """Share a run of everything among the cores; a run of some files stays in one process."""
     options = config.option

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from scipy.stats import mannwhitneyu
 
 from skfairtest import BaseAuditor, RandomAuditor, SBFTAuditor, compare_auditors
@@ -74,12 +75,19 @@ def test_area_under_the_curve_is_that_of_the_steps(planted):
     assert result.runs["auc_queries"].iloc[0] == pytest.approx(area / (20_000 * best))
 
 
-def test_same_seed_same_result_with_two_jobs(planted):
+# Processes take seconds to start.
+@pytest.mark.parametrize(
+    "backend", ["threading", pytest.param("loky", id="sample", marks=pytest.mark.slow)]
+)
+def test_same_seed_same_result_with_two_jobs(planted, backend):
     settings = {"n_repeats": 2, "max_queries": 1000, "random_state": 5}
-    one, two = (
-        compare_auditors([RandomAuditor()], planted.estimator, planted.data, n_jobs=n, **settings)
-        for n in (1, 2)
-    )
+    with parallel_config(backend=backend):
+        one, two = (
+            compare_auditors(
+                [RandomAuditor()], planted.estimator, planted.data, n_jobs=n, **settings
+            )
+            for n in (1, 2)
+        )
     exact = ["degree", "found", "inputs", "queries", "auc_queries"]
     pd.testing.assert_frame_equal(one.runs[exact], two.runs[exact])
 

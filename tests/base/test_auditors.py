@@ -23,6 +23,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
+from tiers import slow_sample
 
 from skfairtest import (
     AequitasAuditor,
@@ -397,6 +398,7 @@ def test_narrow_constraint_lets_the_budget_be_spent(models):
     assert auditor.n_inputs_ == 50 and sum(seen) < 400_000
 
 
+@slow_sample
 def test_rate_of_a_narrow_constraint_is_that_of_uniform_draws(models):
     # The data know one island; another, three times as large, is full of holes.
     def islands(X):

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
+from tiers import slow_sample
 
 import skfairtest
 from skfairtest import (
@@ -168,6 +169,7 @@ def test_dir_lists_what_is_there():
     assert "predict_proba" not in unfitted and {"fit", "estimator", "audit_rows"} <= set(unfitted)
 
 
+@slow_sample
 def test_looking_at_a_retrainer_asks_the_model_nothing(asked):
     X, y = table()
     auditor = AequitasAuditor(sensitive_features="sex", max_queries=500)

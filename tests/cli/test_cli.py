@@ -22,6 +22,7 @@ import skops.io
 from gate_samples import Fails, Foreign, Talkative, classifier, people, regressor
 from jsonschema import Draft202012Validator
 from places import TOP
+from tiers import slow_sample
 
 import skfairtest
 from skfairtest import AuditReport
@@ -324,6 +325,7 @@ json = "out.json"
 """
 
 
+@slow_sample
 def test_options_of_a_file_and_the_command_line_first(run, here, monkeypatch):
     Path("pyproject.toml").write_text(CONFIG, encoding="utf-8")
     code, out, _ = run("audit", "--config", "pyproject.toml")
@@ -388,6 +390,7 @@ def test_parquet_without_pyarrow(run, monkeypatch):
     assert code == 2 and "needs pyarrow" in err and "pip install pyarrow" in err
 
 
+@slow_sample
 def test_a_model_that_is_imported(run):
     text = "import joblib\nmodel = joblib.load('model.joblib')\nclass Box: inner = model\n"
     Path("my_models_of_test.py").write_text(text, encoding="utf-8")

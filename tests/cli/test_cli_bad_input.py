@@ -19,6 +19,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import FairnessRetrainer, MarginalizedClassifier, RandomAuditor
 from skfairtest.__main__ import main
@@ -267,7 +268,7 @@ def wrapped(frame):
 
 
 @pytest.mark.filterwarnings("ignore")  # of retrainers that have nothing to mitigate
-@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("place", [0, *(pytest.param(k, marks=SAMPLE) for k in range(1, 6))])
 def test_models_inside_of_others_tell_which_codes_are_text(place):
     frame = people()
     model = list(wrapped(frame))[place]
@@ -511,6 +512,7 @@ allowed = ["sex", "region"]
 """
 
 
+@slow_sample
 def test_a_space_is_what_it_says(capsys):
     from skfairtest import AuditReport
 

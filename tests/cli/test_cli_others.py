@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import skops.io
 from gate_samples import Fails, Foreign, classifier, people, regressor
+from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, Limits, RandomAuditor
 from skfairtest.__main__ import main
@@ -119,6 +120,7 @@ def test_certify_that_is_interrupted(run, monkeypatch):
 QUICK = ["--max-queries", "200", "--max-time", "none", "--quiet"]
 
 
+@slow_sample
 def test_compare_reports(run):
     words = ["--sensitive", "sex", "--target", "hired", *QUICK]
     run("audit", "model.skops", "data.csv", *words, "--json", "a.json")
@@ -138,6 +140,7 @@ def test_compare_reports(run):
     assert code == 0 and out.startswith("| figure | before | after |")
 
 
+@slow_sample
 def test_compare_models(run):
     words = ["data.csv", *WHO, *QUICK, "--trust", "gate_samples.Foreign"]
     code, out, err = run("compare", "model.skops", "foreign.skops", *words)

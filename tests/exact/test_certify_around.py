@@ -57,6 +57,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     StandardScaler,
 )
+from tiers import slow_sample
 
 from skfairtest import (
     CertifiedAuditor,
@@ -128,6 +129,7 @@ def test_temperature(inner, monkeypatch):
     check_bounds_apart(model, X, monkeypatch)
 
 
+@slow_sample
 @pytest.mark.parametrize("inner", BOTH)
 def test_temperature_of_several_classes(inner, monkeypatch):
     X, y = small_table(3)
@@ -198,6 +200,7 @@ JOINED = {
 }  # fmt: skip
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "kind", some(JOINED, ("sigmoid", "sigmoid, boosted", "stack", "stack of numbers"))
 )
@@ -240,6 +243,7 @@ def test_several_targets():
     check_finite(model.fit(X, np.column_stack([y, -2 * y, np.sin(y)])), X)
 
 
+@slow_sample
 def test_wrappers_predict_with_what_they_hold():
     X, y = small_table(7, n=80)
     two = kinds(y)[0]
@@ -258,6 +262,7 @@ def test_wrappers_predict_with_what_they_hold():
         assert auditor.fairness_degree_ == pytest.approx(plain, rel=1e-12)
 
 
+@slow_sample
 def test_what_is_retrained_is_read():
     X, y = small_table(7, n=80)
     two = kinds(y)[0]

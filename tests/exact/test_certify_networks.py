@@ -21,6 +21,7 @@ from sklearn.decomposition import PCA
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor
 from skfairtest.exact._bracket import Limits
@@ -94,6 +95,7 @@ def grid_degree(auditor, n=41):
     return np.ptp(np.reshape(answers, (len(answers), len(free), -1)), axis=0).max()
 
 
+@slow_sample
 @pytest.mark.parametrize("activation", some(ACTIVATIONS, ("tanh", "identity")))
 def test_bound_is_above_a_dense_grid_of_real_columns(activation, clock):
     clock.step = 0.02  # brackets that are meant to stay open
@@ -116,6 +118,7 @@ def test_many_bounds_are_above_what_searches_find(activation, seed):
     check_real(model, X, exact=False)
 
 
+@slow_sample
 def test_networks_behind_steps_that_mix_columns():
     X, y = small_table(0)
     encode = make_column_transformer((OneHotEncoder(), ["s", "c"]), remainder=StandardScaler())

@@ -25,6 +25,7 @@ from sklearn.preprocessing import (
     PolynomialFeatures,
     StandardScaler,
 )
+from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, Order
 from skfairtest.exact import _polynomial
@@ -92,6 +93,7 @@ def test_pairs_of_one_search_are_the_same_as_a_search_each(monkeypatch):
     assert bracket.upper <= exhaustive_degree(auditor) * 1.2
 
 
+@slow_sample
 @pytest.mark.parametrize("sensitive", ["s", pytest.param("x", marks=pytest.mark.slow)])
 def test_real_columns(sensitive):
     X, y = small_table(4, real=True)
@@ -121,6 +123,7 @@ def test_several_classes():
     check_finite(scaled(2, sigmoids).fit(X, classes), X, exact=False)
 
 
+@slow_sample
 def test_constraints_hold_for_products(clock):
     X, y = small_table(6, real=True)
     model = everywhere(2, Ridge()).fit(X, y)

@@ -21,7 +21,7 @@ from sklearn.ensemble import (
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tiers import needs
+from tiers import needs, slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace, Order, RandomAuditor
 from skfairtest import certify as certify_on
@@ -192,6 +192,7 @@ certify(audited(model, X), max_time=None, resume={path!r})
 HUNG = 600
 
 
+@slow_sample
 def test_a_killed_process_leaves_what_it_knew(tmp_path):
     path = str(tmp_path / "state.npz")
     folders = [str(folder) for folder in (Path(__file__).parent, TOP / "tests" / "helpers", TOP)]

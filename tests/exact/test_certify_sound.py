@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from soundness_cases import FAMILIES, boosting, check_case, make_case
-from tiers import needs
+from tiers import needs, slow_sample
 
 from skfairtest.exceptions import EstimatorFailedError
 
@@ -35,6 +35,7 @@ def check_some(first, n, families=FAMILIES):
     assert certified > n / 2
 
 
+@slow_sample
 @pytest.mark.filterwarnings("ignore")
 def test_a_sample_of_random_models(clock):
     clock.step = 0.01  # some brackets stay open

@@ -35,7 +35,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 from sklearn.svm import SVR
-from tiers import needs
+from tiers import needs, slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace
 from skfairtest.whitebox._features import Features
@@ -150,6 +150,7 @@ def behind_mixing(model):
     ]
 
 
+@slow_sample
 @pytest.mark.parametrize("kind", some(range(4), (0, 1, 3)))
 def test_mixed_columns_before_linear_models(kind):
     X, y = small_table(12)
@@ -197,6 +198,7 @@ RISING = {
 FAST = ("power",)
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "kind",
     some(RISING, [kind for kind in RISING if kind not in FAST]),
@@ -209,6 +211,7 @@ def test_real_columns_behind_rising_steps(kind):
         check_real(fitted, X)
 
 
+@slow_sample
 @pytest.mark.parametrize("function", some((np.log1p, np.square), (np.log1p,)))
 def test_functions_that_rise_where_the_column_lies(function):
     X, y = small_table(8, real=True)
@@ -219,6 +222,7 @@ def test_functions_that_rise_where_the_column_lies(function):
                   bounds={"x": (0.0, 9.0)})  # fmt: skip
 
 
+@slow_sample
 def test_real_sensitive_columns_behind_a_power():
     X, y = small_table(9, real=True)
     model = make_pipeline(encoded(PowerTransformer(), REAL), FOREST).fit(X, y + 3 * X["x"])
@@ -229,6 +233,7 @@ def test_real_sensitive_columns_behind_a_power():
 SAMPLE = ("turned round",)
 
 
+@slow_sample
 @pytest.mark.parametrize("sensitive", some(["s", "y"], ["y"]))
 @pytest.mark.parametrize("kind", some(BENDING, [kind for kind in BENDING if kind not in SAMPLE]))
 def test_real_columns_behind_steps_that_bend_them(kind, sensitive):

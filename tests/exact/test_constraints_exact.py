@@ -15,6 +15,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neural_network import MLPRegressor
 from sklearn.tree import DecisionTreeRegressor
+from tiers import slow_sample
 
 from skfairtest import (
     Allowed,
@@ -189,6 +190,7 @@ def test_narrowing_cuts_off_no_valid_row():
     assert n_alive > 100 and n_dead > 50
 
 
+@slow_sample
 def test_real_columns_close_and_certify_takes_the_constraint():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.random((300, 3)), columns=["a", "b", "c"]).assign(s=np.arange(300) % 2)

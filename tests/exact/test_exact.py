@@ -33,6 +33,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from tiers import slow_sample
 
 import skfairtest
 from skfairtest import (
@@ -418,6 +419,7 @@ except ImportError as error:
 """
 
 
+@slow_sample
 def test_without_numba_numpy_is_used():
     # In a process of its own: here numba may have been imported long ago.
     run = subprocess.run(

@@ -11,6 +11,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor
 from skfairtest.exact._bracket import Limits
@@ -176,6 +177,7 @@ def test_brackets_close_by_units_and_are_the_same_again():
     assert auditors[0].fairness_degree_upper_bound_ == auditors[1].fairness_degree_upper_bound_
 
 
+@slow_sample
 def test_full_memory_ends_with_a_bracket(monkeypatch):
     model, frame, sensitive, family = network(8, units=14)
     monkeypatch.setattr(_units, "MOST_BYTES", 0)

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeRegressor
+from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, RandomAuditor, certify
 from skfairtest.exact._bracket import Bracket
@@ -148,6 +149,7 @@ def test_a_bend_inside_the_interval_is_found():
     assert parts[1] == max(parts)
 
 
+@slow_sample
 def test_small_networks_are_closed_on_an_interval():
     rng = np.random.default_rng(0)
     X, y = make_table(rng, "real")

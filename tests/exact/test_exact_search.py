@@ -13,6 +13,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestRegressor,
 )
+from tiers import SAMPLE, slow_sample
 
 pytest.importorskip("numba")
 
@@ -52,6 +53,7 @@ def points(search, n, seed=0):
         yield rng.integers(layout.whole.high).astype(np.int32), words
 
 
+@slow_sample
 def test_a_line_is_searched_to_its_best_cell():
     search = make_search()
     model, whole = model_of(search), search.problem.layout.whole.high
@@ -101,8 +103,8 @@ def test_walkers_stop_where_no_line_leads_up():
     "model",
     [
         RandomForestRegressor(30, random_state=0),
-        HistGradientBoostingRegressor(max_iter=30, random_state=0),
-        GradientBoostingClassifier(n_estimators=20, random_state=0),
+        pytest.param(HistGradientBoostingRegressor(max_iter=30, random_state=0), marks=SAMPLE),
+        pytest.param(GradientBoostingClassifier(n_estimators=20, random_state=0), marks=SAMPLE),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -10,6 +10,7 @@ from exact_cases import make_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestRegressor
+from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, certify
 from skfairtest.exact._auditor import COMPILED
@@ -108,6 +109,7 @@ def test_certified_degree_is_the_exhaustive_maximum_sample(family, n):
     assert checked >= 0.75 * n
 
 
+@slow_sample
 @pytest.mark.parametrize("n", [4, pytest.param(10, marks=pytest.mark.slow)])
 def test_numpy_path_gives_the_exhaustive_maximum_too(n):
     for seed in range(5100, 5100 + n):

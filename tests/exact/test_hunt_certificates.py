@@ -17,6 +17,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
+from tiers import slow_sample
 
 import skfairtest as sf
 
@@ -84,6 +85,7 @@ def inside(question):
     return question.table[np.array(kept)]
 
 
+@slow_sample
 @pytest.mark.parametrize("real", [False, True])
 @pytest.mark.parametrize("pool", [TREES, FLAT], ids=["trees", "flat"])
 def test_certificates_hold(pool, real, clock):

@@ -8,6 +8,7 @@ import pytest
 from places import TOP
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from tiers import slow_sample
 
 PLACE = TOP / "examples" / "benchmarks" / "_fictitious_play.py"
 SENSITIVE = ["a", "b", "c", "d"]
@@ -87,6 +88,7 @@ def test_false_positives_are_counted_among_negatives(play):
     assert auditor.violation_ == pytest.approx(np.mean(said & negative) * distance)
 
 
+@slow_sample
 @pytest.mark.parametrize("estimator", [None, LogisticRegression()])
 def test_disparity_falls_with_the_rounds_and_accuracy_stays_sane(play, estimator):
     X, y = gerrymandered(1500)

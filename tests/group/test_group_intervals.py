@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from tiers import slow_sample
 
 from skfairtest import TestSGDAuditor
 from skfairtest._statistics import (
@@ -228,6 +229,7 @@ def test_coverage_over_500_repetitions(model, correction, interval):
     check_coverage(model, correction, interval, 500)
 
 
+@slow_sample
 @pytest.mark.parametrize(
     ("model", "correction", "interval"),
     [

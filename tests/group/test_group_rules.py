@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiers import slow_sample
 
 from skfairtest import TestSGDAuditor
 from skfairtest.group import _ranking
@@ -130,6 +131,7 @@ def count(frame, n_bins, min_support, min_outside=1e-6):
     )
 
 
+@slow_sample
 @given(frames(), st.integers(2, 5), st.sampled_from([0.02, 0.1, 0.3]))
 def test_every_rule_set_is_found_once_with_its_support_and_share(frame, n_bins, min_support):
     if not len(frame.columns):

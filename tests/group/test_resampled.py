@@ -8,6 +8,7 @@ from dense_patterns import DensePatterns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
+from tiers import slow_sample
 
 from skfairtest._statistics import Sides, simultaneous
 from skfairtest.group import _resampled
@@ -332,6 +333,7 @@ def check(case, runs):
     assert held >= least and quiet >= least, (held, quiet)
 
 
+@slow_sample
 @pytest.mark.parametrize("case", ["no effect, rare", "skewed, no effect"])
 def test_coverage_sample(case):
     check(case, 40)

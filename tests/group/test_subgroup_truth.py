@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from places import TOP
 from scipy import stats
+from tiers import slow_sample
 
 FOLDER = TOP / "examples" / "benchmarks"
 
@@ -34,6 +35,7 @@ def table(bench):
     return bench.invented_columns()
 
 
+@slow_sample
 def test_a_planted_pocket_is_the_worst_confirmed_line(bench, table):
     found = [bench.find_pocket(*table, seed)["worst confirmed"] for seed in range(4)]
     assert sum(found) >= 3

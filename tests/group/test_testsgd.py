@@ -15,6 +15,7 @@ from planted_groups import (
 )
 from sklearn.ensemble import IsolationForest
 from sklearn.tree import DecisionTreeClassifier
+from tiers import slow_sample
 
 from skfairtest import TestSGDAuditor
 
@@ -145,6 +146,7 @@ def test_matches_takes_places_words_and_rows():
             auditor.matches(X, rule)
 
 
+@slow_sample
 def test_missing_numbers_match_no_rule_and_missing_categories_are_one():
     X = people(600)
     X["age"] = X["age"].astype(float).where(X["age"] > 25)

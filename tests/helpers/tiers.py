@@ -15,3 +15,14 @@ def needs(*names):
     missing = [name for name in names if find_spec(name) is None]
     reason = f"{', '.join(missing)} not installed (pip install --group services)"
     return [pytest.mark.services, pytest.mark.skipif(bool(missing), reason=reason)]
+
+
+#: Marks of a slow test that `.ci/run` runs, too, as those that have `sample` in their names.
+SAMPLE = [pytest.mark.slow, pytest.mark.sample]
+
+
+def slow_sample(test):
+    """Leave a test to the tier `slow`, in the part of it that `.ci/run` runs, too."""
+    for mark in SAMPLE:
+        test = mark(test)
+    return test

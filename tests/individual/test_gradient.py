@@ -33,6 +33,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from tiers import slow_sample
 
 from skfairtest import EstimatorFailedError, InputSpace
 from skfairtest.datasets import make_biased_classification, make_biased_regression
@@ -46,7 +47,7 @@ from skfairtest.oracle._oracle import Oracle
 TESTERS = [MAFTAuditor, EIDIGAuditor, ADFAuditor]
 WHITE = [EIDIGAuditor, ADFAuditor]
 H = 1e-5
-#: The others differ from it in their gradient alone, which has tests of its own.
+#: One tester stands for the claim in the default tier.
 MAFT_AND_SLOW = [
     MAFTAuditor,
     *(pytest.param(cls, id=f"{cls.__name__} sample", marks=pytest.mark.slow) for cls in WHITE),
@@ -268,6 +269,7 @@ def two_phase(oracle, gradient=None, **params):
     return TwoPhase(oracle, np.random.default_rng(0), gradient, **settings)
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "threshold", [0.2, pytest.param(None, id="sample", marks=pytest.mark.slow)]
 )
@@ -386,6 +388,7 @@ def planted():
             yield pytest.param(make, seed, id=name, marks=[] if first else [pytest.mark.slow])
 
 
+@slow_sample
 @pytest.mark.parametrize("make, seed", list(planted()))
 def test_maft_finds_the_planted_pocket(make, seed):
     data = make(random_state=seed)
@@ -397,6 +400,7 @@ def test_maft_finds_the_planted_pocket(make, seed):
     assert auditor.fairness_degree_ >= 0.6 * data.fairness_degree
 
 
+@slow_sample
 @pytest.mark.parametrize("cls", MAFT_AND_SLOW)
 def test_finds_are_confirmed_by_the_model(cls):
     X, y = frame()

@@ -9,6 +9,7 @@ from checker import Question, Watched, check_finds, check_rows, check_same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_cases import models, questions
+from tiers import slow_sample
 
 import skfairtest as sf
 
@@ -92,6 +93,7 @@ def cases(draw):
 
 
 # Few examples in the default tier: each fits a model and an auditor twice.
+@slow_sample
 @settings(sample, max_examples=4)
 @given(cases(), st.sampled_from(testers()), st.integers(0, 99), st.integers(2, 600), OTHERS)
 def test_finds_are_true(case, tester, seed, queries, others):

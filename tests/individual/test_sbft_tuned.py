@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
+from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
 from skfairtest.individual._sbft.elites import Elite, Elites
@@ -40,6 +41,7 @@ def test_a_larger_budget_goes_on_where_a_smaller_one_ends(forest):
         assert first["degree"].iloc[-1] <= second["degree"].iloc[-1]
 
 
+@slow_sample
 def test_it_finds_the_certified_degree_of_a_wide_forest(forest):
     certified = CertifiedAuditor(forest[0], sensitive_features=[0], random_state=0).fit(forest[1])
     assert certified.certified_
@@ -61,6 +63,7 @@ def test_operators_account_for_all_queries_and_the_degree(forest):
     assert table.loc["pairs", "queries"] == 0  # two sensitive values make one pair
 
 
+@slow_sample
 def test_islands_that_stall_are_left_and_their_agreement_is_told(models):
     X = np.random.default_rng(0).integers(0, 40, size=(300, 5)) * 1.0
     X[:, 0] %= 2

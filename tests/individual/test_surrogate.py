@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
+from tiers import slow_sample
 
 from skfairtest import AequitasAuditor, InputSpace, RandomAuditor, SurrogateAuditor
 from skfairtest.comparison import find_diversity
@@ -86,6 +87,7 @@ def test_objective_degree_climbs_where_finds_only_count(seeds):
     assert min(degrees) >= 0.99
 
 
+@slow_sample
 def test_many_valued_attribute():
     data = make_biased_classification(variant="many-valued", random_state=0)
     settings = {"sensitive_features": data.sensitive_features, "random_state": 0}
@@ -107,6 +109,7 @@ def network():
         return model.fit(X, merit > np.median(merit)), X
 
 
+@slow_sample
 def test_never_goes_round_among_known_inputs(network):
     model, X = network
     settings = {"sensitive_features": [0], "max_queries": 60_000, "random_state": 0}

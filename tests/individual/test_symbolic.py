@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from tiers import slow_sample
 
 from skfairtest import EstimatorFailedError, InputSpace
 from skfairtest.datasets import make_biased_classification, make_biased_regression
@@ -156,6 +157,7 @@ def planted():
             yield pytest.param(make, seed, id=name, marks=[] if first else [pytest.mark.slow])
 
 
+@slow_sample
 @pytest.mark.parametrize("make, seed", list(planted()))
 def test_finds_the_planted_pocket(make, seed):
     data = make(random_state=seed)
@@ -167,6 +169,7 @@ def test_finds_the_planted_pocket(make, seed):
     assert auditor.fairness_degree_ >= 0.6 * data.fairness_degree
 
 
+@slow_sample
 def test_many_combinations_and_mixed_columns():
     data = make_biased_classification(variant="many-valued", random_state=0)
     auditor = SymbolicAuditor(

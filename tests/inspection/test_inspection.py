@@ -21,6 +21,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
+from tiers import slow_sample
 
 import skfairtest
 from skfairtest import (
@@ -159,6 +160,7 @@ def case(request, fitted):
     return SimpleNamespace(made=made, drawn=drawn, frame=frame)
 
 
+@slow_sample
 def test_every_display_is_tested_here_and_public(fitted):
     made = {type(make(fitted)).__name__ for make in MAKERS.values()}
     assert made == set(inspection.__all__) <= set(skfairtest.__all__)
@@ -354,6 +356,7 @@ def test_letters_of_a_card_shrink_with_the_axes():
 
 
 # A drawing takes as long as a hundred examples of other tests.
+@slow_sample
 @settings(max_examples=max(4, settings.default.max_examples // 3))
 @given(
     st.lists(st.text(max_size=60), min_size=1, max_size=4, unique=True),
@@ -813,6 +816,7 @@ NAMES = ["_a", "$x$ and $y$", "列名 " * 30, "العربية", "a\nb\tc", "", "
 NAME = "_n $x$ 列 <b>"
 
 
+@slow_sample
 def test_names_are_written_as_they_are():
     n = len(NAMES)
     curves = pd.DataFrame({"name": NAMES, "difference": 0.0, "share": 0.5})

@@ -15,7 +15,7 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold, c
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from tiers import needs
+from tiers import needs, slow_sample
 
 from skfairtest import FairnessRetrainer, InputSpace, compare_mitigations, estimate_discrimination
 from skfairtest.group._sensitive_groups import Groups
@@ -79,6 +79,7 @@ def table():
 # Figures -----------------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_ways_without_the_column_treat_all_twins_alike_and_the_original_does_not(table):
     assert table.index.tolist() == ["original", "drop", "marginalize"]
     shares = table[["share_rows", "share_near", "share_uniform", "degree"]]
@@ -109,6 +110,7 @@ def test_scores_are_those_of_out_of_fold_predictions():
     assert (table.filter(like="change").loc["original"] == 0).all()
 
 
+@slow_sample
 def test_share_on_rows_is_that_of_the_fold_models():
     X, y = people(200)
     cv = StratifiedKFold(3, shuffle=True, random_state=5)
@@ -202,6 +204,7 @@ def test_other_tables(kind):
 # One result for one seed -------------------------------------------------------------------------
 
 
+@slow_sample
 def test_same_seed_same_table_whatever_the_number_of_jobs():
     with parallel_config("threading"):
         one, two, other = (

@@ -29,6 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from tiers import slow_sample
 
 from skfairtest import (
     CertifiedAuditor,
@@ -847,6 +848,7 @@ def test_values_outside_of_the_audited_domain(grid):
         CertifiedAuditor(model, sensitive_features=[0, 1], **narrow).fit(X)
 
 
+@slow_sample
 @pytest.mark.filterwarnings("ignore::skfairtest.ConstraintWarning", "ignore:given= does not hold")
 def test_constraints_and_what_follows(grid):
     X, score, _ = grid

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from tiers import slow_sample
 
 from skfairtest import (
     AequitasAuditor,
@@ -87,6 +88,7 @@ def test_share_of_discriminatory_inputs_falls_on_fresh_inputs(strategy, labeler,
     assert fell(mitigated)
 
 
+@slow_sample
 @pytest.mark.parametrize("strategy, most", [("groups", 0.8), ("testsgd", 0.95)])
 def test_group_scores_fall_on_fresh_inputs(strategy, most):
     X, y = people(1500, strength=3)
@@ -99,6 +101,7 @@ def test_group_scores_fall_on_fresh_inputs(strategy, most):
     assert fell(mitigated, "group")
 
 
+@slow_sample
 def test_regression_with_a_threshold_mitigates_the_rate():
     X, _ = people()
     y = X[:, 1] + 2 * X[:, 0] * (X[:, 2] > 6)
@@ -111,6 +114,7 @@ def test_regression_with_a_threshold_mitigates_the_rate():
     assert after.rate < 0.7 * before.rate
 
 
+@slow_sample
 def test_regression_without_a_threshold_mitigates_the_mean_difference():
     X, _ = people()
     y = X[:, 1] + 2 * X[:, 0] * (X[:, 2] > 6)
@@ -235,6 +239,7 @@ def test_one_more_round_adds_to_the_rows_of_the_last(course):
     assert len(table) == 5
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "backend", ["threading", pytest.param("loky", marks=pytest.mark.slow, id="processes")]
 )

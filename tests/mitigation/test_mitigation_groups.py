@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
+from tiers import slow_sample
 
 from skfairtest import FairnessRetrainer, MitigationDisplay, RandomAuditor, SubgroupAuditor
 
@@ -61,6 +62,7 @@ def test_rates_are_those_of_models_that_have_not_seen_the_rows():
     assert "worst group, difference of errors" in mitigated._repr_html_()
 
 
+@slow_sample
 def test_accuracy_by_the_sensitive_columns_unless_something_else_is_asked_for():
     X, y = people()
     mitigated = FairnessRetrainer(tree(), TWINS, **SETTINGS).fit(X, y)
@@ -86,6 +88,7 @@ def test_outputs_and_probabilities():
     assert np.isfinite(mitigated.before_["subgroup"]["value"])
 
 
+@slow_sample
 def test_weights_count():
     X, y = people()
     light = ((X["sex"] == 0) & (X["part"] == 1)).to_numpy()

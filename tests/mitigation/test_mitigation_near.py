@@ -8,6 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
+from tiers import slow_sample
 
 from skfairtest import FairnessRetrainer, InputSpace, Order, RandomAuditor
 from skfairtest.mitigation._retraining.near_rows import MOST_TWINS, other_twins, with_twins
@@ -69,6 +70,7 @@ def test_nothing_is_left_of_a_column_that_need_not_matter(model):
     assert mitigated.score_drop_["high"] <= 0.03
 
 
+@slow_sample
 def test_forest_leaves_little_near_the_data_and_in_the_domain():
     X, y = people(1500)
     forest = RandomForestClassifier(10, random_state=0)
@@ -94,6 +96,7 @@ def test_line_loses_the_sensitive_column():
     assert mitigated.stop_reason_.startswith("nothing is left")
 
 
+@slow_sample
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 @pytest.mark.parametrize("near", [pytest.param("data", marks=pytest.mark.slow), "both"])
 def test_where_the_column_is_worth_something_the_course_goes_little_by_little(near):

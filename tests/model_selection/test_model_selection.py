@@ -18,6 +18,7 @@ from sklearn.model_selection import (
     cross_validate,
 )
 from sklearn.tree import DecisionTreeClassifier
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import (
     AuditScorer,
@@ -209,7 +210,7 @@ def test_a_table_is_a_space(people, auditor, metric):
 # Searches ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=SAMPLE)])
 def test_grid_search_prefers_the_tree_that_ignores_the_column(people, scorer, n_jobs):
     X, y = people
     tree = DecisionTreeClassifier(random_state=0)
@@ -435,6 +436,7 @@ def test_bad_refit_arguments():
         pareto_front(table, ["f1"])
 
 
+@slow_sample
 def test_regression_degree_has_the_units_of_the_target():
     data = make_biased_regression(random_state=0)
     scorer = make_audit_scorer(SBFTAuditor(), random_state=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
+from tiers import slow_sample
 
 from skfairtest import (
     AequitasAuditor,
@@ -137,6 +138,7 @@ def test_a_part_of_a_run_has_its_own_budget_and_gives_the_limits_back(models, sm
     assert oracle.queries_left == 100 - oracle.n_queries
 
 
+@slow_sample
 def test_ten_parts_that_stall_are_a_run_that_does(models, small):
     oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace.from_data(small, [0]))
     known = np.repeat(small[:1], 1000, axis=0)

@@ -14,7 +14,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
-from tiers import needs
+from tiers import needs, slow_sample
 
 import skfairtest.oracle._chunk_audit as chunk_audit
 import skfairtest.space._learn_chunks as learn_chunks
@@ -338,6 +338,7 @@ def test_memory_is_that_of_a_chunk():
 # Auditors and estimates --------------------------------------------------------------------------
 
 
+@slow_sample
 def test_an_auditor_is_fitted_on_chunks():
     X = CLASSES.data[:300]
     whole = audited(CLASSES.estimator, X)

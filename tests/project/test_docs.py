@@ -11,6 +11,7 @@ import shlex
 
 import pytest
 from places import TOP
+from tiers import slow_sample
 
 from skfairtest.__main__ import main
 
@@ -97,6 +98,7 @@ GATE = (DOCS / "tutorials" / "first_gate.md").read_text(encoding="utf-8")
 STEPS = re.findall(r"^```(\w+)\n(.*?)^```$", GATE, flags=re.MULTILINE | re.DOTALL)
 
 
+@slow_sample
 def test_the_first_gate_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     session = {}

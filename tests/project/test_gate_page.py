@@ -9,6 +9,7 @@ import tomllib
 
 import pytest
 from places import TOP
+from tiers import SAMPLE, slow_sample
 
 from skfairtest.__main__ import main
 from skfairtest.cli import _audit
@@ -60,11 +61,13 @@ def run(command, folder, capsys):
     return int(code), said
 
 
-#: What the services run stands in other words above; one of them is enough.
-AGAIN = [pytest.param(*words, marks=pytest.mark.slow) for words in YAML[1:]]
+#: The first two end in different ways; the others are slow.
+COMMANDS = [
+    pytest.param(*case, marks=SAMPLE if k > 1 else []) for k, case in enumerate([*BASH, *YAML])
+]
 
 
-@pytest.mark.parametrize("command, code", [*BASH, *YAML[:1], *AGAIN])
+@pytest.mark.parametrize("command, code", COMMANDS)
 def test_commands_end_as_the_page_says(command, code, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     if command.startswith("skfairtest audit"):  # only to save time
@@ -96,6 +99,7 @@ def test_yaml_blocks_are_yaml():
         assert hook[key] == ours[key]
 
 
+@slow_sample
 def test_the_hook_runs(folder, monkeypatch, capsys):
     text = (TOP / ".pre-commit-hooks.yaml").read_text("utf-8")
     entry = re.search(r"entry: (.*)", text).group(1)

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 from places import TOP
-from tiers import needs
+from tiers import needs, slow_sample
 
 #: What of the copy's tests concerns the new tester, and the graph that it became a part of.
 CONCERNED = (
@@ -88,6 +88,7 @@ def passed(copy, *files):
     return re.findall(r"::(\S+).* PASSED", ended.stdout)
 
 
+@slow_sample
 def test_the_package_takes_the_sample(copy):
     names = passed(copy, *(f"tests/{file}" for file in FILES), "skfairtest/individual/_sampled.py")
     assert set(names) >= {

@@ -24,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from tiers import slow_sample
 
 from skfairtest import (
     CertifiedAuditor,
@@ -319,6 +320,7 @@ def test_nothing_found_is_said_with_the_budget():
 # Models of other kinds ----------------------------------------------------------------------
 
 
+@slow_sample
 def test_a_model_that_cannot_be_read_says_why_and_the_rest_goes_on():
     data = look(coded(KNeighborsClassifier()).fit(X, LABELS), y=LABELS).to_dict()
     bracket = data["searches"][-1]["bracket"]
@@ -374,6 +376,7 @@ def test_many_classes_need_a_favourable_one():
     assert named["groups"]["favourable"] == "0, 1, 2" and named["selection"]["rows"]
 
 
+@slow_sample
 def test_groups_do_without_attributes_of_too_many_categories():
     table = X.assign(race=[f"country {j % 20}" for j in range(len(X))])
     model = coded(LogisticRegression()).fit(table, LABELS)
@@ -383,6 +386,7 @@ def test_groups_do_without_attributes_of_too_many_categories():
     assert all("sex" in rule["rule"] for rule in data["groups"]["rules"])
 
 
+@slow_sample
 @pytest.mark.parametrize("n", [100, pytest.param(500, marks=pytest.mark.slow)])
 def test_hundreds_of_sensitive_values_and_columns(n):
     rng = np.random.default_rng(0)
@@ -455,6 +459,7 @@ def test_it_runs_in_another_thread():
 # Parameters ---------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_the_auditor_is_a_template():
     given = SurrogateAuditor(max_queries=400, bounds={"income": (10, 20)}, threshold=0.1)
     settings = {"sensitive_features": ["sex"], **SEARCH_ONLY}
@@ -560,6 +565,7 @@ def test_errors_of_many_classes_without_a_favourable_one_are_those_of_accuracy()
     assert part["overall"] == pytest.approx((model.predict(X) == three).mean())
 
 
+@slow_sample
 def test_columns_of_names_and_too_many_rules_are_no_reason_to_leave_errors_out():
     rng = np.random.default_rng(0)
     wide = pd.DataFrame(rng.integers(0, 2, (1200, 120)), columns=[f"c{j}" for j in range(120)])

@@ -11,6 +11,7 @@ import skops.io
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.neighbors import KNeighborsClassifier
 from test_audit import LABELS, SCORE, X, coded, look
+from tiers import slow_sample
 
 from skfairtest import AuditReport, Limits, check_limits
 from skfairtest.io import TRUSTED_TYPES
@@ -48,6 +49,7 @@ def changed(report, **values):
 # Reading and saving -------------------------------------------------------------------------
 
 
+@slow_sample
 def test_repr_has_the_whole_pair_changed_columns_first(report):
     lines = repr(report).splitlines()
     table = [line for line in lines if line.startswith(("  > ", "    "))]
@@ -87,6 +89,7 @@ def test_a_path_that_cannot_be_written_is_named(report, tmp_path):
         report.to_json(tmp_path / "nowhere" / "report.json")
 
 
+@slow_sample
 def test_the_json_is_written_beside_a_page_that_shows_fewer_finds(report, tmp_path, monkeypatch):
     page, beside = tmp_path / "report.html", tmp_path / "report.json"
     report.save_html(page)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import report_samples
 from report_samples import HOSTILE, SAMPLES
+from tiers import slow_sample
 
 import skfairtest
 from skfairtest.finding._pair import Pair
@@ -97,6 +98,7 @@ def words_of(page):
     return " ".join(re.sub("[\u2068\u2069]", "", page.text).split())
 
 
+@slow_sample
 def test_samples_are_reports():
     path = Path(skfairtest.__file__).parent / "report" / "schema" / "v1.json"
     jsonschema = pytest.importorskip("jsonschema")
@@ -142,6 +144,7 @@ def test_a_page_loads_nothing_and_runs_nothing(rendered, name):
     assert policy.startswith("default-src 'none'") and "script" not in policy
 
 
+@slow_sample
 @pytest.mark.parametrize("name", ["usual", "interrupted"])
 def test_a_page_is_the_same_each_time_and_leaves_its_report_alone(rendered, name):
     report = SAMPLES[name]()
@@ -197,6 +200,7 @@ def test_references_within_pictures_lead_somewhere(rendered):
     assert used and {a or b for a, b in used} <= ids
 
 
+@slow_sample
 def test_a_picture_that_fails_leaves_its_tables(monkeypatch):
     from skfairtest.inspection import BracketDisplay
 

@@ -13,6 +13,7 @@ import pytest
 import skops.io
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
+from tiers import slow_sample
 
 from skfairtest import (
     AllOf,
@@ -406,6 +407,7 @@ def test_texts():
     assert str(Is("c", None)) == "c = missing"
 
 
+@slow_sample
 def test_a_fitted_auditor_is_saved_with_its_constraints(data, models):
     model = DecisionTreeRegressor(max_depth=2, random_state=0)
     X = data[["red", "green", "blue", "age"]]

@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import (
     AequitasAuditor,
@@ -64,7 +65,7 @@ AUDITORS = [RandomAuditor, SBFTAuditor, SurrogateAuditor, AequitasAuditor, Themi
 PAIRS = [
     pytest.param(
         auditor, given, id=f"{auditor.__name__}-{name}",
-        marks=[pytest.mark.slow] if auditor is SBFTAuditor and name == "function" else [],
+        marks=SAMPLE if auditor is SBFTAuditor or name == "function" else [],
     )
     for auditor in AUDITORS
     for name, given in {"mapping": GIVEN, "function": by_function}.items()
@@ -85,6 +86,7 @@ def test_the_model_sees_only_rows_in_which_it_holds(auditor, given):
     assert audit.fairness_degree_ == pytest.approx(4.5)
 
 
+@slow_sample
 def test_twins_are_shown_with_what_follows():
     model = Watching().fit(table())
     audit = SBFTAuditor(

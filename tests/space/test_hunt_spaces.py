@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from tiers import slow_sample
 
 from skfairtest import (
     AequitasAuditor,
@@ -258,6 +259,7 @@ def run_case(seed: int) -> tuple[int, int]:
     return len(asked), auditor.n_found_
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in (10, 20, 30))]
 )

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from tiers import slow_sample
 
 from skfairtest import (
     AequitasAuditor,
@@ -381,6 +382,7 @@ def fitted():
     return auditor.fit(X)
 
 
+@slow_sample
 def test_results_say_how_natural_finds_are(fitted):
     asked = len(fitted.estimator_.shown)
     n = len(fitted.discriminatory_inputs_)
@@ -463,6 +465,7 @@ def test_told_apart_needs_rows():
 # Natural finds ------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_surrogate_finds_more_natural_inputs_than_crossings_as_they_come():
     space = InputSpace.from_data(X, ["sex"], plausible=FOREST)
 

@@ -19,7 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from tiers import needs
+from tiers import needs, slow_sample
 
 from skfairtest import (
     ADFAuditor,
@@ -124,6 +124,7 @@ def test_restarts_are_the_same_for_any_number_of_workers(cls, tmp_path):
     assert alone.n_queries_ > 1100 or alone.stop_kind_ != "max_queries"
 
 
+@slow_sample
 def test_restarts_on_processes(tmp_path):
     X, y = table()
     model = Noted(str(tmp_path)).fit(X, y)
@@ -503,6 +504,7 @@ def forget():
     _sending._opened.clear()
 
 
+@slow_sample
 def test_white_box_testers_have_restarts_too():
     X, y = table()
     from sklearn.neural_network import MLPClassifier
