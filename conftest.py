@@ -105,7 +105,7 @@ def pytest_report_header():
 
 
 def group_of(nodeid):
-    """What has to run in one process: a file, whose fixtures are made once, or all that compiles."""
+    """What has to run in one process: a file with its fixtures, or all files that compile."""
     file = nodeid.partition("::")[0]
     return "compiled" if file.startswith(COMPILING) else file
 

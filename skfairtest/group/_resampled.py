@@ -166,7 +166,7 @@ def resampled(
     drawn (residuals times normal numbers, the multiplier bootstrap of Chernozhukov, Chetverikov and
     Kato, which has the variances right and the shape wrong where that is skewed), and the larger of
     both p-values and of both distances is taken. Small groups with skewed values and another
-    variance than everybody else remain the weak spot. Simulations are in tests/group/test_resampled.py.
+    variance than everybody else remain the weak spot. Simulations: tests/group/test_resampled.py.
     With weights, values and weights are taken to be independent inside of each pattern, as in
     Kish's effective size.
 

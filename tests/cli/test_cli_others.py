@@ -167,6 +167,7 @@ def test_comparisons_that_cannot_be(run, words, told):
     assert code == 2 and told in err and "Traceback" not in err
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "wrong", [None, [], *(pytest.param(wrong, marks=pytest.mark.slow) for wrong in (3, {}))]
 )

@@ -14,6 +14,7 @@ from sklearn.ensemble import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from tiers import slow_sample
 
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees import driver
@@ -129,6 +130,7 @@ def test_twins_of_rows_on_cells_are_those_of_the_trees(kind):
     assert np.abs(spread).max() > 0.01
 
 
+@slow_sample
 @pytest.mark.parametrize("kind", ["turned round", "splines"])
 def test_twins_on_cells_of_bent_columns(kind):
     pytest.importorskip("numba")

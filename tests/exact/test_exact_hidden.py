@@ -128,6 +128,7 @@ def test_units_never_fall_below_the_exhaustive_maximum(seed, monkeypatch):
     assert boxes.known >= 0.999 * degree  # the local search finds it on so small a grid
 
 
+@slow_sample
 @pytest.mark.parametrize("seed", some(range(100, 112), range(102, 112)))
 def test_no_find_is_above_the_bound_of_units(seed):
     model, frame, sensitive, family = network(

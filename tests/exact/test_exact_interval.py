@@ -209,6 +209,7 @@ def planted_tree(kind):
     return DecisionTreeRegressor(random_state=0).fit(X, target), X
 
 
+@slow_sample
 @pytest.mark.parametrize("kind", ["real", "finite"])
 @pytest.mark.parametrize("limits", [{"max_queries": 2}, {"max_queries": 40, "max_time": 20}])
 def test_rows_of_the_data_are_known(monkeypatch, kind, limits):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tiers import slow_sample
 
 from skfairtest import RandomAuditor
 from skfairtest.datasets import make_biased_classification, make_biased_regression
@@ -309,6 +310,7 @@ def test_aequitas_finds_the_planted_region(make, variant, seeds):
         assert finds(AequitasAuditor(), data, seed, 0.25) > max(6000, 2.5 * uniform)
 
 
+@slow_sample
 @pytest.mark.parametrize("make, variant, seeds", list(planted("narrow")))
 def test_aequitas_finds_the_narrow_pocket_and_uniform_inputs_do_not(make, variant, seeds):
     # More than a quarter of the degree: four of six conditions, which hold on 0.13% of the domain.

@@ -127,6 +127,7 @@ def test_regression_without_a_threshold_mitigates_the_mean_difference():
     assert weight[1] < weight[0]
 
 
+@slow_sample
 def test_regression_of_groups():
     X, _ = people()
     y = X[:, 1] + 2 * X[:, 0]
@@ -166,10 +167,12 @@ def test_three_classes():
     assert mitigated.classes_.tolist() == [0, 1, 2]
 
 
+@slow_sample
 @pytest.mark.parametrize("model", [KNeighborsClassifier(), LinearSVC()], ids=["knn", "svm"])
 def test_models_without_sample_weight_or_probabilities(model):
     X, y = people()
-    mitigated = mitigate(model, random_state=1, max_rounds=4).fit(X, y)
+    auditor = RandomAuditor(sensitive_features=[0], max_queries=3000)
+    mitigated = mitigate(model, auditor, random_state=3, max_rounds=8, n_estimates=1500).fit(X, y)
     assert fell(mitigated)
 
 

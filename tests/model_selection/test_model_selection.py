@@ -234,11 +234,11 @@ def test_randomized_and_halving_search(people, scorer):
         assert search.fit(X, y).best_params_["max_depth"] == 1
 
 
-def test_cross_validate_with_several_metrics(people, scorer):
+@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=SAMPLE)])
+def test_cross_validate_with_several_metrics(people, scorer, n_jobs):
     X, y = people
-    result = cross_validate(
-        DecisionTreeClassifier(random_state=0), X, y, scoring=both(scorer), cv=3, n_jobs=2
-    )
+    tree = DecisionTreeClassifier(random_state=0)
+    result = cross_validate(tree, X, y, scoring=both(scorer), cv=3, n_jobs=n_jobs)
     assert (result["test_degree"] < 0).all() and (result["test_accuracy"] > 0.5).all()
 
 

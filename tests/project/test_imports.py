@@ -148,15 +148,17 @@ def private_imports(package):
     ]
 
 
-GRAPH = graph_of(PACKAGE)
+@pytest.fixture(scope="module")
+def graph():
+    return graph_of(PACKAGE)
 
 
-def test_imports_run_downward():
-    assert upward(GRAPH) == []
+def test_imports_run_downward(graph):
+    assert upward(graph) == []
 
 
-def test_no_circle():
-    assert circle(GRAPH) == []
+def test_no_circle(graph):
+    assert circle(graph) == []
 
 
 def test_few_private_modules_at_the_top():

@@ -59,6 +59,7 @@ def test_repr_has_the_whole_pair_changed_columns_first(report):
     assert "..." not in repr(report)
 
 
+@slow_sample
 def test_the_worst_case_is_a_whole_table(report):
     table = report.worst_case
     assert list(table.columns) == ["first", "second", "changed", "matters"]

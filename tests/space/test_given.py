@@ -112,6 +112,7 @@ def enumerated(model, X):
 
 
 #: Forests and linear models in turn.
+@slow_sample
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))]
 )

@@ -427,6 +427,7 @@ def test_nothing_found_has_no_plausible_worst_case():
     assert len(auditor.plausibility_) == 0 and len(auditor.nearest_rows_) == 0
 
 
+@slow_sample
 @pytest.mark.parametrize("plausible", ["auto", FOREST], ids=["auto", "detector"])
 def test_fitted_auditors_are_pickled_with_their_judge(plausible):
     table = X[["age", "years", "score"]].assign(sex=(X["sex"] == "m").astype(int))

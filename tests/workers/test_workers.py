@@ -312,6 +312,7 @@ def audits_inside(X, folder, n_threads=1, **params):
     )
 
 
+@slow_sample
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_auditor_inside_of_a_search_runs_alone(backend, request, tmp_path):
     X, y = table()
