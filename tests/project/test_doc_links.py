@@ -1,8 +1,5 @@
 """Parameters of estimators link to their page on a site, once somebody says where one is."""
 
-import codecs
-import locale
-
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression
@@ -39,10 +36,6 @@ def test_the_list_holds_every_kind():
     assert {"MarginalizedClassifier", "ParetoRefit", "SubgroupAuditor"} < set(ESTIMATORS)
 
 
-@pytest.mark.skipif(
-    codecs.lookup(locale.getpreferredencoding(False)).name != "utf-8",
-    reason="scikit-learn reads its own scripts in the encoding of the locale",
-)
 @pytest.mark.parametrize("make", [SBFTAuditor, MarginalizedRegressor])
 def test_html_of_an_estimator_has_links_only_with_a_site(make, monkeypatch):
     monkeypatch.delenv("SKFAIRTEST_DOCS", raising=False)
