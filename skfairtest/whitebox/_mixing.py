@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.pipeline import FeatureUnion
@@ -210,7 +210,7 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
         maps.append(own)
         powers.append(products)
         widths.append(n)
-    whole = sparse.block_diag([own.weights for own in maps]).toarray()
+    whole = linalg.block_diag(*(own.weights for own in maps))
     joined = Affine(whole, np.concatenate([own.base for own in maps]))
     if all(products is None for products in powers):
         return Branches(branches), None, joined
@@ -218,7 +218,7 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
         np.eye(n, dtype=np.intp) if products is None else products
         for n, products in zip(widths, powers, strict=True)
     ]
-    return Branches(branches), sparse.block_diag(of_each).toarray(), joined
+    return Branches(branches), linalg.block_diag(*of_each), joined
 
 
 def _branches(step: Any) -> Iterator[tuple[Any, Any]]:
