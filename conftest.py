@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import traceback
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,14 @@ def clock():
     CLOCK.step = STEP
     yield CLOCK
     CLOCK.step = STEP
+
+
+def pytest_runtest_setup(item):
+    """Leave out what needs packages that are missing: `pytest.mark.services("xgboost")`."""
+    wanted = {name for mark in item.iter_markers("services") for name in mark.args}
+    missing = sorted(name for name in wanted if find_spec(name) is None)
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed (pip install --group services)")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from joblib import parallel_config
 from scipy.stats import mannwhitneyu
+from tiers import slow_sample
 
 from skfairtest import BaseAuditor, RandomAuditor, SBFTAuditor, compare_auditors
 from skfairtest.comparison import a12, effect_size_word, find_diversity
@@ -29,6 +30,7 @@ def result(planted):
     )
 
 
+@slow_sample
 def test_every_run_is_a_row_and_keeps_the_budget(result):
     runs = result.runs
     assert len(runs) == 15

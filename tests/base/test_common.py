@@ -4,6 +4,7 @@ import pytest
 from conformance import assert_conforms
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
+from tiers import SAMPLE
 
 import skfairtest
 from skfairtest import BaseAuditor, SBFTAuditor
@@ -31,12 +32,13 @@ def test_all_auditors_are_found():
 
 
 def conforming():
-    """Each class on a classifier or a regressor, in turn; the other one is slow."""
+    """Each class on a classifier or a regressor, in turn; the other one is slow, and most are."""
     for k, cls in enumerate(AUDITORS):
         models = [LogisticRegression(), LinearRegression()]
         for slow, model in enumerate(models if k % 2 else reversed(models)):
             name = f"{cls.__name__}-{type(model).__name__}"
-            yield pytest.param(cls, model, id=name, marks=[pytest.mark.slow] if slow else [])
+            marks = [pytest.mark.slow] if slow else SAMPLE if k % 3 else []
+            yield pytest.param(cls, model, id=name, marks=marks)
 
 
 @pytest.mark.parametrize("cls, model", list(conforming()))
@@ -57,12 +59,14 @@ def own_checks():
 def in_turn(name, auditor, first):
     """Every other check of a class, in turn on a regressor and on a classifier; the rest is slow.
 
-    The next class has the checks that this one leaves out, so that each is made of several.
+    The next class has the checks that this one leaves out, so that each is made of several. Half of
+    them belong to the sample of the slow ones.
     """
     for j, check in enumerate(auditor_checks(auditor)):
         slow = (j + 2 * first) % 4 != (j // 4) % 2
-        name_of_check = f"{name}-{check.__name__}"
-        yield pytest.param(check, id=name_of_check, marks=[pytest.mark.slow] if slow else [])
+        sample = (j // 4 + first // 2) % 2
+        marks = [pytest.mark.slow] if slow else SAMPLE if sample else []
+        yield pytest.param(check, id=f"{name}-{check.__name__}", marks=marks)
 
 
 @pytest.mark.parametrize("check", list(own_checks()))

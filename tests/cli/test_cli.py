@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from clocks import HANGING
 from gate_samples import Fails, Foreign, Talkative, classifier, people, regressor
 from jsonschema import Draft202012Validator
 from places import TOP
@@ -29,8 +30,6 @@ from skfairtest import AuditReport
 from skfairtest.__main__ import main
 from skfairtest.cli import _audit, _certify, _compare, _datasets, _demo, _main
 
-#: Seconds that only end a run that hangs.
-HANGING = 600
 QUICK = ["--max-queries", "300", "--max-time", "none", "--quiet"]
 WHO = ["--sensitive", "sex", "--target", "hired"]
 
@@ -167,6 +166,7 @@ def test_what_is_unexpected_does_not_look_like_a_limit(run, monkeypatch):
 # What is written --------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_files(run):
     code, _, _ = run(
         "audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01",
@@ -200,6 +200,7 @@ def test_junit_is_read_by_others(run):
     assert (suite.tests, suite.failures) == (1, 1)
 
 
+@slow_sample
 def test_a_disk_that_is_full_at_the_end(run, monkeypatch):
     from skfairtest.cli import _files
 
@@ -257,6 +258,7 @@ def test_a_file_on_standard_output_is_alone_there(run):
     assert "predicting" in err and "No limits were given" in err
 
 
+@slow_sample
 def test_letters_that_the_terminal_has_not(run, monkeypatch):
     frame = people().rename(columns={"sex": "Geschlecht ♀"})
     frame.to_csv("data.csv", index=False)
@@ -371,11 +373,13 @@ def test_a_file_without_the_table(run):
 # Models and data in their ways ------------------------------------------------------------------
 
 
+@slow_sample
 def test_standard_input(run, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("data.csv").read_bytes())))
     assert run("audit", "model.skops", "-", *WHO, *QUICK)[0] == 0
 
 
+@slow_sample
 def test_parquet(run):
     pytest.importorskip("pyarrow")
     people().astype({"sex": "category"}).to_parquet("data.pq")

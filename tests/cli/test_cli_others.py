@@ -188,6 +188,7 @@ def test_compare_reports_that_were_damaged(run, wrong):
 # demo and datasets ------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_demo_with_a_page(run):
     code, out, _ = run("demo", "--max-queries", "300", "--trees", "3", "--html", "demo.html")
     assert code == 0 and "Trained a forest of 3 trees" in out and "demo.html" in out

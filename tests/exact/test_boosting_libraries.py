@@ -24,7 +24,6 @@ from sklearn.ensemble import (
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
-from tiers import needs
 
 from skfairtest import CertifiedAuditor, MarginalizedRegressor, Order, RandomAuditor, certify
 from skfairtest.exact._bracket import Limits
@@ -32,7 +31,7 @@ from skfairtest.exact._dispatch import read_family
 from skfairtest.oracle._model import Model
 from skfairtest.space._space import InputSpace
 
-pytestmark = [pytest.mark.filterwarnings("ignore"), *needs("xgboost", "lightgbm")]
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.services("xgboost", "lightgbm")]
 
 EVERY_LIBRARY = pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
 #: What rounding may change in outputs of single precision.
@@ -366,7 +365,6 @@ def test_other_linear_models_of_xgboost_are_refused():
 # CatBoost ------------------------------------------------------------------------------------
 
 
-SERVICES, MISSING = needs("catboost")
 CATBOOST = {
     "squared": ("real", {}),
     "quantile": ("real", {"loss_function": "Quantile:alpha=0.3", "grow_policy": "Depthwise"}),
@@ -385,8 +383,7 @@ def cat_model(kind, **settings):
     return cls(**common, **{"n_estimators": 6, "depth": 4, "learning_rate": 0.5, **settings})
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("catboost")
 @pytest.mark.parametrize("name", CATBOOST)
 def test_catboost_on_numbers(name):
     kind, settings = CATBOOST[name]
@@ -399,8 +396,7 @@ def test_catboost_on_numbers(name):
     assert max(degrees) > 0
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("catboost")
 def test_catboost_behind_an_encoder_and_on_real_columns():
     X, y = mixed_frame()
     encode = make_column_transformer((OneHotEncoder(), ["s", "c"]), remainder="passthrough")
@@ -417,8 +413,7 @@ def test_catboost_behind_an_encoder_and_on_real_columns():
     check_closed(model, finite, "s")
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("catboost")
 def test_catboost_with_categories_is_refused():
     X, y = mixed_frame()
     model = cat_model("real", cat_features=["s"]).fit(X[["s", "x"]], y)

@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, Stac
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-from tiers import needs
+from tiers import SAMPLE
 
 from skfairtest import Implies, Linear, Order
 from skfairtest.exact import _composite, _polynomial
@@ -68,7 +68,8 @@ CONSTRAINTS = {
 def of_library(kind):
     """The kind, marked where its library may be missing."""
     library = kind.split(",")[0]
-    return pytest.param(kind, marks=needs(library) if library in LIBRARIES else ())
+    own = [] if kind == "forest" else SAMPLE
+    return pytest.param(kind, marks=pytest.mark.services(library) if library in LIBRARIES else own)
 
 
 LIBRARIES = ("xgboost", "lightgbm")

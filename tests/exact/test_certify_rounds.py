@@ -21,7 +21,7 @@ from sklearn.ensemble import (
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tiers import needs, slow_sample
+from tiers import slow_sample, some
 
 from skfairtest import CertifiedAuditor, InputSpace, Order, RandomAuditor
 from skfairtest import certify as certify_on
@@ -32,7 +32,6 @@ from skfairtest.exact._dispatch import read_family
 from skfairtest.exact._trees.family import TreeFamily
 
 SIZES = (3, 4, 5, 4, 3)
-SERVICES, MISSING = needs("distributed")
 
 
 def certify(auditor, **params):
@@ -106,7 +105,7 @@ TREES = {
 
 @pytest.mark.parametrize("compiled", [pytest.param(True, marks=pytest.mark.slow), False])
 @pytest.mark.parametrize("wide", [False, True], ids=["finite", "wide"])
-@pytest.mark.parametrize("kind", ["forest", "categories"])
+@pytest.mark.parametrize("kind", some(["categories", "forest"]))
 def test_parts_of_trees_are_bounded_without_reading_anew(kind, wide, compiled):
     """No input of a part exceeds its bound, and a part takes less than the whole."""
     if compiled:
@@ -386,8 +385,7 @@ def n_transitions(client):
     return client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter)
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("distributed")
 def test_boxes_on_workers_of_a_cluster(in_boxes, cluster):
     X, y = finite_table(4)
     model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
@@ -401,8 +399,7 @@ def test_boxes_on_workers_of_a_cluster(in_boxes, cluster):
     assert there.fairness_degree == pytest.approx(alone.fairness_degree, rel=1e-9)
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("distributed")
 @pytest.mark.parametrize("kind", ["forest", "network"])
 def test_a_certified_audit_on_workers_of_a_cluster(kind, in_boxes, cluster):
     X, y = finite_table(4)
@@ -421,8 +418,7 @@ def test_a_certified_audit_on_workers_of_a_cluster(kind, in_boxes, cluster):
         assert one.fairness_degree_upper_bound_ == pytest.approx(truth, rel=2e-6)
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("distributed")
 def test_no_threads_of_this_machine_stand_in_for_a_cluster(cluster):
     X, y = finite_table(4)
     model = MODELS["forest"]().fit(X, y)

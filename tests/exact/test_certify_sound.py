@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 from soundness_cases import FAMILIES, boosting, check_case, make_case
-from tiers import needs, slow_sample
+from tiers import slow_sample
 
 from skfairtest.exceptions import EstimatorFailedError
 
 #: Models of the slow run, and how many a test.
 N_MODELS, EACH = 2000, 50
 SAMPLE = 8
-SERVICES, MISSING = needs("xgboost", "lightgbm")
 
 
 def check_some(first, n, families=FAMILIES):
@@ -49,16 +48,14 @@ def test_random_models_over_all_families_and_steps(part):
     check_some(1000 + 4 * EACH * part, EACH)
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("xgboost", "lightgbm")
 @pytest.mark.filterwarnings("ignore")
 def test_a_sample_of_random_models_of_boosting_libraries(clock):
     clock.step = 0.01  # some brackets stay open
     check_some(500, SAMPLE, [boosting()])
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("xgboost", "lightgbm")
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("part", range(8))

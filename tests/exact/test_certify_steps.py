@@ -35,14 +35,13 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 from sklearn.svm import SVR
-from tiers import needs, slow_sample
+from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace
 from skfairtest.whitebox._features import Features
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 
-SERVICES, MISSING = needs("skrub")
 TEXT, WHOLE, REAL = ["s", "c"], ["a", "b"], ["x", "y"]
 FOREST = RandomForestRegressor(4, max_depth=4, random_state=0)
 
@@ -319,8 +318,7 @@ def test_steps_that_mix_columns_or_are_not_known_are_refused_with_what_works(ste
 # skrub -------------------------------------------------------------------------------------
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("skrub")
 @pytest.mark.parametrize("model", [FOREST, Ridge()], ids=["forest", "linear"])
 def test_table_vectorizers(model):
     import skrub
@@ -339,8 +337,7 @@ def test_table_vectorizers(model):
     check_real(make_pipeline(columns, model).fit(X, y), X, exact=False)
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("skrub")
 def test_table_vectorizers_with_parts_that_are_not_known():
     import skrub
 

@@ -84,6 +84,7 @@ def test_numpy_goes_on_where_compiling_takes_too_long(forest, monkeypatch, fits)
     assert bracket.upper == pytest.approx(again.upper, rel=1e-9)
 
 
+@slow_sample
 def test_compiling_on_a_thread_of_its_own_leaves_nothing_to_compile():
     pytest.importorskip("numba")
     assert driver.compiling(True).wait(np.inf)

@@ -74,6 +74,7 @@ def test_a_line_is_searched_to_its_best_cell():
     assert moved > 50
 
 
+@slow_sample
 def test_walkers_stop_where_no_line_leads_up():
     search = make_search()
     model, whole = model_of(search), search.problem.layout.whole.high
@@ -99,6 +100,7 @@ def test_walkers_stop_where_no_line_leads_up():
                 assert value_at(*model, there, words) <= value + 1e-9
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "model",
     [

@@ -6,7 +6,6 @@ import runpy
 
 import pytest
 from places import TOP
-from tiers import needs
 
 from skfairtest import CertifiedAuditor
 
@@ -44,7 +43,9 @@ def test_the_page_is_what_is_stored(stored):
 def of_library(key, *marks):
     """A cell, marked where what it needs may be missing."""
     others = set(CASES[key].needs) - {"sklearn"}
-    return pytest.param(key, marks=[*marks, *(needs(*sorted(others)) if others else ())])
+    if others:
+        marks = [*marks, pytest.mark.services(*sorted(others))]
+    return pytest.param(key, marks=marks)
 
 
 def check_cell(key, stored):

@@ -8,11 +8,10 @@ from certify_cases import bracket_alone, certified, exhaustive_degree, small_tab
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
-from tiers import needs
 
 from skfairtest import CertifiedAuditor, SBFTAuditor
 
-pytestmark = needs("torch", "skorch")
+pytestmark = pytest.mark.services("torch", "skorch")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -7,14 +7,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
-from tiers import needs
 
 from skfairtest import selection_table
 from skfairtest._statistics import ratio_interval
 from skfairtest.group._group_rates import Means, ratios_to_highest
 from skfairtest.group._outcomes import weighted_median
 
-SERVICES, MISSING = needs("fairlearn")
 RATES = ("false_positive_rate", "false_negative_rate", "accuracy")
 
 
@@ -85,8 +83,7 @@ def test_columns():
     ]  # fmt: skip
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("fairlearn")
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("weighted", [False, True])
 def test_figures_are_those_of_fairlearn(seed, weighted):
@@ -127,8 +124,7 @@ def test_figures_are_those_of_fairlearn(seed, weighted):
         assert part["impact_ratio"].min() == pytest.approx(ratio)
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("fairlearn")
 @pytest.mark.parametrize("weighted", [False, True])
 def test_means_are_those_of_fairlearn(weighted):
     from fairlearn import metrics

@@ -11,6 +11,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
+from tiers import slow_sample, some
 
 from skfairtest import NoDisparityWarning, SubgroupAuditor, selection_table
 from skfairtest.group._metrics import METRICS
@@ -74,6 +75,7 @@ def of_patterns(patterns):
     return [tuple((j, v) for j, v in enumerate(rule.tolist()) if v >= 0) for rule in rules]
 
 
+@slow_sample
 @given(
     data=st.data(),
     sizes=st.lists(st.integers(2, 4), min_size=1, max_size=4),
@@ -107,7 +109,7 @@ def test_patterns_and_sums_are_those_of_a_loop(data, sizes, n, compiled):
 @pytest.mark.parametrize(
     "metric, weighted",
     [("accuracy", False)]
-    + [(metric, True) for metric in METRICS]
+    + some([(metric, True) for metric in METRICS], 3)
     + [pytest.param(m, False, marks=pytest.mark.slow) for m in METRICS if m != "accuracy"],
 )
 def test_every_metric_is_that_of_a_loop(metric, weighted):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from clocks import CLOCK
+from tiers import SAMPLE
 
 from skfairtest import CertifiedAuditor, SBFTAuditor
 from skfairtest.exact._bracket import Limits
@@ -81,10 +82,10 @@ def some(kinds, slow):
 
 
 def in_turn(kinds, models):
-    """Each kind with each model; with one of them in a fast run."""
+    """Each kind with each model; with one of them in a sample, and every other one in each run."""
     return [
         pytest.param(kind, model, id=f"{kind}-{name}",
-                     marks=[] if (k + m) % len(models) == 0 else pytest.mark.slow)
+                     marks=pytest.mark.slow if (k + m) % len(models) else SAMPLE if k % 2 else [])
         for k, kind in enumerate(kinds) for m, (name, model) in enumerate(models.items())
     ]  # fmt: skip
 

@@ -8,6 +8,8 @@ from skfairtest import _clock
 
 #: Seconds that one reading takes.
 STEP = 1e-3
+#: Real seconds that only end a run that hangs.
+HANGING = 600
 
 
 class ReadingsClock:

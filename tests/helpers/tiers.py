@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import pytest
 
-
-def needs(*names):
-    """The marks of a test that needs packages which `pip install ".[test]"` does not bring.
-
-    It belongs to the tier `services`, and is skipped where one of them is missing.
-    """
-    missing = [name for name in names if find_spec(name) is None]
-    reason = f"{', '.join(missing)} not installed (pip install --group services)"
-    return [pytest.mark.services, pytest.mark.skipif(bool(missing), reason=reason)]
-
+needs = pytest.mark.services
 
 #: Marks of a slow test that `.ci/run` runs, too, as those that have `sample` in their names.
 SAMPLE = [pytest.mark.slow, pytest.mark.sample]
@@ -26,3 +15,9 @@ def slow_sample(test):
     for mark in SAMPLE:
         test = mark(test)
     return test
+
+
+def some(cases, n=1):
+    """The cases of a parametrized test: the first `n` in every run, the others as `slow_sample`."""
+    tuples = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*t, marks=SAMPLE if k >= n else []) for k, t in enumerate(tuples)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tiers import slow_sample
+from tiers import slow_sample, some
 
 from skfairtest import RandomAuditor
 from skfairtest.datasets import make_biased_classification, make_biased_regression
@@ -69,7 +69,7 @@ def naive_walks(space, starts, n_local, strategy, delta_v, delta_pr, rng):
     return visited
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", some(STRATEGIES))
 def test_batch_of_one_is_the_published_algorithm(strategy, grid, models, monkeypatch):
     settings = {"strategy": strategy, "delta_v": 0.05, "delta_pr": 0.05}
     auditor = AequitasAuditor(

@@ -33,7 +33,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from tiers import slow_sample
+from tiers import slow_sample, some
 
 from skfairtest import EstimatorFailedError, InputSpace
 from skfairtest.datasets import make_biased_classification, make_biased_regression
@@ -172,6 +172,7 @@ def test_gradient_behind_scalers(scaler):
     check_against_differences(model, X, [0])
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "steps",
     [
@@ -365,7 +366,7 @@ def test_seeds_are_valid_unique_and_in_the_domain():
 
 
 @pytest.mark.parametrize("kind", MAFT_AND_SLOW)
-@pytest.mark.parametrize("widest, max_queries", [(100, 1000), (20, 1000), (2, 4000)])
+@pytest.mark.parametrize("widest, max_queries", some([(20, 1000), (100, 1000), (2, 4000)]))
 def test_constraint_and_as_many_rows_as_seeds(kind, widest, max_queries):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 100, (2000, 2)), np.arange(2000) % 2])

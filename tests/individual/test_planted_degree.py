@@ -1,6 +1,7 @@
 """SBFT finds the planted degree within the default budget, on five seeds of five."""
 
 import pytest
+from tiers import some
 
 from skfairtest import RandomAuditor, SBFTAuditor
 from skfairtest.datasets import make_biased_classification, make_biased_regression
@@ -28,7 +29,8 @@ def found_share(auditor, make, variant, seed):
 
 # The default tier has the first seed, of one task a variant.
 @pytest.mark.parametrize(
-    "make, variant", [(MAKERS[0], "many-valued"), (MAKERS[1], "smooth"), (MAKERS[1], "narrow")]
+    "make, variant",
+    some([(MAKERS[1], "narrow"), (MAKERS[0], "many-valued"), (MAKERS[1], "smooth")]),
 )
 def test_sbft_finds_the_planted_degree(make, variant):
     assert found_share(SBFTAuditor(), make, variant, seed=0) >= 0.99

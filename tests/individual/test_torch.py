@@ -9,14 +9,13 @@ from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
-from tiers import needs
 
 from skfairtest import ADFAuditor, EIDIGAuditor, InputSpace, SBFTAuditor
 from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.individual._gradient.sources import LossGradient
 from skfairtest.oracle._oracle import Oracle
 
-pytestmark = needs("torch", "skorch")
+pytestmark = pytest.mark.services("torch", "skorch")
 
 WHITE = [EIDIGAuditor, ADFAuditor]
 #: Of central differences; single precision leaves room for no smaller ones.

@@ -563,6 +563,7 @@ def test_profile_takes_the_column_along_which_the_difference_changes(models):
             ProfileDisplay.from_auditor(auditor, column)
 
 
+@slow_sample
 def test_profile_leaves_out_what_the_constraint_excludes(models):
     model = models.Regressor(lambda X: np.asarray(X["sex"] + 0.0 * X["a"]))
     rng = np.random.default_rng(0)
@@ -863,6 +864,7 @@ def test_a_font_that_has_the_letters_is_found():
     assert _style._letters_of("no such file") == frozenset()
 
 
+@slow_sample
 @given(st.text(max_size=200), st.integers(2, 60))
 def test_shortened_names_fit(text, most):
     short = _style.shorten(text, most)

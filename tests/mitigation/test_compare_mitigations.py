@@ -15,7 +15,7 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold, c
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from tiers import needs, slow_sample
+from tiers import slow_sample
 
 from skfairtest import FairnessRetrainer, InputSpace, compare_mitigations, estimate_discrimination
 from skfairtest.group._sensitive_groups import Groups
@@ -29,7 +29,6 @@ from skfairtest.mitigation._comparison.with_fairlearn import RandomizedClassifie
 
 TREE = DecisionTreeClassifier(max_depth=5, random_state=0)
 TIMES = ["fit_seconds", "predict_ratio"]
-SERVICES, MISSING = needs("fairlearn")
 
 
 @pytest.fixture(autouse=True)
@@ -392,8 +391,7 @@ def test_rates_by_hand():
     assert all(np.isnan(value) for value in only.values())
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("fairlearn")
 @pytest.mark.parametrize("with_weights", [False, True])
 def test_rates_are_those_of_fairlearn(with_weights):
     from fairlearn import metrics
@@ -455,8 +453,7 @@ def test_replayed_answers_have_the_scores_of_the_model(name):
 # fairlearn's ways --------------------------------------------------------------------------------
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("fairlearn")
 def test_fairlearn_ways_in_the_table():
     X, y = coded()
     table = compare(

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from tiers import slow_sample
+from tiers import slow_sample, some
 
 from skfairtest import (
     AequitasAuditor,
@@ -74,7 +74,8 @@ def course():
 
 
 @pytest.mark.parametrize(
-    "strategy, labeler, n, most", [("twins", "auto", 600, 0.7), ("aequitas", "majority", 3000, 1)]
+    "strategy, labeler, n, most",
+    some([("twins", "auto", 600, 0.7), ("aequitas", "majority", 3000, 1)]),
 )
 def test_share_of_discriminatory_inputs_falls_on_fresh_inputs(strategy, labeler, n, most):
     X, y = people(n)
@@ -138,6 +139,7 @@ def test_regression_of_groups():
     assert mitigated.n_added_ > 0
 
 
+@slow_sample
 def test_rows_that_say_what_the_model_says_teach_a_line_nothing():
     X, _ = people()
     y = X[:, 1] + 2 * X[:, 0]
@@ -183,7 +185,7 @@ def test_many_combinations_of_sensitive_values():
     assert fell(mitigated)
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("kind", some(["pandas", "polars"]))
 def test_frames_and_pipelines(kind, mixed, pipeline_of):
     X, y = mixed
     y = (y > y.median()).to_numpy()
@@ -256,6 +258,7 @@ def test_same_seed_same_result(backend):
     assert not other.history_.equals(first.history_)
 
 
+@slow_sample
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_models_without_a_seed_get_one():
     X, y = people()
@@ -299,6 +302,7 @@ class Watched(ClassifierMixin, BaseEstimator):
         return self.tree_.predict(X)
 
 
+@slow_sample
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_round_of_groups_that_costs_too_much_is_tried_with_half_its_rows(monkeypatch):
     X, y = people(1500, strength=3)
@@ -327,6 +331,7 @@ def test_rows_of_groups_serve_all_bad_rule_sets_at_once():
     assert gain[3] > 0 and (gain[:3] < 0).all()
 
 
+@slow_sample
 def test_no_model_is_audited_twice_on_one_pool(monkeypatch):
     X, y = people(1500, strength=3)
     audited = []
@@ -424,6 +429,7 @@ def test_rounds_of_one_answer_are_not_kept():
 # Labelers ---------------------------------------------------------------------------------------
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "labeler", ["auto", pytest.param("majority", marks=pytest.mark.slow), "average"]
 )
@@ -487,6 +493,7 @@ def test_in_pipeline_search_and_cross_validation():
     assert search.fit(X, y).best_estimator_.n_added_ >= 0
 
 
+@slow_sample
 def test_sample_weights_are_extended():
     X, y = people()
     model = LogisticRegression()
@@ -619,6 +626,7 @@ def test_scorer_that_fails_leaves_the_original():
         mitigate(scoring=lambda model, X, y: np.nan).fit(X, y)
 
 
+@slow_sample
 def test_scorer_that_fails_in_a_round_ends_the_course():
     X, y = people()
     calls = []

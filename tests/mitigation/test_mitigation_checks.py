@@ -6,6 +6,7 @@ from imblearn.utils.estimator_checks import (
     parametrize_with_checks as parametrize_with_sampler_checks,
 )
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from tiers import slow_sample
 
 from skfairtest import FairnessAugmenter, FairnessRetrainer, RandomAuditor
 
@@ -41,6 +42,7 @@ def test_scikit_learn_checks_with_all_parts(model):
     assert_conforms(FairnessRetrainer(model, twins(), **WHOLE))
 
 
+@slow_sample
 @parametrize_with_sampler_checks(
     [FairnessAugmenter(LogisticRegression(), twins(), random_state=0)],
     expected_failed_checks=lambda estimator: SAMPLER_FAILURES,

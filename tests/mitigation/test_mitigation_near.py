@@ -306,6 +306,7 @@ def test_a_twin_weighs_as_much_as_its_row():
     np.testing.assert_array_equal(np.sort(first[200:]), weights)
 
 
+@slow_sample
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_rows_of_weight_zero_count_for_nothing():
     X, y = people(300)

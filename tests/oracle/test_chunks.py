@@ -14,7 +14,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
-from tiers import needs, slow_sample
+from tiers import slow_sample, some
 
 import skfairtest.oracle._chunk_audit as chunk_audit
 import skfairtest.space._learn_chunks as learn_chunks
@@ -30,8 +30,6 @@ from skfairtest import (
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.oracle._worst_rows import WorstRows
-
-SERVICES, WITHOUT_DASK = needs("dask")
 
 # Searches are short here: what they find is no matter.
 pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
@@ -98,7 +96,7 @@ def assert_same_space(one, other):
 # The description -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [7, 333, 5000])
+@pytest.mark.parametrize("size", some([333, 7, 5000]))
 def test_the_description_is_that_of_the_whole_table(size):
     X = table(200 if size < 10 else 3000)
     whole = InputSpace.from_data(X, ["sex"])
@@ -211,7 +209,7 @@ NAMES = ["probabilities", "threshold", "labels", "regressor", "tree", "tuned", "
 
 
 @pytest.mark.parametrize("name, way", [
-    *((name, "tables") for name in NAMES),
+    *some([(name, "tables") for name in NAMES], 2),
     *((name, "codes") for name in ("probabilities", "regressor")),
     *(
         pytest.param(name, "codes", id=f"{name}-codes sample", marks=pytest.mark.slow)
@@ -524,8 +522,7 @@ def test_without_pyarrow_it_is_said(auditor, parquet, monkeypatch):
         auditor.audit_rows(parquet)
 
 
-@SERVICES
-@WITHOUT_DASK
+@pytest.mark.services("dask")
 def test_dask_by_partitions(auditor):
     import dask.dataframe as dd
 
@@ -570,9 +567,7 @@ def decisions(n=2000):
     return X
 
 
-@pytest.mark.parametrize(
-    "weight", ["weight", pytest.param(None, id="sample", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("weight", some(["weight", None]))
 @pytest.mark.parametrize(
     ("pred", "truth", "favourable"),
     [("label", "truth", None), ("label", None, ["no"]), ("wage", "target", None),

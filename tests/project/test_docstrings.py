@@ -8,6 +8,7 @@ import tokenize
 from pathlib import Path
 
 import pytest
+from tiers import slow_sample
 
 import skfairtest
 
@@ -87,6 +88,7 @@ def splinters_of(run, lines):
             yield f"{number}: {piece}"
 
 
+@slow_sample
 @pytest.mark.parametrize("check", [broken_lines, loose_references, splinters])
 def test_no_line_stops_in_mid_sentence(check):
     found = [

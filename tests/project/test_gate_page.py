@@ -67,6 +67,7 @@ COMMANDS = [
 ]
 
 
+@slow_sample
 @pytest.mark.parametrize("command, code", COMMANDS)
 def test_commands_end_as_the_page_says(command, code, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)

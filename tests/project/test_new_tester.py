@@ -11,7 +11,7 @@ import sys
 
 import pytest
 from places import TOP
-from tiers import needs, slow_sample
+from tiers import slow_sample
 
 #: What of the copy's tests concerns the new tester, and the graph that it became a part of.
 CONCERNED = (
@@ -19,7 +19,6 @@ CONCERNED = (
     " or all_auditors or the_list_holds_our_own or is_tested_here"
 )
 FILES = ["project/test_imports.py", "test_io.py", "project/test_api.py", "test_many.py"]
-RUFF, MISSING = needs("ruff")
 MANY_VALUES = """
 import numpy as np
 import pytest
@@ -116,8 +115,7 @@ def test_common_tests_find_the_sample(copy):
     assert any(name.startswith("test_scikit_learn_checks[SampledAuditor-") for name in names)
 
 
-@RUFF
-@MISSING
+@pytest.mark.services("ruff")
 def test_the_sample_is_clean(copy):
     path = "skfairtest/individual/_sampled.py"
     for command in (["check"], ["format", "--check"]):

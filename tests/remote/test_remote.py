@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pandas as pd
 import pytest
+from clocks import HANGING
 from sklearn.base import clone, is_classifier, is_regressor
 
 from skfairtest import (
@@ -23,8 +24,6 @@ from skfairtest import (
 from skfairtest.remote._headers import Headers
 from skfairtest.remote._transport import Service as Transport
 
-#: Seconds that only end a run that hangs; requests are answered long before.
-HANGING = 300
 SECRET = "Bearer 0123456789abcdef"
 X = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(20, 60), "pay": [None, 2.5] * 20})
 

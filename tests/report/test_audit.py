@@ -186,6 +186,7 @@ def test_all_together_knows_what_each_alone_has_found(report):
     assert together["bracket"]["lower"] >= together["degree"] - 1e-12
 
 
+@slow_sample
 def test_what_carries_the_difference_is_named():
     only_sex = coded(LogisticRegression()).fit(X.assign(race="a"), LABELS)
     data = look(only_sex, sensitive_features=["race", "sex"], **SEARCH_ONLY).to_dict()
@@ -194,6 +195,7 @@ def test_what_carries_the_difference_is_named():
     assert race["degree"] < 1e-4 < sex["degree"]
 
 
+@slow_sample
 def test_the_same_seed_gives_the_same_report():
     one, other = (look(y=LABELS, sensitive_features=["sex"]).to_dict() for _ in range(2))
     for data in (one, other):

@@ -13,7 +13,7 @@ import pytest
 import skops.io
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
-from tiers import slow_sample
+from tiers import slow_sample, some
 
 from skfairtest import (
     AllOf,
@@ -338,7 +338,7 @@ CONTRADICTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", CONTRADICTIONS)
+@pytest.mark.parametrize("name", some(CONTRADICTIONS, 3))
 def test_contradictions_are_named_and_no_more_than_these(data, name):
     parts = CONTRADICTIONS[name]
     innocent = Is("hours", (5, 70))

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tiers import some
 
 from skfairtest import (
     CertifiedAuditor,
@@ -284,7 +285,7 @@ MODELS = {
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("sensitive", ["race", "age"])
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", some(MODELS))
 def test_certificates_are_about_the_inputs_that_exist(kind, sensitive):
     X, y = small_table(1, [bool, float, np.uint8][len(kind) % 3])
     model = MODELS[kind]().fit(X, y)

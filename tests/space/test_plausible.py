@@ -247,6 +247,7 @@ def test_a_husband_is_plausible_and_his_twin_is_not(space):
     assert rank[0] > 0.3 and rank[1] < 0.1
 
 
+@slow_sample
 @pytest.mark.parametrize("share", [0.5, 0.9])
 def test_a_share_is_that_of_real_rows(share):
     space = InputSpace.from_data(X, ["sex"], plausible=share)
@@ -398,6 +399,7 @@ def test_results_say_how_natural_finds_are(fitted):
     assert len(fitted.estimator_.shown) == asked
 
 
+@slow_sample
 def test_the_three_domains_side_by_side(fitted):
     table = fitted.domains_
     assert list(table.index) == ["rows", "plausible", "whole"]
@@ -406,6 +408,7 @@ def test_the_three_domains_side_by_side(fitted):
     assert table.loc["whole", "found"] == fitted.n_found_ > table.loc["plausible", "found"]
 
 
+@slow_sample
 def test_names_are_listed_once_they_were_asked_for():
     auditor = RandomAuditor(Model(), sensitive_features="sex", max_queries=100, random_state=0)
     auditor.fit(X)
@@ -416,6 +419,7 @@ def test_names_are_listed_once_they_were_asked_for():
     assert "on_data" not in auditor._state
 
 
+@slow_sample
 def test_nothing_found_has_no_plausible_worst_case():
     flat = LogisticRegression().fit(X[["age", "score"]], X["sex"] == "m")
     table = X[["age", "score"]].assign(sex=np.arange(400) % 2)

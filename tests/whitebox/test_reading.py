@@ -23,6 +23,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
+from tiers import slow_sample
 
 from skfairtest import (
     ADFAuditor,
@@ -266,6 +267,7 @@ def nested(kind, model):
     return shapes[kind], flat
 
 
+@slow_sample
 @pytest.mark.parametrize(
     ("kind", "name"),
     in_turn(

@@ -12,6 +12,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from clocks import HANGING
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, RegressorMixin, clone
@@ -19,7 +20,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from tiers import needs, slow_sample
+from tiers import SAMPLE, slow_sample, some
 
 from skfairtest import (
     ADFAuditor,
@@ -39,10 +40,10 @@ from skfairtest.workers import _sending, _versions
 from skfairtest.workers._sending import Parcel, on_workers
 
 #: On a cluster of Dask; the marks stand in the order in which decorators are read.
-SERVICES, MISSING = needs("distributed")
-BACKENDS = ["loky", pytest.param("dask", marks=[SERVICES, MISSING])]
-#: Seconds that only end a run that hangs.
-HANGING = 300
+BACKENDS = [
+    pytest.param("loky", marks=SAMPLE),
+    pytest.param("dask", marks=pytest.mark.services("distributed")),
+]
 SEARCHES = [SBFTAuditor, RandomAuditor, SurrogateAuditor, AequitasAuditor, SymbolicAuditor]
 
 
@@ -110,7 +111,7 @@ def assert_same(one, two):
 # Restarts -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cls", SEARCHES)
+@pytest.mark.parametrize("cls", some(SEARCHES))
 def test_restarts_are_the_same_for_any_number_of_workers(cls, tmp_path):
     X, y = table()
     model = Noted(str(tmp_path)).fit(X, y)
@@ -236,6 +237,7 @@ def test_threads_get_the_very_object():
     assert all(one is held for one in got)
 
 
+@slow_sample
 def test_a_model_of_a_main_program_travels():
     X, y = table()
 
@@ -331,6 +333,7 @@ def test_an_auditor_inside_of_a_search_runs_alone(backend, request, tmp_path):
         assert (_n_tasks(cluster) - before) / 8 <= 4
 
 
+@slow_sample
 def test_an_auditor_inside_of_a_search_uses_threads_when_asked(tmp_path):
     X, y = table()
     with joblib.parallel_config("loky", n_jobs=2):
@@ -366,8 +369,7 @@ def test_settings_and_filters_of_warnings_travel(backend, request, tmp_path):
 # Each capability on a cluster -----------------------------------------------------------------
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("distributed")
 def test_restarts_on_a_cluster(cluster, tmp_path):
     X, y = table()
     model = Noted(str(tmp_path)).fit(X, y)
@@ -379,8 +381,7 @@ def test_restarts_on_a_cluster(cluster, tmp_path):
     assert_same(alone, there)
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("distributed")
 def test_rows_on_a_cluster(cluster, tmp_path):
     X, y = table(10_000)
     model = Noted(str(tmp_path)).fit(X, y)
@@ -393,8 +394,7 @@ def test_rows_on_a_cluster(cluster, tmp_path):
     np.testing.assert_array_equal(alone.disparities, there.disparities)
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("distributed")
 def test_groups_on_a_cluster(cluster, tmp_path):
     X, y = table(1000)
     model = Noted(str(tmp_path)).fit(X, y)
@@ -406,8 +406,7 @@ def test_groups_on_a_cluster(cluster, tmp_path):
     pd.testing.assert_frame_equal(alone.rules_, there.rules_)
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("distributed")
 def test_a_comparison_on_a_cluster(cluster, tmp_path):
     X, y = table()
     model = Noted(str(tmp_path)).fit(X, y)
@@ -422,8 +421,7 @@ def test_a_comparison_on_a_cluster(cluster, tmp_path):
     pd.testing.assert_frame_equal(alone.runs[columns], there.runs[columns])
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("distributed")
 def test_a_search_with_an_audit_scorer_on_a_cluster(cluster, tmp_path):
     X, y = table()
     scorer = make_audit_scorer(
@@ -439,8 +437,7 @@ def test_a_search_with_an_audit_scorer_on_a_cluster(cluster, tmp_path):
     )
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("distributed")
 def test_mitigation_on_a_cluster(cluster):
     X, y = table()
     labels = (y + (X[:, 0] > 0) > 0).astype(int)
@@ -461,8 +458,7 @@ def _n_tasks(client):
     return client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter)
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("distributed")
 def test_the_model_travels_once_whatever_is_asked_of_it(cluster, monkeypatch):
     X, y = table(20_000)
     model = RandomForestClassifier(20, random_state=0).fit(X[:2000], y[:2000] > 0)
@@ -490,8 +486,7 @@ def test_the_model_travels_once_whatever_is_asked_of_it(cluster, monkeypatch):
     assert 1 <= len(written) <= 2
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("distributed")
 def test_a_worker_that_has_forgotten_the_model_gets_it_again(cluster):
     parcel, tasks = Parcel(7), [(k,) for k in range(6)]
     for n_forget in (0, 1, 2, 0):
@@ -517,8 +512,7 @@ def test_white_box_testers_have_restarts_too():
     assert "restarts" in auditor.stop_reason_
 
 
-@SERVICES
-@MISSING
+@pytest.mark.services("distributed")
 def test_several_models_are_audited_on_a_cluster(cluster, tmp_path):
     X, y = table()
     models = {"a": Noted(str(tmp_path)).fit(X, y), "b": Noted(str(tmp_path)).fit(X, -y)}
