@@ -20,10 +20,13 @@ from skfairtest.workers._versions import PACKAGES, differences
 
 #: Seconds between two looks at a cluster.
 EVERY = 0.5
-#: Seconds that a cluster may be without workers: those that died are started anew in a few.
+#: Seconds that a cluster may be without workers, or not answer: those that died are started anew in
+#: a few.
 WITHOUT_WORKERS = 30.0
 #: Seconds without a task under way after which none is expected any more.
 NOTHING_UNDER_WAY = 60.0
+#: The same where no task has been seen yet: what tasks need is sent before them, and may be large.
+NOTHING_SENT = 600.0
 #: Seconds in which a client gets to know that its cluster has gone.
 SETTLED = 1.0
 #: What tells the versions on a worker.
@@ -150,6 +153,7 @@ class Watch:
     def _look_on(self) -> None:
         without: float | None = None
         nothing: float | None = None
+        silent: float | None = None
         sent = False
         while not self._over.wait(EVERY):
             now = time.monotonic()
@@ -158,8 +162,13 @@ class Watch:
                 failed = [key for key, state in states.items() if state == "error"]
                 failed = [key for key in failed if str(key).startswith(TASK)]
                 n_workers = len(self._client.ncores())
-            except Exception:  # a client that is closing: joblib notices that itself
+            except Exception:  # it goes away, which joblib notices itself where a task was sent
+                silent = silent or now
+                if now - silent > WITHOUT_WORKERS:
+                    self._end(f"it has not answered for {now - silent:.0f} seconds")
+                    return
                 continue
+            silent = None
             if failed:
                 self._end(f"a task could not be done there ({self._error_of(failed[0])})")
                 return
@@ -168,9 +177,12 @@ class Watch:
                 self._end(f"it has had no workers for {now - without:.0f} seconds")
                 return
             under_way = "pending" in states.values()
-            sent = sent or under_way
-            nothing = (nothing or now) if sent and self._waiting and not under_way else None
-            if nothing is not None and now - max(nothing, self._began) > NOTHING_UNDER_WAY:
+            # A task may fail between two looks, and be seen in its last state only.
+            if not sent and (under_way or any(str(key).startswith(TASK) for key in states)):
+                sent, nothing = True, None
+            nothing = None if under_way or not self._waiting else (nothing or now)
+            most = NOTHING_UNDER_WAY if sent else NOTHING_SENT
+            if nothing is not None and now - max(nothing, self._began) > most:
                 self._end("results are missing, though nothing is under way any more")
                 return
 

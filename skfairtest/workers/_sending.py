@@ -102,7 +102,8 @@ class Parcel:
         return self._bytes
 
     def __reduce__(self) -> Any:
-        return _arrive, (self.name, self.packed(), versions())
+        # A scheduler of Dask reads small ones and sends them on, with versions of its own.
+        return _arrive, (self.name, self.packed(), self._versions or versions())
 
     def __sizeof__(self) -> int:
         # Clusters of Dask scatter arguments that say that they are large, and ask nobody else.
@@ -331,10 +332,14 @@ def _place(n_jobs: int | None, prefer: str | None) -> str | None:
 
 
 def _see_that_they_fit(client: Any, n_jobs: int | None) -> int:
-    """How many workers a cluster has; it has some, with the versions of this process."""
+    """How many workers a cluster has; it has some, with the versions of this process.
+
+    Of a worker with several threads, joblib counts each.
+    """
     n = n_workers(n_jobs)
     try:
         wrong = other_versions(client)
+        n = n if client is None else len(client.ncores())
     except Exception as error:
         raise WorkersFailedError(_unreachable(error)) from error
     if wrong:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-needs = pytest.mark.services
-
 #: Marks of a slow test that `.ci/run` runs, too, as those that have `sample` in their names.
 SAMPLE = [pytest.mark.slow, pytest.mark.sample]
 
