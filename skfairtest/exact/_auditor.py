@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from skfairtest import _clock
-from skfairtest._compiled import AVAILABLE
 from skfairtest._docstrings import document
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import Limits
@@ -22,6 +21,7 @@ from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.whitebox._boosting_libraries import library_of
+from skfairtest.workers._compiled import AVAILABLE
 
 #: Queries of the first search, where the bound takes next to no time, and seconds as a share.
 FEW_QUERIES = 500

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
-from skfairtest._compiled import plain
 from skfairtest._typing import Floats
 from skfairtest.exact._trees.link_bounds import logistic_gap
 from skfairtest.whitebox._tree_model import EPS
+from skfairtest.workers._compiled import plain
 
 #: Windows that a range is cut into at first, and each open one in every further round.
 FIRST_PIECES, PIECES = 256, 8

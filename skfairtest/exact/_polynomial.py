@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from skfairtest._compiled import plain
 from skfairtest._typing import Floats, Ints
 from skfairtest.exact._all_inputs import all_inputs, look_at
 from skfairtest.exact._bracket import Bracket, Limits
@@ -26,6 +25,7 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._mixing import polynomial_of
 from skfairtest.whitebox._unwrap import run_step
+from skfairtest.workers._compiled import plain
 
 #: Inputs of a domain up to which all of them are looked at.
 MOST_INPUTS = 100_000

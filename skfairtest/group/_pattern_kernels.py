@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._compiled import inlined, njit
+from skfairtest.workers._compiled import inlined, njit
 
 #: Masks that count bits, and an odd number whose bits are in no order, which mixes them.
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)

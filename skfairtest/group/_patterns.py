@@ -72,7 +72,9 @@ class Patterns:
         compiled: bool | None = None,
     ) -> None:
         if compiled is None:
-            from skfairtest._compiled import AVAILABLE as compiled  # numba takes time to import
+            from skfairtest.workers._compiled import (
+                AVAILABLE as compiled,  # numba takes time to import
+            )
         self.columns, self.sizes = columns, sizes
         self.n_rows = len(columns[0])
         self.compiled = compiled

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
 from skfairtest.oracle._row_hash import row_keys
 from skfairtest.space._space import InputSpace
@@ -29,6 +30,7 @@ def check_enough_rows(space: InputSpace, n_clusters: int) -> None:
         )
 
 
+@one_thread()
 def cluster_seeds(space: InputSpace, n_clusters: int, rng: np.random.Generator) -> Floats:
     """Rows of the data as inputs of the domain, one of each cluster in turn; valid and unique.
 

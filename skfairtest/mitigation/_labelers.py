@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from skfairtest._threads import one_thread
 from skfairtest.space._space import InputSpace
 
 __all__ = ["LABELERS", "FoundPairs", "average_label", "majority_label", "opposite_label"]
@@ -247,6 +248,7 @@ class Panel:
                 self._models = [model.fit(Z, y) for model in _members(self.regression, self.seed)]
         return self._models
 
+    @one_thread()
     def votes(self, table: Any) -> list[NDArray[Any]]:
         """What each model predicts for each row: a list of arrays of shape (n_rows,)."""
         Z = self.space.encode(table)

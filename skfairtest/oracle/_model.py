@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
+from skfairtest._threads import Threads, one_thread
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
 from skfairtest.space._space import InputSpace
@@ -64,6 +65,7 @@ class Model:
         self.multilabel = False
         self._widths: dict[str, int] = {}
         self._parcel: Parcel | None = None  # what workers need, once there are any
+        self._threads = Threads()
         # Whether the probabilities of a row add up to one; the first batch tells.
         self._adds_up: bool | None = None
 
@@ -177,7 +179,8 @@ class Model:
                 with alone():
                     for chunk in chunks:
                         self.n_rows += len(chunk)
-                        answers += _ask_chunks((self.estimator, self.space), method, [chunk])
+                        with self._threads.of(len(chunk)):
+                            answers += _ask_chunks((self.estimator, self.space), method, [chunk])
             else:
                 self.n_rows += len(Z)
                 if self._parcel is None:
@@ -187,7 +190,7 @@ class Model:
                 # Few tasks of several chunks each: what every task needs is sent less often.
                 parts = np.array_split(np.arange(len(chunks)), min(len(chunks), TASKS * n))
                 tasks = [(method, [chunks[k] for k in part]) for part in parts]
-                found = on_workers(_ask_chunks, self._parcel, tasks, self.n_jobs, prefer="threads")
+                found = on_workers(_ask_beside, self._parcel, tasks, self.n_jobs, prefer="threads")
                 answers = [answer for part in found for answer in part]
         except WorkersFailedError:
             raise
@@ -296,6 +299,11 @@ def _row_sums(scores: Floats) -> Floats:
 def _ask_chunks(asked: tuple[Any, Any], method: str, chunks: list[Floats]) -> list[Any]:
     estimator, table = asked
     return [getattr(estimator, method)(table.decode(chunk)) for chunk in chunks]
+
+
+@one_thread()  # beside the other workers
+def _ask_beside(asked: tuple[Any, Any], method: str, chunks: list[Floats]) -> list[Any]:
+    return _ask_chunks(asked, method, chunks)
 
 
 def hash_labels(labels: Any) -> Labels:

@@ -28,9 +28,9 @@ from skfairtest import (
     RandomAuditor,
     certify,
 )
-from skfairtest._compiled import AVAILABLE
 from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._constraints.rules import AllRule, Boxes
+from skfairtest.workers._compiled import AVAILABLE
 
 
 def random_rules(rng, X):

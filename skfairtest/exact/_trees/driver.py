@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import _clock
-from skfairtest._compiled import AVAILABLE, plain
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._trees import best_first
 from skfairtest.exact._trees.best_first import N_OPEN, N_SPARE, PairBoxes, Pool, hand_over, search
@@ -34,6 +33,7 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._tree_model import constant
+from skfairtest.workers._compiled import AVAILABLE, plain
 
 #: Share of the time that is spent on local search: of the first seconds, and of all.
 SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0

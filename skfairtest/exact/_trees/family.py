@@ -9,7 +9,6 @@ import numpy as np
 
 from skfairtest import _clock
 from skfairtest._clock import OutOfTime
-from skfairtest._compiled import AVAILABLE
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._trees.doubled_domain import Box
@@ -33,6 +32,7 @@ from skfairtest.whitebox._tree_model import (
     link_rounding,
     sum_rounding,
 )
+from skfairtest.workers._compiled import AVAILABLE
 from skfairtest.workers._sending import n_threads
 
 #: Seconds that NumPy searches before the code is compiled, where nothing is compiled yet, and those

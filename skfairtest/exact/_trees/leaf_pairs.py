@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._compiled import inlined, njit
 from skfairtest.exact._trees.problem import Forest, levels_of
+from skfairtest.workers._compiled import inlined, njit
 
 #: Marks leaves and folded nodes among the places.
 LEAF, FOLDED = 2**15 - 1, 2**15 - 2

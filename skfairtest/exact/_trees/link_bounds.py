@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._compiled import njit, plain
 from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX
+from skfairtest.workers._compiled import njit, plain
 
 #: Beyond it the exponential is no finite number.
 LARGEST_EXPONENT = 709.0

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._compiled import inlined, njit
 from skfairtest.exact._trees.link_bounds import gap_of_sums
+from skfairtest.workers._compiled import inlined, njit
 
 #: Most copies that are changed before a walk starts again.
 MOST_CHANGED = 4

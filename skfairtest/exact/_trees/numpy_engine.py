@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest import _clock
-from skfairtest._compiled import plain
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._trees.doubled_domain import Box
@@ -25,6 +24,7 @@ from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, 
 from skfairtest.exact._trees.problem import Forest, Problem
 from skfairtest.exact._trees.split_choice import LEVEL_GAP, LEVEL_TURN, by_differences
 from skfairtest.exact._trees.threshold_cells import first_cell
+from skfairtest.workers._compiled import plain
 
 Cells32 = NDArray[np.int32]
 

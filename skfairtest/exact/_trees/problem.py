@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._compiled import plain
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._trees.doubled_domain import Layout
 from skfairtest.exact._trees.link_bounds import CODES, Links, gap_of_sums, interpreted_bound
@@ -22,6 +21,7 @@ from skfairtest.whitebox._tree_model import (
     Output,
     sum_rounding,
 )
+from skfairtest.workers._compiled import plain
 
 Ints64 = NDArray[np.int64]
 

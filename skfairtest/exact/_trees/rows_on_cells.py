@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._compiled import njit
 from skfairtest._typing import Floats, Ints
 from skfairtest.exact._trees.local_search import leaf_of
 from skfairtest.exact._trees.problem import Problem
 from skfairtest.exact._trees.threshold_cells import WORD
 from skfairtest.whitebox._tree_model import Group, link_value
+from skfairtest.workers._compiled import njit
 
 
 @njit

@@ -11,7 +11,7 @@ from __future__ import annotations
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
-from skfairtest._compiled import inlined, njit, njit_fast
+from skfairtest.workers._compiled import inlined, njit, njit_fast
 
 #: Of so many boxes one is cut by its levels, too.
 LEVEL_TURN = 4

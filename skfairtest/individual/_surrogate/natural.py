@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from skfairtest._threads import one_thread
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.oracle._oracle import FEW_COMBINATIONS, Oracle
 from skfairtest.oracle._row_hash import KeySet, row_keys
@@ -71,6 +72,7 @@ class NaturalSearch:
             Z = self.propose(max(2, self.oracle.in_time(size, batches=N_ROUNDS)))
             self.remember(Z, self.oracle.judge(Z, self.rng).verdict)
 
+    @one_thread()
     def propose(self, n: int) -> Floats:
         """New crossings: most of them chosen by the surrogate, some as they come."""
         if self._surrogate is None:
@@ -99,6 +101,7 @@ class NaturalSearch:
         self._n_vain = 0 if new.any() else self._n_vain + 1
         return Z[new]
 
+    @one_thread()
     def remember(self, Z: Floats, found: Bools) -> None:
         """Keep the verdicts, and learn from them now and then."""
         self._proposed.add(row_keys(Z[:, self.space.free]))

@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import column_or_1d
 
+from skfairtest._threads import Threads
 from skfairtest._typing import Floats, Ints
 from skfairtest.mitigation._labelers import Panel
 from skfairtest.space._rows import stack, take_rows
@@ -88,6 +89,7 @@ class Task:
         self.scorer = scorer
         self.n_jobs = n_jobs
         self._parcel: Parcel | None = None  # what workers need of it
+        self._threads = Threads()
 
     def train(self, rows: Ints, added: Addition | None = None) -> Any:
         """A clone of the estimator, fitted on these rows of the data and the added ones."""
@@ -100,7 +102,8 @@ class Task:
             if added is not None and added.weights is not None:
                 more = added.weights
             params["sample_weight"] = np.concatenate([weights, more])
-        return clone(self.estimator).fit(X, y, **params)
+        with self._threads.of(len(y)):
+            return clone(self.estimator).fit(X, y, **params)
 
     def train_all(self, lanes: list[Lane], added: list[Addition] | None = None) -> list[Any]:
         """A model for each lane."""

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
 
 #: Rows that are learned from at most; made-up inputs for each, and at least.
@@ -59,6 +60,7 @@ class Likeness:
         Scores of real rows by classifiers that have not seen them, sorted.
     """
 
+    @one_thread()
     def __init__(self, space: Domain, rows: Floats, rng: np.random.Generator) -> None:
         self.space = space
         rows = rows[rng.permutation(len(rows))[:MOST_ROWS]]
@@ -72,6 +74,7 @@ class Likeness:
             self._models.append(first)
         self.of_rows: Floats = np.sort(scores / N_HALVINGS)
 
+    @one_thread()
     def score(self, Z: Floats) -> Floats:
         """Log-odds that an input is a real row; shape (n,)."""
         if not len(Z):

@@ -11,6 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
+from skfairtest._threads import one_thread
 from skfairtest._typing import Floats
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._space import InputSpace
@@ -127,6 +128,7 @@ def naturalness(
     )
 
 
+@one_thread()
 def told_apart(first: Floats, second: Floats, *, random_state: int = 0) -> float:
     """Area under the ROC curve of a classifier told to separate two samples.
 

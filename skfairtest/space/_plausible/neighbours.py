@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
 
@@ -125,6 +126,7 @@ class Neighbours:
             self._look_up(int(number), unknown[self._part_of[unknown] == number])
         return self._known[places]
 
+    @one_thread()
     def _look_up(self, number: int, places: Ints) -> None:
         assert self._parts is not None
         part = self._parts[number]
@@ -141,6 +143,7 @@ class Neighbours:
 
     # Distances ------------------------------------------------------------------------------
 
+    @one_thread()
     def nearest(self, Z: Floats) -> tuple[Ints, Floats]:
         """Place of the row nearest to each input, and its distance; shapes (n,)."""
         k = min(N_CANDIDATES, len(self.rows))

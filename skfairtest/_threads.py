@@ -1,0 +1,72 @@
+"""OpenMP threads: one for what is small, and for large batches what was quicker of late.
+
+Threads that wait for each other where other work has the cores cost many times what they save, and
+sums that several threads share change in their last bits with the number of cores. So the models
+that the package trains for itself have one thread always. No result depends on what is chosen here.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+from threadpoolctl import ThreadpoolController
+
+#: Rows up to which a batch has one thread: starting several takes as long as the work.
+FEW_ROWS = 256
+#: How often the slower way is tried again, in calls: other work comes and goes.
+AGAIN = 16
+#: Weight of the latest call in what is known of the time of a row.
+LATEST = 0.5
+
+_controller: ThreadpoolController | None = None
+_n_modules = 0
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run OpenMP with one thread meanwhile; of use as a decorator, too."""
+    global _controller, _n_modules
+    # An older controller does not know a library that was loaded since; a new one takes 10 ms.
+    if _controller is None or len(sys.modules) != _n_modules:
+        _controller, _n_modules = ThreadpoolController(), len(sys.modules)
+    with _controller.limit(limits=1, user_api="openmp"):
+        yield
+
+
+class Threads:
+    """One thread, or as many as the user has set, by the time that calls have taken.
+
+    Batches of about the same size are compared. The clock is the real one, also in tests, as it
+    decides on nothing but speed.
+    """
+
+    def __init__(self) -> None:
+        self._seconds: dict[tuple[int, bool], float] = {}
+        self._calls: dict[int, int] = {}
+
+    @contextmanager
+    def of(self, n_rows: int) -> Iterator[None]:
+        """The context in which a batch of so many rows is predicted, or learned from."""
+        if n_rows <= FEW_ROWS:
+            with one_thread():
+                yield
+            return
+        size = int(n_rows).bit_length()
+        single = self._choose(size)
+        began = time.perf_counter()
+        with one_thread() if single else nullcontext():
+            yield
+        seconds = (time.perf_counter() - began) / n_rows
+        before = self._seconds.get((size, single), seconds)
+        self._seconds[size, single] = LATEST * seconds + (1 - LATEST) * before
+
+    def _choose(self, size: int) -> bool:
+        """Whether the next batch of this size has one thread."""
+        calls = self._calls[size] = self._calls.get(size, 0) + 1
+        if calls <= 2:  # one way, then the other
+            return calls == 1
+        quicker = self._seconds[size, True] <= self._seconds[size, False]
+        return quicker if calls % AGAIN else not quicker
