@@ -20,6 +20,7 @@ from skfairtest.report._measure.describe import (
     repeating_code,
     versions,
 )
+from skfairtest.report._measure.fits import check_columns, check_targets
 from skfairtest.report._measure.plain import plain
 from skfairtest.report._measure.plan import Plan
 from skfairtest.report._measure.progress import make_progress
@@ -92,7 +93,8 @@ def audit(
     Raises
     ------
     ValueError, TypeError
-        For parameters and tables that cannot be audited, before the first query.
+        For parameters and tables that cannot be audited, before the first query: columns that the
+        model does not take, targets that are missing or no labels of the model.
     NotFittedError
         If the estimator is not fitted.
 
@@ -153,10 +155,9 @@ def audit(
     space = template._make_space(X)
     # Without the model: copies of the template would copy it.
     template.set_params(estimator=None)
-    if y is not None and len(y) != len(space.data):
-        raise ValueError(
-            f"y must have one value for each of the {len(space.data)} rows of X; got {len(y)}."
-        )
+    check_columns(estimator, X, space)
+    if y is not None:
+        check_targets(estimator, y, len(space.data))
     case = Case(estimator, X, y, template, space, seed, n_jobs)
     plan = Plan(case, certify, groups, group_template, max_time, shown)
     try:

@@ -500,7 +500,11 @@ def test_parts_can_be_left_out():
         ({"progress": 3}, TypeError, "callback"),
         ({"threshold": -1}, ValueError, "threshold"),
         ({"sensitive_features": ["colour"]}, ValueError, "colour"),
-        ({"y": LABELS[:-1]}, ValueError, "200 rows"),
+        ({"y": LABELS[:-1]}, ValueError, "one value a row, 200; got 199"),
+        ({"y": np.where(LABELS == "yes", 1, 0)}, ValueError, "labels of the model.*'no', 'yes'"),
+        ({"y": np.where(LABELS == "yes", 1, np.nan)}, ValueError, "missing values among 200"),
+        ({"y": np.column_stack([LABELS, LABELS])}, ValueError, r"got shape \(200, 2\)"),
+        ({"table": X.drop(columns="job")}, ValueError, r"X lacks \['job'\]"),
         ({"model": LogisticRegression}, TypeError, "instance"),
         ({"model": LogisticRegression()}, NotFittedError, "fitted"),
     ],
@@ -508,6 +512,25 @@ def test_parts_can_be_left_out():
 def test_bad_input_is_refused_before_a_query(params, error, words):
     with pytest.raises(error, match=words):
         look(**{"sensitive_features": ["sex"], **params})
+
+
+def test_columns_and_targets_that_do_not_go_with_a_model_are_one_error():
+    numbers = X[["income"]].assign(sex=(X["sex"] == "m") * 1, grade=np.arange(len(X)) / 2)
+    model = LogisticRegression(max_iter=1000).fit(numbers, LABELS)
+    for table, words in [
+        (numbers.assign(extra=1), r"does not know \['extra'\]"),
+        (numbers.drop(columns="grade"), r"lacks \['grade'\]"),
+        (numbers[["sex", "income", "grade"]], "another order"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            look(model, table, sensitive_features=["sex"])
+    with pytest.raises(ValueError, match="X has 4 columns, the model was fitted to 3"):
+        look(model, numbers.assign(extra=1).to_numpy(), sensitive_features=[1])
+    # A model that chooses its columns by name takes them in any order, and more of them.
+    other = X[X.columns[::-1]].assign(extra=np.arange(len(X)))
+    assert look(table=other, sensitive_features=["sex"], **SEARCH_ONLY).status == "complete"
+    with pytest.raises(ValueError, match="y must hold numbers"):
+        look(coded(Ridge()).fit(X, SCORE), y=LABELS, sensitive_features=["sex"])
 
 
 # Progress -----------------------------------------------------------------------------------
