@@ -365,6 +365,22 @@ def test_arrays_and_polars_frames():
     assert again.fairness_degree == pytest.approx(first.fairness_degree, abs=1e-3)
 
 
+def test_errors_by_group_are_the_same_in_every_kind_of_table():
+    frame = X[["income"]].assign(sex=(X["sex"] == "m") * 1.0, race=X["race"].map(ord) * 1.0)
+    names = ["sex", "race"]
+
+    def rules(table, sensitive):
+        model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(table, LABELS)
+        data = look(model, table, LABELS, sensitive_features=sensitive, **SEARCH_ONLY).to_dict()
+        assert [part["status"] for part in data["errors"]] == ["done", "done"]
+        return [[tuple(rule.values())[1:] for rule in part["rules"]] for part in data["errors"]]
+
+    known = rules(frame, names)
+    assert known[0] and known == rules(pl.from_pandas(frame), names)
+    assert known == rules(frame.to_numpy(), [1, 2])
+    assert rules(pd.get_dummies(X, dtype=int), ["sex", "race"])[0]  # groups of columns
+
+
 def test_many_classes_need_a_favourable_one():
     model = coded(DecisionTreeClassifier(max_depth=6, random_state=0))
     model.fit(X, np.arange(len(X)) % 100)
