@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest import individual
 from skfairtest._validation import make_generator
 from skfairtest.base import BaseAuditor, _check_budget
+from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.describe import (
@@ -98,6 +100,11 @@ def audit(
     NotFittedError
         If the estimator is not fitted.
 
+    Warns
+    -----
+    NoDisparityWarning
+        If no part has shown a difference: the model may not see the sensitive attributes.
+
     See Also
     --------
     AuditReport : What is returned.
@@ -164,10 +171,16 @@ def audit(
         results = plan.run()
     finally:
         shown.finish()
-    return AuditReport(
-        plain(_report(case, plan, results, {**given, "random_state": seed})),
-        auditors=case.auditors,
-    )
+    data = plain(_report(case, plan, results, {**given, "random_state": seed}))
+    _warn_of_no_disparity(case, data["searches"][-1])
+    return AuditReport(data, auditors=case.auditors)
+
+
+def _warn_of_no_disparity(case: Case, search: dict[str, Any]) -> None:
+    """Say as an auditor does that no part has shown a difference; parts keep their warnings."""
+    auditor = case.auditors.get(search["label"])
+    if auditor is not None and hasattr(auditor, "stop_reason_") and search["degree"] == 0:
+        warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=3)
 
 
 def _report(

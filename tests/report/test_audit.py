@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from importlib.resources import files
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,6 +29,7 @@ from tiers import slow_sample
 
 from skfairtest import (
     CertifiedAuditor,
+    NoDisparityWarning,
     SBFTAuditor,
     SubgroupAuditor,
     SurrogateAuditor,
@@ -310,9 +312,11 @@ def test_nothing_found_is_said_with_the_budget():
     blind = make_pipeline(
         make_column_transformer(("passthrough", ["income"])), LogisticRegression()
     ).fit(X, LABELS)
-    certified = look(blind, sensitive_features=["sex"])
+    with pytest.warns(NoDisparityWarning, match="No disparity in") as caught:
+        certified = look(blind, sensitive_features=["sex"])
+        unread = look(Wrapped(blind), sensitive_features=["sex"]).to_dict()
+    assert {Path(w.filename).name for w in caught} == {Path(__file__).name}
     assert certified.sentence.endswith("this was certified.")
-    unread = look(Wrapped(blind), sensitive_features=["sex"]).to_dict()
     assert unread["sentence"].startswith("No difference was found")
     assert "queries (seed 0)" in unread["sentence"]
     (search,) = unread["searches"]
@@ -461,7 +465,7 @@ def test_warnings_of_parts_are_kept_as_notes(recwarn):
     ).fit(X, LABELS)
     notes = look(Wrapped(blind), sensitive_features=["sex"]).parts["notes"].sum()
     assert any("No disparity" in note for note in notes)
-    assert not recwarn.list
+    assert [w.category for w in recwarn.list] == [NoDisparityWarning]  # that of the whole audit
 
 
 def test_it_runs_in_another_thread():
