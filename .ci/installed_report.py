@@ -19,7 +19,8 @@ if "site-packages" not in home.parts:
 
 data = make_biased_classification(random_state=0)
 report = skfairtest.audit(data.estimator, data.data, max_time=20, random_state=0, progress=False)
-report.save_html("report.html", with_json=True)
+report.save_html("report.html")
+report.to_json("report.json")
 
 schema = json.loads((files("skfairtest.report") / "schema" / "v1.json").read_text("utf-8"))
 jsonschema.validate(json.loads(Path("report.json").read_text("utf-8")), schema)

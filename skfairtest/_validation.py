@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from skfairtest._progress import FIT_WRAPPERS
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._containers import make_container
 
@@ -82,6 +84,32 @@ def fitted_estimator(owner: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> 
             "fit(X, y), or fit the estimator first."
         ) from error
     return owner.estimator
+
+
+def warn_of_retraining(estimator: Any, y: Any) -> None:
+    """Say that ``fit(X, y)`` will audit another model than the fitted one that it was given.
+
+    To be called by `fit` itself, so that the warning is of the user's line.
+    """
+    if y is None or not (hasattr(estimator, "fit") and _is_fitted(estimator)):
+        return
+    # A clone of a frozen model, and of one that has nothing to learn, is as good as the model.
+    if not _is_fitted(clone(estimator)):
+        warnings.warn(
+            f"The {type(estimator).__name__} is fitted already; with y, a clone of it is fitted to "
+            "these rows, and that clone is audited. To audit the model that you have, call fit(X) "
+            "without y; to train one here, give an unfitted estimator, such as clone(estimator).",
+            UserWarning,
+            stacklevel=3 + FIT_WRAPPERS,
+        )
+
+
+def _is_fitted(estimator: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except (NotFittedError, TypeError):
+        return False
+    return True
 
 
 def make_generator(random_state: Any) -> np.random.Generator:

@@ -20,6 +20,7 @@ from skfairtest._validation import (
     fitted_estimator,
     make_generator,
     table_or_chunks,
+    warn_of_retraining,
 )
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.finding._fitted_cards import auditor_card
@@ -166,8 +167,8 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
             Data that shows which inputs exist: columns, kinds, domains. In chunks, as for
             `audit_rows`, it is gone through once; the ``on_data_`` results take a second pass.
         y : array-like of shape (n_samples,), default=None
-            With targets, a clone of the estimator is fitted first (a `FrozenEstimator` never is);
-            without, the estimator is audited as it stands.
+            With targets, a clone of the estimator is fitted first (a `FrozenEstimator` never is),
+            with a warning where it was fitted already; without, it is audited as it stands.
         **fit_params : dict
             Passed to the estimator's ``fit``, or routed when metadata routing is on.
 
@@ -194,6 +195,7 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
             X = check_table(self, space.decode(space.data))
         valid_rows = ValidRows(space, self.proposals)
         seconds_spent = _check_constraint(space, valid_rows, rng, self.max_time)
+        warn_of_retraining(self.estimator, y)
         self.estimator_ = self._make_estimator(X, y, fit_params)
         self.space_ = space
         self.sensitive_features_ = space.sensitive_features

@@ -62,7 +62,7 @@ plt.show()
 
 folder = Path(tempfile.mkdtemp())
 report.save_html(folder / "report.html")
-report.to_json(folder / "report.json", overwrite=True)
+report.to_json(folder / "report.json")
 for path in sorted(folder.iterdir()):
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 

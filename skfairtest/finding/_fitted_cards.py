@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from sklearn.base import is_classifier
 
 from skfairtest.finding._card import findings_card, numbers_table
@@ -117,16 +118,23 @@ def rules_card(auditor: Any) -> str:
     worst = rules.iloc[0]
     inside, outside = number(worst["share_inside"]), number(worst["share_outside"])
     measure = share_name(auditor)
-    columns = ["group", "inside", "outside", "difference", "from", "to", "rows inside"]
-    names = ["rule", "share_inside", "share_outside", "score", "low", "high", "n_inside"]
+    names = {
+        "rule": "group", "share_inside": "inside", "share_outside": "outside",
+        "score": "difference", "low": "from", "high": "to", "differs": "differs",
+        "n_inside": "rows inside",
+    }  # fmt: skip
+    table = rules[list(names)].astype({"low": object})
+    # Holm's correction shows that such a difference is above 0, and not by how much.
+    table.loc[rules["differs"] & (rules["low"] <= 0), "low"] = "above 0"
+    table["differs"] = np.where(rules["differs"], "yes", "no")
     together = "each by itself" if auditor.correction == "none" else "all at once"
     return findings_card(
         kind,
         f"largest difference {number(worst['score'])} ({measure}: {inside} where "
         f"{worst['rule']}, {outside} elsewhere)",
         table=numbers_table(
-            columns,
-            rules[names].itertuples(index=False),
+            list(names.values()),
+            table.itertuples(index=False),
             f"{_capital(measure)} inside and outside of a group, with intervals that hold "
             f"{together} ({auditor.confidence:.0%})",
         ),

@@ -18,6 +18,7 @@ from skfairtest._validation import (
     fitted_estimator,
     make_generator,
     table_or_chunks,
+    warn_of_retraining,
 )
 from skfairtest.group._answers import Answers
 from skfairtest.group._base import GroupAuditor, stop_of
@@ -199,8 +200,8 @@ class TestSGDAuditor(GroupAuditor):
             enough. Counts are exact and the pool is drawn from all rows; bins of equal numbers of
             rows are those of a random sample.
         y : array-like of shape (n_samples,), default=None
-            With targets, a clone of the estimator is fitted first (a `FrozenEstimator` never is);
-            without, the estimator is audited as it stands.
+            With targets, a clone of the estimator is fitted first (a `FrozenEstimator` never is),
+            with a warning where it was fitted already; without, it is audited as it stands.
         sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
             Sensitive columns that are no inputs of the model, in the order of the rows of X. They
             come beside those that the constructor names in X.
@@ -245,6 +246,7 @@ class TestSGDAuditor(GroupAuditor):
         seconds = _clock.now() - start
         if y is not None:  # else nothing is fitted that could want them
             fit_params = self._routed(fit_params, sensitive_features)
+        warn_of_retraining(self.estimator, y)
         self.estimator_ = fitted_estimator(self, X, y, fit_params)
         answers = Answers(
             self.estimator_, tables.space, self.favourable, self.response_method, self.n_jobs

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 from skfairtest import _clock
 from skfairtest._docstrings import document
 from skfairtest._progress import with_callbacks
-from skfairtest._validation import check_one_whole, fitted_estimator, make_generator
+from skfairtest._validation import (
+    check_one_whole,
+    fitted_estimator,
+    make_generator,
+    warn_of_retraining,
+)
 from skfairtest.group._answers import Answers
 from skfairtest.group._base import BATCH, GroupAuditor, is_failure, stop_of
 from skfairtest.group._results import Description
@@ -156,8 +161,8 @@ class TextSGDAuditor(GroupAuditor):
         X : list, Series or array of str of shape (n_samples,)
             Texts.
         y : array-like of shape (n_samples,), default=None
-            With targets, a clone of the estimator is fitted first; without, the estimator is
-            audited as it stands.
+            With targets, a clone of the estimator is fitted first, with a warning where it was
+            fitted already; without, it is audited as it stands.
         **fit_params : dict
             Passed to the estimator's ``fit``, or routed when metadata routing is on.
 
@@ -182,6 +187,7 @@ class TextSGDAuditor(GroupAuditor):
         corpus = Corpus(terms, texts)
         frequent = corpus.frequent(self.min_support, self.max_attributes)
         seconds = _clock.now() - start
+        warn_of_retraining(self.estimator, y)
         self.estimator_ = fitted_estimator(self, X, y, fit_params)
         answers = Answers(
             self.estimator_, TextRows(kind), self.favourable, self.response_method, self.n_jobs

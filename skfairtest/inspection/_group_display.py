@@ -55,7 +55,7 @@ class GroupScoresDisplay:
     points_ : list of matplotlib Line2D
         Scores of the rules that are shown, one a row.
     intervals_ : matplotlib LineCollection
-        Their intervals.
+        Their intervals; of a rule that differs and of which only that is known, from its score on.
 
     See Also
     --------
@@ -177,7 +177,10 @@ class GroupScoresDisplay:
         ax.set_xlim(span(numbers[:, :3].ravel()))
         at = np.arange(len(table))
         differs = self._differ(table)
-        self.intervals_ = ax.hlines(at, numbers[:, 1], numbers[:, 2], color=COLORS[0], linewidth=2)
+        # Holm's correction shows that such a difference is above 0, and not by how much.
+        above = differs & (numbers[:, 1] <= 0)
+        low = np.where(above, numbers[:, 0], numbers[:, 1])
+        self.intervals_ = ax.hlines(at, low, numbers[:, 2], color=COLORS[0], linewidth=2)
         self.points_, shown, texts = [], {}, []
         for place, (score, _, _, inside, outside, n_inside) in enumerate(numbers):
             style = {
@@ -189,6 +192,10 @@ class GroupScoresDisplay:
             words = "more inside" if inside > outside else "less inside"
             shown[words if differs[place] else f"{words} (interval holds 0)"] = self.points_[-1]
             texts.append(f"{_side_by_side(inside, outside)}   n = {n_inside:,.0f}")
+        if above.any():
+            shown["above 0, not known by how much"] = ax.hlines(
+                at[above], 0, low[above], color=COLORS[0], linewidth=1, linestyle=":"
+            )
         ax.axvline(0, color=ink(), linewidth=1)
         beside(ax, texts, "inside | outside")
         n = len(self.rules) - len(table)

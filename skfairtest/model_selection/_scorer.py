@@ -57,7 +57,7 @@ class AuditScorer(LinksToDocs, BaseEstimator):
     ----------
     auditor : auditor
         Template; its estimator is set for each call.
-    metric : str, default="fairness_degree"
+    metric : str, default="auto"
         The result that is reported, with its sign turned; `make_audit_scorer` says which there are.
     space : InputSpace or table, default=None
         The domain of every audit; None takes that of the rows that are scored.
@@ -83,7 +83,7 @@ class AuditScorer(LinksToDocs, BaseEstimator):
     def __init__(
         self,
         auditor: Any,
-        metric: str = "fairness_degree",
+        metric: str = "auto",
         space: Any = None,
         random_state: int = 0,
     ) -> None:
@@ -96,7 +96,7 @@ class AuditScorer(LinksToDocs, BaseEstimator):
     @property
     def __name__(self) -> str:
         """What tables call the score: the metric, negated, and the sensitive columns if named."""
-        metric = ALIASES.get(self.metric, self.metric)
+        metric = metric_of(self.auditor, self.metric)
         columns = getattr(self.auditor, "sensitive_features", "auto")
         if columns is None or (isinstance(columns, str) and columns == "auto"):
             return f"neg_{metric}"
@@ -131,7 +131,7 @@ class AuditScorer(LinksToDocs, BaseEstimator):
             What the audit raises. Model selection writes `error_score` instead.
         """
         audited = self.audit(estimator, X, y, sample_weight)
-        metric = ALIASES.get(self.metric, self.metric)
+        metric = metric_of(self.auditor, self.metric)
         if metric == "on_data_rate" and sample_weight is not None and self.space is None:
             rows = audited.audit_rows(X)
             return -float(np.average(rows.is_discriminatory, weights=np.asarray(sample_weight)))
@@ -157,7 +157,7 @@ class AuditScorer(LinksToDocs, BaseEstimator):
             A fitted clone of the template. It keeps the template's own parameters: `space_` is
             the domain that was audited here, and ``fit(X2)`` would audit that of X2.
         """
-        check_metric(self.auditor, self.metric)
+        metric_of(self.auditor, self.metric)  # an error before anything is fitted
         template = clone(self.auditor)
         settings = {"estimator": FrozenEstimator(estimator), "random_state": self.random_state}
         rows, auditor = X if self.space is None else self.space, template
@@ -216,7 +216,7 @@ class AuditScorer(LinksToDocs, BaseEstimator):
 
 def make_audit_scorer(
     auditor: Any,
-    metric: str = "fairness_degree",
+    metric: str = "auto",
     *,
     space: Any = None,
     random_state: Any = None,
@@ -227,9 +227,10 @@ def make_audit_scorer(
     ----------
     auditor : auditor
         Template with its settings and budget; its own estimator, if any, is not used.
-    metric : str, default="fairness_degree"
+    metric : str, default="auto"
         "fairness_degree", "discrimination_rate", "on_data_degree" or "on_data_rate" of a tester of
-        twins, "group_fairness_score" (the worst one) of a tester of groups. The names of the tables
+        twins, "group_fairness_score" (the worst one) of a tester of groups; "auto" is the first of
+        these that the auditor has. The names of the tables
         work as well: "degree" is the fairness degree, "success_rate" the discrimination rate (both
         of `compare_auditors`), "share_rows" the rate on the data (of `compare_mitigations`).
     space : InputSpace or table, default=None
@@ -277,7 +278,7 @@ def make_audit_scorer(
             f"auditor must be an instance of an auditor; got {auditor!r}. Write "
             "make_audit_scorer(SBFTAuditor(sensitive_features=[...]))."
         )
-    check_metric(auditor, metric)
+    metric_of(auditor, metric)
     if random_state is None:
         random_state = auditor.get_params(deep=False).get("random_state")
     return AuditScorer(auditor, metric, _as_space(auditor, space), _seed(random_state))
@@ -298,16 +299,18 @@ def _as_space(auditor: Any, space: Any) -> Any:
     return template._tables_of(space, None).space
 
 
-def check_metric(auditor: Any, metric: Any) -> None:
-    """See that the auditor has such a result."""
+def metric_of(auditor: Any, metric: Any) -> str:
+    """The result that is meant, which the auditor must have."""
     has = [name for name in METRICS if hasattr(type(auditor), f"{name}_") or _sets(auditor, name)]
-    metric = ALIASES.get(metric, metric) if isinstance(metric, str) else metric
-    if metric not in METRICS or metric not in has:
+    if isinstance(metric, str):
+        metric = has[0] if has and metric == "auto" else ALIASES.get(metric, metric)
+    if metric not in has:
         known = [*has, *(alias for alias, name in ALIASES.items() if name in has)]
         raise ValueError(
-            f"metric must be a result of {type(auditor).__name__}, one of {known}; got {metric!r}. "
-            "Choose one of these, or another auditor."
+            f"metric must be 'auto' or a result of {type(auditor).__name__}, one of {known}; got "
+            f"{metric!r}. Choose one of these, or another auditor."
         )
+    return str(metric)
 
 
 def _sets(auditor: Any, name: str) -> bool:

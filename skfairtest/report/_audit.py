@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest import individual
 from skfairtest._validation import make_generator
 from skfairtest.base import BaseAuditor, _check_budget
+from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.describe import (
@@ -20,6 +22,7 @@ from skfairtest.report._measure.describe import (
     repeating_code,
     versions,
 )
+from skfairtest.report._measure.fits import check_columns, check_targets
 from skfairtest.report._measure.plain import plain
 from skfairtest.report._measure.plan import Plan
 from skfairtest.report._measure.progress import make_progress
@@ -92,9 +95,15 @@ def audit(
     Raises
     ------
     ValueError, TypeError
-        For parameters and tables that cannot be audited, before the first query.
+        For parameters and tables that cannot be audited, before the first query: columns that the
+        model does not take, targets that are missing or no labels of the model.
     NotFittedError
         If the estimator is not fitted.
+
+    Warns
+    -----
+    NoDisparityWarning
+        If no part has shown a difference: the model may not see the sensitive attributes.
 
     See Also
     --------
@@ -153,20 +162,25 @@ def audit(
     space = template._make_space(X)
     # Without the model: copies of the template would copy it.
     template.set_params(estimator=None)
-    if y is not None and len(y) != len(space.data):
-        raise ValueError(
-            f"y must have one value for each of the {len(space.data)} rows of X; got {len(y)}."
-        )
+    check_columns(estimator, X, space)
+    if y is not None:
+        check_targets(estimator, y, len(space.data))
     case = Case(estimator, X, y, template, space, seed, n_jobs)
     plan = Plan(case, certify, groups, group_template, max_time, shown)
     try:
         results = plan.run()
     finally:
         shown.finish()
-    return AuditReport(
-        plain(_report(case, plan, results, {**given, "random_state": seed})),
-        auditors=case.auditors,
-    )
+    data = plain(_report(case, plan, results, {**given, "random_state": seed}))
+    _warn_of_no_disparity(case, data["searches"][-1])
+    return AuditReport(data, auditors=case.auditors)
+
+
+def _warn_of_no_disparity(case: Case, search: dict[str, Any]) -> None:
+    """Say as an auditor does that no part has shown a difference; parts keep their warnings."""
+    auditor = case.auditors.get(search["label"])
+    if auditor is not None and hasattr(auditor, "stop_reason_") and search["degree"] == 0:
+        warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=3)
 
 
 def _report(

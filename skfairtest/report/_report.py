@@ -202,15 +202,13 @@ class AuditReport:
             )
         return cls(copy.deepcopy(data))
 
-    def to_json(self, path: Any = None, *, overwrite: bool = False) -> str | None:
+    def to_json(self, path: Any = None) -> str | None:
         """The report as JSON.
 
         Parameters
         ----------
         path : str or path, default=None
-            Where to write it; None returns it as a string.
-        overwrite : bool, default=False
-            Whether a file at `path` may be replaced.
+            Where to write it; a file that is there is replaced. None returns it as a string.
 
         Returns
         -------
@@ -219,15 +217,13 @@ class AuditReport:
 
         Raises
         ------
-        FileExistsError
-            If there is a file already, and `overwrite` is false.
         OSError
             If the file cannot be written.
         """
         text = json.dumps(self._data, ensure_ascii=False, allow_nan=False)
         if path is None:
             return text
-        write(path, text + "\n", overwrite=overwrite)
+        write(path, text + "\n")
         return None
 
     @classmethod
@@ -270,46 +266,22 @@ class AuditReport:
 
         return render_html(self._data)
 
-    def save_html(self, path: Any, *, overwrite: bool = False, with_json: Any = "auto") -> None:
+    def save_html(self, path: Any) -> None:
         """Write the report as one HTML file: nothing is loaded from outside, it prints and mails.
 
         Parameters
         ----------
         path : str or path
-            Where to write it.
-        overwrite : bool, default=False
-            Whether files that are there may be replaced.
-        with_json : "auto" or bool, default="auto"
-            Whether to write the JSON beside it, by the same name with ``.json``. "auto" does where
-            more discriminatory inputs were kept than the page shows.
+            Where to write it; a file that is there is replaced.
 
         Raises
         ------
         ImportError
             If jinja2 is missing (the extra ``report``); `to_json` and `to_markdown` need it not.
-        FileExistsError
-            If there is a file already, and `overwrite` is false; nothing is written then.
         OSError
-            If a file cannot be written.
+            If the file cannot be written.
         """
-        if not (isinstance(with_json, bool) or with_json == "auto"):
-            raise ValueError(f"with_json must be 'auto', True or False; got {with_json!r}.")
-        page, beside = Path(path), Path(path).with_suffix(".json")
-        if with_json == "auto":
-            searches = self._data["searches"]
-            with_json = any(len(s["find_table"]["first"]) > len(s["finds"]) for s in searches)
-        if with_json and beside == page:
-            raise ValueError(
-                f"{str(path)!r} would be the page and the JSON beside it. Give a path that ends in "
-                ".html, or with_json=False."
-            )
-        texts = {page: self.to_html()}
-        if with_json:
-            texts[beside] = str(self.to_json()) + "\n"
-        for file in texts:
-            check_free(file, overwrite=overwrite)
-        for file, text in texts.items():
-            write(file, text, overwrite=overwrite)
+        write(path, self.to_html())
 
     def to_markdown(self) -> str:
         """The report as Markdown, with tables as GitHub reads them.
@@ -398,18 +370,8 @@ def required_keys() -> list[str]:
     return keys
 
 
-def check_free(path: Any, *, overwrite: bool) -> None:
-    """See that no file is at the path, unless it may be replaced."""
-    if not overwrite and Path(path).exists():
-        raise FileExistsError(
-            f"There is a file at {str(path)!r} already. Give overwrite=True to replace it, or "
-            "another path."
-        )
-
-
-def write(path: Any, text: str, *, overwrite: bool) -> None:
-    """Write a text file, if there is none yet that may not be replaced."""
-    check_free(path, overwrite=overwrite)
+def write(path: Any, text: str) -> None:
+    """Write a text file, in place of the one that is there."""
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:

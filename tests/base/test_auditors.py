@@ -34,6 +34,7 @@ from skfairtest import (
     SBFTAuditor,
     SurrogateAuditor,
     SymbolicAuditor,
+    TestSGDAuditor,
     ThemisAuditor,
 )
 from skfairtest.datasets import make_biased_classification, make_biased_regression
@@ -98,7 +99,8 @@ def test_fit_with_y_fits_a_clone_and_without_y_nothing(make):
     assert auditor.fairness_degree_ == pytest.approx(2.0)
     fitted = LinearRegression().fit(X, -y)
     assert make(fitted, sensitive_features=[0]).fit(X).estimator_ is fitted
-    assert make(fitted, sensitive_features=[0]).fit(X, y).estimator_ is not fitted
+    with pytest.warns(UserWarning, match="fitted already"):
+        assert make(fitted, sensitive_features=[0]).fit(X, y).estimator_ is not fitted
 
 
 def test_a_frozen_estimator_is_never_refitted(make):
@@ -662,3 +664,27 @@ def test_a_space_without_sensitive_columns_or_with_other_columns_is_refused(mode
         RandomAuditor(model, space=InputSpace.from_data(small, None)).fit(small)
     with pytest.raises(ValueError, match=r"shape \(n, 3\)"):
         RandomAuditor(model, space=InputSpace.from_data(small, [0])).fit(small[:, :2])
+
+
+@pytest.mark.parametrize("auditor", [RandomAuditor(max_queries=50), TestSGDAuditor()])
+def test_a_fitted_model_that_would_be_trained_anew_is_a_warning(auditor):
+    data = make_biased_classification(random_state=0)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": rng.integers(0, 2, 200), "income": rng.normal(0, 1, 200)})
+    y = (X["sex"] + X["income"] > 0.5).to_numpy()
+    fitted = LogisticRegression().fit(X, ~y)
+    auditor = auditor.set_params(random_state=0, sensitive_features=["sex"])
+    with pytest.warns(UserWarning, match=r"clone .* is audited.*call fit\(X\)") as caught:
+        clone(auditor).set_params(estimator=fitted).fit(X, y)
+    (ours,) = (w for w in caught if "is fitted already" in str(w.message))
+    assert ours.filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for model, target in [
+            (fitted, None),
+            (clone(fitted), y),
+            (FrozenEstimator(fitted), y),
+            (data.estimator, None),
+        ]:
+            table = X if model is not data.estimator else data.data
+            auditor.set_params(estimator=model).fit(table, target)

@@ -27,6 +27,7 @@ from skfairtest import (
     MitigationWarning,
     NoDisparityWarning,
     RandomAuditor,
+    SubgroupAuditor,
     TestSGDAuditor,
     certify,
     compare_auditors,
@@ -518,3 +519,17 @@ def test_a_retrainer_that_was_interrupted():
     told = card(retrainer)
     assert "Not measured to the end: the original model is kept" in told
     assert "ended interrupted" in told
+
+
+def test_a_group_that_differs_by_an_unknown_amount_is_shown_to_differ():
+    """Holm's interval of a difference that was shown begins at 0."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"group": rng.choice(list("ab"), 600), "area": rng.choice(list("xy"), 600)})
+    predicted = rng.random(600) < np.where(X["group"] == "a", 0.7, 0.2)
+    auditor = SubgroupAuditor(attributes="all", correction="holm", max_conditions=1)
+    auditor.fit(X, y_pred=predicted)
+    assert auditor.worst_rule_["differs"] and auditor.worst_rule_["low"] == 0
+    rows = re.findall(r"<tr>(.*?)</tr>", auditor._repr_html_())
+    (worst,) = [row for row in rows if "group = a<" in row]
+    assert "above 0" in worst and "yes" in worst
+    assert any("area = x" in row and ">no<" in row for row in rows)

@@ -651,6 +651,9 @@ def test_groups_of_any_outcome_are_those_of_the_short_list():
     assert (display.frame()["low"] == 0).all() and display.frame()["differs"].all()
     filled = {point.get_markerfacecolor() for point in display.points_}
     assert filled == {display.points_[0].get_color()}
+    begins = [segment[0, 0] for segment in display.intervals_.get_segments()]
+    assert begins == display.frame()["score"].tolist()
+    assert "above 0" in display.ax_.get_legend().get_texts()[-1].get_text()
     every = GroupScoresDisplay.from_auditor(auditor, short_list=False).plot(most=200)
     assert every.frame()["rule"].tolist() == auditor.rules_["rule"].tolist()
     hollow = [p.get_markerfacecolor() != p.get_color() for p in every.points_]

@@ -15,6 +15,7 @@ from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
     RandomizedSearchCV,
+    cross_val_score,
     cross_validate,
 )
 from sklearn.tree import DecisionTreeClassifier
@@ -26,6 +27,7 @@ from skfairtest import (
     InputSpace,
     RandomAuditor,
     SBFTAuditor,
+    SubgroupAuditor,
     TestSGDAuditor,
     constrained_refit,
     make_audit_scorer,
@@ -77,6 +79,24 @@ def test_metrics_of_twins(people, metric):
     score = make_audit_scorer(auditor, metric, random_state=3)(model, X)
     same = auditor.set_params(estimator=model, random_state=3).fit(X)
     assert score == -getattr(same, f"{metric}_") < 0
+
+
+@pytest.mark.parametrize(
+    "auditor, metric",
+    [
+        (SubgroupAuditor(metric="accuracy", sensitive_features=[0]), "group_fairness_score"),
+        (TestSGDAuditor(sensitive_features=[0], max_queries=3000), "group_fairness_score"),
+        (RandomAuditor(sensitive_features=[0], max_queries=200), "fairness_degree"),
+    ],
+)
+def test_without_a_metric_it_is_the_first_result_of_the_auditor(people, auditor, metric):
+    X, y = people
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    scorer = make_audit_scorer(auditor, random_state=0)
+    assert scorer.__name__ == f"neg_{metric}_0"
+    assert scorer(model, X, y) == make_audit_scorer(auditor, metric, random_state=0)(model, X, y)
+    found = cross_val_score(model, X, y, scoring=scorer, cv=2, error_score="raise")
+    assert (found <= 0).all() and np.isfinite(found).all()
 
 
 @pytest.mark.parametrize(
@@ -333,7 +353,7 @@ def test_bad_arguments():
         make_audit_scorer(auditor, "accuracy")
     with pytest.raises(ValueError, match="'degree'.*got 'degre'"):
         make_audit_scorer(auditor, "degre")
-    with pytest.raises(ValueError, match="must be a result of RandomAuditor"):
+    with pytest.raises(ValueError, match="or a result of RandomAuditor"):
         make_audit_scorer(auditor, ["degree"])
     with pytest.raises(ValueError, match="result of RandomAuditor"):
         make_audit_scorer(auditor, "group_fairness_score")

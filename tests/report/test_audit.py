@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from importlib.resources import files
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,6 +29,7 @@ from tiers import slow_sample
 
 from skfairtest import (
     CertifiedAuditor,
+    NoDisparityWarning,
     SBFTAuditor,
     SubgroupAuditor,
     SurrogateAuditor,
@@ -310,9 +312,11 @@ def test_nothing_found_is_said_with_the_budget():
     blind = make_pipeline(
         make_column_transformer(("passthrough", ["income"])), LogisticRegression()
     ).fit(X, LABELS)
-    certified = look(blind, sensitive_features=["sex"])
+    with pytest.warns(NoDisparityWarning, match="No disparity in") as caught:
+        certified = look(blind, sensitive_features=["sex"])
+        unread = look(Wrapped(blind), sensitive_features=["sex"]).to_dict()
+    assert {Path(w.filename).name for w in caught} == {Path(__file__).name}
     assert certified.sentence.endswith("this was certified.")
-    unread = look(Wrapped(blind), sensitive_features=["sex"]).to_dict()
     assert unread["sentence"].startswith("No difference was found")
     assert "queries (seed 0)" in unread["sentence"]
     (search,) = unread["searches"]
@@ -363,6 +367,22 @@ def test_arrays_and_polars_frames():
     again = look(OfPolars(LOGISTIC), frame, sensitive_features=["sex"], certify=False)
     first = look(sensitive_features=["sex"], **SEARCH_ONLY)
     assert again.fairness_degree == pytest.approx(first.fairness_degree, abs=1e-3)
+
+
+def test_errors_by_group_are_the_same_in_every_kind_of_table():
+    frame = X[["income"]].assign(sex=(X["sex"] == "m") * 1.0, race=X["race"].map(ord) * 1.0)
+    names = ["sex", "race"]
+
+    def rules(table, sensitive):
+        model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(table, LABELS)
+        data = look(model, table, LABELS, sensitive_features=sensitive, **SEARCH_ONLY).to_dict()
+        assert [part["status"] for part in data["errors"]] == ["done", "done"]
+        return [[tuple(rule.values())[1:] for rule in part["rules"]] for part in data["errors"]]
+
+    known = rules(frame, names)
+    assert known[0] and known == rules(pl.from_pandas(frame), names)
+    assert known == rules(frame.to_numpy(), [1, 2])
+    assert rules(pd.get_dummies(X, dtype=int), ["sex", "race"])[0]  # groups of columns
 
 
 def test_many_classes_need_a_favourable_one():
@@ -445,7 +465,7 @@ def test_warnings_of_parts_are_kept_as_notes(recwarn):
     ).fit(X, LABELS)
     notes = look(Wrapped(blind), sensitive_features=["sex"]).parts["notes"].sum()
     assert any("No disparity" in note for note in notes)
-    assert not recwarn.list
+    assert [w.category for w in recwarn.list] == [NoDisparityWarning]  # that of the whole audit
 
 
 def test_it_runs_in_another_thread():
@@ -500,7 +520,11 @@ def test_parts_can_be_left_out():
         ({"progress": 3}, TypeError, "callback"),
         ({"threshold": -1}, ValueError, "threshold"),
         ({"sensitive_features": ["colour"]}, ValueError, "colour"),
-        ({"y": LABELS[:-1]}, ValueError, "200 rows"),
+        ({"y": LABELS[:-1]}, ValueError, "one value a row, 200; got 199"),
+        ({"y": np.where(LABELS == "yes", 1, 0)}, ValueError, "labels of the model.*'no', 'yes'"),
+        ({"y": np.where(LABELS == "yes", 1, np.nan)}, ValueError, "missing values among 200"),
+        ({"y": np.column_stack([LABELS, LABELS])}, ValueError, r"got shape \(200, 2\)"),
+        ({"table": X.drop(columns="job")}, ValueError, r"X lacks \['job'\]"),
         ({"model": LogisticRegression}, TypeError, "instance"),
         ({"model": LogisticRegression()}, NotFittedError, "fitted"),
     ],
@@ -508,6 +532,25 @@ def test_parts_can_be_left_out():
 def test_bad_input_is_refused_before_a_query(params, error, words):
     with pytest.raises(error, match=words):
         look(**{"sensitive_features": ["sex"], **params})
+
+
+def test_columns_and_targets_that_do_not_go_with_a_model_are_one_error():
+    numbers = X[["income"]].assign(sex=(X["sex"] == "m") * 1, grade=np.arange(len(X)) / 2)
+    model = LogisticRegression(max_iter=1000).fit(numbers, LABELS)
+    for table, words in [
+        (numbers.assign(extra=1), r"does not know \['extra'\]"),
+        (numbers.drop(columns="grade"), r"lacks \['grade'\]"),
+        (numbers[["sex", "income", "grade"]], "another order"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            look(model, table, sensitive_features=["sex"])
+    with pytest.raises(ValueError, match="X has 4 columns, the model was fitted to 3"):
+        look(model, numbers.assign(extra=1).to_numpy(), sensitive_features=[1])
+    # A model that chooses its columns by name takes them in any order, and more of them.
+    other = X[X.columns[::-1]].assign(extra=np.arange(len(X)))
+    assert look(table=other, sensitive_features=["sex"], **SEARCH_ONLY).status == "complete"
+    with pytest.raises(ValueError, match="y must hold numbers"):
+        look(coded(Ridge()).fit(X, SCORE), y=LABELS, sensitive_features=["sex"])
 
 
 # Progress -----------------------------------------------------------------------------------

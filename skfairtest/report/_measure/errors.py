@@ -13,6 +13,7 @@ from skfairtest.group._pattern_search import TooManyRules
 from skfairtest.group._value_table import MOST_CATEGORIES
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.groups import favourable_in_words
+from skfairtest.space._containers import make_container
 
 #: Conditions of a rule; longer ones nobody reads.
 MOST_CONDITIONS = 3
@@ -44,18 +45,21 @@ def compare_errors(
     X, truth = case.rows_of(rows)
     if case.task == "regression" or metric == "accuracy":
         favourable = None
-    attributes = values_of(X)
+    space = case.space
+    places = [place for j in space.sensitive.tolist() for place in space.layout.places[j]]
     auditor = SubgroupAuditor(
         metric=metric,
-        attributes=list(attributes),
-        sensitive_features=case.space.sensitive_features,
+        # Columns of the table: a one-hot group has the name of none of them.
+        sensitive_features=[space.container.names[place] for place in places],
         favourable=favourable,
         # Holm shows a difference for more rules and says of none how large it is at least.
         correction="bonferroni",
         n_jobs=case.n_jobs,
         random_state=case.seed,
     )
-    for most in range(affordable_conditions(X, attributes, auditor.bins), 0, -1):
+    attributes = values_of(X, auditor.bins)
+    auditor.set_params(attributes=list(attributes))
+    for most in range(affordable_conditions(len(rows), sum(attributes.values())), 0, -1):
         try:
             auditor.set_params(max_conditions=most).fit(X, truth, y_pred=predicted)
             break
@@ -88,22 +92,24 @@ def compare_errors(
     }
 
 
-def values_of(X: pd.DataFrame) -> dict[Any, int]:
-    """Numbers of values of the columns that can describe a group: not names, texts, constants."""
-    n_values = {name: X[name].nunique() for name in X}
-    return {
-        name: n
-        for name, n in n_values.items()
-        if n > 1 and (X[name].dtype.kind in "if" or n <= MOST_CATEGORIES)
-    }
+def values_of(X: Any, bins: int) -> dict[Any, int]:
+    """How many values rules see in the columns that can describe a group.
+
+    Names, texts and constants cannot. Numbers are divided into bins.
+    """
+    container = make_container(X)
+    n_values = {}
+    for place, name in enumerate(container.names):
+        values = container.column_values(X, place)
+        is_number, n = values.dtype.kind == "f", pd.Series(values).nunique()
+        if n > 1 and (is_number or n <= MOST_CATEGORIES):
+            n_values[name] = min(n, bins) if is_number else n
+    return n_values
 
 
-def affordable_conditions(X: pd.DataFrame, attributes: dict[Any, int], bins: int) -> int:
-    """How long rules may be, so that the search takes seconds: shorter in very wide tables."""
-    values = sum(
-        min(n, bins) if X[name].dtype.kind in "if" else n for name, n in attributes.items()
-    )
-    words = len(X) / 64
+def affordable_conditions(n_rows: int, values: int) -> int:
+    """How long rules over so many values may be, so that the search takes seconds."""
+    words = n_rows / 64
     for most in range(MOST_CONDITIONS, 1, -1):
         if math.comb(values, most) * words <= MOST_WORDS:
             return most

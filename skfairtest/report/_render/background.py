@@ -20,6 +20,7 @@ from skfairtest.report._render.blocks import (
     isolate,
     level,
     percent,
+    rule_score,
     seconds,
     table,
     with_interval,
@@ -55,10 +56,7 @@ def groups(report: dict[str, Any]) -> Section:
                 f"against that of all other rows. {_intervals(part)}"
             )
         )
-        scores = [
-            with_interval(rule["score"], rule["low"], rule["high"], fixed)
-            for rule in rules[:MOST_RULES]
-        ]
+        scores = [rule_score(rule, fixed) for rule in rules[:MOST_RULES]]
         names = [isolate(rule["rule"]) for rule in rules]
         alt = "; ".join(map(": ".join, zip(names, scores, strict=False)))
         drawn = {**report, "groups": {**part, "rules": rules[:MOST_RULES]}}
@@ -80,7 +78,7 @@ def _rules_table(rules: list[dict[str, Any]]) -> Table:
     rows = [
         [
             rule["rule"],
-            with_interval(rule["score"], rule["low"], rule["high"], fixed),
+            rule_score(rule, fixed),
             "yes" if rule["differs"] else "interval holds 0",
             percent(rule["share_inside"]),
             percent(rule["share_outside"]),
@@ -146,7 +144,7 @@ def _listed(part: dict[str, Any]) -> str:
 
 def _errors_picture(report: dict[str, Any], part: dict[str, Any], name: str) -> Figure:
     rules = part["rules"][:MOST_RULES]
-    scores = [with_interval(rule["score"], rule["low"], rule["high"], figure) for rule in rules]
+    scores = [rule_score(rule) for rule in rules]
     alt = "; ".join(
         f"{isolate(rule['rule'])}: {score}" for rule, score in zip(rules, scores, strict=True)
     )
@@ -158,7 +156,7 @@ def _errors_table(rules: list[dict[str, Any]], name: str) -> Table:
     rows = [
         [
             rule["rule"],
-            with_interval(rule["score"], rule["low"], rule["high"], figure),
+            rule_score(rule),
             "yes" if rule["differs"] else "interval holds 0",
             figure(rule["share_inside"]),
             figure(rule["share_outside"]),

@@ -217,6 +217,14 @@ def with_interval(value: Any, low: Any, high: Any, words: Any = figure) -> str:
     return told if low is None or high is None else f"{told} ({words(low)} to {words(high)})"
 
 
+def rule_score(rule: dict[str, Any], words: Any = figure) -> str:
+    """The difference of a rule with its interval."""
+    if rule["differs"] and not rule["low"]:
+        # Holm's correction shows that such a difference is above 0, and not by how much.
+        return f"{words(rule['score'])} (above 0, at most {words(rule['high'])})"
+    return with_interval(rule["score"], rule["low"], rule["high"], words)
+
+
 def isolate(name: Any) -> str:
     """A name that does not turn the sentence around it, even where it is written right to left."""
     words = str(name)

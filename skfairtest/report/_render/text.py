@@ -6,6 +6,7 @@ import textwrap
 from typing import Any
 
 from skfairtest.finding._words import number, two_numbers, value_in_words
+from skfairtest.report._render.blocks import rule_score
 
 WIDTH = 88
 
@@ -29,8 +30,7 @@ def render_text(report: dict[str, Any], more: str = "report.to_dict()['not_shown
     if groups["rules"]:
         worst = groups["rules"][0]
         lines += _wrapped(
-            f"{number(worst['score'])} ({number(worst['low'])} to {number(worst['high'])}) between "
-            f"{worst['rule']} and everybody else"
+            f"{rule_score(worst, number)} between {worst['rule']} and everybody else"
             + (f"; {groups['reason']}" if groups["reason"] else ""),
             "  groups    ",
         )

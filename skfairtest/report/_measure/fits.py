@@ -1,0 +1,86 @@
+"""Whether a table and targets go with the model: told before anything is asked for a report."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import is_regressor
+
+from skfairtest.group._outcomes import column
+from skfairtest.oracle._favourable import known_classes
+from skfairtest.space._space import InputSpace
+
+#: Columns and labels that a message names.
+MOST_NAMED = 5
+
+
+def check_columns(estimator: Any, X: Any, space: InputSpace) -> None:
+    """See that the model takes the columns of X.
+
+    Some models choose columns by their names and take a table that has more, or fewer. So where
+    the columns are not those of training, the model is shown one row, and has the last word.
+    """
+    got = list(space.container.names)
+    known = getattr(estimator, "feature_names_in_", None)
+    wanted = None if known is None else list(known)
+    n_wanted = getattr(estimator, "n_features_in_", len(got) if wanted is None else len(wanted))
+    are_named = hasattr(X, "columns")
+    if n_wanted == len(got) and (wanted is None or wanted == got):
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # parts of the report keep the model's warnings
+            estimator.predict(space.decode(space.data[:1]))
+    except Exception as error:
+        says = f"X has {len(got)} columns, the model was fitted to {n_wanted}"
+        if wanted is not None and are_named:
+            missing = [name for name in wanted if name not in set(got)]
+            extra = [name for name in got if name not in set(wanted)]
+            if missing:
+                says += f"; X lacks {_listed(missing)}"
+            if extra:
+                says += f"; the model does not know {_listed(extra)}"
+            if not missing and not extra:
+                says = f"X has the model's columns in another order: {_listed(got)}"
+        elif wanted is not None and n_wanted == len(got):
+            says = f"X has no names of columns, and the model was fitted to {_listed(wanted)}"
+        raise ValueError(
+            f"{says}. Give the columns that {type(estimator).__name__} was fitted to. Of the first "
+            f"row it said: {next(iter(str(error).splitlines()), type(error).__name__)}"
+        ) from error
+
+
+def check_targets(estimator: Any, y: Any, n_rows: int) -> None:
+    """See that y has one value a row, none of them missing, in the labels of the model."""
+    array, classes = np.asarray(y), known_classes(estimator)
+    if classes is None and array.ndim == 2 and array.shape[1] > 1:  # several outputs
+        if len(array) != n_rows:
+            raise ValueError(f"y must have one value a row, {n_rows}; got {len(array)}.")
+        if pd.isna(array).any():
+            raise ValueError(
+                f"y has {int(pd.isna(array).sum())} missing values. Leave out those rows."
+            )
+        return
+    given = column("y", y, n_rows)
+    regresses = hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)
+    if regresses and given.dtype.kind not in "biuf":
+        raise ValueError(
+            f"y must hold numbers, as the regressor predicts; got {_listed(given.tolist())}."
+        )
+    if regresses or classes is None:
+        return
+    known = set(classes.tolist())
+    unknown = [label for label in pd.unique(pd.Series(given)).tolist() if label not in known]
+    if unknown:
+        raise ValueError(
+            f"y must hold labels of the model, {_listed(classes.tolist())}; got "
+            f"{_listed(unknown)}. Write y as it was when the model was fitted, or leave it out."
+        )
+
+
+def _listed(values: list[Any]) -> str:
+    more = "" if len(values) <= MOST_NAMED else f" and {len(values) - MOST_NAMED} more"
+    return f"{values[:MOST_NAMED]!r}{more}"
