@@ -28,6 +28,8 @@ ROUNDS, MOST_OPEN = 30, 20_000
 GRID = 4096
 #: Share of the size of a number beyond which what rounding does to it is not said.
 VAGUE = 1e-3
+#: What is negative by no more than this is rounding.
+NEARLY = 1e-6
 #: A window is done where its bound exceeds what is attained by this share.
 CLOSE = 1e-11
 
@@ -248,6 +250,13 @@ class Share:
     def known(self, given: Given) -> Known:
         """What is known of the number, from what is known of the answers."""
         parts = [node.known(given) for node in self.of]
+        if (lowest := min(part.low for part in parts)) < -NEARLY:
+            raise ValueError(
+                "The probabilities of the classes are divided by their sum, which has no bound "
+                f"where one of them may be negative, as a vote with a negative weight (down to "
+                f"{lowest:.3g}). Use weights that are not negative, or "
+                "response_method='decision_function'."
+            )
         own, rest = parts[self.which], [p for k, p in enumerate(parts) if k != self.which]
         lows, highs = sum(p.low for p in rest), sum(p.high for p in rest)
         others = Known(

@@ -30,10 +30,6 @@ def as_trees(node: Node, trees_of: Callable[[Answer], Output | None]) -> Output 
         found = [part for part in parts if part is not None]
         if len(found) < len(parts):
             return None
-        # A link with a negative weight would be bounded from the wrong side.
-        for weight, part in zip(node.weights, found, strict=True):
-            if weight < 0 and any(group.link != IDENTITY for group in part):
-                return None
         return mixed([*found, constant(node.base)], [*node.weights, 1.0])
     if isinstance(node, Curve) and node.link is not None:
         inner = as_trees(node.of, trees_of)

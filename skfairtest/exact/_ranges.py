@@ -14,6 +14,9 @@ from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, Output, Part
 
+#: How far beyond 0 and 1 rounding may carry the ends of probabilities.
+NEARLY = 1e-6
+
 
 def output_ranges(family: Any, response: str) -> tuple[Floats, Floats]:
     """Lower and upper bounds of each output of a family; rounding included.
@@ -45,7 +48,9 @@ def output_ranges(family: Any, response: str) -> tuple[Floats, Floats]:
         low, high = np.array([-np.inf]), np.array([np.inf])
     low, high = low - family.rounding, high + family.rounding
     if response == "predict_proba":
-        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
+        # Votes with negative weights may well be no probabilities: only what rounding adds goes.
+        low = np.where((low > -NEARLY) | np.isinf(low), np.maximum(low, 0.0), low)
+        high = np.where((high < 1 + NEARLY) | np.isinf(high), np.minimum(high, 1.0), high)
     return low, high
 
 

@@ -19,7 +19,7 @@ from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._histogram_trees import HISTOGRAM, read_histogram
 from skfairtest.whitebox._sklearn_trees import BOOSTED, FORESTS, TREES, read_average, read_boosting
 from skfairtest.whitebox._steps import TakeColumns
-from skfairtest.whitebox._tree_model import IDENTITY, Output, constant, mixed
+from skfairtest.whitebox._tree_model import Output, constant, mixed
 
 BAGGED = (BaggingClassifier, BaggingRegressor)
 VOTING = (VotingClassifier, VotingRegressor)
@@ -117,11 +117,6 @@ def _all_classes(outputs: list[Output], seen: NDArray[Any], classes: NDArray[Any
     if len(seen) == len(classes):
         return outputs
     if len(outputs) == 1 and len(seen) == 2:
-        if any(group.link != IDENTITY for group in outputs[0]):
-            raise ValueError(
-                f"A boosted member of the ensemble saw 2 of {len(classes)} classes. Fit with "
-                "more samples, so that each member sees all classes."
-            )
         outputs = [mixed([constant(1.0), outputs[0]], [1.0, -1.0]), outputs[0]]
     known = {int(c): output for c, output in zip(seen, outputs, strict=True)}
     every = [known.get(int(c), constant(0.0)) for c in classes]

@@ -3,7 +3,9 @@
 For twins with the sums u and v of a part, known are D >= u - v, U >= u and V <= v. Of links other
 than the identity these three together bound the difference: the logistic function, for one, is
 steepest in the middle, so that the difference of sums counts most where U and V let the sums lie on
-both sides of zero. The same functions serve both searches; numba compiles them where it is there.
+both sides of zero. The sums of a group with a negative weight are turned round (see `signs`): what
+is known then bounds -u and -v, whose links fall from the second twin to the first. The same
+functions serve both searches; numba compiles them where it is there.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX
+from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX, Group
 from skfairtest.workers._compiled import njit, plain
 
 #: Beyond it the exponential is no finite number.
@@ -34,6 +36,16 @@ class Links(NamedTuple):
     weight: NDArray[np.float64]  # (n_groups,)
     slack: NDArray[np.float64]  # (n_parts,) rounding of a sum that stands in an exponent
     plain: bool  # whether the output is a sum of trees and nothing else
+
+
+def signs(group: Group) -> list[float]:
+    """What the sums of a group's parts are multiplied with, so that larger ones raise the output.
+
+    Sums of the other classes of a softmax work against it, and so does every sum of a group whose
+    weight is negative.
+    """
+    own = -1.0 if group.weight < 0 else 1.0
+    return [-own if group.link == SOFTMAX and p else own for p in range(len(group.parts))]
 
 
 @njit
@@ -88,15 +100,21 @@ def gap_of_sums(links, D, U, V):
     total = 0.0
     for g in range(len(links.link)):
         a, b = links.group_start[g], links.group_start[g + 1]
+        high, low, turned = U[a], V[a], links.weight[g] < 0
+        if turned:
+            # Of u and v themselves, of which the link of v is to exceed that of u.
+            high, low = -V[a], -U[a]
         if links.link[g] == 0:
             gap = D[a]
         elif links.link[g] == 1:
-            gap = logistic_gap(D[a], U[a], V[a])
+            gap = logistic_gap(D[a], high, low)
         elif links.link[g] == 2:
-            gap = exponential_gap(D[a], U[a], V[a])
+            gap = exponential_gap(D[a], high, low)
+        elif turned:
+            gap = softmax_gap(D[a:b], -V[a:b], -U[a:b])
         else:
             gap = softmax_gap(D[a:b], U[a:b], V[a:b])
-        total += links.weight[g] * gap
+        total += abs(links.weight[g]) * gap
     return total
 
 
@@ -122,9 +140,9 @@ def interpreted_bound(links, D, U, V):
 def loss_allowed(links, total, known):
     """How far the sum of differences may fall below `total` and still beat what is known."""
     if links.plain:
-        return total - known / links.weight[0]
-    if len(links.link) == 1 and links.link[0] == 1 and links.weight[0] > 0:
-        share = known / links.weight[0]
+        return total - known / abs(links.weight[0])
+    if len(links.link) == 1 and links.link[0] == 1:
+        share = known / abs(links.weight[0])
         if share <= 0:
             return np.inf
         if share >= 1:

@@ -9,14 +9,19 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._trees.doubled_domain import Layout
-from skfairtest.exact._trees.link_bounds import CODES, Links, gap_of_sums, interpreted_bound
+from skfairtest.exact._trees.link_bounds import (
+    CODES,
+    Links,
+    gap_of_sums,
+    interpreted_bound,
+    signs,
+)
 from skfairtest.exact._trees.threshold_cells import CutNodes, Grid
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._tree_model import (
     EPS,
     EXPONENTIAL,
     IDENTITY,
-    SOFTMAX,
     Nodes,
     Output,
     sum_rounding,
@@ -140,9 +145,7 @@ def _entries(output: Output) -> tuple[list[Entry], tuple[Floats, Ints64, Ints64,
     slack: list[float] = []
     starts, links, weights = [0], [], []
     for group in output:
-        for p, part in enumerate(group.parts):
-            # Other classes of a softmax work against the output: their sums are turned round.
-            sign = -1.0 if group.link == SOFTMAX and p else 1.0
+        for sign, part in zip(signs(group), group.parts, strict=True):
             for nodes, column, factor in part.trees:
                 entries.append((nodes, column, sign * factor, len(bases)))
             bases.append(sign * part.base)

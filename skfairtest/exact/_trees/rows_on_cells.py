@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints
+from skfairtest.exact._trees.link_bounds import signs
 from skfairtest.exact._trees.local_search import leaf_of
 from skfairtest.exact._trees.problem import Problem
 from skfairtest.exact._trees.threshold_cells import WORD
@@ -122,8 +123,8 @@ def outputs_of_twins(problem: Problem, output: list[Group], rows: Floats, values
     signed = np.moveaxis(sums, -1, 0)
     total, start = np.zeros((n, n_twins)), 0
     for group in output:
-        own = signed[start : start + len(group.parts)].copy()
-        own[1:] *= -1  # other classes of a softmax were turned round
+        turned = np.array(signs(group))[:, None, None]
+        own = turned * signed[start : start + len(group.parts)]
         total += group.weight * link_value(group.link, own)
         start += len(group.parts)
     return total
