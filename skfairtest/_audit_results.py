@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._typing import Floats
@@ -258,9 +257,7 @@ class AuditResults:
             audit = self._on_data("domains_")
             rows = self.space_.data
             # Only rows inside the domain belong to the other two.
-            inside: NDArray[np.bool_] = np.all(
-                (rows >= self.space_.low) & (rows <= self.space_.high), axis=1
-            )
+            inside = self.space_.contains(rows)
             disparities = state["on_data"]["disparities"]
             likely = inside.copy()
             likely[inside] = judge.accepts(rows[inside])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from skfairtest.finding._words import number, two_numbers
+from skfairtest.report._render.words import beyond_domain, seen
 
 #: What an outcome means for the exit code of a command.
 EXIT_CODES = {"within": 0, "exceeded": 1, "undecided": 3, "failed": 4}
@@ -185,7 +186,9 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
 
     Notes
     -----
-    A figure is within its limit where it does not exceed it. What a search finds is a lower bound,
+    A figure is within its limit where it does not exceed it. Whatever was seen counts: a row of the
+    data outside the domain (of `bounds`, `categories`, `constraint`) is judged like a pair in it,
+    although a certificate is about the domain alone. What a search finds is a lower bound,
     so a limit on the degree is met if nothing larger was found, which the words say; with
     ``require_certified=True`` it is undecided unless the certified bound is within it, too. Where
     the figure was not measured at all, the limit is undecided, never met. Groups that are too small
@@ -241,17 +244,24 @@ def beside(value: float, limit: float) -> str:
     return two_numbers(value, limit)[0]
 
 
+def _where(search: dict[str, Any], value: float, limit: float) -> str:
+    """What was seen, beside the limit, and where if that is outside of the domain."""
+    return beside(value, limit) + (" among the rows of the data" if beyond_domain(search) else "")
+
+
 def _check_degree(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
     search = data["searches"][-1]
-    value, upper = search["degree"], search["bracket"]["upper"]
+    value, upper = seen(search), search["bracket"]["upper"]
     if value is None:
         return _unknown("max_degree", limit, search)
     if value > limit:
         status = "exceeded"
-        words = f"a difference of {beside(value, limit)} is above {in_full(limit)}"
+        words = f"a difference of {_where(search, value, limit)} is above {in_full(limit)}"
     elif upper is not None and upper <= limit:
         status = "within"
         words = f"no difference in the domain is above {in_full(limit)} (certified)"
+        if beyond_domain(search):
+            words += ", and none was seen among the rows outside of it"
     elif search["status"] != "done":
         # The rows may have been compared, which says nothing of the rest of the domain.
         return _unknown("max_degree", limit, {**search, "reason": f"no search: {search['reason']}"})
@@ -265,7 +275,8 @@ def _check_degree(data: dict[str, Any], limit: float, certified: bool) -> LimitC
             to = "there is no upper bound" if upper is None else f"it may be up to {number(upper)}"
             words += f", but {to}"
     proven = upper is not None and (search["bracket"]["certified"] or upper <= limit)
-    return LimitCheck("max_degree", limit, status, value, value, upper, not proven, words, [])
+    high = None if upper is None else max(upper, value)
+    return LimitCheck("max_degree", limit, status, value, value, high, not proven, words, [])
 
 
 def _check_rate(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
@@ -291,20 +302,18 @@ def _check_rate(data: dict[str, Any], limit: float, certified: bool) -> LimitChe
 
 def _check_upper(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
     search = data["searches"][-1]
-    value = search["bracket"]["upper"]
+    value, known = search["bracket"]["upper"], seen(search)
+    if known is not None and known > limit and (value is None or known > value):
+        words = f"a difference of {_where(search, known, limit)} is above {in_full(limit)}"
+        return LimitCheck(
+            "max_upper_bound", limit, "exceeded", value, known, None, False, words, []
+        )
     if value is None:
-        if (search["degree"] or 0.0) > limit:
-            words = f"a difference of {beside(search['degree'], limit)} is above {in_full(limit)}"
-            return LimitCheck(
-                "max_upper_bound", limit, "exceeded", None, search["degree"], None, False, words, []
-            )
         return _unknown("max_upper_bound", limit, search["bracket"])
     status = "exceeded" if value > limit else "within"
     side = "above" if status == "exceeded" else "within"
     words = f"the certified bound {beside(value, limit)} is {side} {in_full(limit)}"
-    return LimitCheck(
-        "max_upper_bound", limit, status, value, search["degree"], value, False, words, []
-    )
+    return LimitCheck("max_upper_bound", limit, status, value, known, value, False, words, [])
 
 
 def _check_groups(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:

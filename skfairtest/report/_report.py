@@ -81,8 +81,16 @@ class AuditReport:
 
     @property
     def fairness_degree(self) -> float:
-        """Largest difference found for all sensitive attributes together; NaN if not measured."""
+        """Largest difference known in the domain for all sensitive attributes; NaN if not measured.
+
+        Rows of the data outside of the domain may show more: `on_data_degree`.
+        """
         return real(self._data["searches"][-1]["degree"])
+
+    @property
+    def on_data_degree(self) -> float:
+        """Largest difference among the rows of data, in the domain or not; NaN if not measured."""
+        return real(self._data["searches"][-1]["rows"]["degree"])
 
     @property
     def upper_bound(self) -> float:

@@ -547,6 +547,13 @@ class InputSpace(SensitiveValues):
             Z[:, rounded] = Z[:, rounded].astype(dtype)
         return Z
 
+    def contains(self, Z: Floats) -> NDArray[np.bool_]:
+        """Which rows are inputs of the domain, as `clip` would leave them, that are valid."""
+        Z = np.asarray(Z, dtype=np.float64)
+        inside = np.asarray((self.clip(Z) == Z).all(axis=1))
+        inside[inside] = self.valid(Z[inside])
+        return inside
+
     def hold(self, codes: Floats, j: int) -> Floats:
         """Codes of a column as the table holds them."""
         dtype = self._rounds_to[j]

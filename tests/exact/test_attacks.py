@@ -20,9 +20,9 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from skfairtest._compiled import plain
 from skfairtest.exact._trees.link_bounds import CODES, Links, gap_of_sums, signs
 from skfairtest.whitebox._tree_model import Group, Part, link_value
+from skfairtest.workers._compiled import plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 

@@ -29,6 +29,7 @@ from tiers import slow_sample
 
 from skfairtest import (
     CertifiedAuditor,
+    Limits,
     NoDisparityWarning,
     SBFTAuditor,
     SubgroupAuditor,
@@ -636,3 +637,47 @@ def test_predictions_for_the_rows_are_asked_as_far_as_there_is_time(seconds, n):
     rows, predicted, queries = Case.predictions(case, seconds)
     assert len(rows) == queries == n and (predicted == rows + 1).all() and (np.diff(rows) > 0).all()
     assert Case.predictions(case, seconds)[2] == 0
+
+
+# Whatever was seen counts -------------------------------------------------------------------------
+
+
+class Pockets(ClassifierMixin, BaseEstimator):
+    """Twins differ by 0.1; by 0.9 where `z` is above 9, and by 0.7 at one value."""
+
+    def fit(self, X, y=None):
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict_proba(self, X):
+        p = 0.05 + X["sex"] * (0.1 + 0.8 * (X["z"] > 9) + 0.6 * (X["z"] == 5.123456789))
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X):
+        return (self.predict_proba(X)[:, 1] > 0.5).astype(int)
+
+
+@pytest.fixture(scope="module")
+def beyond():
+    """Eleven rows outside of the domain differ most, and then one inside."""
+    rows = pd.DataFrame({"sex": [0, 1] * 50, "z": np.linspace(0, 8.1234567, 100)})
+    rows.loc[:10, "z"] = np.linspace(9.1, 9.7654321, 11)
+    rows.loc[11, "z"] = 5.123456789
+    few = SBFTAuditor(max_queries=200, bounds={"z": (0, 9)})
+    return look(Pockets().fit(rows), rows, auditor=few, sensitive_features=["sex"], groups=False)
+
+
+def test_rows_outside_of_the_domain_are_shown_beside_it_and_decide(beyond):
+    (search,) = beyond.to_dict()["searches"]
+    assert search["rows"]["degree"] == pytest.approx(0.9) == beyond.on_data_degree
+    assert "rows of the data outside of it show a difference of up to 0.90" in beyond.sentence
+    assert beyond.check(Limits(max_degree=0.8)).status == "exceeded"
+
+
+def test_the_worst_row_inside_counts_whatever_is_outside(beyond):
+    """Ten rows are listed, all of them outside."""
+    (search,) = beyond.to_dict()["searches"]
+    assert len(search["rows"]["worst"]) == 10
+    assert not any(row["inside"] for row in search["rows"]["worst"])
+    assert search["degree"] == pytest.approx(0.7) == beyond.fairness_degree
+    assert search["shown_by"] == "row 11 of the data"

@@ -203,10 +203,32 @@ def test_no_limits_hold(report):
     ],
 )
 def test_the_degree(report, limit, degree, upper, certified, status, words):
-    given = changed(report, searches__2__degree=degree, searches__2__bracket__upper=upper)
+    given = changed(
+        report, searches__2__degree=degree, searches__2__rows__degree=degree,
+        searches__2__bracket__upper=upper,
+    )  # fmt: skip
     check = only(given.check(Limits(max_degree=limit, require_certified=certified)))
     assert check.status == status and words in check.words
     assert check.value == degree and check.high == upper
+
+
+def test_a_row_outside_of_the_domain_counts(report):
+    """A gate looks at whatever was seen, although a certificate is about the domain alone."""
+    given = changed(
+        report, searches__2__degree=0.6, searches__2__rows__degree=0.9,
+        searches__2__bracket__upper=0.6, searches__2__bracket__certified=True,
+    )  # fmt: skip
+    for limits in (Limits(max_degree=0.7, require_certified=True), Limits(max_upper_bound=0.7)):
+        check = only(given.check(limits))
+        assert check.status == "exceeded" and check.low == 0.9
+        assert "0.90 among the rows of the data is above 0.7" in check.words
+    check = only(given.check(Limits(max_degree=0.95, require_certified=True)))
+    assert (check.status, check.value, check.high) == ("within", 0.9, 0.9)
+    assert "among the rows outside of it" in check.words
+    assert given.fairness_degree == 0.6 and given.on_data_degree == 0.9
+    assert "among the rows of the data, some of them outside of it, 0.90" in " ".join(
+        repr(given).split()
+    )
 
 
 def test_without_a_search_the_degree_is_undecided(report):

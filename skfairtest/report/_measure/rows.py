@@ -55,9 +55,11 @@ def compare_rows(
         worst = worst[
             : max(1, case.affordable(left, QUERIES_A_PAIR * len(worst)) // QUERIES_A_PAIR)
         ]
-    first, second = _twins(space, order[worst], whole, worst)
-    pairs = case.pairs(oracle, first, second)
-    result["worst"] = _worst_rows(case, label, space, order[worst], pairs, (first, second))
+    shown = shown_places(space, disparity, order, worst)
+    twins = _twins(space, order[shown], whole, shown)
+    pairs = case.pairs(oracle, *twins)
+    listed = _worst_rows(case, label, space, order[shown], pairs, twins)
+    result["worst"] = listed[: len(worst)]
     result["queries"] = case.n_queries - before
     result["told"] = in_words(result)
     return result
@@ -71,9 +73,11 @@ def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judgement]
     result = told_rows(case, space, whole)
     rows = shuffled(case)[: len(whole.disparity)]
     worst = worst_places(whole.disparity, rows)
-    twins = _twins(space, rows[worst], whole, worst)
-    pairs = case.pairs_unasked(space, *twins, whole.disparity[worst])
-    result["worst"] = _worst_rows(case, label, space, rows[worst], pairs, twins)
+    shown = shown_places(space, whole.disparity, rows, worst)
+    twins = _twins(space, rows[shown], whole, shown)
+    pairs = case.pairs_unasked(space, *twins, whole.disparity[shown])
+    listed = _worst_rows(case, label, space, rows[shown], pairs, twins)
+    result["worst"] = listed[: len(worst)]
     return result
 
 
@@ -116,7 +120,7 @@ def _worst_rows(
     """The worst rows as the report has them; the worst inside of the domain is a finding."""
     names, Z = row_names(case.X), space.data[rows]
     # Where the domain was given, rows of the data may lie outside of it.
-    inside = ((Z >= space.low) & (Z <= space.high)).all(axis=1) & space.valid(Z)
+    inside = space.contains(Z)
     listed = []
     for place, (row, pair) in enumerate(zip(rows.tolist(), pairs, strict=True)):
         if inside[place]:
@@ -153,6 +157,13 @@ def worst_places(disparity: Floats, order: Ints) -> Ints:
     """Places of the rows that differ most, in the order of the data where they differ alike."""
     places = np.lexsort((order, -disparity))[:WORST_ROWS]
     return places[disparity[places] > 0]
+
+
+def shown_places(space: InputSpace, disparity: Floats, order: Ints, worst: Ints) -> Ints:
+    """The worst places, and behind them the worst inside of the domain where that is another."""
+    inside = np.flatnonzero(space.contains(space.data[order]) & (disparity > 0))
+    first = inside[np.lexsort((order[inside], -disparity[inside]))[:1]]
+    return np.concatenate([worst, np.setdiff1d(first, worst)])
 
 
 def row_names(X: Any) -> Any:

@@ -6,6 +6,13 @@ from typing import Any
 
 from skfairtest.report._measure.case import Case
 
+#: Relative difference of two ends that is that of two ways to add up.
+ROUNDING = 1e-9
+BEYOND = (
+    "two inputs of the domain differ by more than the certified bound: the model was read wrongly, "
+    "or does not give one input the same output twice"
+)
+
 
 def gather(case: Case, label: str) -> None:
     """Offer to the search of all sensitive attributes what those of each alone have found.
@@ -19,7 +26,14 @@ def gather(case: Case, label: str) -> None:
 
 
 def settle(case: Case, searches: list[dict[str, Any]]) -> None:
-    """Give each search its finding; changes the dicts."""
+    """Give each search its finding; changes the dicts.
+
+    No figure is below what was seen: neither the degree nor the upper end of a bracket below a pair
+    of the domain, and the rows of all attributes together show what those of each alone show.
+    """
+    *alone, together = searches
+    for search in alone:
+        _take_rows(together["rows"], search["rows"])
     for search in searches:
         finding = case.findings.get(search["label"])
         search["shown_by"], search["pair"] = "", None
@@ -29,3 +43,16 @@ def settle(case: Case, searches: list[dict[str, Any]]) -> None:
         bracket = search["bracket"]
         if bracket["lower"] is not None and search["degree"] is not None:
             bracket["lower"] = max(bracket["lower"], search["degree"])
+            if bracket["lower"] > bracket["upper"] * (1 + ROUNDING):
+                bracket["certified"] = False
+                bracket["stop_reason"] = BEYOND
+            bracket["upper"] = max(bracket["upper"], bracket["lower"])
+
+
+def _take_rows(rows: dict[str, Any], others: dict[str, Any]) -> None:
+    """Let rows show what others show that were compared in one attribute alone."""
+    if (others["degree"] or 0.0) > (rows["degree"] or 0.0):
+        rows["degree"] = others["degree"]
+        shown = [row["row"] for row in others["worst"][:1]]
+        left = [row for row in rows["worst"] if row["row"] not in shown]
+        rows["worst"] = [*others["worst"][:1], *left][: max(1, len(rows["worst"]))]

@@ -29,6 +29,7 @@ from skfairtest.report._render.blocks import (
     together,
     with_interval,
 )
+from skfairtest.report._render.words import beyond_domain
 
 #: Columns of a pair besides the changed ones that are shown; where there are many pairs, fewer.
 MOST_CELLS, MOST_CELLS_OF_MANY = 15, 7
@@ -129,6 +130,9 @@ def _found(report: dict[str, Any]) -> Fact:
     search = main_search(report)
     if search["degree"] is None:
         return Fact(name, ABSENT, "nothing was measured")
+    if beyond_domain(search):
+        note = f"of a row of data outside of the domain; in the domain {figure(search['degree'])}"
+        return Fact(name, figure(search["rows"]["degree"]), note)
     if search["pair"] is None:
         note = f"in {count(search['search_queries'])} queries"
         return Fact(name, figure(search["degree"]), note)

@@ -7,6 +7,7 @@ from typing import Any
 
 from skfairtest.finding._words import number, two_numbers, value_in_words
 from skfairtest.report._render.blocks import rule_score
+from skfairtest.report._render.words import beyond_domain
 
 WIDTH = 88
 
@@ -68,8 +69,13 @@ def bracket_in_words(search: dict[str, Any]) -> str:
         why = f" ({bracket['reason']})" if bracket["reason"] else ""
         return f"at least {number(degree)}; no upper bound{why}"
     if bracket["certified"]:
-        return f"{number(degree)}, certified: no difference in the domain is larger"
-    return f"between {number(degree)} (found) and {number(bracket['upper'])} (certified)"
+        words = f"{number(degree)}, certified: no difference in the domain is larger"
+    else:
+        words = f"between {number(degree)} (found) and {number(bracket['upper'])} (certified)"
+    if beyond_domain(search):
+        rows = number(search["rows"]["degree"])
+        words += f"; among the rows of the data, some of them outside of it, {rows}"
+    return words
 
 
 def rows_in_words(rows: dict[str, Any], threshold: float | None) -> str:

@@ -32,8 +32,36 @@ def listed(names: list[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def seen(search: dict[str, Any]) -> float | None:
+    """The largest difference that anything has shown: in the domain, or of a row outside of it."""
+    shown = [search["degree"], search["rows"]["degree"] if "rows" in search else None]
+    return max((float(degree) for degree in shown if degree is not None), default=None)
+
+
+def beyond_domain(search: dict[str, Any]) -> bool:
+    """Whether a row of the data, outside of the domain, shows more than anything in it."""
+    return (seen(search) or 0.0) > (search["degree"] or 0.0)
+
+
+def _of_rows(search: dict[str, Any]) -> str:
+    """A second sentence, where rows outside of the domain show more."""
+    if not beyond_domain(search):
+        return ""
+    return (
+        " This is about the domain; rows of the data outside of it show a difference of up to "
+        f"{number(search['rows']['degree'])}."
+    )
+
+
 def finding(search: dict[str, Any], threshold: float | None, seed: int | None) -> str:
-    """The finding in one sentence, of the search for all sensitive attributes."""
+    """The finding in one sentence, of the search for all sensitive attributes.
+
+    A second one is of the rows of the data, where these show more than the domain.
+    """
+    return _in_domain(search, threshold, seed) + _of_rows(search)
+
+
+def _in_domain(search: dict[str, Any], threshold: float | None, seed: int | None) -> str:
     names = listed(search["sensitive"])
     if search["degree"] is None:
         return f"Nothing was measured: {search['reason']}"
