@@ -84,8 +84,9 @@ def assert_within(
 
     Notes
     -----
-    That a test passes says that nothing above the limits was found with this seed in this time. It
-    is proof only where the limits have ``require_certified=True`` or `max_upper_bound`.
+    That a test passes says that the figures are known to be within the limits, by certificates and
+    intervals. With ``estimates_decide=True`` it only says that nothing above the limits was found
+    with this seed in this time.
 
     Examples
     --------
@@ -105,7 +106,7 @@ def assert_within(
             f"limits must be Limits(...); got {type(limits).__name__}. Write "
             "Limits(max_degree=0.1)."
         )
-    if limits == Limits(require_certified=limits.require_certified):
+    if limits == Limits(estimates_decide=limits.estimates_decide):
         raise ValueError(
             "limits has no limit, so no model could exceed it. Give one: Limits(max_degree=0.1)."
         )

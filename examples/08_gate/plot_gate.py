@@ -51,12 +51,12 @@ X_test.assign(progress=y_test).to_csv(place / "test.csv", index=False)
 # --------
 # In a job this is one line: ``skfairtest audit model.skops test.csv --sensitive sex --target
 # progress --max-degree 0.1 ...``. The exit code is 0 within the limits, 1 where one is exceeded, 3
-# where that cannot be decided.
+# where what is known decides neither: a difference that a search did not find has to be ruled out by
+# a certificate, as it is here.
 
-limits = Limits(max_degree=0.1, max_upper_bound=0.15, max_on_data_rate=0.1)
+limits = Limits(max_degree=0.1, max_on_data_rate=0.1)
 options = [str(place / "test.csv"), "--sensitive", "sex", "--target", "progress", "--quiet"]
-options += ["--max-degree", "0.1", "--max-upper-bound", "0.15", "--max-on-data-rate", "0.1"]
-options += ["--max-queries", "3000"]
+options += ["--max-degree", "0.1", "--max-on-data-rate", "0.1", "--max-queries", "3000"]
 
 for name in ("model", "mitigated"):
     code = main(["audit", str(place / f"{name}.skops"), *options, "--json", str(place / name)])
@@ -71,10 +71,9 @@ for name in ("model", "mitigated"):
 reports = {name: AuditReport.from_json(place / name) for name in ("model", "mitigated")}
 labels = {
     "max_degree": "largest difference\nbetween twins",
-    "max_upper_bound": "its certified bound",
     "max_on_data_rate": "rows that get another\nlabel than a twin",
 }
-fig, ax = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
+fig, ax = plt.subplots(figsize=(7.2, 3.0), layout="constrained")
 for name, label, color, shift in [
     ("model", "the model", "C1", -0.19),
     ("mitigated", "averaged over sex", "C0", 0.19),
@@ -82,11 +81,11 @@ for name, label, color, shift in [
     checks = {check.name: check for check in reports[name].check(limits).checks}
     found = [checks[limit] for limit in labels]
     shares = [check.value / check.limit for check in found]
-    bars = ax.barh([row + shift for row in range(3)], shares, 0.36, color=color, label=label)
+    bars = ax.barh([row + shift for row in range(2)], shares, 0.36, color=color, label=label)
     words = [f"{check.value:.2g}, {check.status}" for check in found]
     ax.bar_label(bars, words, padding=4, bbox={"facecolor": "white", "linewidth": 0, "pad": 1})
 ax.axvline(1, color="0.2", linestyle="--", linewidth=1, label="limit")
-ax.set(yticks=range(3), yticklabels=labels.values(), ylim=(2.5, -0.5))
+ax.set(yticks=range(2), yticklabels=labels.values(), ylim=(1.5, -0.5))
 ax.set(xlabel="figure as a share of its limit", xlim=(0, 4.2))
 ax.set_title("Two models against the same limits")
 fig.legend(loc="outside lower center", ncols=3, frameon=False)

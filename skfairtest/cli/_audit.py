@@ -39,10 +39,11 @@ model treats most differently; compare what is found with limits, if any.
   --max-time S        seconds for everything (60), or none
   --seed N            0 by default; the same seed repeats a search
 Limits:
-  --max-degree D, --max-upper-bound U   largest difference found; certified
+  --max-degree D                        largest difference of two such inputs
   --max-on-data-rate R                  share of rows above the threshold
   --max-group-score G, --min-impact-ratio I   of groups
-  --require-certified                   "none found" is not enough
+  --estimates-decide                    without bounds and intervals, which else
+                                        leave a limit undecided
 Results:
   --html F, --json F, --junit F, --markdown F   where to write; - prints it
   --quiet             print the verdict only
@@ -73,7 +74,7 @@ def make_parser() -> Parser:
     add_search_options(parser)
     for name in LIMITS:
         option = "--" + name.replace("_", "-")
-        if name == "require_certified":
+        if name == "estimates_decide":
             parser.add_argument(option, action="store_true")
         else:
             parser.add_argument(option, type=number)
@@ -90,7 +91,7 @@ def run(words: Sequence[str]) -> int:
     options = parser.parse_args(words)
     of_file = options_of(options.config, parser.options) if "config" in options else {}
     absent = dict.fromkeys(["model", "data", *LIMITS, *OUTPUTS])
-    options = fill_in(options, of_file, DEFAULTS, {**absent, "require_certified": False})
+    options = fill_in(options, of_file, DEFAULTS, {**absent, "estimates_decide": False})
     for name in ("model", "data"):
         if not getattr(options, name):
             parser.error(f"expected MODEL and DATA; {name.upper()} is missing")
@@ -160,7 +161,7 @@ def read_limits(given: dict[str, Any]) -> Limits:
     Raises
     ------
     CommandError
-        For limits that no figure can have, and for proof that is asked of no limit.
+        For limits that no figure can have, and for a way to decide where there is no limit.
     """
     try:
         limits = Limits(**given)
@@ -169,10 +170,10 @@ def read_limits(given: dict[str, Any]) -> Limits:
         for name in LIMITS:
             words = words.replace(name, "--" + name.replace("_", "-"))
         raise CommandError(words.replace("must be None or a number", "must be a number")) from error
-    if limits.require_certified and limits.max_degree is None and limits.max_on_data_rate is None:
+    if limits == Limits(estimates_decide=True):
         raise CommandError(
-            "--require-certified asks for proof of a limit; none is given that it could be about. "
-            "Add --max-degree (or --max-on-data-rate)."
+            "--estimates-decide says how a limit is decided, and none is given. Add one, such as "
+            "--max-degree."
         )
     return limits
 
@@ -201,13 +202,11 @@ def check_possible(limits: Limits, case: Case, threshold: float | None) -> None:
             )
     if is_number or not callable(getattr(case.model, "predict_proba", None)):
         return
-    for name in ("max_degree", "max_upper_bound"):
-        limit = getattr(limits, name)
-        if limit is not None and limit >= 1:
-            raise CommandError(
-                f"--{name.replace('_', '-')} {limit:g} can never be exceeded: the model gives "
-                "probabilities, which differ by 1 at most. Give a limit below 1, such as 0.1."
-            )
+    if limits.max_degree is not None and limits.max_degree >= 1:
+        raise CommandError(
+            f"--max-degree {limits.max_degree:g} can never be exceeded: the model gives "
+            "probabilities, which differ by 1 at most. Give a limit below 1, such as 0.1."
+        )
 
 
 def check_html(where: str | None) -> None:

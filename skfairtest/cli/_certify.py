@@ -33,8 +33,8 @@ Find the largest difference between two inputs that differ in the sensitive
 columns alone, and a bound that none in the domain exceeds. For linear models,
 trees, forests, boosting and networks of scikit-learn, whole pipelines included.
 
-  --max-upper-bound U   exceeded if the bound is above U
-  --max-degree D        within only if the bound is within D, too
+  --max-degree D        exceeded if a difference above D is found, within if
+                        the bound is not above D, undecided in between
   --max-time S          seconds (60), or none; 0.1 gives a rough bound
   --max-queries N       inputs that the first search asks (20,000)
   --seed N              seed of the search (0)
@@ -46,9 +46,8 @@ Exit codes: 0 within, or no limit given; 1 exceeded; 2 usage or input, also a
 model that cannot be read; 3 undecided; 4 the model failed; 130 interrupted.
 
 Example: skfairtest certify model.skops test.csv --sensitive sex \\
-             --max-upper-bound 0.2
+             --max-degree 0.2
 """
-LIMITS = ("max_upper_bound", "max_degree")
 
 
 def run(words: Sequence[str]) -> int:
@@ -57,17 +56,14 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("data", metavar="DATA")
     add_model_options(parser)
-    for name in LIMITS:
-        parser.add_argument("--" + name.replace("_", "-"), type=number)
+    parser.add_argument("--max-degree", type=number)
     parser.add_argument("--max-time", type=seconds)
     parser.add_argument("--max-queries", type=at_least_one)
     parser.add_argument("--seed", type=whole)
     parser.add_argument("--json")
     parser.add_argument("--quiet", action="store_true")
-    options = fill_in(parser.parse_args(words), DEFAULTS, dict.fromkeys([*LIMITS, "json"]))
-    # What is not proven here is undecided: that is what the command is for.
-    given = {name: getattr(options, name) for name in LIMITS}
-    limits = read_limits({**given, "require_certified": given["max_degree"] is not None})
+    options = fill_in(parser.parse_args(words), DEFAULTS, dict.fromkeys(["max_degree", "json"]))
+    limits = read_limits({"max_degree": options.max_degree})
     check_outputs({"--json": options.json}, [options.model, options.data, options.space])
     with models_prints_aside(), told_errors():
         case = read_case(options, options.model, options.data)
@@ -125,14 +121,16 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
         "status": "done",
         "reason": "",
     }
+    names = [str(name) for name in auditor.space_.sensitive_features]
     search = {
+        "sensitive": names,
+        "rows": {"degree": None},
         "degree": float(auditor.fairness_degree_),
         "status": "done",
         "reason": "",
         "search_queries": int(auditor.n_queries_),
         "bracket": bracket,
     }
-    names = [str(name) for name in auditor.space_.sensitive_features]
     sentence = (
         f"Between two inputs that differ only in {all_of(names)}, the largest difference is "
         f"{bracket_in_words(search)}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from skfairtest.report._limits import LimitCheck, Outcome, in_full
+from skfairtest.report._limits import LimitCheck, Outcome, figure_in_words, in_full
 from skfairtest.report._report import AuditReport
 
 
@@ -26,7 +26,8 @@ def markdown(report: AuditReport, outcome: Outcome) -> str:
     if not outcome.checks:
         return report.to_markdown()
     lines = [f"**{_cell(outcome.verdict)}**", ""]
-    lines += ["| Limit | Status | What was and was not shown |", "| --- | --- | --- |"]
+    lines += ["| Limit | Status | Figure | What was and was not shown |"]
+    lines += ["| --- | --- | --- | --- |"]
     lines += [_row(check) for check in outcome.checks]
     return "\n".join(lines) + f"\n\n{report.to_markdown()}"
 
@@ -34,7 +35,8 @@ def markdown(report: AuditReport, outcome: Outcome) -> str:
 def _row(check: LimitCheck) -> str:
     name = f"`{check.name}` {in_full(check.limit)}"
     left_out = f" Not judged: {'; '.join(check.left_out)}." if check.left_out else ""
-    return f"| {name} | {check.status} | {_cell(check.words + '.' + left_out)} |"
+    figure, words = _cell(figure_in_words(check)), _cell(f"{check.words}.{left_out}")
+    return f"| {name} | {check.status} | {figure} | {words} |"
 
 
 def _cell(text: str) -> str:

@@ -115,7 +115,7 @@ def audit(
     Parts that take less than their share of `max_time` leave the rest to those that follow. A run
     repeats exactly where no part was ended by its time; the report says what ended each. Where a
     slow model does not allow to compare all rows, a random sample of them is compared, and the
-    share has an interval (Wilson, 95%).
+    share has an interval (Clopper and Pearson's, 95%).
 
     Ctrl-C ends the audit and returns the report of what was found so far.
 

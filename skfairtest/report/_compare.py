@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skfairtest.report._measure.plain import real
+from skfairtest.report import _known
+from skfairtest.report._known import Known
 
 
 def compare_reports(
@@ -42,40 +43,28 @@ UNKNOWN = (np.nan, np.nan, np.nan)
 
 def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
     """Each figure with the ends of what it may be."""
-    found: dict[str, tuple[float, float, float]] = {}
+    found: dict[str, Known] = {}
     for search in report["searches"]:
-        rows, bracket, label = search["rows"], search["bracket"], search["label"]
-        degree = real(search["degree"])
-        upper = real(bracket["upper"])
-        found[f"largest difference: {label}"] = (degree, degree, upper)
-        rate = real(rows["rate"])
-        low, high = (rate if rows[end] is None else rows[end] for end in ("low", "high"))
+        rows, label = search["rows"], search["label"]
+        found[f"largest difference: {label}"] = _known.degree(search)
         if rows["rate"] is not None:
-            found[f"discriminatory rows: {label}"] = (rate, low, high)
-        on_rows = real(rows["degree"])
-        found[f"largest difference on rows: {label}"] = (on_rows, on_rows, on_rows)
+            found[f"discriminatory rows: {label}"] = _known.rate(search)
+        found[f"largest difference on rows: {label}"] = _known.degree_on_rows(rows)
         for part in rows["above"]:
             name = f"rows above {part['share_of_spread']:.0%} of the spread: {label}"
-            found[name] = (part["rate"], part["rate"], part["rate"])
-    groups = report["groups"]
-    if groups["rules"]:
-        found["worst score of a group"] = _score(groups["rules"][0])
+            found[name] = _known.share_of(rows, part, name)
+    if report["groups"]["rules"]:
+        found["worst score of a group"] = _known.largest_score(report["groups"])
     for part in report["errors"]:
         if part["rules"]:
             name = f"largest difference in {part['metric'].replace('_', ' ')}"
-            found[name] = max(map(_score, part["rules"]), key=lambda score: score[0])
+            found[name] = _known.largest_score(part)
     selection = report["selection"]
     if "impact_ratio" in selection["columns"]:
-        places = [selection["columns"].index(f"impact_ratio{end}") for end in ("", "_low", "_high")]
-        ratios = [[real(row[place]) for place in places] for row in selection["rows"]]
-        ratio, low, high = min((r for r in ratios if r[0] == r[0]), default=UNKNOWN)
-        found["smallest impact ratio"] = (ratio, low, high)
-    return found
-
-
-def _score(rule: dict[str, Any]) -> tuple[float, float, float]:
-    """The score of a rule with its ends."""
-    return real(rule["score"]), real(rule["low"]), real(rule["high"])
+        ratios = _known.impact_ratios(selection)
+        if ratios:
+            found["smallest impact ratio"] = _known.smallest_ratio(selection, ratios)
+    return {name: (known.value, known.low, known.high) for name, known in found.items()}
 
 
 def _says(a: tuple[float, float, float], b: tuple[float, float, float]) -> str:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from skfairtest.finding._words import number, two_numbers
-from skfairtest.report._render.words import beyond_domain, seen
+from skfairtest.finding._words import two_numbers
+from skfairtest.report import _known
+from skfairtest.report._known import Known
+from skfairtest.report._measure.plain import real
+from skfairtest.report._render.words import beyond_domain
 
 #: What an outcome means for the exit code of a command.
 EXIT_CODES = {"within": 0, "exceeded": 1, "undecided": 3, "failed": 4}
@@ -19,21 +23,23 @@ WORST_FIRST = ("exceeded", "failed", "undecided", "within")
 class Limits:
     """What a report may show at most.
 
+    A limit is exceeded where the lower end of what its figure may be is above it, within where the
+    upper end is not, and undecided in between.
+
     Parameters
     ----------
     max_degree : float, default=None
         Largest difference between twins, in the units of the outputs.
     max_on_data_rate : float, default=None
         Share of the rows of data that are discriminatory, from 0 to 1.
-    max_upper_bound : float, default=None
-        Certified bound of the largest difference.
     max_group_score : float, default=None
         Largest score of a rule set: difference of the shares of favourable predictions.
     min_impact_ratio : float, default=None
         Smallest impact ratio of a group: its rate as a share of the highest rate, from 0 to 1.
-    require_certified : bool, default=False
-        Whether `max_degree` and `max_on_data_rate` have to be shown to hold, instead of only not
-        being seen exceeded.
+    estimates_decide : bool, default=False
+        Whether figures decide as they were measured, whatever their intervals and brackets. A
+        difference that a search did not find is then within its limit, and so is a group whose
+        interval reaches beyond it.
 
     Raises
     ------
@@ -47,24 +53,23 @@ class Limits:
     Examples
     --------
     >>> from skfairtest import Limits
-    >>> Limits(max_degree=0.2, require_certified=True).max_degree
+    >>> Limits(max_degree=0.2, min_impact_ratio=0.8).max_degree
     0.2
     """
 
     max_degree: float | None = None
     max_on_data_rate: float | None = None
-    max_upper_bound: float | None = None
     max_group_score: float | None = None
     min_impact_ratio: float | None = None
-    require_certified: bool = False
+    estimates_decide: bool = False
 
     def __post_init__(self) -> None:
         """See that the limits are numbers that figures can have."""
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name == "require_certified":
+            if field.name == "estimates_decide":
                 if not isinstance(value, bool):
-                    raise ValueError(f"require_certified must be True or False; got {value!r}.")
+                    raise ValueError(f"estimates_decide must be True or False; got {value!r}.")
                 continue
             if value is None:
                 continue
@@ -92,12 +97,14 @@ class LimitCheck:
         The limit.
     status : {"within", "exceeded", "undecided", "failed"}
         What is known.
+    figure : str
+        Which figure decides, and of what: "impact ratio of f (sex), the smallest of 5 groups".
     value : float or None
         The figure; None where it was not measured.
     low, high : float or None
-        Ends of its bracket or interval.
-    is_lower_bound : bool
-        Whether the true figure may be larger than the value without being seen.
+        Ends between which it is known to be; None where there is no such end.
+    interval : str
+        What the ends are: "exact", "95% interval", "certified bracket", ...
     words : str
         What was and was not shown.
     left_out : list of str
@@ -109,21 +116,39 @@ class LimitCheck:
 
     Examples
     --------
-    >>> from skfairtest import LimitCheck
-    >>> check = LimitCheck("max_degree", 0.1, "within", 0.0, 0.0, None, True, "none found", [])
-    >>> check.status, check.is_lower_bound
-    ('within', True)
+    >>> from skfairtest import Limits, SBFTAuditor, audit
+    >>> from skfairtest.datasets import make_biased_classification
+    >>> data = make_biased_classification(random_state=0)
+    >>> quick = SBFTAuditor(max_queries=2000)
+    >>> report = audit(
+    ...     data.estimator, data.data, auditor=quick, random_state=0, favourable=1, progress=False
+    ... )
+    >>> (check,) = report.check(Limits(max_degree=0.0)).checks
+    >>> check.status, check.figure, check.interval
+    ('exceeded', 'largest difference between twins in sex', 'lower bound')
     """
 
     name: str
     limit: float
     status: str
+    figure: str
     value: float | None
     low: float | None
     high: float | None
-    is_lower_bound: bool
+    interval: str
     words: str
     left_out: list[str]
+
+
+def figure_in_words(check: LimitCheck) -> str:
+    """Which figure a limit is about, of what, and between which ends it is known to be."""
+    if check.value is None:
+        return f"{check.figure}: not measured"
+    words = f"{check.figure}: {beside(check.value, check.limit)}"
+    if check.low is None or check.high is None or check.low == check.high:
+        return f"{words} ({check.interval})"
+    low, high = beside(check.low, check.limit), beside(check.high, check.limit)
+    return f"{words} ({low} to {high}, {check.interval})"
 
 
 @dataclass(frozen=True)
@@ -136,7 +161,7 @@ class Outcome:
         The worst of the checks: an exceeded limit, a part that failed, a limit that could not be
         decided, or none of these.
     checks : list of LimitCheck
-        One a limit.
+        One a limit: which figure decides, of what, and between which ends it is known to be.
     verdict : str
         One line that says what was and was not shown.
 
@@ -186,13 +211,21 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
 
     Notes
     -----
-    A figure is within its limit where it does not exceed it. Whatever was seen counts: a row of the
-    data outside the domain (of `bounds`, `categories`, `constraint`) is judged like a pair in it,
-    although a certificate is about the domain alone. What a search finds is a lower bound,
-    so a limit on the degree is met if nothing larger was found, which the words say; with
-    ``require_certified=True`` it is undecided unless the certified bound is within it, too. Where
-    the figure was not measured at all, the limit is undecided, never met. Groups that are too small
-    to be compared are named.
+    What is known of a figure decides, not the figure alone:
+
+    - The largest difference is at least what a search or a row has shown, also a row outside the
+      domain (of `bounds`, `categories`, `constraint`), and at most what is certified of the domain.
+      Without a certificate it is never within a limit.
+    - The share of discriminatory rows is exact where all rows were compared with all their twins.
+      Of a sample it has an interval (Clopper and Pearson's, 95%), and where rows were compared with
+      some of their twins only it is a lower bound.
+    - Scores and impact ratios of groups have 95% intervals that hold for all groups at once. The
+      limit is exceeded where some group is known to break it, and within where every group is known
+      to keep to it.
+
+    So a figure that breaks its limit in truth is called within for one table in forty at most, and
+    as seldom is one that keeps to it called exceeded. Where a figure was not measured at all, the
+    limit is undecided, never met. Groups that are too small to be compared are named.
 
     Examples
     --------
@@ -200,15 +233,19 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
     >>> from skfairtest.datasets import make_biased_classification
     >>> data = make_biased_classification(random_state=0)
     >>> quick = SBFTAuditor(max_queries=2000)
-    >>> report = audit(data.estimator, data.data, auditor=quick, random_state=0, progress=False)
+    >>> report = audit(
+    ...     data.estimator, data.data, auditor=quick, random_state=0, favourable=1, progress=False
+    ... )
     >>> check_limits(report, Limits(max_degree=0.0)).status
     'exceeded'
+    >>> check_limits(report, Limits(max_degree=0.9)).status  # nothing larger found, nor ruled out
+    'undecided'
     """
     if not isinstance(limits, Limits):
         raise TypeError(f"limits must be Limits(...); got {type(limits).__name__}.")
     data = report if isinstance(report, dict) else report.to_dict()
     checks = [
-        CHECKS[field.name](data, float(getattr(limits, field.name)), limits.require_certified)
+        CHECKS[field.name](data, float(getattr(limits, field.name)), limits.estimates_decide)
         for field in fields(limits)
         if field.name in CHECKS and getattr(limits, field.name) is not None
     ]
@@ -244,86 +281,95 @@ def beside(value: float, limit: float) -> str:
     return two_numbers(value, limit)[0]
 
 
-def _where(search: dict[str, Any], value: float, limit: float) -> str:
-    """What was seen, beside the limit, and where if that is outside of the domain."""
-    return beside(value, limit) + (" among the rows of the data" if beyond_domain(search) else "")
+def _at_most(known: Known, limit: float, estimates_decide: bool) -> str:
+    """What is known of a figure that has to be at most so much."""
+    low, high = (known.value, known.value) if estimates_decide else (known.low, known.high)
+    if low > limit:
+        return "exceeded"
+    return "within" if high <= limit else "undecided"  # not so where no end is known (NaN)
 
 
-def _check_degree(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
+def _at_least(known: Known, limit: float, estimates_decide: bool) -> str:
+    """What is known of a figure that has to be at least so much."""
+    low, high = (known.value, known.value) if estimates_decide else (known.low, known.high)
+    if high < limit:
+        return "exceeded"
+    return "within" if low >= limit else "undecided"
+
+
+def _check(
+    name: str, limit: float, status: str, known: Known, words: str, left_out: Sequence[str] = ()
+) -> LimitCheck:
+    value, low, high = (None if math.isnan(x) else x for x in (known.value, known.low, known.high))
+    return LimitCheck(
+        name, limit, status, known.figure, value, low, high, known.interval, words, list(left_out)
+    )
+
+
+def _check_degree(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:
     search = data["searches"][-1]
-    value, upper = seen(search), search["bracket"]["upper"]
-    if value is None:
-        return _unknown("max_degree", limit, search)
-    if value > limit:
-        status = "exceeded"
-        words = f"a difference of {_where(search, value, limit)} is above {in_full(limit)}"
-    elif upper is not None and upper <= limit:
-        status = "within"
+    known = _known.degree(search)
+    status = _at_most(known, limit, False)
+    if math.isnan(known.value):
+        return _unknown("max_degree", limit, known, search)
+    if status == "exceeded":
+        where = " among the rows of the data" if beyond_domain(search) else ""
+        words = f"a difference of {beside(known.value, limit)}{where} is above {in_full(limit)}"
+    elif status == "within":
         words = f"no difference in the domain is above {in_full(limit)} (certified)"
         if beyond_domain(search):
             words += ", and none was seen among the rows outside of it"
     elif search["status"] != "done":
         # The rows may have been compared, which says nothing of the rest of the domain.
-        return _unknown("max_degree", limit, {**search, "reason": f"no search: {search['reason']}"})
+        reason = f"no search: {search['reason']}"
+        return _unknown("max_degree", limit, known, {**search, "reason": reason})
     else:
-        status = "undecided" if certified else "within"
         words = (
             f"no difference above {in_full(limit)} found in {search['search_queries']:,} queries "
             f"(seed {data['seed']})"
         )
-        if certified:
-            to = "there is no upper bound" if upper is None else f"it may be up to {number(upper)}"
-            words += f", but {to}"
-    proven = upper is not None and (search["bracket"]["certified"] or upper <= limit)
-    high = None if upper is None else max(upper, value)
-    return LimitCheck("max_degree", limit, status, value, value, high, not proven, words, [])
+        if estimates_decide:
+            status = "within"
+        elif math.isnan(known.high):
+            words += ", but there is no upper bound"
+        else:
+            words += f", but it may be up to {beside(known.high, limit)} (certified)"
+    return _check("max_degree", limit, status, known, words)
 
 
-def _check_rate(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
+def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:
     rows = data["searches"][-1]["rows"]
     if rows["status"] == "done" and rows["rate"] is None:
         raise ValueError(
             "max_on_data_rate needs a threshold: without one, rows whose predictions differ at all "
             "would count, which of a regressor are nearly all. Give audit(..., threshold=...)."
         )
-    value = rows["rate"]
-    if value is None:
-        return _unknown("max_on_data_rate", limit, rows)
-    high = value if rows["high"] is None else rows["high"]
-    low = value if rows["low"] is None else rows["low"]
-    words = f"{value:.2%} of {rows['n']:,} rows"
-    status = "exceeded" if value > limit else "within"
-    words += f" are discriminatory, {'above' if status == 'exceeded' else 'within'} {limit:.2%}"
-    if status == "within" and certified and high > limit:
-        status = "undecided"
-        words += f", but of all {rows['n_rows']:,} rows it may be {high:.2%}"
-    return LimitCheck("max_on_data_rate", limit, status, value, low, high, False, words, [])
+    known = _known.rate(data["searches"][-1])
+    if rows["rate"] is None:
+        return _unknown("max_on_data_rate", limit, known, rows)
+    status = _at_most(known, limit, estimates_decide)
+    side = "above" if known.value > limit else "within"
+    words = f"{known.value:.2%} of {rows['n']:,} rows"
+    if rows["n"] < rows["n_rows"]:
+        words += f", a sample of {rows['n_rows']:,},"
+    words += f" are discriminatory, {side} {limit:.2%}"
+    if known.low < known.high:
+        but = ", but" if status == "undecided" else ";"
+        if _known.with_some_twins(rows):
+            words += f"{but} each was compared with {rows['n_twins']:,} of its twins only, so that "
+            words += f"of all rows it may be any share from {known.low:.2%} on"
+        else:
+            words += f"{but} of all rows it may be from {known.low:.2%} to {known.high:.2%}"
+            words += f" ({known.interval})"
+    return _check("max_on_data_rate", limit, status, known, words)
 
 
-def _check_upper(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
-    search = data["searches"][-1]
-    value, known = search["bracket"]["upper"], seen(search)
-    if known is not None and known > limit and (value is None or known > value):
-        words = f"a difference of {_where(search, known, limit)} is above {in_full(limit)}"
-        return LimitCheck(
-            "max_upper_bound", limit, "exceeded", value, known, None, False, words, []
-        )
-    if value is None:
-        return _unknown("max_upper_bound", limit, search["bracket"])
-    status = "exceeded" if value > limit else "within"
-    side = "above" if status == "exceeded" else "within"
-    words = f"the certified bound {beside(value, limit)} is {side} {in_full(limit)}"
-    return LimitCheck("max_upper_bound", limit, status, value, known, value, False, words, [])
-
-
-def _check_groups(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
+def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:
     groups = data["groups"]
     if not groups["rules"]:
-        return _unknown("max_group_score", limit, groups)
-    worst = groups["rules"][0]
-    value = worst["score"]
-    status = "exceeded" if value > limit else "within"
-    side = "above" if status == "exceeded" else "within"
+        return _unknown("max_group_score", limit, _nothing("largest score of a group"), groups)
+    known = _known.largest_score(groups)
+    status = _at_most(known, limit, estimates_decide)
     small = f"groups under {groups['min_support']:.0%} of the rows were not compared"
     # The search does not list what it leaves out; of known groups the selection table does.
     left_out = _groups_under(data["selection"], groups["min_support"])
@@ -331,77 +377,83 @@ def _check_groups(data: dict[str, Any], limit: float, certified: bool) -> LimitC
         # Names of intersections have commas in them.
         few = "; ".join(left_out[:NAMED]) + ("; ..." if len(left_out) > NAMED else "")
         small += f" ({few} among them)"
-    words = f"score {beside(value, limit)} of {worst['rule']} is {side} {in_full(limit)}; {small}"
-    if status == "within" and certified and worst["high"] is not None and worst["high"] > limit:
-        status = "undecided"
-        words += f"; its interval reaches {number(worst['high'])}"
-    return LimitCheck(
-        "max_group_score", limit, status, value, worst["low"], worst["high"], True, words,
-        [small, *left_out],
-    )  # fmt: skip
+    words = (
+        f"{_told(known, limit)} {'above' if known.value > limit else 'within'} {in_full(limit)}"
+        f"{_ends(known, limit, status)}; {small}"
+    )
+    return _check("max_group_score", limit, status, known, words, [small, *left_out])
+
+
+def _told(known: Known, limit: float) -> str:
+    """The figure with its value behind its name: "impact ratio 0.71 of f (sex), ..., is"."""
+    name, of, rest = known.figure.partition(" of ")
+    return f"{name} {beside(known.value, limit)}{of}{rest}, is"
+
+
+def _ends(known: Known, limit: float, status: str) -> str:
+    """Between which ends the figure is known to be."""
+    if math.isnan(known.low) or math.isnan(known.high):
+        return ""
+    but = ", but it" if status == "undecided" else "; it"
+    low, high = beside(known.low, limit), beside(known.high, limit)
+    return f"{but} may be from {low} to {high} ({known.interval})"
 
 
 def _groups_under(selection: dict[str, Any], share: float) -> list[str]:
     """Groups of the selection table that are a smaller share of the rows."""
-    places = {name: place for place, name in enumerate(selection["columns"])}
-    if not {"attribute", "group", "share"} <= set(places):
-        return []
     return [
-        f"{row[places['attribute']]} = {row[places['group']]}"
-        for row in selection["rows"]
-        if row[places["share"]] is not None and row[places["share"]] < share
+        f"{row['attribute']} = {row['group']}"
+        for row in _known.selection_rows(selection)
+        if row.get("share") is not None and row["share"] < share
     ]
 
 
-def _check_ratio(data: dict[str, Any], limit: float, certified: bool) -> LimitCheck:
+def _check_ratio(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:
     selection = data["selection"]
-    places = {name: place for place, name in enumerate(selection["columns"])}
-    rows = selection["rows"]
-    if not rows or "impact_ratio" not in places:
+    if "impact_ratio" not in selection["columns"]:
         reason = selection["reason"] or "the predictions have no rates of favourable labels"
-        return _unknown("min_impact_ratio", limit, {**selection, "reason": reason})
-    ratio, low, high = (places[f"impact_ratio{end}"] for end in ("", "_low", "_high"))
-    attribute, names, notes = (places[name] for name in ("attribute", "group", "note"))
-    small = [f"{row[names]} ({row[notes]})" for row in rows if row[notes]]
-    # Rates of small groups are mostly chance: they are named, and not judged.
-    known = [row for row in rows if row[ratio] is not None and not row[notes]]
-    if not known:
-        return _unknown(
-            "min_impact_ratio",
-            limit,
-            {"status": "done", "reason": "no group that is large enough has an impact ratio"},
-        )
-    worst = min(known, key=lambda row: row[ratio])
-    value = worst[ratio]
-    status = "exceeded" if value < limit else "within"
-    side = "below" if status == "exceeded" else "not below"
-    words = (
-        f"impact ratio {beside(value, limit)} of {worst[names]} ({worst[attribute]}) is {side} "
-        f"{in_full(limit)}"
-    )
-    if status == "within" and certified and worst[low] is not None and worst[low] < limit:
-        status = "undecided"
-        words += f"; its interval reaches {number(worst[low])}"
+        return _unknown("min_impact_ratio", limit, NO_RATIO, {**selection, "reason": reason})
+    ratios = _known.impact_ratios(selection)
+    small = [row for row in _known.selection_rows(selection) if row["impact_ratio"] is None]
+    if estimates_decide:
+        # Rates of small groups are mostly chance. Their intervals tell that, estimates do not.
+        small += [row for row in ratios if row["note"]]
+        ratios = [row for row in ratios if not row["note"]]
+    left_out = [f"{_known.name_of(row)}: {row['note']}" for row in small]
+    if not ratios:
+        part = {"status": "done", "reason": "no group that is large enough has an impact ratio"}
+        return _unknown("min_impact_ratio", limit, NO_RATIO, part)
+    known = _known.smallest_ratio(selection, ratios)
+    status = _at_least(known, limit, estimates_decide)
+    side = "below" if known.value < limit else "not below"
+    words = f"{_told(known, limit)} {side} {in_full(limit)}{_ends(known, limit, status)}"
+    widest = min(ratios, key=lambda row: real(row["impact_ratio_low"]))
+    if status == "undecided" and _known.name_of(widest) not in known.figure:
+        words += f", as little is known of {_known.name_of(widest)}"
     if small:
-        few = "; ".join([str(row[names]) for row in rows if row[notes]][:NAMED])
+        few = "; ".join(str(row["group"]) for row in small[:NAMED])
         few += "; ..." if len(small) > NAMED else ""
-        words += f"; not judged, as marked: {len(small)} groups ({few})"
-    return LimitCheck(
-        "min_impact_ratio", limit, status, value, worst[low], worst[high], False, words, small
-    )
+        words += f"; not judged, as marked: {len(small)} group{'s' * (len(small) > 1)} ({few})"
+    return _check("min_impact_ratio", limit, status, known, words, left_out)
 
 
-def _unknown(name: str, limit: float, part: dict[str, Any]) -> LimitCheck:
+def _nothing(figure: str) -> Known:
+    return Known(figure, math.nan, math.nan, math.nan, "")
+
+
+NO_RATIO = _nothing("smallest impact ratio")
+
+
+def _unknown(name: str, limit: float, known: Known, part: dict[str, Any]) -> LimitCheck:
     status = "failed" if part.get("status") == "failed" else "undecided"
     reason = part.get("reason") or "it was not measured"
     words = f"{name} could not be checked: {reason}"
-    return LimitCheck(name, limit, status, None, None, None, True, words, [])
+    return _check(name, limit, status, known, words)
 
 
 CHECKS = {
     "max_degree": _check_degree,
     "max_on_data_rate": _check_rate,
-    "max_upper_bound": _check_upper,
     "max_group_score": _check_groups,
     "min_impact_ratio": _check_ratio,
 }

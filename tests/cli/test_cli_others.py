@@ -56,10 +56,10 @@ def test_certify_brackets(run):
     found = json.loads(Path("out.json").read_text(encoding="utf-8"))
     assert code == 0 and out.startswith("No limits were given. Between two inputs that differ only")
     assert found["certified"] and found["degree"] == pytest.approx(5)
-    assert run(*words, "--max-upper-bound", "4.9", "--quiet")[:2] == (
-        1, "Exceeded: the certified bound 5.00 is above 4.9.\n"
+    assert run(*words, "--max-degree", "4.9", "--quiet")[:2] == (
+        1, "Exceeded: a difference of 5.00 is above 4.9.\n"
     )  # fmt: skip
-    code, out, _ = run(*words, "--max-upper-bound", "5.1", "--max-degree", "5.1")
+    code, out, _ = run(*words, "--max-degree", "5.1")
     assert code == 0 and "Within: " in out
     code, out, err = run(*words, "--max-degree", "4.9", "--json", "-")
     assert code == 1 and json.loads(out)["outcome"] == "exceeded" and "Exceeded" in err
@@ -95,7 +95,7 @@ def test_certify_refuses_what_it_cannot_read(run):
     code, _, err = run("certify", "foreign.skops", "data.csv", *WHO, "--trust",
                        "gate_samples.Foreign")  # fmt: skip
     assert code == 2 and "Foreign" in err and "Traceback" not in err
-    code, _, err = run("certify", "model.skops", "data.csv", *WHO, "--max-upper-bound", "1")
+    code, _, err = run("certify", "model.skops", "data.csv", *WHO, "--max-degree", "1")
     assert code == 2 and "can never be exceeded" in err
     assert run("certify", "model.skops")[0] == 2
 
@@ -245,7 +245,8 @@ OPTIONS = {"auditor": RandomAuditor(max_queries=100), "groups": False}
 
 def test_assert_within(foreign):
     model, X = foreign
-    report = assert_within(model, X, Limits(max_degree=0.35), sensitive_features="sex", **OPTIONS)
+    limits = Limits(max_degree=0.35, estimates_decide=True)
+    report = assert_within(model, X, limits, sensitive_features="sex", **OPTIONS)
     assert report.fairness_degree == pytest.approx(0.3) and report.to_dict()["seed"] == 0
     with pytest.raises(AssertionError) as failed:
         assert_within(model, X, Limits(max_degree=0.2), sensitive_features=["sex"], **OPTIONS)
@@ -256,7 +257,7 @@ def test_assert_within(foreign):
 
 def test_assert_within_fails_where_nothing_is_decided(foreign):
     model, X = foreign
-    limits = Limits(max_degree=0.35, require_certified=True)
+    limits = Limits(max_degree=0.35)
     with pytest.raises(AssertionError, match="^Undecided: .*no upper bound"):
         assert_within(model, X, limits, sensitive_features=["sex"], **OPTIONS)
     broken = Fails().fit(X, people()["hired"])
@@ -266,7 +267,7 @@ def test_assert_within_fails_where_nothing_is_decided(foreign):
 
 def test_assert_within_of_limits_that_no_model_could_exceed(foreign):
     model, X = foreign
-    for limits in (Limits(), Limits(require_certified=True)):
+    for limits in (Limits(), Limits(estimates_decide=True)):
         with pytest.raises(ValueError, match="no model could exceed it"):
             assert_within(model, X, limits, sensitive_features=["sex"])
     with pytest.raises(TypeError, match="must be Limits"):

@@ -232,19 +232,22 @@ def usual():
         "carries": "sex carries most of it: alone it gives 0.49 of 0.60, race alone 0.23.",
         "groups": {
             "status": "done", "reason": "", "favourable": "yes", "confidence": 0.95,
-            "correction": "Bonferroni", "min_support": 0.005, "n_rule_sets": 812, "rules": rules,
+            "correction": "Bonferroni", "min_support": 0.005, "n_rule_sets": 812, "low": 0.2,
+            "high": 0.4, "rules": rules,
             "queries": 30_162, "seconds": 3.0, "stop_reason": "all rule sets were compared",
         },
         "selection": {
             "status": "done", "reason": "", "favourable": "yes", "confidence": 0.95, "n": 30_162,
             "n_rows": 30_162, "queries": 30_162, "seconds": 0.2, "min_share": 0.0,
+            "low": 0.2, "high": 0.4,
             "columns": SELECTION, "rows": selection_rows(names),
         },
         "errors": [
             {
                 "metric": metric, "status": "done", "reason": "", "favourable": "yes",
                 "overall": 0.104, "confidence": 0.95, "correction": "Holm", "min_support": 0.05,
-                "n_rule_sets": 2_210, "rules": rules[:10], "n": 30_162,
+                "n_rule_sets": 2_210, "low": 0.1, "high": 0.3,
+                "rules": rules[:10], "n": 30_162,
                 "n_rows": 30_162, "n_differ": 36, "max_conditions": 3,
                 "queries": 0, "seconds": 0.4,
                 "stop_reason": "all frequent rule sets were compared",
@@ -276,7 +279,14 @@ def regression():
     cells = {"area": 70.5, "rooms": 3, "district": "north", "age": 41}
     worst = pair(cells, {"age": (18, 79)}, (152_300.0, 120_900.0), None, "prediction")
     above = [
-        {"share_of_spread": part, "difference": part * 88_000.0, "n": n, "rate": n / 4_000}
+        {
+            "share_of_spread": part,
+            "difference": part * 88_000.0,
+            "n": n,
+            "rate": n / 4_000,
+            "low": None,
+            "high": None,
+        }  # fmt: skip
         for part, n in [(0.05, 2_900), (0.1, 1_300), (0.2, 120)]
     ]
     rows = [{"row": str(k), "inside": True, "pair": worst} for k in range(10)]

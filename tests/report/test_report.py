@@ -6,15 +6,19 @@ import copy
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.neighbors import KNeighborsClassifier
 from test_audit import LABELS, SCORE, X, coded, look
 from tiers import slow_sample
 
-from skfairtest import AuditReport, Limits, check_limits
+from skfairtest import AuditReport, Limits, check_limits, selection_table
 from skfairtest.io import TRUSTED_TYPES
+from skfairtest.report._measure.plain import plain
+from skfairtest.report._measure.selection import ends_of_smallest_ratio
 from skfairtest.report._render import plots
 
 
@@ -168,6 +172,24 @@ def test_a_certified_fall_is_lower(report):
     assert low.compare(report).loc["largest difference: sex", "says"] == "higher"
 
 
+def test_samples_of_rows_differ_only_where_their_intervals_are_apart(report, regression):
+    def sampled(whole, rate, low, high):
+        place = len(whole.to_dict()["searches"]) - 1
+        above = {f"searches__{place}__rows__above__1__{k}": v
+                 for k, v in (("rate", rate), ("low", low), ("high", high))}  # fmt: skip
+        return changed(whole, **above, **{f"searches__{place}__rows__n": 130})
+
+    name = "rows above 10% of the spread: sex"
+    one, other = sampled(regression, 0.054, 0.022, 0.108), sampled(regression, 0.085, 0.043, 0.146)
+    row = one.compare(other).loc[name]
+    assert row["says"] == "the ends overlap" and row["this_high"] == 0.108
+    apart = sampled(regression, 0.2, 0.15, 0.26)
+    assert one.compare(apart).loc[name, "says"] == "higher"
+    # The largest difference of a sample is a lower bound of that of all rows.
+    on_rows = one.compare(regression).loc["largest difference on rows: sex"]
+    assert np.isnan(on_rows["this_high"]) and not np.isnan(on_rows["other_high"])
+
+
 def test_what_was_not_measured_alike_is_said(report, regression):
     notes = report.compare(regression).attrs["notes"]
     assert any("sensitive attributes" in note for note in notes)
@@ -190,26 +212,28 @@ def test_no_limits_hold(report):
 
 
 @pytest.mark.parametrize(
-    "limit, degree, upper, certified, status, words",
+    "limit, degree, upper, estimate, status, words",
     [
         (0.5, 0.6, 0.9, False, "exceeded", "0.60 is above 0.5"),
-        (0.21, 0.2100001, 0.9, False, "exceeded", "0.2100001 is above 0.21"),
-        (0.6, 0.6, 0.9, False, "within", "no difference above 0.6 found in"),
-        (0.6, 0.6, 0.9, True, "undecided", "it may be up to 0.90"),
-        (0.6, 0.5, None, True, "undecided", "no upper bound"),
-        (0.6, 0.5, None, False, "within", "(seed 0)"),
-        (0.6, 0.5, 0.6, True, "within", "(certified)"),
-        (0.0, 0.0, 0.0, True, "within", "(certified)"),
+        (0.21, 0.2100001, 0.9, True, "exceeded", "0.2100001 is above 0.21"),
+        (0.6, 0.6, 0.9, True, "within", "no difference above 0.6 found in"),
+        (0.6, 0.6, 0.9, False, "undecided", "it may be up to 0.90"),
+        (0.6, 0.5, None, False, "undecided", "no upper bound"),
+        (0.6, 0.5, None, True, "within", "(seed 0)"),
+        (0.6, 0.5, 0.6, False, "within", "(certified)"),
+        (0.0, 0.0, 0.0, False, "within", "(certified)"),
     ],
 )
-def test_the_degree(report, limit, degree, upper, certified, status, words):
+def test_the_degree(report, limit, degree, upper, estimate, status, words):
     given = changed(
-        report, searches__2__degree=degree, searches__2__rows__degree=degree,
-        searches__2__bracket__upper=upper,
+        report, searches__2__degree=degree, searches__2__bracket__upper=upper,
+        searches__2__rows__degree=0.0,
     )  # fmt: skip
-    check = only(given.check(Limits(max_degree=limit, require_certified=certified)))
+    check = only(given.check(Limits(max_degree=limit, estimates_decide=estimate)))
     assert check.status == status and words in check.words
-    assert check.value == degree and check.high == upper
+    assert check.value == check.low == degree and check.high == upper
+    assert check.figure == "largest difference between twins in sex and race"
+    assert check.interval == ("lower bound" if upper is None else "certified bracket")
 
 
 def test_a_row_outside_of_the_domain_counts(report):
@@ -218,11 +242,11 @@ def test_a_row_outside_of_the_domain_counts(report):
         report, searches__2__degree=0.6, searches__2__rows__degree=0.9,
         searches__2__bracket__upper=0.6, searches__2__bracket__certified=True,
     )  # fmt: skip
-    for limits in (Limits(max_degree=0.7, require_certified=True), Limits(max_upper_bound=0.7)):
+    for limits in (Limits(max_degree=0.7), Limits(max_upper_bound=0.7)):
         check = only(given.check(limits))
         assert check.status == "exceeded" and check.low == 0.9
         assert "0.90 among the rows of the data is above 0.7" in check.words
-    check = only(given.check(Limits(max_degree=0.95, require_certified=True)))
+    check = only(given.check(Limits(max_degree=0.95)))
     assert (check.status, check.value, check.high) == ("within", 0.9, 0.9)
     assert "among the rows outside of it" in check.words
     assert given.fairness_degree == 0.6 and given.on_data_degree == 0.9
@@ -242,12 +266,10 @@ def test_without_a_search_the_degree_is_undecided(report):
 
 
 def test_a_bound_that_is_not_known_is_undecided(report, unread):
-    check = only(unread.check(Limits(max_upper_bound=1.0)))
-    assert check.status == "undecided" and "KNeighborsClassifier" in check.words
-    assert only(unread.check(Limits(max_upper_bound=0.0))).status == "exceeded"
-    upper = report.upper_bound
-    assert report.check(Limits(max_upper_bound=upper)).status == "within"
-    assert report.check(Limits(max_upper_bound=upper - 0.01)).status == "exceeded"
+    check = only(unread.check(Limits(max_degree=1.0)))
+    assert check.status == "undecided" and "no upper bound" in check.words
+    assert only(unread.check(Limits(max_degree=0.0))).status == "exceeded"
+    assert report.check(Limits(max_degree=report.upper_bound)).status == "within"
 
 
 def test_the_share_of_rows(report, regression):
@@ -261,18 +283,48 @@ def test_the_share_of_rows(report, regression):
 def test_a_sample_of_rows_proves_as_much_as_its_interval(report):
     sample = changed(
         report, searches__2__rows__rate=0.1, searches__2__rows__low=0.05,
-        searches__2__rows__high=0.2,
+        searches__2__rows__high=0.2, searches__2__rows__n=130,
     )  # fmt: skip
-    assert sample.check(Limits(max_on_data_rate=0.15)).status == "within"
-    strict = Limits(max_on_data_rate=0.15, require_certified=True)
-    assert sample.check(strict).status == "undecided"
+    check = only(sample.check(Limits(max_on_data_rate=0.15)))
+    assert check.status == "undecided" and "from 5.00% to 20.00%" in check.words
+    assert (check.low, check.high, check.interval) == (0.05, 0.2, "95% interval")
+    assert sample.check(Limits(max_on_data_rate=0.2)).status == "within"
+    assert sample.check(Limits(max_on_data_rate=0.05)).status == "undecided"
+    assert sample.check(Limits(max_on_data_rate=0.04)).status == "exceeded"
+    loose = Limits(max_on_data_rate=0.15, estimates_decide=True)
+    assert sample.check(loose).status == "within"
+
+
+class OneValueOnly(ClassifierMixin, BaseEstimator):
+    """Gives another label to one of 5,001 values: every row has a twin that gets it."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X, y=None):
+        return self
+
+    def predict(self, X):
+        return np.where(np.asarray(X["code"]) == 2500, "yes", "no")
+
+
+def test_rows_compared_with_some_of_their_twins_are_never_within():
+    codes = np.random.default_rng(0).permutation(5001)[:198]
+    table = pd.DataFrame({"code": [0, 5000, *codes], "hours": range(200)})
+    found = look(OneValueOnly(), table, sensitive_features=["code"], groups=False)
+    rows = found.to_dict()["searches"][-1]["rows"]
+    assert rows["rate"] < 0.2 and rows["high"] == 1.0  # the truth is 1
+    check = only(found.check(Limits(max_on_data_rate=0.5)))
+    assert check.status == "undecided" and "100 of its twins only" in check.words
+    assert (check.interval, check.high) == ("lower bound", 1.0)
+    assert "at least" in repr(found) and "at least" in found.to_markdown()
 
 
 def test_groups_that_were_not_compared_are_named(report, regression):
-    score = report.group_rules["score"].iloc[0]
-    check = only(report.check(Limits(max_group_score=min(1.0, score + 0.01))))
-    assert check.status == "within" and "under 5%" in check.left_out[0] and check.is_lower_bound
-    assert report.check(Limits(max_group_score=score - 0.01)).status == "exceeded"
+    check = only(report.check(Limits(max_group_score=1.0)))
+    assert check.status == "within" and "under 5%" in check.left_out[0]
     assert only(regression.check(Limits(max_group_score=1.0))).status == "undecided"
     data = report.to_dict()
     places = {name: place for place, name in enumerate(data["selection"]["columns"])}
@@ -283,18 +335,106 @@ def test_groups_that_were_not_compared_are_named(report, regression):
     assert f"{attribute} = {group}" in check.words and "among them" in check.words
 
 
-def test_small_groups_do_not_vanish_into_a_pass(report):
+@pytest.mark.parametrize(
+    "limit, estimate, status",
+    [
+        (0.1, False, "exceeded"),
+        (0.2, False, "undecided"),
+        (0.2, True, "exceeded"),
+        (0.35, False, "undecided"),
+        (0.35, True, "within"),
+        (0.4, False, "within"),
+    ],
+)
+def test_scores_of_groups_are_decided_by_what_holds_for_all_of_them(
+    report, limit, estimate, status
+):
+    worst = {**report.to_dict()["groups"]["rules"][0], "score": 0.3, "low": 0.2, "high": 0.34}
+    given = changed(report, groups__rules=[worst], groups__low=0.15, groups__high=0.4)
+    check = only(given.check(Limits(max_group_score=limit, estimates_decide=estimate)))
+    assert check.status == status and check.figure.startswith("score of ")
+    assert (check.value, check.low, check.high) == (0.3, 0.15, 0.4)
+    assert check.interval == "95% interval for all groups at once"
+    assert "from 0.15 to 0.40" in check.words
+
+
+def test_ends_of_the_largest_score_are_of_all_rule_sets(report):
+    auditor, part = report.auditors["groups"], report.to_dict()["groups"]
+    rules = auditor.rules_
+    judged = rules[rules["ranked"]]
+    assert part["low"] == judged["low"].max() and part["high"] == judged["high"].max()
+    assert part["low"] <= part["rules"][0]["score"] <= part["high"]
+
+
+def with_ratios(report, low, high, **changes):
+    """A report whose groups all have a ratio of 0.9, but for the first."""
     data = report.to_dict()
+    data["selection"] |= {"low": low, "high": high}
     places = {name: place for place, name in enumerate(data["selection"]["columns"])}
     for row in data["selection"]["rows"]:
         row[places["impact_ratio"]], row[places["note"]] = 0.9, ""
-    data["selection"]["rows"][0][places["impact_ratio"]] = 0.1
-    given = AuditReport.from_dict(data)
-    assert given.check(Limits(min_impact_ratio=0.8)).status == "exceeded"
-    data["selection"]["rows"][0][places["note"]] = "fewer than 30 rows"
-    check = only(AuditReport.from_dict(data).check(Limits(min_impact_ratio=0.8)))
-    name = data["selection"]["rows"][0][places["group"]]
+    for name, value in changes.items():
+        data["selection"]["rows"][0][places[name]] = value
+    return AuditReport.from_dict(data), data["selection"]["rows"][0][places["group"]]
+
+
+@pytest.mark.parametrize(
+    "low, high, estimate, status",
+    [
+        (0.5, 0.79, False, "exceeded"),
+        (0.5, 0.81, False, "undecided"),
+        (0.5, 0.81, True, "exceeded"),
+        (0.8, 0.9, False, "within"),
+    ],
+)
+def test_impact_ratios_are_decided_by_what_holds_for_all_groups(
+    report, low, high, estimate, status
+):
+    given, name = with_ratios(report, low, high, impact_ratio=0.7)
+    check = only(given.check(Limits(min_impact_ratio=0.8, estimates_decide=estimate)))
+    assert check.status == status and check.figure.startswith(f"impact ratio of {name} (")
+    assert f"impact ratio 0.70 of {name}" in check.words
+    assert (check.low, check.high) == (low, high)
+
+
+def test_small_groups_do_not_vanish_into_a_pass(report):
+    limits = Limits(min_impact_ratio=0.8)
+    note = "fewer than 30 rows"
+    # Small, and known by its interval to be anything.
+    given, name = with_ratios(report, 0.3, 0.9, impact_ratio=0.95, note=note, impact_ratio_low=0.3)
+    check = only(given.check(limits))
+    assert check.status == "undecided" and f"as little is known of {name}" in check.words
+    check = only(given.check(Limits(min_impact_ratio=0.8, estimates_decide=True)))
     assert check.status == "within" and name in check.words and name in check.left_out[0]
+    # So small that it has no ratio.
+    given, name = with_ratios(report, 0.85, 0.9, impact_ratio=None, note="no ratio")
+    check = only(given.check(limits))
+    assert check.status == "within" and name in check.words and name in check.left_out[0]
+
+
+def test_a_limit_on_a_ratio_is_rarely_passed_where_the_truth_breaks_it():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(["a", "b", "c"], [700, 200, 100])
+    rates = np.repeat([0.5, 0.43, 0.38], [700, 200, 100])  # ratios 1, 0.86 and 0.76
+    statuses = []
+    for _ in range(60):
+        labels = (rng.random(1000) < rates).astype(int)
+        what = {"sensitive_features": {"g": groups}, "favourable": 1}
+        table = selection_table(labels, **what)
+        low, high = ends_of_smallest_ratio(table, labels, **what)
+        found = {
+            "columns": list(table.columns), "rows": plain(table.to_numpy(dtype=object)),
+            "confidence": 0.95, "low": low, "high": high, "reason": "",
+        }  # fmt: skip
+        data = {"searches": [{"degree": 0.0}], "selection": found, "status": "complete"}
+        statuses.append(
+            tuple(
+                check_limits(data, Limits(min_impact_ratio=0.8, estimates_decide=way)).status
+                for way in (False, True)
+            )
+        )
+    known, estimated = (list(way) for way in zip(*statuses, strict=True))
+    assert known.count("within") <= 1 and estimated.count("within") > 10
 
 
 def test_the_worst_of_several_limits_counts(report):
@@ -311,10 +451,10 @@ def test_the_worst_of_several_limits_counts(report):
         {"max_degree": -0.1},
         {"max_on_data_rate": 1.5},
         {"min_impact_ratio": "0.8"},
-        {"max_upper_bound": float("inf")},
+        {"max_degree": float("inf")},
         {"max_group_score": float("nan")},
         {"max_degree": True},
-        {"require_certified": 1},
+        {"estimates_decide": 1},
     ],
 )
 def test_limits_that_no_figure_can_have(params):

@@ -12,7 +12,7 @@ from skfairtest.group import SubgroupAuditor
 from skfairtest.group._pattern_search import TooManyRules
 from skfairtest.group._value_table import MOST_CATEGORIES
 from skfairtest.report._measure.case import Case
-from skfairtest.report._measure.groups import favourable_in_words
+from skfairtest.report._measure.groups import ends_of_largest_score, favourable_in_words
 from skfairtest.space._containers import make_container
 
 #: Conditions of a rule; longer ones nobody reads.
@@ -85,6 +85,7 @@ def compare_errors(
         "max_conditions": auditor.max_conditions,
         "n_rule_sets": auditor.n_rule_sets_,
         "n_differ": n_differ,
+        **ends_of_largest_score(auditor, all_rules),
         "rules": table[list(COLUMNS)].to_dict("records"),
         "stop_reason": auditor.stop_reason_,
         "queries": queries,
@@ -119,5 +120,5 @@ def affordable_conditions(n_rows: int, values: int) -> int:
 NOTHING: dict[str, Any] = {
     "favourable": "", "n": 0, "n_rows": 0, "overall": None, "confidence": None, "correction": "",
     "min_support": None, "max_conditions": None, "n_rule_sets": 0, "n_differ": 0,
-    "rules": [], "stop_reason": "",
+    "low": None, "high": None, "rules": [], "stop_reason": "",
 }  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
 from skfairtest.finding._words import number
 from skfairtest.group._rule_attribute import MAX_LEVELS
 from skfairtest.report._measure.case import Case
@@ -42,7 +44,8 @@ def compare_groups(case: Case, template: Any, seconds: float | None) -> dict[str
 def describe_groups(case: Case) -> dict[str, Any]:
     """What a group auditor found."""
     auditor = case.auditors["groups"]
-    table = auditor.rules_.iloc[:MOST_RULES]
+    rules = auditor.rules_
+    table = rules.iloc[:MOST_RULES]
     worst = table.iloc[0]
     return {
         "favourable": favourable_in_words(auditor.favourable_),
@@ -50,11 +53,26 @@ def describe_groups(case: Case) -> dict[str, Any]:
         "correction": auditor.correction,
         "min_support": auditor.min_support,
         "n_rule_sets": auditor.n_rule_sets_,
+        **ends_of_largest_score(auditor, rules),
         "rules": table[list(COLUMNS)].to_dict("records"),
         "queries": auditor.n_queries_,
         "stop_reason": auditor.stop_reason_,
         "told": f"largest score {number(worst['score'])} ({worst['rule']})",
     }
+
+
+def ends_of_largest_score(auditor: Any, rules: pd.DataFrame) -> dict[str, float | None]:
+    """Between which the largest score of all rules is, whichever rule has it in truth.
+
+    With intervals that hold for all of them at once it is no less than the largest lower end and no
+    more than the largest upper one.
+    """
+    # Rules that leave hardly anybody outside are too small a comparison to be judged.
+    judged = rules[rules["ranked"]] if rules["ranked"].any() else rules
+    # Rules that were not kept have smaller scores, but may have wider intervals.
+    is_whole = len(rules) < auditor.max_rules
+    high = float(judged["high"].max()) if is_whole else None
+    return {"low": float(judged["low"].max()), "high": high}
 
 
 def favourable_in_words(favourable: Any) -> str:
@@ -66,5 +84,5 @@ def favourable_in_words(favourable: Any) -> str:
 
 NOTHING: dict[str, Any] = {
     "favourable": "", "confidence": None, "correction": "", "min_support": None, "n_rule_sets": 0,
-    "rules": [], "stop_reason": "",
+    "low": None, "high": None, "rules": [], "stop_reason": "",
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skfairtest import _clock
-from skfairtest._statistics import wilson_interval
+from skfairtest._statistics import clopper_pearson
 from skfairtest._typing import Floats, Ints
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
@@ -48,7 +48,12 @@ def compare_rows(
     disparity = whole.disparity
     order = order[: len(disparity)]
     if oracle.response == "regression":
-        result |= above_spread(disparity, oracle.respond(space.data[order]))
+        result |= above_spread(
+            disparity,
+            oracle.respond(space.data[order]),
+            len(space.data),
+            some_twins=result["n_twins"] < space.n_combinations,
+        )
     worst = worst_places(disparity, order)
     if np.isfinite(deadline):
         left = max(0.0, deadline - _clock.now())
@@ -89,8 +94,10 @@ def told_rows(case: Case, space: InputSpace, judged: Judgement) -> dict[str, Any
     rate = None
     if case.response != "regression" or case.template.threshold is not None:
         rate = float(verdict.mean())
-    if rate is not None and n < len(space.data):
-        result["low"], result["high"] = wilson_interval(int(verdict.sum()), n, CONFIDENCE)
+    some_twins = space.n_combinations > min(space.n_twins, MOST_TWINS)
+    if rate is not None:
+        ends = share_ends(int(verdict.sum()), n, len(space.data), some_twins=some_twins)
+        result["low"], result["high"] = ends
     points = disparity_curve(disparity, "", CURVE_POINTS)[["difference", "share"]]
     return {
         **result,
@@ -135,22 +142,48 @@ def shuffled(case: Case) -> Ints:
     return np.random.default_rng(case.seed).permutation(len(case.space.data))
 
 
-def above_spread(disparity: Floats, predictions: Floats) -> dict[str, Any]:
+def above_spread(
+    disparity: Floats, predictions: Floats, n_rows: int, *, some_twins: bool
+) -> dict[str, Any]:
     """How many rows exceed parts of the spread of the predictions."""
     # Of several outputs the differences are of the one that differs most: the widest spread.
     spread = float(np.max(np.diff(np.percentile(predictions, SPREAD, axis=0), axis=0)))
-    return {
-        "spread": spread,
-        "above": [
+    above = []
+    for part in PARTS_OF_SPREAD:
+        exceeds = disparity > part * spread
+        n = int(exceeds.sum())
+        low, high = share_ends(n, len(disparity), n_rows, some_twins=some_twins)
+        above.append(
             {
                 "share_of_spread": part,
                 "difference": part * spread,
-                "n": int((disparity > part * spread).sum()),
-                "rate": float((disparity > part * spread).mean()),
+                "n": n,
+                "rate": float(exceeds.mean()),
+                "low": low,
+                "high": high,
             }
-            for part in PARTS_OF_SPREAD
-        ],
-    }
+        )
+    return {"spread": spread, "above": above}
+
+
+def share_ends(
+    count: int, n: int, n_rows: int, *, some_twins: bool
+) -> tuple[float | None, float | None]:
+    """What the share of all rows may be, if `count` of `n` were seen; None where it is known.
+
+    Rows that were not compared are drawn for by Clopper and Pearson's interval, each end of which
+    misses for one sample in forty at most. A row that was compared with some of its twins only may
+    differ from another one: what was seen is then a lower bound.
+    """
+    if n == n_rows and not some_twins:
+        return None, None
+    low = high = count / n if n else 0.0
+    if n < n_rows:
+        ends = clopper_pearson(count, n, 1 - CONFIDENCE)
+        # Rows that were compared stay as they are, whatever the others turn out to be.
+        low = max(float(ends[0]), count / n_rows)
+        high = min(float(ends[1]), (count + n_rows - n) / n_rows)
+    return low, 1.0 if some_twins else high
 
 
 def worst_places(disparity: Floats, order: Ints) -> Ints:

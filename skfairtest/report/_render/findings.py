@@ -27,7 +27,6 @@ from skfairtest.report._render.blocks import (
     seconds,
     table,
     together,
-    with_interval,
 )
 from skfairtest.report._render.words import beyond_domain
 
@@ -156,23 +155,27 @@ def _real_rows(report: dict[str, Any]) -> Fact:
         return Fact("Real rows", ABSENT, "no rows of data were compared")
     rows = search["rows"]
     if rows["rate"] is not None:
-        note = f"{_of_rows(rows)}; they {treated(report)}"
+        note = f"{_of_rows(rows, rows)}; they {treated(report)}"
         return Fact("Real rows treated differently", percent(rows["rate"]), note)
     for above in rows["above"][1:2] or rows["above"]:
         part = f"{above['share_of_spread']:.0%} of the spread of the predictions"
-        note = f"{count(above['n'])} of {count(rows['n'])} rows: {figure(above['difference'])}"
+        note = f"{_of_rows(rows, above)}: {figure(above['difference'])}"
         return Fact(f"Real rows above {part}", percent(above["rate"]), note)
     return Fact("Real rows", figure(rows["degree"]), "largest difference of a row of data")
 
 
-def _of_rows(rows: dict[str, Any]) -> str:
-    words = f"{count(rows['rate'] * rows['n'])} of {count(rows['n'])} rows"
-    if rows["n"] == rows["n_rows"]:
-        return f"{words}: all there are"
-    if rows["low"] is None:
-        return f"{words}, of {count(rows['n_rows'])}"
-    interval = f"{percent(rows['low'])} to {percent(rows['high'])}"
-    return f"{words}, a sample of {count(rows['n_rows'])}; interval {interval}"
+def _of_rows(rows: dict[str, Any], part: dict[str, Any]) -> str:
+    """How many of the rows a share is of, and what it may be of all of them."""
+    words = f"{count(part['rate'] * rows['n'])} of {count(rows['n'])} rows"
+    is_sample = rows["n"] < rows["n_rows"]
+    words += f", a sample of {count(rows['n_rows'])}" if is_sample else ": all there are"
+    return words if part["low"] is None else f"{words}; of all rows {_share_ends(part)}"
+
+
+def _share_ends(part: dict[str, Any]) -> str:
+    if part["high"] >= 1:
+        return f"at least {percent(part['low'])}"
+    return f"{percent(part['low'])} to {percent(part['high'])}"
 
 
 def _cost(report: dict[str, Any]) -> Fact:
@@ -447,7 +450,7 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
             search["label"],
             f"{above['share_of_spread']:.0%} of the spread",
             figure(above["difference"]),
-            percent(above["rate"]),
+            _rate(above),
             count(above["n"]),
             count(search["rows"]["n"]),
         ]
@@ -478,8 +481,9 @@ def _twins_compared(search: dict[str, Any]) -> str:
     )
 
 
-def _rate(rows: dict[str, Any]) -> str:
-    return with_interval(rows["rate"], rows["low"], rows["high"], percent)
+def _rate(part: dict[str, Any]) -> str:
+    share = percent(part["rate"])
+    return share if part["low"] is None else f"{share} ({_share_ends(part)})"
 
 
 def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:

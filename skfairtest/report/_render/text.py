@@ -89,19 +89,28 @@ def rows_in_words(rows: dict[str, Any], threshold: float | None) -> str:
         of_rows += f", each with {rows['n_twins']} of its twins"
     if rows["rate"] is None:
         shares = ", ".join(
-            f"{part['rate']:.1%} above {number(part['difference'])}" for part in rows["above"]
+            f"{part['rate']:.1%}{ends_in_words(part)} above {number(part['difference'])}"
+            for part in rows["above"]
         )
         return (
             f"{shares} (5, 10 and 20% of the spread of the predictions, {number(rows['spread'])}); "
             f"at most {number(rows['degree'])}; {of_rows}"
         )
     share = f"{rows['rate']:.1%}"
-    if rows["low"] is not None:
-        share += f" ({rows['low']:.1%} to {rows['high']:.1%})"
+    share += ends_in_words(rows)
     what = "get another label than a twin"
     if threshold is not None:
         what = f"differ from a twin by more than {number(threshold)}"
     return f"{share} {what}; largest difference {number(rows['degree'])}; {of_rows}"
+
+
+def ends_in_words(part: dict[str, Any]) -> str:
+    """What a share of all rows may be, where those that were compared do not tell it."""
+    if part["low"] is None:
+        return ""
+    if part["high"] >= 1:
+        return f" (at least {part['low']:.1%})"
+    return f" ({part['low']:.1%} to {part['high']:.1%})"
 
 
 def _pair(pair: dict[str, Any]) -> list[str]:

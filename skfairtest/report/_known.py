@@ -1,0 +1,109 @@
+"""The figures of a report with all that is known of each: what limits and comparisons rest on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from skfairtest.report._measure.plain import real
+
+
+class Known(NamedTuple):
+    """A figure and the ends between which it is known to be.
+
+    Attributes
+    ----------
+    figure : str
+        Which figure, and of what.
+    value : float
+        As it was measured; NaN where it was not.
+    low, high : float
+        Ends; NaN where none is known.
+    interval : str
+        What the ends are: "exact", "95% interval", "certified bracket", ...
+    """
+
+    figure: str
+    value: float
+    low: float
+    high: float
+    interval: str
+
+
+def degree(search: dict[str, Any]) -> Known:
+    """The largest difference: at least what anything has shown, at most what is certified."""
+    on_rows = real(search["rows"]["degree"])
+    # Rows may lie outside of the domain, and what they show counts as well.
+    found = max((x for x in (real(search["degree"]), on_rows) if x == x), default=math.nan)
+    upper = real(search["bracket"]["upper"])
+    upper = max(upper, found) if found == found else upper
+    interval = "lower bound" if math.isnan(upper) else "certified bracket"
+    label = " and ".join(map(str, search["sensitive"]))
+    return Known(f"largest difference between twins in {label}", found, found, upper, interval)
+
+
+def rate(search: dict[str, Any]) -> Known:
+    """The share of the rows of data that are discriminatory."""
+    return share_of(search["rows"], search["rows"], "discriminatory rows")
+
+
+def share_of(rows: dict[str, Any], part: dict[str, Any], figure: str) -> Known:
+    """A share of the rows of data, which are all compared with all their twins or are not."""
+    value = real(part["rate"])
+    if part["low"] is None:
+        return Known(figure, value, value, value, "exact")
+    interval = "95% interval"
+    if with_some_twins(rows):
+        interval = "lower bound" if rows["n"] == rows["n_rows"] else "95% interval's lower end"
+    return Known(figure, value, part["low"], part["high"], interval)
+
+
+def degree_on_rows(rows: dict[str, Any]) -> Known:
+    """The largest difference on the rows of data; a sample shows a lower bound."""
+    value = real(rows["degree"])
+    is_exact = rows["n"] == rows["n_rows"] and not with_some_twins(rows)
+    high, interval = (value, "exact") if is_exact else (math.nan, "lower bound")
+    return Known("largest difference on rows", value, value, high, interval)
+
+
+def with_some_twins(rows: dict[str, Any]) -> bool:
+    """Whether rows were compared with some of their twins only, so that more may differ."""
+    return bool(rows["n_combinations"] is None or rows["n_combinations"] > rows["n_twins"])
+
+
+def largest_score(part: dict[str, Any]) -> Known:
+    """The largest score of all groups that were compared, whichever has it in truth.
+
+    With intervals that hold for all groups at once, the largest true score is at least the largest
+    of the lower ends and at most the largest of the upper ones.
+    """
+    interval = f"{part['confidence']:.0%} interval"
+    if part["correction"] != "none":
+        interval += " for all groups at once"
+    worst = max(part["rules"], key=lambda rule: real(rule["score"]))
+    figure = f"score of {worst['rule']}, the largest of {part['n_rule_sets']:,} rule sets"
+    return Known(figure, real(worst["score"]), real(part["low"]), real(part["high"]), interval)
+
+
+def impact_ratios(selection: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of the selection table that have an impact ratio."""
+    return [r for r in selection_rows(selection) if r.get("impact_ratio") is not None]
+
+
+def selection_rows(selection: dict[str, Any]) -> list[dict[str, Any]]:
+    """The selection table, a dict a row."""
+    return [dict(zip(selection["columns"], row, strict=True)) for row in selection["rows"]]
+
+
+def smallest_ratio(selection: dict[str, Any], rows: list[dict[str, Any]]) -> Known:
+    """The smallest impact ratio of these rows, whichever group has it in truth."""
+    worst = min(rows, key=lambda row: row["impact_ratio"])
+    figure = f"impact ratio of {name_of(worst)}, the smallest of {len(rows):,} groups"
+    interval = f"{selection['confidence']:.0%} interval for all groups at once"
+    low, high = real(selection["low"]), real(selection["high"])
+    return Known(figure, real(worst["impact_ratio"]), low, high, interval)
+
+
+def name_of(row: dict[str, Any]) -> str:
+    """A group of the selection table with its attribute."""
+    return f"{row['group']} ({row['attribute']})"
