@@ -60,6 +60,8 @@ def compare_rows(
     result["worst"] = _worst_rows(case, label, space, order[worst], pairs, (first, second))
     result["queries"] = case.n_queries - before
     result["told"] = in_words(result)
+    if result["n"] < result["n_rows"]:
+        result["early"] = f"{result['n']:,} of {result['n_rows']:,} rows"
     return result
 
 
