@@ -90,7 +90,8 @@ def audit(
     Returns
     -------
     AuditReport
-        What was found, also where parts failed or the audit was interrupted: each part says so.
+        What was found, also where parts failed, had no time for all of it, or the audit was
+        interrupted: the status, the first lines and each part say so.
 
     Raises
     ------
@@ -247,6 +248,8 @@ def _status(plan: Plan) -> tuple[str, str]:
     for part in plan.course.parts:
         if part["status"] == "failed":
             return "failed", f"{part['part']}: {part['reason']}"
+    if plan.course.early:
+        return "ended early", "; ".join(map(": ".join, plan.course.early.items()))
     return "complete", ""
 
 

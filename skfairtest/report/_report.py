@@ -71,7 +71,10 @@ class AuditReport:
 
     @property
     def status(self) -> str:
-        """Whether the audit is "complete", "interrupted" or "failed" (in a part at least)."""
+        """Whether the audit is "complete", "ended early", "interrupted" or "failed" in a part.
+
+        It ended early where its time did not allow a part to do all of what it does.
+        """
         return str(self._data["status"])
 
     @property

@@ -432,10 +432,26 @@ def test_hundreds_of_sensitive_values_and_columns(n):
 
 
 def test_a_slow_model_gets_a_sample_of_the_rows_with_an_interval():
-    data = look(Wrapped(LOGISTIC, seconds=0.002), max_time=3, sensitive_features=["sex"]).to_dict()
+    slow = Wrapped(LOGISTIC, seconds=0.002)
+    report = look(slow, y=LABELS, max_time=3, sensitive_features=["sex"], auditor=None)
+    data = report.to_dict()
     rows = data["searches"][0]["rows"]
     assert 0 < rows["n"] < rows["n_rows"] == 200
     assert rows["low"] <= rows["rate"] <= rows["high"]
+    # The status, the first lines and the parts say what was not done, and how much of it was.
+    parts = {part["part"]: part for part in data["parts"]}
+    assert report.status == "ended early"
+    told = f"{rows['n']} of 200 rows"
+    assert parts["rows: sex"]["reason"] == f"ended early, for lack of time: {told}"
+    asked = data["searches"][0]["search_queries"]
+    for words in (f"rows: sex: {told}", f"search: sex: {asked} of 20,000 queries"):
+        assert words in data["reason"] and words in " ".join(repr(report)[:600].split())
+        assert words in report.to_html() and words in report._repr_html_()
+
+
+def test_a_search_that_spent_its_own_budget_did_not_end_early():
+    report = look(sensitive_features=["sex"], max_time=1e6, **SEARCH_ONLY)
+    assert report.status == "complete" and not any(report.parts["reason"].iloc[:2])
 
 
 def test_a_model_that_fails_leaves_what_was_found():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from skfairtest import _clock
 from skfairtest.finding._words import number
 from skfairtest.report._measure.case import Case
 
@@ -12,8 +13,9 @@ def certify_search(case: Case, label: str, seconds: float | None) -> dict[str, A
     """Bracket what a search found, from below and from above."""
     from skfairtest.exact import certify  # imports numba
 
-    auditor = case.auditors[label]
+    auditor, began = case.auditors[label], _clock.now()
     certificate = certify(auditor, max_time=seconds, random_state=case.seed)
+    out_of_time = seconds is not None and _clock.now() - began >= seconds
     before = case.n_queries
     if (
         certificate.worst_case is not None
@@ -34,6 +36,7 @@ def certify_search(case: Case, label: str, seconds: float | None) -> dict[str, A
         "stop_reason": certificate.stop_reason,
         "queries": case.n_queries - before,
         "told": f"{words} {number(upper)}",
+        "early": "the bracket is open" if out_of_time and not certificate.certified else "",
     }
 
 

@@ -176,6 +176,11 @@ class Case:
         self._predicted = order[:done][asked], np.concatenate(answers)[asked]
         return *self._predicted, done
 
+    def sampled(self, rows: Ints) -> str:
+        """How many of the rows of the data these are, in words; empty where it is all of them."""
+        n_rows = len(self.space.data)
+        return "" if len(rows) == n_rows else f"{len(rows):,} of {n_rows:,} rows"
+
     def rows_of(self, rows: Ints) -> tuple[Any, Any]:
         """Rows of the data as a table, and what is true of them; None where that is not known."""
         truth = None if self.y is None else np.asarray(self.y)[rows]

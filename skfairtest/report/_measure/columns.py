@@ -23,6 +23,7 @@ def measure_columns(case: Case, seconds: float | None) -> dict[str, Any]:
             return {
                 "status": "left out",
                 "reason": f"{needed * len(case.findings)} queries would take too long",
+                "early": "not begun",
             }
         known = matters(case.oracle(case.space), finding.twins)
         case.findings[label] = finding._replace(pair=finding.pair.with_matters(known))

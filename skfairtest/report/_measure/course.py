@@ -38,6 +38,8 @@ class Course:
         self.progress = progress
         self.parts: list[dict[str, Any]] = []
         self.interrupted = False
+        #: Parts that had not the time for all of it, and how much was done, in words.
+        self.early: dict[str, str] = {}
         progress.begin(len(weights))
 
     @property
@@ -70,6 +72,7 @@ class Course:
     ) -> dict[str, Any]:
         """Run a part; `function` takes its seconds and returns its results.
 
+        Where the time did not allow all of it, its results have `early`: how much was done.
         `rescue` returns what there is after an error or Ctrl-C. Errors of the types `refuses` say
         that the part does not apply to the model or the table: it is left out. A part that takes
         next to no time has `at_least` so many seconds, also where the time is over.
@@ -80,6 +83,7 @@ class Course:
         if seconds is not None:
             seconds = max(seconds, at_least)
         if seconds == 0:
+            self.early[name] = "not begun"
             return self.leave_out(name, f"no time was left of max_time={self.max_time:g} s")
         self.progress.part(name)
         began = _clock.now()
@@ -98,6 +102,11 @@ class Course:
             except Exception as error:
                 result = self._rescued(rescue, "failed", f"{type(error).__name__}: {error}")
         self.waiting.pop(name, None)
+        early = result.pop("early", "")
+        if early and result["status"] in ("done", "left out"):
+            self.early[name] = early
+            told = f"ended early, for lack of time: {early}" if result["status"] == "done" else ""
+            result["reason"] = "; ".join(filter(None, (told, result["reason"])))
         result.setdefault("queries", 0)
         result["seconds"] = _clock.now() - began
         notes = list(dict.fromkeys(str(w.message) for w in caught))

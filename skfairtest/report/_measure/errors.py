@@ -90,6 +90,7 @@ def compare_errors(
         "stop_reason": auditor.stop_reason_,
         "queries": queries,
         "told": told,
+        "early": case.sampled(rows),
     }
 
 

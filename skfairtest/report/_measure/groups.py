@@ -31,10 +31,13 @@ def compare_groups(case: Case, template: Any, seconds: float | None) -> dict[str
         if column.kind != "categorical" or len(column.levels) <= MAX_LEVELS
     ]
     auditor = case.group_auditor(template, few or names)
-    auditor.set_params(max_queries=case.affordable(seconds, auditor.max_queries))
+    whole = auditor.max_queries
+    auditor.set_params(max_queries=case.affordable(seconds, whole))
     case.auditors["groups"] = auditor
     auditor.fit(case.X)
     result = describe_groups(case)
+    if auditor.stop_kind_ == "max_queries" and auditor.max_queries < whole:
+        result["early"] = f"{auditor.n_queries_:,} of {whole:,} queries"
     if few and len(few) < len(names):
         left_out = ", ".join(str(name) for name in names if name not in few)
         result["reason"] = f"without {left_out}, of more than {MAX_LEVELS} categories"

@@ -67,6 +67,8 @@ def compare_rows(
     result["worst"] = listed[: len(worst)]
     result["queries"] = case.n_queries - before
     result["told"] = in_words(result)
+    if result["n"] < result["n_rows"]:
+        result["early"] = f"{result['n']:,} of {result['n_rows']:,} rows"
     return result
 
 

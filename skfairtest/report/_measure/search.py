@@ -35,7 +35,17 @@ def search(
         auditor.set_callbacks(*callbacks)
     case.auditors[label] = auditor
     auditor.fit(case.X)
-    return describe_search(case, label)
+    return {**describe_search(case, label), "early": _early(case.template, auditor)}
+
+
+def _early(template: Any, auditor: Any) -> str:
+    """How much was done of a search that this audit, not its own limits, has ended; else empty."""
+    own = getattr(template, auditor.stop_kind_, None)
+    is_limit = auditor.stop_kind_ in ("max_queries", "max_time")
+    if not is_limit or own == getattr(auditor, auditor.stop_kind_):
+        return ""
+    of = "" if template.max_queries is None else f" of {template.max_queries:,}"
+    return f"{auditor.n_queries_:,}{of} queries"
 
 
 def describe_search(case: Case, label: str) -> dict[str, Any]:

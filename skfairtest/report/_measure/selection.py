@@ -59,6 +59,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
         "rows": table.to_numpy(dtype=object).tolist(),
         "queries": queries,
         "told": f"{len(table)} groups",
+        "early": case.sampled(rows),
     }
 
 

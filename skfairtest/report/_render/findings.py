@@ -121,7 +121,11 @@ def finding_facts(report: dict[str, Any]) -> tuple[Fact, Fact, Fact, Fact]:
     return _found(report), _how_sure(report), _real_rows(report), _cost(report)
 
 
-_ENDS = {"interrupted": "was interrupted", "failed": "failed"}
+_ENDS = {
+    "interrupted": "was interrupted",
+    "failed": "failed",
+    "ended early": "ended early in some parts, for lack of time",
+}
 
 
 def _found(report: dict[str, Any]) -> Fact:

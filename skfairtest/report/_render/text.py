@@ -31,7 +31,7 @@ def render_text(report: dict[str, Any], more: str = "report.to_dict()['not_shown
     if groups["rules"]:
         worst = groups["rules"][0]
         lines += _wrapped(
-            f"{rule_score(worst, number)} between {worst['rule']} and everybody else"
+            f"{rule_score(worst)} between {worst['rule']} and everybody else"
             + (f"; {groups['reason']}" if groups["reason"] else ""),
             "  groups    ",
         )
@@ -57,6 +57,8 @@ def status_in_words(report: dict[str, Any]) -> str:
     """What is missing of an audit that is not complete."""
     if report["status"] == "interrupted":
         return "The audit was interrupted; what was found until then is here."
+    if report["status"] == "ended early":
+        return f"Parts ended early, for lack of time: {report['reason']}."
     return f"A part of the audit failed, the others are here: {report['reason']}"
 
 
