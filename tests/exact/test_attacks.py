@@ -19,6 +19,9 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest._compiled import plain
 from skfairtest.exact._trees.link_bounds import CODES, Links, gap_of_sums, signs
@@ -116,3 +119,77 @@ def test_shares_of_what_may_be_negative_are_refused():
     ).fit(X, np.digitize(y, [0.5, 1.0]))
     with pytest.raises(ValueError, match="negative"):
         certified(model, X, response_method="predict_proba")
+
+
+# Types of columns --------------------------------------------------------------------------
+
+
+def wide_integers(dtype, low, high, n=400):
+    """A sensitive column and one of many whole numbers, both of one type."""
+    rng = np.random.default_rng(5)
+    values = np.linspace(low, high, n)
+    values = values if np.dtype(dtype).kind == "f" else values.round()
+    X = pd.DataFrame({"s": rng.integers(0, 2, n).astype(dtype), "v": values.astype(dtype)})
+    return X, (X["s"] * np.sin(np.linspace(0, 9, n)) + rng.normal(size=n) * 0.2).to_numpy()
+
+
+def behind(function, X, y):
+    tree = DecisionTreeRegressor(max_depth=6, random_state=0)
+    return make_pipeline(FunctionTransformer(function), tree).fit(X, y)
+
+
+def degree_along(model, X, low, high):
+    """The true degree where v has each of its whole numbers."""
+    v = np.arange(low, high + 1)
+    twins = [pd.DataFrame({"s": np.full(len(v), s), "v": v}).astype(X.dtypes) for s in (0, 1)]
+    return float(np.abs(model.predict(twins[0]) - model.predict(twins[1])).max())
+
+
+WRAPPED = {
+    "square": (np.square, np.int32, 0, 60_000),
+    "square of short ones": (np.square, np.int16, -1_500, 1_500),
+    "negative": (np.negative, np.uint32, 0, 60_000),
+    "negative of short ones": (np.negative, np.uint16, 0, 60_000),
+    "absolute": (np.absolute, np.int16, -32_768, 32_767),
+    "too large for single precision": (np.exp, np.float32, 0, 100),
+}
+
+
+@pytest.mark.parametrize("kind", WRAPPED)
+def test_whole_numbers_that_wrap_round_are_refused(kind):
+    function, dtype, low, high = WRAPPED[kind]
+    X, y = wide_integers(dtype, low, high)
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="wrap round|no number"):
+        tree = DecisionTreeRegressor(max_depth=6, random_state=0).fit(np.abs(X.astype(float)), y)
+        tree.feature_names_in_ = np.array(["s", "v"])
+        certified(make_pipeline(FunctionTransformer(function).fit(X), tree), X)
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "low", "high"),
+    [
+        (np.square, np.int32, -46_340, 46_340),
+        (np.negative, np.int32, -60_000, 60_000),
+        (np.absolute, np.int16, -32_767, 32_767),
+        (np.sin, np.int16, -3_000, 3_000),  # in single precision
+        (np.sqrt, np.uint16, 0, 60_000),
+        (np.reciprocal, np.int32, 1, 60_000),  # one, and zero
+    ],
+)
+def test_whole_numbers_that_fit_are_certified(function, dtype, low, high):
+    X, y = wide_integers(dtype, low, high)
+    model = behind(function, X, y)
+    auditor = certified(model, X, max_queries=40)
+    assert auditor.certified_, auditor.stop_reason_
+    truth = degree_along(model, X, low, high)
+    assert auditor.fairness_degree_ == pytest.approx(truth, rel=1e-9)
+
+
+def test_whole_numbers_of_few_values_may_wrap():
+    """What is a table is what the step gives, whatever that is."""
+    X = pd.DataFrame({"s": [0, 1] * 128, "v": np.arange(-128, 128)}).astype(np.int8)
+    y = X["s"] * np.sin(X["v"] / 20.0)
+    model = behind(np.absolute, X, y)
+    auditor = certified(model, X)
+    assert auditor.certified_
+    assert auditor.fairness_degree_ == pytest.approx(degree_along(model, X, -128, 127), rel=1e-9)
