@@ -265,3 +265,50 @@ def test_periodic_splines_far_from_zero(kind):
     v = np.unique(low + np.linspace(0, width, 20_001))
     truth = max(np.ptp(model.predict(np.column_stack([v, np.full(len(v), k)]))) for k in (0, 1))
     assert auditor.fairness_degree_upper_bound_ >= truth * (1 - 1e-12)
+
+
+# Missing values ----------------------------------------------------------------------------
+
+
+@pytest.mark.services("lightgbm")
+@pytest.mark.parametrize("real", [False, True], ids=["finite", "real"])
+@pytest.mark.parametrize(
+    "kinds",
+    [("Zero", "NaN"), ("NaN", "Zero"), ("Zero", "None", "NaN"), ("None", "Zero")],
+    ids=" ".join,
+)
+def test_trees_that_differ_in_what_is_missing(kinds, real):
+    """Boosting that goes on with other settings: one column is tested in several ways."""
+    import lightgbm
+
+    rng = np.random.default_rng(0)
+    n = 1500
+    X = pd.DataFrame(
+        {"s": rng.integers(0, 2, n), "v": rng.integers(-3, 4, n), "w": rng.integers(0, 4, n)}
+    )
+    X = X.astype({"v": float})
+    if real:
+        X["v"] += np.where((X["v"] != 0) & (rng.random(n) < 0.9), rng.normal(size=n) * 0.3, 0.0)
+    y = np.sin(3 * X["v"]) * (1 + X["s"]) + (X["v"] == 0) * X["s"] * X["w"]
+    model, settings = None, {"Zero": {"zero_as_missing": True}, "None": {"use_missing": False}}
+    for k, kind in enumerate(kinds):
+        shown = X.copy()
+        if kind == "NaN":
+            shown.loc[rng.random(n) < 0.2, "v"] = np.nan
+        model = lightgbm.LGBMRegressor(
+            n_estimators=3, num_leaves=8, min_child_samples=5, learning_rate=0.6, verbose=-1,
+            n_jobs=1, **settings.get(kind, {}),
+        ).fit(shown, y * (1 + k), init_model=model)  # fmt: skip
+    types = model.booster_.trees_to_dataframe()
+    types = set(types.loc[types["split_feature"] == "v", "missing_type"])
+    assert len(types) > 1, types
+    auditor = certified(model, X, max_queries=40)
+    assert auditor.certified_, auditor.stop_reason_
+    v = np.unique(np.concatenate([X["v"], [0.0, 1e-36, -1e-36, 1e-30], np.linspace(-4, 4, 4001)]))
+    v = v[(v >= X["v"].min()) & (v <= X["v"].max())] if real else np.arange(-3.0, 4.0)
+    rows = pd.MultiIndex.from_product([v, range(4)], names=["v", "w"]).to_frame(index=False)
+    said = [model.predict(rows.assign(s=s)[["s", "v", "w"]]) for s in (0, 1)]
+    truth = np.abs(said[0] - said[1]).max()
+    assert auditor.fairness_degree_ >= truth * (1 - 1e-9)
+    if not real:
+        assert auditor.fairness_degree_ == pytest.approx(truth, rel=1e-9)
