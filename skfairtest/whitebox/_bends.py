@@ -7,6 +7,8 @@ pieces between them turn, the kink of an absolute value, the number that marks a
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
+from math import ceil, floor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +30,8 @@ MOST_PLACES = 2000
 #: A root is real whose imaginary part is no more: places too many do no harm.
 NEARLY_REAL = 1e-6
 NOTHING = np.empty(0)
+#: To more digits than multiples need that are as large as numbers can be told apart.
+PI = Fraction("3.141592653589793238462643383279502884197169399375105820974944592307816406286")
 
 #: Functions of single numbers that never decrease wherever they are numbers.
 RISING: tuple[Any, ...] = (
@@ -110,12 +114,20 @@ def _function(column: int, function: Any, low: float, high: float) -> Bend:
     if function is np.reciprocal:
         return Bend(column, np.zeros(1), np.zeros(1))
     if function in (np.sin, np.cos):
-        first = np.pi / 2 if function is np.sin else 0.0
-        k = np.floor((low - first) / np.pi), np.ceil((high - first) / np.pi)
-        if not k[1] - k[0] <= MOST_PLACES:
-            k = (0, MOST_PLACES + 1)
-        return Bend(column, first + np.pi * np.arange(k[0], k[1] + 1))
+        return Bend(column, _turns(Fraction(function is np.sin, 2), low, high))
     return Bend(column, NOTHING)
+
+
+def _turns(first: Fraction, low: float, high: float) -> Floats:
+    """The multiples of pi, with a share of one before the first, from below `low` to above `high`.
+
+    Worked out exactly and rounded once: far from zero a multiple of the rounded pi is off by more
+    than numbers are apart. Of two neighbours about a place the nearer one then is the extreme.
+    """
+    if not high - low <= MOST_PLACES * np.pi:
+        return np.zeros(MOST_PLACES + 1)
+    start, end = floor(Fraction(low) / PI - first), ceil(Fraction(high) / PI - first)
+    return np.array([float((first + k) * PI) for k in range(start, end + 1)])
 
 
 def is_bending(function: Any) -> bool:

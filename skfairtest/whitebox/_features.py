@@ -29,6 +29,11 @@ from skfairtest.whitebox._unwrap import run_step, unwrap
 
 #: Integer attributes with more values than this are cut at thresholds instead of tabulated.
 MOST_TABLE_ROWS = 2000
+#: Places inside of a piece, and numbers from its ends, at which it is seen to rise or to fall.
+SHARES = np.concatenate([8.0 ** -np.arange(1, 9), [0.5], 1 - 8.0 ** -np.arange(1, 9)])
+NEXT = np.arange(4)
+#: Share of the largest number that rounding may take back of what rises.
+NOISE, SINGLE_NOISE = 1e-12, 1e-5
 #: Rows on which the attribute-wise functions are compared with the steps themselves.
 N_CHECKED = 64
 
@@ -74,6 +79,7 @@ class Features:
         ]
         self.identity = not steps and last is None
         self.pieces: dict[int, Floats] = {}
+        self._single = False  # whether a step computes in single precision, or in less
         Z, self._blocks = self._probe()
         table = space.decode(Z)
         quick: list[Operations | None] = space.layout.operations()
@@ -102,6 +108,7 @@ class Features:
         bent = np.isin(self.source, list(self.pieces))
         self._quick = [None if b else own for b, own in zip(bent, self._quick, strict=True)]
         self._check()
+        self._check_pieces()
 
     def _bent_by(self, k: int, table: Any) -> Any:
         """See where a step bends real columns; rows of the probe that reach it."""
@@ -120,6 +127,7 @@ class Features:
                 table = reached(Z)
                 part = reach(table)
             check_numbers(leaf, part, self._sources, self.wide)
+            self._single |= has_single(part) or has_single(run_step(leaf, part))
         return table
 
     def _bend(self, bends: list[Bend], part: Any, reached: Callable[[Floats], Any]) -> bool:
@@ -288,6 +296,46 @@ class Features:
                     f"{t} depends on more than {space.feature_names[j]!r}. {HINT}"
                 )
 
+    def _check_pieces(self) -> None:
+        """See that features rise or fall all along each piece, at its ends above all."""
+        looked_at = {int(j): self._inside(int(j)) for j in np.flatnonzero(self.wide)}
+        if self.identity or not looked_at:
+            return
+        Z = np.repeat(self._origin_codes()[None], max(c.size for c in looked_at.values()), axis=0)
+        for j, codes in looked_at.items():
+            Z[: codes.size, j] = codes.ravel()
+        seen = self.transform(Z)
+        # What a step rounds may go back by as much, and no further.
+        share = SINGLE_NOISE if self._single else NOISE
+        for t in np.flatnonzero((self.source >= 0) & self.wide[self.source]):
+            j = int(self.source[t])
+            codes = looked_at[j]
+            values = seen[: codes.size, t].reshape(codes.shape)
+            moves = np.diff(values, axis=1)
+            both = np.minimum(-moves.min(axis=1), moves.max(axis=1))
+            if not (both <= share * np.abs(values).max()).all():
+                low, high = codes[int(np.argmax(both)), [0, -1]]
+                raise ValueError(
+                    f"Expected what the steps make of {self.space.feature_names[j]!r} to rise or "
+                    f"to fall between the codes {low:.17g} and {high:.17g}; number {t} that the "
+                    "model sees does both. Shift the column nearer to zero before the model is "
+                    f"fitted, or narrow bounds=. {HINT}"
+                )
+
+    def _inside(self, attribute: int) -> Floats:
+        """Codes of each piece of a wide attribute, more at its ends; (n_pieces, n)."""
+        order = CodeOrder(self.space, attribute)
+        low, high = self.piece_ends(attribute)
+        first, last = order.rank(low), order.rank(high)
+        between = low[:, None] + (high - low)[:, None] * SHARES
+        if self.space.discrete[attribute]:
+            between = np.floor(between)
+        ranks = np.concatenate(
+            [first[:, None] + NEXT, order.rank(between), last[:, None] - NEXT], axis=1
+        )
+        ranks = np.clip(ranks, first[:, None], last[:, None])
+        return order.code(np.sort(ranks, axis=1))
+
 
 def _after(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda rows: second(first(rows))
@@ -351,6 +399,12 @@ def as_numbers(table: Any) -> Floats:
             f"Expected the steps before the model to give numbers; got {error}. Encode the "
             "columns of text with OneHotEncoder or OrdinalEncoder."
         ) from error
+
+
+def has_single(table: Any) -> bool:
+    """Whether a table holds numbers of single precision, or of less."""
+    types = getattr(table, "dtypes", [getattr(table, "dtype", None)])
+    return any(str(kind).lower() in ("float32", "float16") for kind in types)
 
 
 class Chain:

@@ -81,12 +81,17 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
     group = np.arange(len(raw.roots)) % n_groups
 
     coded = np.unique(raw.feature[raw.category >= 0])
-    reader = _Table(saved["pandas_categorical"], coded)
-    table = first_table(chain)
-    zeros = np.zeros(n_features, dtype=bool)
-    zeros[raw.feature[missing == "Zero"]] = True
-    features, bent = features_of(chain, reader, zeros, reader.is_plain(table))
-    raw = raw._replace(missing_left=_missing_left(raw, missing))
+    # Each test says for itself whether it takes zero for missing, as trees that were fitted later
+    # on need not: those that do are shown a second copy of the column.
+    takes_zero = missing == "Zero"
+    twice = np.unique(raw.feature[takes_zero])
+    second = n_features + np.searchsorted(twice, raw.feature)
+    reader = _Table(saved["pandas_categorical"], coded, twice)
+    copies = np.arange(n_features + len(twice)) >= n_features
+    features, bent = features_of(chain, reader, copies, reader.is_plain(first_table(chain)))
+    raw = raw._replace(
+        feature=np.where(takes_zero, second, raw.feature), missing_left=_missing_left(raw, missing)
+    )
 
     factor = n_groups / max(1, len(raw.roots)) if saved["average_output"] else 1.0
     if response == "decision_function":
@@ -210,9 +215,10 @@ def _raw_trees(trees: list[Any], name: str) -> tuple[RawTrees, Any]:
 class _Table:
     """How the model makes numbers of a table."""
 
-    def __init__(self, levels: list[list[Any]] | None, coded: Ints) -> None:
+    def __init__(self, levels: list[list[Any]] | None, coded: Ints, twice: Ints) -> None:
         self.levels = levels or []
         self.coded = coded
+        self.twice = twice  # columns that stand a second time behind all others
 
     def is_plain(self, table: Any) -> bool:
         """Whether the numbers of a table are those that the model sees."""
@@ -228,6 +234,7 @@ class _Table:
     def __call__(self, table: Any, marked: Ints | None) -> Floats:
         """The numbers."""
         numbers = self._numbers(table)
+        numbers = np.hstack([numbers, numbers[:, self.twice]])
         if marked is not None:
             own = numbers[:, marked]
             numbers[:, marked] = np.where(np.abs(own) <= ZERO, np.nan, own)

@@ -73,6 +73,8 @@ HINT = (
     "QuantileTransformer, numpy functions in FunctionTransformer and 'passthrough'; SBFTAuditor "
     "searches with any estimator."
 )
+#: Functions of short types are rounded to few digits; what has wrapped round is far off.
+COARSE = 1e-2
 #: What to use instead of a step that is not understood, by its class.
 INSTEAD = {
     "FunctionTransformer": "Name a numpy function of single numbers, such as numpy.log1p or "
@@ -260,7 +262,10 @@ def _is_plain(step: Any) -> bool:
 
 
 def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]) -> None:
-    """See that a function gives numbers at all ends of what rises or falls.
+    """See that a function gives numbers, and the right ones, at all ends of what rises or falls.
+
+    Whole numbers are worked out in their own type, in which a result that does not fit wraps round.
+    Between two ends at which nothing has wrapped nothing has, since it would have to be larger.
 
     Raises
     ------
@@ -273,13 +278,25 @@ def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool
     if not of_wide:
         return
     values = _numbers(take_columns(table, of_wide))
+    ends = f"which go from {values.min():.6g} to {values.max():.6g}"
+    name = f"FunctionTransformer({step.func.__name__})"
     with np.errstate(all="ignore"):
-        if not np.isfinite(step.func(values)).all():
+        expected = np.asarray(step.func(values), dtype=np.float64)
+        if not np.isfinite(expected).all():
             raise Unsupported(
-                f"FunctionTransformer({step.func.__name__}) on a real column gives no number for "
-                f"some of its values, which go from {values.min():.6g} to {values.max():.6g}.",
+                f"{name} on a real column gives no number for some of its values, {ends}.",
                 "Narrow bounds= to where it does.",
             )
+        got = _numbers(run_step(step, table))[:, of_wide]
+    wrong = ~np.isclose(got, expected, rtol=COARSE, atol=COARSE)
+    if wrong.any():
+        i, t = (int(k[0]) for k in np.nonzero(wrong))
+        raise Unsupported(
+            f"{name} gives {got[i, t]:.6g} for {values[i, t]:.6g}, where {expected[i, t]:.6g} was "
+            f"expected: the type of a column is too narrow for its values, {ends}, so that they "
+            "wrap round.",
+            "Convert the column to float64 before the model is fitted, or narrow bounds=.",
+        )
 
 
 def _numbers(table: Any) -> Floats:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from certify_cases import LONG, bracket_alone, certified, check_finite, exhaustive_degree
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -17,10 +18,15 @@ from sklearn.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, SplineTransformer
+from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest.exact._trees.link_bounds import CODES, Links, gap_of_sums, signs
+from skfairtest.whitebox import _bends
+from skfairtest.whitebox._bends import bends_of
 from skfairtest.whitebox._tree_model import Group, Part, link_value
 from skfairtest.workers._compiled import plain
 
@@ -116,3 +122,193 @@ def test_shares_of_what_may_be_negative_are_refused():
     ).fit(X, np.digitize(y, [0.5, 1.0]))
     with pytest.raises(ValueError, match="negative"):
         certified(model, X, response_method="predict_proba")
+
+
+# Types of columns --------------------------------------------------------------------------
+
+
+def wide_integers(dtype, low, high, n=400):
+    """A sensitive column and one of many whole numbers, both of one type."""
+    rng = np.random.default_rng(5)
+    values = np.linspace(low, high, n)
+    values = values if np.dtype(dtype).kind == "f" else values.round()
+    X = pd.DataFrame({"s": rng.integers(0, 2, n).astype(dtype), "v": values.astype(dtype)})
+    return X, (X["s"] * np.sin(np.linspace(0, 9, n)) + rng.normal(size=n) * 0.2).to_numpy()
+
+
+def behind(function, X, y):
+    tree = DecisionTreeRegressor(max_depth=6, random_state=0)
+    return make_pipeline(FunctionTransformer(function), tree).fit(X, y)
+
+
+def degree_along(model, X, low, high):
+    """The true degree where v has each of its whole numbers."""
+    v = np.arange(low, high + 1)
+    twins = [pd.DataFrame({"s": np.full(len(v), s), "v": v}).astype(X.dtypes) for s in (0, 1)]
+    return float(np.abs(model.predict(twins[0]) - model.predict(twins[1])).max())
+
+
+WRAPPED = {
+    "square": (np.square, np.int32, 0, 60_000),
+    "square of short ones": (np.square, np.int16, -1_500, 1_500),
+    "negative": (np.negative, np.uint32, 0, 60_000),
+    "negative of short ones": (np.negative, np.uint16, 0, 60_000),
+    "absolute": (np.absolute, np.int16, -32_768, 32_767),
+    "too large for single precision": (np.exp, np.float32, 0, 100),
+}
+
+
+@pytest.mark.parametrize("kind", WRAPPED)
+def test_whole_numbers_that_wrap_round_are_refused(kind):
+    function, dtype, low, high = WRAPPED[kind]
+    X, y = wide_integers(dtype, low, high)
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="wrap round|no number"):
+        tree = DecisionTreeRegressor(max_depth=6, random_state=0).fit(np.abs(X.astype(float)), y)
+        tree.feature_names_in_ = np.array(["s", "v"])
+        certified(make_pipeline(FunctionTransformer(function).fit(X), tree), X)
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "low", "high"),
+    [
+        (np.square, np.int32, -46_340, 46_340),
+        (np.negative, np.int32, -60_000, 60_000),
+        (np.absolute, np.int16, -32_767, 32_767),
+        (np.sin, np.int16, -3_000, 3_000),  # in single precision
+        (np.sqrt, np.uint16, 0, 60_000),
+        (np.reciprocal, np.int32, 1, 60_000),  # one, and zero
+    ],
+)
+def test_whole_numbers_that_fit_are_certified(function, dtype, low, high):
+    X, y = wide_integers(dtype, low, high)
+    model = behind(function, X, y)
+    auditor = certified(model, X, max_queries=40)
+    assert auditor.certified_, auditor.stop_reason_
+    truth = degree_along(model, X, low, high)
+    assert auditor.fairness_degree_ == pytest.approx(truth, rel=1e-9)
+
+
+def test_whole_numbers_of_few_values_may_wrap():
+    """What is a table is what the step gives, whatever that is."""
+    X = pd.DataFrame({"s": [0, 1] * 128, "v": np.arange(-128, 128)}).astype(np.int8)
+    y = X["s"] * np.sin(X["v"] / 20.0)
+    model = behind(np.absolute, X, y)
+    auditor = certified(model, X)
+    assert auditor.certified_
+    assert auditor.fairness_degree_ == pytest.approx(degree_along(model, X, -128, 127), rel=1e-9)
+
+
+# Pieces of steps ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("function", "low"), [(np.sin, 1.7e15), (np.cos, -1.7e15)])
+def test_waves_far_from_zero(function, low):
+    """Numbers are so far apart there that all can be asked about."""
+    rng = np.random.default_rng(0)
+    v = np.arange(low, low + 1500, 0.25)
+    X = np.column_stack([rng.choice(v, 600), rng.integers(0, 2, 600)])
+    y = function(X[:, 0]) * (0.5 + X[:, 1])
+    bounds = {0: (v[0], v[-1])}
+    for last in (DecisionTreeRegressor(max_depth=6, random_state=0), LinearRegression()):
+        model = make_pipeline(FunctionTransformer(function), last).fit(X, y)
+        auditor = certified(model, X[:3], [0], bounds=bounds, max_queries=40)
+        each = [model.predict(np.column_stack([v, np.full(len(v), k)])) for k in (0, 1)]
+        truth = max(np.ptp(said) for said in each)
+        assert auditor.fairness_degree_upper_bound_ >= truth * (1 - 1e-12)
+
+
+def test_places_of_waves_are_the_nearest_numbers():
+    """Between two of them sin rises or falls all along, to the last number."""
+    low = 1.7e15
+    (bend,) = bends_of(
+        FunctionTransformer(np.sin), np.zeros((2, 1)), lambda: (np.array([low]), [low + 3000])
+    )
+    at = bend.at[(bend.at > low) & (bend.at < low + 3000)]
+    assert len(at) == 955
+    around = at[:, None] + np.array([-0.5, -0.25, 0.0, 0.25, 0.5])
+    heights = np.abs(np.sin(around))
+    assert (heights[:, 2] >= heights.max(axis=1) - 1e-15).all()
+
+
+def test_what_rises_and_falls_between_known_places_is_refused(monkeypatch):
+    """A place that is not where it is said to be, for whatever reason."""
+    X = np.column_stack([np.linspace(0, 3000, 400), np.arange(400) % 2])
+    model = make_pipeline(FunctionTransformer(np.sin), LinearRegression()).fit(X, X[:, 1])
+    exact = _bends._turns
+    monkeypatch.setattr(_bends, "_turns", lambda *ends: exact(*ends) + 1e-3)
+    with pytest.raises(ValueError, match="to rise or to fall"):
+        certified(model, X, [1])
+
+
+PERIODS = {
+    "seconds": (1.7e9, 1.0, 40.0),
+    "hours": (1.7e12, 24.0, 300.0),
+    "no whole number": (1.7e15, 24.3, 300.0),
+}
+
+
+@pytest.mark.parametrize("kind", PERIODS)
+def test_periodic_splines_far_from_zero(kind):
+    low, period, width = PERIODS[kind]
+    rng = np.random.default_rng(0)
+    X = np.column_stack([low + rng.random(500) * width, rng.integers(0, 2, 500)])
+    knots = np.linspace(0, period, 6)[:, None]
+    spline = SplineTransformer(knots=knots, extrapolation="periodic")
+    steps = make_column_transformer((spline, [0]), remainder="passthrough")
+    y = np.sin(2 * np.pi * X[:, 0] / period) * (1 + X[:, 1])
+    model = make_pipeline(steps, DecisionTreeRegressor(max_depth=6, random_state=0)).fit(X, y)
+    try:
+        auditor = certified(model, X[:3], [0], bounds={0: (low, low + width)}, max_queries=40)
+    except ValueError as error:
+        assert "to rise or to fall" in str(error)
+        return
+    v = np.unique(low + np.linspace(0, width, 20_001))
+    truth = max(np.ptp(model.predict(np.column_stack([v, np.full(len(v), k)]))) for k in (0, 1))
+    assert auditor.fairness_degree_upper_bound_ >= truth * (1 - 1e-12)
+
+
+# Missing values ----------------------------------------------------------------------------
+
+
+@pytest.mark.services("lightgbm")
+@pytest.mark.parametrize("real", [False, True], ids=["finite", "real"])
+@pytest.mark.parametrize(
+    "kinds",
+    [("Zero", "NaN"), ("NaN", "Zero"), ("Zero", "None", "NaN"), ("None", "Zero")],
+    ids=" ".join,
+)
+def test_trees_that_differ_in_what_is_missing(kinds, real):
+    """Boosting that goes on with other settings: one column is tested in several ways."""
+    import lightgbm
+
+    rng = np.random.default_rng(0)
+    n = 1500
+    X = pd.DataFrame(
+        {"s": rng.integers(0, 2, n), "v": rng.integers(-3, 4, n), "w": rng.integers(0, 4, n)}
+    )
+    X = X.astype({"v": float})
+    if real:
+        X["v"] += np.where((X["v"] != 0) & (rng.random(n) < 0.9), rng.normal(size=n) * 0.3, 0.0)
+    y = np.sin(3 * X["v"]) * (1 + X["s"]) + (X["v"] == 0) * X["s"] * X["w"]
+    model, settings = None, {"Zero": {"zero_as_missing": True}, "None": {"use_missing": False}}
+    for k, kind in enumerate(kinds):
+        shown = X.copy()
+        if kind == "NaN":
+            shown.loc[rng.random(n) < 0.2, "v"] = np.nan
+        model = lightgbm.LGBMRegressor(
+            n_estimators=3, num_leaves=8, min_child_samples=5, learning_rate=0.6, verbose=-1,
+            n_jobs=1, **settings.get(kind, {}),
+        ).fit(shown, y * (1 + k), init_model=model)  # fmt: skip
+    types = model.booster_.trees_to_dataframe()
+    types = set(types.loc[types["split_feature"] == "v", "missing_type"])
+    assert len(types) > 1, types
+    auditor = certified(model, X, max_queries=40)
+    assert auditor.certified_, auditor.stop_reason_
+    v = np.unique(np.concatenate([X["v"], [0.0, 1e-36, -1e-36, 1e-30], np.linspace(-4, 4, 4001)]))
+    v = v[(v >= X["v"].min()) & (v <= X["v"].max())] if real else np.arange(-3.0, 4.0)
+    rows = pd.MultiIndex.from_product([v, range(4)], names=["v", "w"]).to_frame(index=False)
+    said = [model.predict(rows.assign(s=s)[["s", "v", "w"]]) for s in (0, 1)]
+    truth = np.abs(said[0] - said[1]).max()
+    assert auditor.fairness_degree_ >= truth * (1 - 1e-9)
+    if not real:
+        assert auditor.fairness_degree_ == pytest.approx(truth, rel=1e-9)
