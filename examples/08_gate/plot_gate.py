@@ -51,8 +51,8 @@ X_test.assign(progress=y_test).to_csv(place / "test.csv", index=False)
 # --------
 # In a job this is one line: ``skfairtest audit model.skops test.csv --sensitive sex --target
 # progress --max-degree 0.1 ...``. The exit code is 0 within the limits, 1 where one is exceeded, 3
-# where what is known decides neither: a difference that a search did not find has to be ruled out by
-# a certificate, as it is here.
+# where what is known decides neither: a difference that a search did not find has to be ruled out
+# by a certificate, as it is here.
 
 limits = Limits(max_degree=0.1, max_on_data_rate=0.1)
 options = [str(place / "test.csv"), "--sensitive", "sex", "--target", "progress", "--quiet"]
