@@ -280,8 +280,9 @@ max_rules : int, default=20_000
     Rule sets that are kept, worst first. All of them are counted and compared."""
 
 TEXTS["favourable"] = """favourable : label, set of labels, float or "mean", default=None
-    What counts as a favourable prediction. Classifiers: a label or several; None takes the last
-    of ``classes_``, which is the positive one of two. Regressors: predictions of at least this
+    What counts as a favourable prediction. Classifiers: a label or several; None takes one whose
+    word says it ("approved", "good"; or, of two, the other of "rejected", "bad"), else the last of
+    two classes, with a warning. Regressors: predictions of at least this
     threshold; None or "mean" compares means instead of shares. Of several outputs the mean
     counts.
 response_method : {"auto", "predict", "predict_proba"}, default="auto"

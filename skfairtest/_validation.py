@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 import warnings
 from typing import Any
 
@@ -19,6 +20,19 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from skfairtest._progress import FIT_WRAPPERS
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._containers import make_container
+
+#: Packages between the user's line and ours.
+BETWEEN = ("skfairtest", "sklearn", "joblib", "threadpoolctl", "contextlib", "functools")
+
+
+def users_level() -> int:
+    """`stacklevel` of a warning that the caller gives: the first line that is not a library's."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        BETWEEN
+    ):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def check_table(owner: Any, X: Any) -> Any:

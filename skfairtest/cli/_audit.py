@@ -8,7 +8,14 @@ from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any
 
-from skfairtest.cli._case import DEFAULTS, Case, make_auditor, make_groups, read_case, told_errors
+from skfairtest.cli._case import (
+    DEFAULTS,
+    Case,
+    make_auditor,
+    read_case,
+    read_favourable,
+    told_errors,
+)
 from skfairtest.cli._config import options_of
 from skfairtest.cli._errors import INTERRUPTED, CommandError
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
@@ -33,7 +40,7 @@ model treats most differently; compare what is found with limits, if any.
   --drop C,...        columns that are not the model's
   --space FILE        JSON or TOML: which inputs exist
   --threshold T       difference above which an input is discriminatory
-  --favourable LABEL  for rates of groups; else the last of the labels
+  --favourable LABEL  that people want, for groups; else guessed, and said
   --auditor NAME      sbft (default), surrogate, random, ...
   --max-queries N     inputs that the search asks the model (20,000)
   --max-time S        seconds for everything (60), or none
@@ -129,7 +136,7 @@ def run_audit(options: argparse.Namespace, case: Case) -> AuditReport:
         case.table.y,
         sensitive_features=case.table.sensitive,
         auditor=make_auditor(options, case, options.auditor),
-        groups=make_groups(options, case),
+        favourable=read_favourable(options, case),
         max_time=options.max_time,
         random_state=options.seed,
         progress=False if options.quiet else "auto",

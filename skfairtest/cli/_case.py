@@ -89,12 +89,10 @@ def make_auditor(options: argparse.Namespace, case: Case, name: str | None) -> A
     return auditor
 
 
-def make_groups(options: argparse.Namespace, case: Case) -> Any:
-    """What `audit` takes as groups: with the favourable label, if it was named."""
+def read_favourable(options: argparse.Namespace, case: Case) -> Any:
+    """The favourable label as the model has it; None if it was not named."""
     if options.favourable is None:
-        return "auto"
-    from skfairtest.group import TestSGDAuditor
-
+        return None
     classes = list(getattr(case.model, "classes_", []))
     same = [label for label in classes if str(label) == options.favourable]
     if not same:
@@ -103,7 +101,7 @@ def make_groups(options: argparse.Namespace, case: Case) -> Any:
             f"--favourable names {options.favourable!r}, which is no label of the model."
             f"{did_you_mean(options.favourable, words)} Its labels: {', '.join(words) or 'none'}."
         )
-    return TestSGDAuditor(favourable=same[0])
+    return same[0]
 
 
 @contextmanager

@@ -37,6 +37,7 @@ def junit(report: AuditReport, outcome: Outcome) -> str:
         "seed": data["seed"],
         "queries": data["cost"]["queries"],
         "status": data["status"],
+        "favourable": data["favourable"]["words"],
         "verdict": outcome.verdict,
         **{f"version of {name}": version for name, version in data["versions"].items()},
     }

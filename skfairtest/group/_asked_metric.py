@@ -18,6 +18,7 @@ from skfairtest.group._metrics import (
 )
 from skfairtest.group._outcomes import column
 from skfairtest.group._sensitive_table import GivenRows
+from skfairtest.oracle._favourable import known_classes
 
 
 class AskedMetric:
@@ -75,10 +76,15 @@ class AskedMetric:
             )
         # A threshold is for labels, and a callable judges predictions by itself.
         unused = callable(metric) or not (self.classifies or self.as_they_are)
+        wanted = None if unused else favourable
+        if wanted is None and (callable(metric) or metric == "accuracy"):
+            # Any label will do, since nobody looks at it.
+            classes = known_classes(model)
+            wanted = None if classes is None else classes[-1]
         self.answers = Answers(
             model,
             GivenRows(X),
-            None if unused else favourable,
+            wanted,
             "predict_proba" if of_shares else "auto",
             n_jobs,
         )
@@ -107,7 +113,7 @@ class AskedMetric:
         outputs = answers.model.response == "regression"
         favourable = answers.favourable if self.classifies or outputs else self.given
         if metric == "accuracy" and self.given is None and answers.classes is not None:
-            favourable = None if len(answers.classes) > 2 else favourable
+            favourable = None
         return metric_rows(
             metric, predicted, truth, favourable, known=self.classifies, outputs=outputs
         )

@@ -16,8 +16,7 @@ from skfairtest.group._outcomes import (
     finite,
     is_output,
     labels_of,
-    last_label,
-    named_labels,
+    labels_taken,
     numbers_of,
 )
 from skfairtest.oracle._favourable import as_shares, is_favourable
@@ -153,19 +152,14 @@ def _of_labels(
         )
     if not least and needs_truth(metric):
         check_alike(y_pred, truth)
-    every_label = metric == "accuracy" and favourable is None
-    if every_label and (known or len(labels_of(y_pred, truth)) > 2):
+    if metric == "accuracy" and favourable is None:
         return MetricRows((y_pred == truth).astype(np.float64), everyone, True, None)
     chosen = favourable
     if least:
         chosen = float(favourable)
     elif not known:
         found = labels_of(y_pred, truth if needs_truth(metric) else None)
-        chosen = (
-            last_label(found)
-            if favourable is None
-            else named_labels(favourable, found, needs_truth(metric))
-        )
+        chosen = labels_taken(favourable, found, are_all=needs_truth(metric))
     predicted = as_shares(y_pred, chosen)
     if metric == "selection_rate":
         return MetricRows(predicted, everyone, True, chosen)
@@ -208,8 +202,7 @@ def _of_probabilities(
         )
     chosen = favourable
     if not known:
-        found = labels_of(truth, None)
-        chosen = last_label(found) if favourable is None else named_labels(favourable, found, True)
+        chosen = labels_taken(favourable, labels_of(truth, None), are_all=True)
     actual = is_favourable(truth, chosen)
     if metric == "calibration":
         values = actual - shares

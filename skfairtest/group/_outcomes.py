@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats
-from skfairtest.oracle._favourable import favourable_labels, is_favourable
+from skfairtest.oracle._favourable import is_favourable, resolve_favourable, warn_of_guess
 
 #: Whole numbers, as floats, with more different values than this are outputs of a regressor.
 MOST_LABELS = 20
@@ -106,11 +106,7 @@ def _favoured(
             "favourable."
         )
     known = labels_of(predicted, truth)
-    labels = (
-        last_label(known)
-        if favourable is None
-        else named_labels(favourable, known, truth is not None)
-    )
+    labels = labels_taken(favourable, known, are_all=truth is not None)
     deserved = None if truth is None else is_favourable(truth, labels)
     return labels, is_favourable(predicted, labels), deserved
 
@@ -128,40 +124,10 @@ def labels_of(predicted: NDArray[Any], truth: NDArray[Any] | None) -> list[Any]:
         ) from error
 
 
-def last_label(known: list[Any]) -> list[Any]:
-    """The favourable label where none is named: the last of two, as of `classes_`."""
-    if len(known) == 2:
-        return known[-1:]
-    if len(known) == 1 and known[0] in (0, 1):  # also of booleans
-        return [type(known[0])(1)]
-    if len(known) == 1:
-        raise ValueError(
-            f"Only one label occurs, {known[0]!r}, so that it cannot be told which one is "
-            "favourable. Name it: favourable=..."
-        )
-    raise ValueError(
-        f"There are {len(known)} labels, {known[:9]!r}, so that it cannot be told which ones are "
-        "favourable. Name a label or a set of labels: favourable=... (outputs of a regressor are "
-        "passed as floats)."
-    )
-
-
-def named_labels(favourable: Any, known: list[Any], are_all: bool) -> list[Any]:
-    """The labels that the user names, which must be among the known ones where these are all."""
-    labels = favourable_labels(favourable)
-    foreign = [label for label in labels if isinstance(label, str) is not isinstance(known[0], str)]
-    never = foreign or [label for label in labels if are_all and label not in known]
-    if never:
-        raise ValueError(
-            f"favourable={favourable!r}: {never[0]!r} is a label that never occurs; these do: "
-            f"{known[:9]!r}. Name one or more of them."
-        )
-    if len(known) > 1 and all(label in labels for label in known):
-        raise ValueError(
-            f"favourable= names every label, {known!r}, so every prediction would be favourable. "
-            "Leave out at least one."
-        )
-    return labels
+def labels_taken(favourable: Any, known: list[Any], *, are_all: bool) -> list[Any]:
+    """The favourable ones of the labels that occur; warns where they are a guess."""
+    found = resolve_favourable(favourable, known, whose="these rows", are_all=are_all)
+    return warn_of_guess(found).labels
 
 
 def is_output(values: NDArray[Any]) -> bool:

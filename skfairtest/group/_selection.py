@@ -50,8 +50,10 @@ def selection_table(
         True labels, or targets of a regression.
     favourable : label, list of labels, float or "mean", default=None
         The label that people want, or a set of them; for outputs of a regressor the least one.
-        None takes the last of two labels. "mean" takes numbers as outputs of a regressor, whatever
-        they look like; None does so for floats with a fraction, or of more than 20 values.
+        None takes one whose word says it ("approved", "good"; or, of two, the other of "rejected",
+        "bad"), else the last of two labels, with a warning. "mean" takes numbers as outputs of a
+        regressor, whatever they look like; None does so for floats with a fraction, or of more than
+        20 values.
     y_score : array-like of shape (n_rows,), default=None
         Scores: the table then holds scoring rates, the shares above the median score of all rows,
         in place of selection rates. A score that equals the median is not above it.

@@ -88,8 +88,9 @@ class SubgroupAuditor(SubgroupResults):
         Whether a group is compared with everybody else, or with all rows, itself among them.
     favourable : label, set of labels or float, default=None
         The label that people want, or several; with more than two classes these are one class
-        against the rest. None takes the last of ``classes_``, or of the two labels that occur. For
-        outputs of a regressor the least output that is favourable.
+        against the rest. None takes one whose word says it ("approved", "good"; or, of two, the
+        other of "rejected", "bad"), else the last of two, with a warning. For outputs of a
+        regressor the least output that is favourable.
     confidence : float, default=0.95
         Confidence of the intervals.
     correction : {"holm", "bonferroni", "resampling", "none"}, default="holm"
@@ -148,7 +149,7 @@ class SubgroupAuditor(SubgroupResults):
     sensitive_features_ : list
         The sensitive columns.
     favourable_ : list, float, "mean" or None
-        What was taken to be favourable; None for accuracy over more than two labels.
+        What was taken to be favourable; None for accuracy where nothing was given.
     n_queries_, seconds_ : int, float
         The cost: queries, seconds.
     stop_reason_, stop_kind_ : str

@@ -1,16 +1,159 @@
-"""Which labels are favourable, and which predictions hence are."""
+"""Which labels are favourable, and which predictions hence are: the one resolution for all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_outlier_detector
 
 from skfairtest._typing import Bools, Floats
+from skfairtest._validation import is_real, users_level
 from skfairtest.oracle._model import hash_labels
+
+#: Whole labels, in any case, that say by themselves that people want them, or do not. Others such
+#: as "yes" do not: a "yes" to hiring is another one than a "yes" to default.
+WANTED = frozenset(
+    "accept accepted admit admitted approve approved eligible favorable favourable good grant "
+    "granted hire hired low-risk pass passed repaid".split()
+)
+UNWANTED = frozenset(
+    "bad decline declined default defaulted denied deny fail failed fraud high-risk ineligible "
+    "refuse refused reject rejected unfavorable unfavourable".split()
+)
+
+
+class Favourable(NamedTuple):
+    """The favourable labels, and how they came to be.
+
+    Attributes
+    ----------
+    labels : list, float or "mean"
+        As the classes have them; of a regressor the least favourable output, or nothing.
+    how : {"given", "inferred", "guessed"}
+        By the user, by a word that is a label, or as the last of two classes.
+    classes : list
+        All that are known.
+    """
+
+    labels: Any
+    how: str
+    classes: list[Any]
+
+    @property
+    def words(self) -> str:
+        """What was taken as favourable, and why, for the first screen of an output."""
+        told = f"{in_words(self.labels)} taken as favourable"
+        if self.how == "guessed":
+            told += (
+                f", which is a guess: nothing says which of {in_words(self.classes)} people want. "
+                "Give favourable="
+            )
+        elif self.how == "inferred":
+            told += ", by its word"
+        return told
+
+
+def in_words(labels: Any) -> str:
+    """Labels as text; a least output or "mean" as it is."""
+    if isinstance(labels, (list, tuple)):
+        return ", ".join(str(label) for label in labels)
+    return str(labels)
+
+
+def resolve_favourable(
+    given: Any,
+    classes: Sequence[Any] | NDArray[Any],
+    *,
+    whose: str = "the model",
+    are_all: bool = True,
+) -> Favourable:
+    """Say which of the classes are favourable: given, inferred from their words, or guessed.
+
+    Parameters
+    ----------
+    given : label, set of labels or None
+        As the user gave it.
+    classes : sequence
+        The classes of a model, or the labels that occur.
+    whose : str, default="the model"
+        Whose classes they are, for errors.
+    are_all : bool, default=True
+        Whether there are no others. Predictions need not show all: a label beside a single one
+        that occurs may be the model's, too.
+
+    Raises
+    ------
+    ValueError
+        If no class, or every class, is named, or if of several none is, and no word tells.
+    """
+    known = list(np.asarray(classes).tolist() if isinstance(classes, np.ndarray) else classes)
+    if given is not None:
+        return Favourable(_named(given, known, whose, are_all), "given", known)
+    words = [_word(label) for label in known]
+    wanted = [label for label, word in zip(known, words, strict=True) if word in WANTED]
+    unwanted = [label for label, word in zip(known, words, strict=True) if word in UNWANTED]
+    if wanted and len(wanted) < len(known):
+        return Favourable(wanted, "inferred", known)
+    if len(known) == 2 and len(unwanted) == 1 and not wanted:
+        return Favourable([label for label in known if label not in unwanted], "inferred", known)
+    if len(known) == 2:
+        return Favourable(known[-1:], "guessed", known)
+    if len(known) == 1 and not isinstance(known[0], str) and known[0] in (0, 1):
+        return Favourable([type(known[0])(1)], "guessed", [type(known[0])(0), type(known[0])(1)])
+    if len(known) == 1:
+        raise ValueError(
+            f"Only one label occurs, {known[0]!r}, so that it cannot be told which one is "
+            "favourable. Name it: favourable=..."
+        )
+    raise ValueError(
+        f"There are {len(known)} labels, {known[:9]!r}, so that it cannot be told which ones are "
+        "favourable. Name a label or a set of labels: favourable=... (outputs of a regressor are "
+        "passed as floats)."
+    )
+
+
+def warn_of_guess(favourable: Favourable) -> Favourable:
+    """Warn the user where the favourable label is a guess; returns what was given."""
+    if favourable.how == "guessed":
+        warnings.warn(f"{favourable.words}.", UserWarning, stacklevel=users_level())
+    return favourable
+
+
+def _word(label: Any) -> str:
+    return "-".join(label.casefold().replace("_", " ").split()) if isinstance(label, str) else ""
+
+
+def _named(given: Any, known: list[Any], whose: str, are_all: bool) -> list[Any]:
+    labels = favourable_labels(given)
+    named = []
+    for label in labels:
+        equal = [other for other in known if _same(other, label)]
+        if not equal and (are_all or not _may_occur(label, known, labels)):
+            raise ValueError(
+                f"favourable={label!r} is a label that never occurs: the classes of {whose} are "
+                f"{known[:20]!r}. Name one or more of them, of the same type."
+            )
+        named += [other for other in (equal or [label]) if other not in named]
+    if len(known) > 1 and all(any(_same(k, label) for label in named) for k in known):
+        raise ValueError(
+            f"favourable= names every class, {known[:20]!r}, so every prediction would be "
+            "favourable. Leave out at least one."
+        )
+    return named
+
+
+def _may_occur(label: Any, known: list[Any], labels: list[Any]) -> bool:
+    """Whether a model of which only these labels are known may have this one, too."""
+    if isinstance(label, str) is not isinstance(known[0], str):
+        return False
+    if is_real(label) and not float(label).is_integer() and float(known[0]).is_integer():
+        return False  # a threshold is no label
+    # With two labels or more at hand, one of them should be among those that were named.
+    return len(known) < 2 or any(_same(k, other) for k in known for other in labels)
 
 
 def known_classes(estimator: Any) -> NDArray[Any] | None:
@@ -34,24 +177,10 @@ def favourable_labels(given: Any) -> list[Any]:
 
 
 def favourable_places(given: Any, classes: NDArray[Any], estimator: Any) -> list[int]:
-    """Places of the favourable labels among the classes; of the last one where none is given."""
-    if given is None:
-        return [len(classes) - 1]
-    places = set()
-    for label in favourable_labels(given):
-        equal = [j for j, known in enumerate(classes) if _same(known, label)]
-        if not equal:
-            raise ValueError(
-                f"favourable={label!r} is a label that never occurs: the classes of "
-                f"{type(estimator).__name__} are {classes.tolist()!r}. Name one or more of them."
-            )
-        places.add(equal[0])
-    if len(places) == len(classes) > 1:
-        raise ValueError(
-            f"favourable= names every class, {classes.tolist()!r}, so every prediction would be "
-            "favourable. Leave out at least one."
-        )
-    return sorted(places)
+    """Places of the favourable labels among the classes; warns where these are a guess."""
+    found = warn_of_guess(resolve_favourable(given, classes, whose=type(estimator).__name__))
+    known = list(classes.tolist())
+    return sorted(next(j for j, k in enumerate(known) if _same(k, f)) for f in found.labels)
 
 
 def label_codes(labels: Iterable[Any]) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from datetime import UTC, datetime
 from typing import Any
@@ -11,13 +12,21 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import individual
-from skfairtest._validation import make_generator
+from skfairtest._validation import is_real, make_generator
 from skfairtest.base import BaseAuditor, _check_budget
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
+from skfairtest.oracle._favourable import (
+    Favourable,
+    favourable_labels,
+    known_classes,
+    resolve_favourable,
+    warn_of_guess,
+)
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.describe import (
     describe_domain,
+    describe_favourable,
     describe_model,
     repeating_code,
     versions,
@@ -41,6 +50,7 @@ def audit(
     threshold: float | None = None,
     certify: Any = "auto",
     groups: Any = "auto",
+    favourable: Any = None,
     max_time: float | None = 60,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -75,8 +85,12 @@ def audit(
         Bound the largest difference from above; "auto" and True do where the model can be read.
     groups : "auto", bool or group auditor, default="auto"
         Search for the groups that are favoured least or most, by `TestSGDAuditor` or the unfitted
-        group auditor given. "auto" and True do for classifiers. Its `favourable` is also that of
-        the selection table.
+        group auditor given. "auto" and True do for classifiers.
+    favourable : label, set of labels or float, default=None
+        The predictions that people want: rates, groups and false positives are about these. None
+        takes that of the group auditor given; else a class whose word says it ("approved", "good";
+        or, of two, the other of "rejected", "bad"); else the last of two classes, with a warning.
+        For a regressor the least output that is favourable, by which groups are compared.
     max_time : float, default=60
         Seconds for everything; None for no limit.
     n_jobs : int, default=None
@@ -133,15 +147,19 @@ def audit(
     >>> from skfairtest.datasets import make_biased_classification
     >>> data = make_biased_classification(random_state=0)
     >>> quick = SBFTAuditor(max_queries=2000)
-    >>> report = audit(data.estimator, data.data, auditor=quick, random_state=0, progress=False)
+    >>> report = audit(
+    ...     data.estimator, data.data, auditor=quick, favourable="yes", random_state=0,
+    ...     progress=False,
+    ... )
     >>> report.status
     'complete'
     >>> sorted(report.to_dict())[:4]
     ['carries', 'code', 'cost', 'created']
     """
+    # The report says which label was taken, and how that came.
     given = {
         "y": y, "auditor": auditor, "threshold": threshold, "certify": certify, "groups": groups,
-        "max_time": max_time,
+        "favourable": favourable, "max_time": max_time,
     }  # fmt: skip
     _check_budget("max_time", max_time, 0)
     _check_choice("certify", certify)
@@ -167,6 +185,9 @@ def audit(
     if y is not None:
         check_targets(estimator, y, len(space.data))
     case = Case(estimator, X, y, template, space, seed, n_jobs)
+    case.favourable = _favourable(case, favourable, group_template)
+    if case.favourable is not None:
+        warn_of_guess(case.favourable)
     plan = Plan(case, certify, groups, group_template, max_time, shown)
     try:
         results = plan.run()
@@ -182,6 +203,41 @@ def _warn_of_no_disparity(case: Case, search: dict[str, Any]) -> None:
     auditor = case.auditors.get(search["label"])
     if auditor is not None and hasattr(auditor, "stop_reason_") and search["degree"] == 0:
         warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=3)
+
+
+def _favourable(case: Case, given: Any, template: Any) -> Favourable | None:
+    """Which predictions are favourable; None where nothing is known of labels, or nobody can tell.
+
+    Raises
+    ------
+    ValueError
+        For a label that no class has, or two that contradict each other.
+    """
+    own = template.favourable
+    if given is not None and own is not None and given != own:
+        raise ValueError(
+            f"favourable={given!r}, and groups= has favourable={own!r}. Give one of them."
+        )
+    given = own if given is None else given
+    if case.task == "regression":
+        is_mean = isinstance(given, str) and given == "mean"
+        if given is None or is_mean or (is_real(given) and math.isfinite(given)):
+            return None if given is None else Favourable(given, "given", [])
+        raise ValueError(
+            "favourable must be a finite number for a regressor, the least output that is "
+            f"favourable; got {given!r}."
+        )
+    classes = known_classes(case.estimator)
+    if classes is None:
+        return None if given is None else Favourable(favourable_labels(given), "given", [])
+    if given is None and len(classes) < 2:
+        return None
+    try:
+        return resolve_favourable(given, classes, whose=type(case.estimator).__name__)
+    except ValueError:
+        if given is not None:
+            raise
+        return None  # of several classes; the parts say that they are left out
 
 
 def _report(
@@ -217,6 +273,7 @@ def _report(
         "domain": describe_domain(case),
         "sensitive_features": searches[-1]["sensitive"],
         "threshold": case.template.threshold,
+        "favourable": describe_favourable(case, results["selection"]["favourable"]),
         "searches": searches,
         "carries": carries(searches),
         "groups": results["groups"],
@@ -293,15 +350,13 @@ def auditor_names() -> dict[str, Any]:
 
 def _group_template(given: Any) -> Any:
     """The group auditor, unfitted."""
-    if hasattr(given, "get_params") and hasattr(given, "group_fairness_score_"):
-        given = clone(given)
     if hasattr(given, "get_params"):
         if not isinstance(given, TestSGDAuditor):
             raise TypeError(
                 "groups must be 'auto', True, False or a TestSGDAuditor; got "
                 f"{type(given).__name__}."
             )
-        return given
+        return clone(given)
     _check_choice("groups", given)
     return TestSGDAuditor()
 

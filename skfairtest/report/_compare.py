@@ -91,6 +91,8 @@ def _notes(first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]
     ):
         if first[key] != second[key]:
             notes.append(f"The {words} differ.")
+    if first["favourable"]["labels"] != second["favourable"]["labels"]:
+        notes.append("The favourable labels differ.")
     if first["data"]["n_rows"] != second["data"]["n_rows"]:
         notes.append("The numbers of rows differ.")
     for name, report in zip(names, (first, second), strict=True):

@@ -121,7 +121,8 @@ class LimitCheck:
     >>> data = make_biased_classification(random_state=0)
     >>> quick = SBFTAuditor(max_queries=2000)
     >>> report = audit(
-    ...     data.estimator, data.data, auditor=quick, random_state=0, favourable=1, progress=False
+    ...     data.estimator, data.data, auditor=quick, favourable="yes", random_state=0,
+    ...     progress=False,
     ... )
     >>> (check,) = report.check(Limits(max_degree=0.0)).checks
     >>> check.status, check.figure, check.interval
@@ -234,7 +235,8 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
     >>> data = make_biased_classification(random_state=0)
     >>> quick = SBFTAuditor(max_queries=2000)
     >>> report = audit(
-    ...     data.estimator, data.data, auditor=quick, random_state=0, favourable=1, progress=False
+    ...     data.estimator, data.data, auditor=quick, favourable="yes", random_state=0,
+    ...     progress=False,
     ... )
     >>> check_limits(report, Limits(max_degree=0.0)).status
     'exceeded'

@@ -84,9 +84,16 @@ def model_file(model, name="own.skops"):
 
 def test_within_exceeded_and_without_limits(run):
     code, out, err = run("audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.9")
-    assert (code, err) == (0, "")
+    assert code == 0 and err.startswith(
+        "skfairtest: UserWarning: yes taken as favourable, which is"
+    )
     assert re.fullmatch(r"Within: no difference in the domain is above 0.9 \(certified\)\.\n", out)
-    code, out, _ = run("audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01")
+    told = ["--favourable", "no", "--json", "out.json"]
+    code, out, err = run(
+        "audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01", *told
+    )
+    taken = json.loads(Path("out.json").read_text("utf-8"))["favourable"]
+    assert err == "" and taken["labels"] == "no" and taken["how"] == "given"
     assert code == 1 and re.fullmatch(r"Exceeded: a difference of 0.\d+ is above 0.0\d+\.\n", out)
     code, out, _ = run("audit", "model.skops", "data.csv", *WHO, *QUICK)
     assert code == 0 and out.startswith("No limits were given. Two inputs that differ only in sex")

@@ -526,7 +526,7 @@ def test_whole_outputs_of_a_regressor():
         ({"sample_weight": [1] * 5}, "sample_weight must have one value a row"),
         ({"favourable": 3, "y_true": [0, 1] * 3}, "3 is a label that never occurs"),
         ({"favourable": "1"}, "'1' is a label that never occurs"),
-        ({"favourable": [0, 1]}, "names every label"),
+        ({"favourable": [0, 1]}, "names every class"),
         ({"favourable": []}, "favourable= is empty"),
         ({"confidence": 1.0}, "confidence must be a number between 0 and 1; got 1.0"),
         ({"confidence": "high"}, "confidence must be"),

@@ -130,4 +130,4 @@ def test_a_run_that_ends_badly_leaves_nothing_behind(monkeypatch):
 def test_no_warnings_of_ours_on_good_input():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fit(X=people(300))
+        fit(X=people(300), favourable="yes")

@@ -230,6 +230,7 @@ def usual():
                    rows={"n": 10_000, "low": 0.1117, "high": 0.1245}),
         ],
         "carries": "sex carries most of it: alone it gives 0.49 of 0.60, race alone 0.23.",
+        "favourable": {"labels": "yes", "how": "guessed", "words": "yes taken as favourable"},
         "groups": {
             "status": "done", "reason": "", "favourable": "yes", "confidence": 0.95,
             "correction": "Bonferroni", "min_support": 0.005, "n_rule_sets": 812, "low": 0.2,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import warnings
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
@@ -386,6 +387,65 @@ def test_errors_by_group_are_the_same_in_every_kind_of_table():
     assert rules(pd.get_dummies(X, dtype=int), ["sex", "race"])[0]  # groups of columns
 
 
+def risk_model():
+    """A model of risk, 1 = high, by which the favourable label is 0."""
+    return coded(LogisticRegression(max_iter=500)).fit(X, (LABELS == "no").astype(int))
+
+
+def test_a_guessed_label_is_said_on_the_first_screen_of_every_output():
+    model = risk_model()
+    with pytest.warns(UserWarning, match="^1 taken as favourable, which is a guess"):
+        report = audit(model, X, sensitive_features=["sex"], auditor=FEW, random_state=0,
+                       progress=False)  # fmt: skip
+    told = "1 taken as favourable, which is a guess"
+    assert report.to_dict()["favourable"]["words"].startswith(told)
+    assert report.to_dict()["favourable"]["how"] == "guessed"
+    page = report.to_markdown()
+    assert told in " ".join(repr(report).split()) and told in report._repr_html_()
+    assert page.index("> 1 taken as favourable") < page.index("## The pair")
+    assert told in report.to_html()
+
+
+def test_the_favourable_label_is_that_of_every_part():
+    model = risk_model()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*taken as favourable")
+        report = look(model, y=(LABELS == "no").astype(int), sensitive_features=["sex"],
+                      favourable=0)  # fmt: skip
+        given = report.to_dict()
+        named = look(model, sensitive_features=["sex"], groups=TestSGDAuditor(favourable=0))
+    assert given["favourable"] == {"labels": "0", "how": "given", "words": "0 taken as favourable"}
+    assert given["groups"]["favourable"] == given["selection"]["favourable"] == "0"
+    assert {part["favourable"] for part in given["errors"]} == {"0"}
+    assert named.to_dict()["favourable"] == given["favourable"]
+    assert "favourable=0" in given["code"]
+    ratio = report.selection_table.set_index("group")["impact_ratio"]
+    assert ratio["f"] < 1 and ratio["m"] == 1  # by the other label it would be the men's
+
+
+@pytest.mark.parametrize("given", ["0", 2, [0, 1], 0.5, []])
+def test_a_label_that_no_class_has_is_refused_before_the_first_query(given):
+    class Silent(Wrapped):
+        def _wait(self, X):
+            raise AssertionError("was asked")
+
+    with pytest.raises(ValueError, match="favourable="):
+        look(Silent(risk_model()), sensitive_features=["sex"], favourable=given)
+    with pytest.raises(ValueError, match="favourable="):
+        look(risk_model(), sensitive_features=["sex"], favourable=0,
+             groups=TestSGDAuditor(favourable=1))  # fmt: skip
+
+
+def test_groups_of_a_regressor_by_the_least_favourable_output():
+    model = coded(Ridge()).fit(X, SCORE)
+    cut = float(np.median(SCORE))
+    found = look(model, sensitive_features=["sex"], favourable=cut).to_dict()
+    assert found["groups"]["status"] == "done"
+    assert found["favourable"]["words"] == f"outputs of at least {cut} taken as favourable"
+    with pytest.raises(ValueError, match="finite number"):
+        look(model, sensitive_features=["sex"], favourable="high")
+
+
 def test_many_classes_need_a_favourable_one():
     model = coded(DecisionTreeClassifier(max_depth=6, random_state=0))
     model.fit(X, np.arange(len(X)) % 100)
@@ -480,7 +540,7 @@ def test_warnings_of_parts_are_kept_as_notes(recwarn):
     blind = make_pipeline(
         make_column_transformer(("passthrough", ["income"])), LogisticRegression()
     ).fit(X, LABELS)
-    notes = look(Wrapped(blind), sensitive_features=["sex"]).parts["notes"].sum()
+    notes = look(Wrapped(blind), sensitive_features=["sex"], favourable="yes").parts["notes"].sum()
     assert any("No disparity" in note for note in notes)
     assert [w.category for w in recwarn.list] == [NoDisparityWarning]  # that of the whole audit
 

@@ -11,9 +11,10 @@ from skfairtest._statistics import clopper_pearson
 from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._favourable import (
     favourable_labels,
-    favourable_places,
+    is_favourable,
     known_classes,
     label_codes,
+    resolve_favourable,
 )
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import KeySet, row_keys
@@ -145,5 +146,10 @@ def favourable_codes(oracle: Oracle, favourable: Any) -> NDArray[np.int64] | Non
     classes = known_classes(oracle.estimator)
     if classes is None:
         return None if favourable is None else label_codes(favourable_labels(favourable))
-    places = favourable_places(favourable, classes, oracle.estimator)
+    try:
+        # The largest difference of shares is that of either of two classes: a guess will do.
+        found = resolve_favourable(favourable, classes, whose=type(oracle.estimator).__name__)
+    except ValueError:  # of several classes none was named; what was named is checked before
+        return None
+    places = np.flatnonzero(is_favourable(classes, found.labels))
     return np.array(places) if oracle.infers_labels else label_codes(classes[places])

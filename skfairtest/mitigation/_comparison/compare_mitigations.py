@@ -76,7 +76,9 @@ def compare_mitigations(
         Score in place of accuracy (R2 of a regressor), greater is better; it sees predictions, and
         not the rows.
     favourable : label or list of labels, default=None
-        What counts as favourable in the rates of groups; None for the last class.
+        What counts as favourable in the rates of groups. None takes one whose word says it
+        ("approved", "good"; or, of two, the other of "rejected", "bad"), else the last of two
+        classes, with a warning.
     threshold, response_method
         As for every auditor: what counts as different treatment.
     space : InputSpace, default=None

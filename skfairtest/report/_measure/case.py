@@ -15,6 +15,7 @@ from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.finding._pair import Pair, make_pair
 from skfairtest.finding._words import name_output
+from skfairtest.oracle._favourable import Favourable
 from skfairtest.oracle._model import Model
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._space import InputSpace
@@ -59,6 +60,8 @@ class Case:
         The auditors that ran, by the label of their search.
     findings : dict of str to Finding
         The pair of each search that differs most, whatever has shown it.
+    favourable : Favourable or None
+        Which predictions are favourable; None where that is not known before they are seen.
     """
 
     estimator: Any
@@ -72,6 +75,7 @@ class Case:
     extra_queries: int = 0
     auditors: dict[str, Any] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
+    favourable: Favourable | None = None
     _predicted: tuple[Ints, Any] | None = None
 
     def auditor(self, space: InputSpace, max_time: float | None) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skfairtest.base import BaseAuditor
-from skfairtest.oracle._favourable import known_classes
+from skfairtest.oracle._favourable import in_words, known_classes
 from skfairtest.report._measure.case import Case
 
 #: Characters of a model's text, and classes, that are kept.
@@ -34,6 +34,19 @@ def describe_model(case: Case) -> dict[str, Any]:
         "n_classes": None if classes is None else len(classes),
         "classes": [] if classes is None else [str(name) for name in classes[:MOST_CLASSES]],
     }
+
+
+def describe_favourable(case: Case, found: str) -> dict[str, Any]:
+    """Which predictions were taken as favourable, and how that came; `found` is the table's."""
+    taken = case.favourable
+    if taken is None:  # the labels of a model without classes are known when it has predicted
+        words = f"{found} taken as favourable, the last of the labels that occur" if found else ""
+        return {"labels": found, "how": "guessed" if found else "", "words": words}
+    labels, words = in_words(taken.labels), taken.words
+    if case.task == "regression":
+        what = "a larger mean output" if labels == "mean" else f"outputs of at least {labels}"
+        words = f"{what} taken as favourable"
+    return {"labels": labels, "how": taken.how, "words": words}
 
 
 def describe_domain(case: Case) -> dict[str, Any]:
@@ -61,7 +74,7 @@ def repeating_code(template: BaseAuditor, given: dict[str, Any], names: list[Any
     """Lines of Python that make the same report from the same model and table."""
     words = {"sensitive_features": repr([_short(name) for name in names])}
     imports = {"audit"}
-    for name in ("threshold", "certify", "groups", "max_time", "random_state"):
+    for name in ("threshold", "certify", "groups", "favourable", "max_time", "random_state"):
         value = given[name]
         if value is not DEFAULTS.get(name):
             words[name] = repr(value)
@@ -79,7 +92,9 @@ def repeating_code(template: BaseAuditor, given: dict[str, Any], names: list[Any
     )
 
 
-DEFAULTS: dict[str, Any] = {"threshold": None, "certify": "auto", "groups": "auto"}
+DEFAULTS: dict[str, Any] = {
+    "threshold": None, "certify": "auto", "groups": "auto", "favourable": None,
+}  # fmt: skip
 
 
 def _short(value: Any) -> Any:

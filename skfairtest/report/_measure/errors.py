@@ -11,8 +11,9 @@ from skfairtest.finding._words import number
 from skfairtest.group import SubgroupAuditor
 from skfairtest.group._pattern_search import TooManyRules
 from skfairtest.group._value_table import MOST_CATEGORIES
+from skfairtest.oracle._favourable import in_words
 from skfairtest.report._measure.case import Case
-from skfairtest.report._measure.groups import ends_of_largest_score, favourable_in_words
+from skfairtest.report._measure.groups import ends_of_largest_score
 from skfairtest.space._containers import make_container
 
 #: Conditions of a rule; longer ones nobody reads.
@@ -75,7 +76,7 @@ def compare_errors(
         told = f"largest score {number(table['score'].iloc[0])} ({table['rule'].iloc[0]})"
     known = auditor.favourable_ is not None
     return {
-        "favourable": favourable_in_words(auditor.favourable_) if known else "",
+        "favourable": in_words(auditor.favourable_) if known else "",
         "n": len(rows),
         "n_rows": len(case.space.data),
         "overall": auditor.overall_,

@@ -8,6 +8,7 @@ import pandas as pd
 
 from skfairtest.finding._words import number
 from skfairtest.group._rule_attribute import MAX_LEVELS
+from skfairtest.oracle._favourable import in_words
 from skfairtest.report._measure.case import Case
 
 #: Rule sets that are listed.
@@ -51,7 +52,7 @@ def describe_groups(case: Case) -> dict[str, Any]:
     table = rules.iloc[:MOST_RULES]
     worst = table.iloc[0]
     return {
-        "favourable": favourable_in_words(auditor.favourable_),
+        "favourable": in_words(auditor.favourable_),
         "confidence": auditor.confidence,
         "correction": auditor.correction,
         "min_support": auditor.min_support,
@@ -76,13 +77,6 @@ def ends_of_largest_score(auditor: Any, rules: pd.DataFrame) -> dict[str, float 
     is_whole = len(rules) < auditor.max_rules
     high = float(judged["high"].max()) if is_whole else None
     return {"low": float(judged["low"].max()), "high": high}
-
-
-def favourable_in_words(favourable: Any) -> str:
-    """The favourable labels as text."""
-    if isinstance(favourable, list):
-        return ", ".join(str(label) for label in favourable)
-    return str(favourable)
 
 
 NOTHING: dict[str, Any] = {

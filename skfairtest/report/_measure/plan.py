@@ -103,7 +103,8 @@ class Plan:
                     partial(search.describe_search, case, label),
                 ),
             }
-        favourable = self.group_template.favourable
+        favourable = None if case.favourable is None else case.favourable.labels
+        self.group_template.set_params(favourable=favourable)
         reason = self._why_no_groups()
         found_groups = (
             course.leave_out(GROUPS, reason)
@@ -166,20 +167,20 @@ class Plan:
             return "groups=False"
         if isinstance(self.groups, GroupAuditor):
             return ""
-        if self.case.task != "classification":
+        if self.case.task != "classification" and self.case.favourable is None:
             return (
                 "groups are compared by their shares of favourable predictions, which a classifier "
-                "gives; for a regressor give groups=TestSGDAuditor(favourable=...)"
+                "gives; for a regressor give favourable=, the least output that is favourable"
             )
         return self._why_no_favourable()
 
     def _why_no_favourable(self) -> str:
         """Why nobody can tell which predictions are favourable; empty where that can be told."""
         classes = known_classes(self.case.estimator)
-        if self.group_template.favourable is None and classes is not None and len(classes) > 2:
+        if self.case.favourable is None and classes is not None and len(classes) > 2:
             return (
                 f"the model has {len(classes)} classes, and nothing says which is favourable: give "
-                "groups=TestSGDAuditor(favourable=...)"
+                "favourable="
             )
         return ""
 

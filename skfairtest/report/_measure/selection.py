@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from skfairtest.group import selection_table
-from skfairtest.oracle._favourable import favourable_labels, known_classes
+from skfairtest.oracle._favourable import favourable_labels, in_words
 from skfairtest.report._measure.case import Case
-from skfairtest.report._measure.groups import favourable_in_words
 
 CONFIDENCE = 0.95
 #: Groups below this share of the rows are listed, without a ratio: the two percent that New York's
@@ -26,13 +25,10 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
     rows, predicted, queries = case.predictions(seconds)
     _, truth = case.rows_of(rows)
     regresses = case.task == "regression"
-    classes = known_classes(case.estimator)
-    if favourable is None and not regresses and classes is not None:
-        favourable = classes[-1]
     if not regresses and favourable is not None:
         given = set(predicted.tolist())
         if not any(label in given for label in favourable_labels(favourable)):
-            words = favourable_in_words(favourable_labels(favourable))
+            words = in_words(favourable_labels(favourable))
             reason = (
                 f"none of {len(rows):,} predictions is {words}, so there are no rates to compare"
             )
@@ -46,7 +42,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
     table = selection_table(predicted, y_true=truth, confidence=CONFIDENCE, **what)
     low, high = ends_of_smallest_ratio(table, predicted, **what)
     counted = table.attrs.get("favourable", "")
-    labels = "" if regresses else favourable_in_words(favourable_labels(counted))
+    labels = "" if regresses else in_words(favourable_labels(counted))
     return {
         "favourable": labels,
         "confidence": CONFIDENCE,

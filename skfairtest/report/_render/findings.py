@@ -102,6 +102,11 @@ def finding(report: dict[str, Any]) -> Section:
     if report["threshold"] is not None or report["model"]["task"] != "regression":
         words += f" Twins that {treated_differently(report)} count as discriminatory."
     blocks.append(Text(words))
+    favourable = report["favourable"]
+    if favourable["words"]:
+        # What groups and rates are about stands where nobody can miss it.
+        told = _isolated(f"{favourable['words']}.", [favourable["labels"]])
+        blocks.append((Notice if favourable["how"] == "guessed" else Text)(told))
     blocks.append(Facts(finding_facts(report)))
     if report["carries"]:
         blocks.append(Text(_with_names(report["carries"], report)))
@@ -110,10 +115,15 @@ def finding(report: dict[str, Any]) -> Section:
 
 def _with_names(sentence: str, report: dict[str, Any]) -> str:
     """A sentence whose names do not turn it, with a capital."""
-    for name in map(str, report["sensitive_features"]):
+    sentence = _isolated(sentence, report["sensitive_features"])
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _isolated(sentence: str, names: Sequence[Any]) -> str:
+    for name in map(str, names):
         if isolate(name) != name:
             sentence = sentence.replace(name, isolate(name))
-    return sentence[:1].upper() + sentence[1:]
+    return sentence
 
 
 def finding_facts(report: dict[str, Any]) -> tuple[Fact, Fact, Fact, Fact]:

@@ -73,6 +73,8 @@ def render_fragment(report: dict[str, Any]) -> str:
         ),
         ("seed", str(report["seed"])),
     ]
+    if report["favourable"]["words"]:
+        facts.insert(1, ("labels", report["favourable"]["words"]))
     if report["status"] != "complete":
         facts.insert(0, (report["status"], status_in_words(report)))
     return findings_card(

@@ -25,6 +25,8 @@ def render_text(report: dict[str, Any], more: str = "report.to_dict()['not_shown
         lines += ["", *_pair(search["pair"])]
     lines += ["", *_wrapped(bracket_in_words(search), "  bracket   ")]
     lines += _wrapped(rows_in_words(search["rows"], report["threshold"]), "  real rows ")
+    if report["favourable"]["words"]:
+        lines += _wrapped(f"{report['favourable']['words']}.", "  labels    ")
     if report["carries"]:
         lines += _wrapped(report["carries"], "  attributes ")
     groups = report["groups"]
