@@ -150,11 +150,14 @@ def named_labels(favourable: Any, known: list[Any], are_all: bool) -> list[Any]:
     """The labels that the user names, which must be among the known ones where these are all."""
     labels = favourable_labels(favourable)
     foreign = [label for label in labels if isinstance(label, str) is not isinstance(known[0], str)]
+    # A label that happens not to occur is one; a number between labels is a threshold.
+    foreign += [label for label in labels if isinstance(label, float) and label % 1 and known]
+    foreign = [label for label in foreign if label not in known]
     never = foreign or [label for label in labels if are_all and label not in known]
     if never:
         raise ValueError(
             f"favourable={favourable!r}: {never[0]!r} is a label that never occurs; these do: "
-            f"{known[:9]!r}. Name one or more of them."
+            f"{known[:9]!r}. Name one or more of them; a threshold goes with outputs or scores."
         )
     if len(known) > 1 and all(label in labels for label in known):
         raise ValueError(
