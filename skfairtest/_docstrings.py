@@ -220,7 +220,8 @@ max_values : int or None, default=100
 unseen : {"error", "ignore"}, default="error"
     What a category is at prediction that a sensitive column did not have in `fit` (or a missing
     value, where there was none): an error, or ignored. With ``strength=1`` predictions do not
-    depend on it; with less the model is asked about the row as it is. Numbers are never unseen.
+    depend on it; with less the model is asked about the row as it is. Numbers are never unseen; in
+    a column of numbers, a missing value where there was none is an error either way.
 one_hot : "auto", dict of name to list of columns, or None, default="auto"
     Groups of 0/1 columns that are one attribute each and change together; as for every auditor."""
 

@@ -15,6 +15,8 @@ from skfairtest.oracle._stop import StopReason
 
 #: Width, relative to the bound, that rounding takes of a bracket at most where `rtol` is larger.
 ROOM = 1e-9
+#: The same of what single precision takes: beyond it the ends of the bracket differ.
+MOST_ROOM = 1e-3
 #: Kinds of stops by what ended the search for a bound; of others the bracket is still open.
 KINDS = {"time": StopReason.MAX_TIME}
 #: Twins of rows of data that are put to the model as it was read in one go.
@@ -97,7 +99,10 @@ def close(oracle: Oracle, family: Family, limits: Limits) -> Closed:
         upper += 2 * family.rounding
     upper = max(upper, degree)
     room = single_room(family, oracle)
-    certified = upper - degree <= rtol * upper + room
+    # What rounding may do at worst is no excuse for ends that people would write differently.
+    certified = upper - degree <= rtol * upper + min(room, MOST_ROOM * upper)
+    if not certified and upper - degree <= rtol * upper + room:
+        ended = "rounding"
     kind = StopReason.COMPLETE if certified else KINDS.get(ended, StopReason.OPEN)
     reason = _reason(certified, ended, rtol, oracle)
     if certified and upper - degree > rtol * upper:

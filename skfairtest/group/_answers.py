@@ -128,8 +128,12 @@ class Answers:
         if self.model.response == "predict_proba":
             return self._probabilities(Z)
         scores, _ = self.model.ask(Z)
-        # Of several outputs the mean counts; who wants one of them passes a model of that one.
-        return as_shares(scores.mean(axis=1), self.favourable)
+        if scores.shape[1] > 1:
+            raise ValueError(
+                f"{type(self.estimator).__name__} has {scores.shape[1]} outputs; the mean of a "
+                "group is that of one. Audit a model of one output at a time."
+            )
+        return as_shares(scores[:, 0], self.favourable)
 
     def predictions(self, Z: Any) -> NDArray[Any]:
         """What the estimator's ``predict`` says, as it is, one a row."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRouter
+from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
 from skfairtest._delegation import DelegatingEstimator
@@ -68,6 +69,14 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
         """
         return super().get_metadata_routing().add_self_request(self)
 
+    def __sklearn_tags__(self) -> Any:
+        """Tags of the estimator, for one output: what is compared is one number a row."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
+        return tags
+
     def _card(self) -> str:
         return rules_card(self) if self.__sklearn_is_fitted__() else ""
 
@@ -111,6 +120,12 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
         return (1 - self.confidence) / (1 if alone else max(1, n_groups))
 
     # Asking ----------------------------------------------------------------------------------
+
+    @staticmethod
+    def _one_column(y: Any) -> Any:
+        """Targets of a single column as a vector, with scikit-learn's warning."""
+        shape = np.asarray(y).shape
+        return column_or_1d(y, warn=True) if len(shape) == 2 and shape[1] == 1 else y
 
     def _routed(self, fit_params: dict[str, Any], sensitive_features: Any) -> dict[str, Any]:
         """Fit parameters, and the sensitive columns where the estimator asked for them, too."""

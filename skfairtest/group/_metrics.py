@@ -90,8 +90,8 @@ def truth_of(metric: Any, y: Any, n_rows: int) -> NDArray[Any] | None:
         if callable(metric):
             return None
         raise ValueError(
-            f"metric={metric!r} compares predictions with the truth; got y=None. Pass the targets: "
-            "fit(X, y)."
+            f"metric={metric!r} requires y to be passed, but the target y is None: it compares "
+            "predictions with the truth. Pass the targets: fit(X, y)."
         )
     return column("y", y, n_rows)
 

@@ -27,7 +27,17 @@ ROWS_TO_ESTIMATE = 5_000
 
 
 class TooManyRules(ValueError):
-    """More rules than can be looked at; the message says what other parameters leave."""
+    """More rules than can be looked at; the message says what other parameters leave.
+
+    Attributes
+    ----------
+    fits : int
+        The most conditions with which there are not too many, as far as is known.
+    """
+
+    def __init__(self, message: str, fits: int) -> None:
+        super().__init__(message)
+        self.fits = fits
 
 
 def frequent_patterns(
@@ -94,7 +104,8 @@ def _too_many(
     return TooManyRules(
         f"There are more than {MOST_PATTERNS:,} rules that hold for min_support={min_support:g} of "
         f"the rows, with up to {most} conditions over {len(sizes)} attributes. Raise min_support "
-        f"or lower max_conditions: {told}. Or name fewer attributes."
+        f"or lower max_conditions: {told}. Or name fewer attributes.",
+        fits,
     )
 
 

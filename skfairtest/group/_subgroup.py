@@ -34,6 +34,7 @@ from skfairtest.group._metrics import (
 )
 from skfairtest.group._outcomes import check_weights, column
 from skfairtest.group._pattern_search import (
+    TooManyRules,
     compare_patterns,
     complexity_of,
     frequent_patterns,
@@ -78,7 +79,8 @@ class SubgroupAuditor(SubgroupResults):
     min_support : float, default=0.05
         Share of the rows that a rule must hold for, at least, in (0, 1). Weights play no part.
     max_conditions : int, default=None
-        Most conditions of a rule; None for as many as there are attributes.
+        Most conditions of a rule. None for as many as there are attributes or, where these make
+        more than a million rules, for as many as do not, with a warning.
     bins : int or dict of column to int or list of float, default=5
         Bins of numeric columns, or the edges between them. A column of no more different numbers
         than bins is not binned. Values beyond the outermost edges belong to the outermost bins.
@@ -172,7 +174,7 @@ class SubgroupAuditor(SubgroupResults):
     justified is for people to judge. Nothing is said of groups below `min_support`.
 
     The search is exact: rules are extended depth first over sets of rows that are held as bits
-    [4]_. More than a million rules are refused. DivExplorer [1]_ and SliceLine [2]_ search such
+    [4]_, for at most a million rules. DivExplorer [1]_ and SliceLine [2]_ search such
     rules, too, without intervals that hold for all of them; TestSGD [3]_ has intervals, for shares
     of favourable predictions near the data.
 
@@ -293,7 +295,7 @@ class SubgroupAuditor(SubgroupResults):
         """
         start = _clock.now()
         self._check_params(y_pred is not None)
-        X = check_table(self, X)
+        X, y = check_table(self, X), self._one_column(y)
         rng = make_generator(self.random_state)
         n = n_rows(X)
         given = None if y_pred is None else column("y_pred", y_pred, n)
@@ -302,12 +304,7 @@ class SubgroupAuditor(SubgroupResults):
         beside = as_table(sensitive_features, n)
         tables = ValueTables(X, self.sensitive_features, self.attributes, beside)
         columns = tables.divide(X, beside, self.bins, self.binning)
-        patterns = frequent_patterns(
-            tables.attributes,
-            columns,
-            min_support=self.min_support,
-            max_conditions=self.max_conditions,
-        )
+        patterns = self._frequent(tables, columns)
         if given is not None:  # all that can be wrong with it is told before anything is stored
             rows = metric_rows(self.metric, given, truth, self.favourable)
             check_counts(self.metric, rows, weights)
@@ -343,6 +340,34 @@ class SubgroupAuditor(SubgroupResults):
         check_whole(self, whole, optional=("max_conditions",))
         self._check_among("against", AGAINST)
         self._check_among("binning", BINNINGS)
+
+    def _frequent(self, tables: ValueTables, columns: list[Any]) -> Patterns:
+        """All frequent rules, as long as was asked for; else as long as can be looked at."""
+        most = self.max_conditions
+        try:
+            return frequent_patterns(
+                tables.attributes, columns, min_support=self.min_support, max_conditions=most
+            )
+        except TooManyRules as error:
+            if most is not None or not error.fits:
+                raise
+            most, told = error.fits, str(error)
+        while True:
+            try:
+                patterns = frequent_patterns(
+                    tables.attributes, columns, min_support=self.min_support, max_conditions=most
+                )
+                break
+            except TooManyRules:  # of many rows, what fits was an estimate
+                if most == 1:
+                    raise
+                most -= 1
+        warnings.warn(
+            f"Rules of up to max_conditions={most} are looked at. {told}",
+            UserWarning,
+            stacklevel=3 + FIT_WRAPPERS,
+        )
+        return patterns
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Any:
         try:

@@ -171,4 +171,6 @@ class SubgroupResults(GroupAuditor):
         whole = self.against == "whole"
         part = part_of_whole(given_rules, rows, weights) if whole else None
         table = self._confirmation(numbers, sides, given_rules.support, part)
+        undefined = (n_inside == 0) | (n_outside == 0)
+        table.loc[undefined, ["low", "high"]] = np.nan  # undefined is undefined, as in fit
         return self._with_counts(table, n_inside, n_outside)

@@ -225,7 +225,7 @@ class TestSGDAuditor(GroupAuditor):
         """
         start = _clock.now()
         self._check_params()
-        X = table_or_chunks(self, X, y)
+        X, y = table_or_chunks(self, X, y), self._one_column(y)
         rng = make_generator(self.random_state)
         chunked = None
         if isinstance(X, Chunks):
@@ -243,6 +243,12 @@ class TestSGDAuditor(GroupAuditor):
             min_outside=self.min_outside,
             max_attributes=self.max_attributes,
         )
+        space = tables.space
+        if space.constraint is not None and not space.valid(space.data).any():
+            raise ValueError(
+                f"constraint= admits none of the {len(space.data)} rows of X, so no input near "
+                "them can be asked about. Correct the constraint, or give rows for which it holds."
+            )
         seconds = _clock.now() - start
         if y is not None:  # else nothing is fitted that could want them
             fit_params = self._routed(fit_params, sensitive_features)
@@ -405,7 +411,11 @@ class TestSGDAuditor(GroupAuditor):
         values = answers.ask(np.arange(len(cells)))
         numbers = list(range(min(n_rules, len(self._state["rules"]))))
         inside = np.array([self._holds(cells, number) for number in numbers], dtype=float)
+        # Sums of squares of large numbers lose the small ones: means are taken about the middle.
+        middle = 0.0 if answers.binary else float(values.mean())
+        values = values - middle
         sums = (inside.sum(axis=1), inside @ values, inside @ values**2)
         everyone = (float(len(values)), float(values.sum()), float((values**2).sum()))
         sides = sides_of(*sums, everyone, bool(answers.binary))
+        sides = sides._replace(mean=sides.mean + middle, mean_out=sides.mean_out + middle)
         return self._confirmation(numbers, sides, sums[0] / len(values))

@@ -20,7 +20,9 @@ from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._labelers import Panel, check_labeler
 from skfairtest.mitigation._retraining.training import seeded
 from skfairtest.mitigation._retraining.twin_strategies import Twins
+from skfairtest.space._containers import make_container
 from skfairtest.space._rows import stack, take_rows
+from skfairtest.space._space import InputSpace
 
 Values = NDArray[Any]
 
@@ -148,6 +150,39 @@ class FairnessAugmenter(LinksToDocs, BaseSampler):
                 f"X has {len(X)} rows, y has {len(y)}."
             )
         return X, y, binarized
+
+    def fit(self, X: Any, y: Any, **params: Any) -> Any:
+        """Check the input; nothing is learned from it before `fit_resample`.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        **params : dict
+            As for `fit_resample`.
+
+        Returns
+        -------
+        self : object
+            The augmenter.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For input that cannot be resampled.
+        """
+        super().fit(X, y, **params)
+        X = check_table(self, X)
+        container = make_container(X)
+        if not self.__sklearn_tags__().input_tags.allow_nan:
+            for place in range(len(container.names)):
+                values = container.column_values(X, place)
+                if values.dtype.kind == "f":
+                    assert_all_finite(values, input_name="X")
+        InputSpace.from_data(X, None)  # refuses values that are neither numbers nor categories
+        return self
 
     def _fit_resample(self, X: Any, y: Values, **params: Any) -> tuple[Any, Values]:
         classes = np.unique(y)

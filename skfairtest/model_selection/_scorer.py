@@ -18,6 +18,7 @@ from skfairtest._validation import check_table
 from skfairtest.base import DOMAIN_PARAMS, BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import SubgroupAuditor
+from skfairtest.group._outcomes import check_weights
 from skfairtest.model_selection._refit import (
     ConstrainedRefit,
     ParetoRefit,
@@ -134,7 +135,8 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         metric = metric_of(self.auditor, self.metric)
         if metric == "on_data_rate" and sample_weight is not None and self.space is None:
             rows = audited.audit_rows(X)
-            return -float(np.average(rows.is_discriminatory, weights=np.asarray(sample_weight)))
+            weights = check_weights(sample_weight, len(rows.is_discriminatory))
+            return 0.0 - float(np.average(rows.is_discriminatory, weights=weights))
         return 0.0 - float(getattr(audited, f"{metric}_"))
 
     def audit(self, estimator: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Any:

@@ -217,3 +217,18 @@ def test_hundreds_of_networks_are_not_crossed(start):
         for _ in range(4):
             hidden.round(boxes, Limits(np.inf, 0.0))
             assert max(degree, boxes.known) <= hidden.upper + 2 * family.rounding
+
+
+def test_single_precision_certifies_no_ends_that_differ():
+    """Where the sensitive column hardly counts, rounding is most of the bracket."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 200), rng.random((200, 2))]).astype(np.float32)
+    model = MLPRegressor(hidden_layer_sizes=(8,), max_iter=50, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, X.sum(axis=1))
+        model.coefs_[0][0] *= np.float32(1e-4)
+        auditor = CertifiedAuditor(model, sensitive_features=[0], random_state=0).fit(X)
+    low, high = auditor.fairness_degree_, auditor.fairness_degree_upper_bound_
+    assert high > 1.01 * low and not auditor.certified_
+    assert "rounding" in auditor.stop_reason_

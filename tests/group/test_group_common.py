@@ -32,10 +32,19 @@ pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
             marks=pytest.mark.slow,
         ),
         SubgroupAuditor(
-            LinearRegression(), metric="mean_prediction", attributes="all", max_conditions=1
+            LinearRegression(), metric="mean_error", attributes="all", max_conditions=1
+        ),
+        pytest.param(
+            SubgroupAuditor(LogisticRegression(), attributes="all"), marks=pytest.mark.slow
         ),
     ],
-    ids=["testsgd-classifier", "testsgd-regressor", "subgroup-classifier", "subgroup-regressor"],
+    ids=[
+        "testsgd-classifier",
+        "testsgd-regressor",
+        "subgroup-classifier",
+        "subgroup-regressor",
+        "subgroup-of-any-length",
+    ],
 )
 def test_scikit_learn_checks(auditor):
     assert_conforms(auditor)

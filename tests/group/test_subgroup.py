@@ -1,6 +1,7 @@
 """SubgroupAuditor: the same patterns and figures as loops over a table, and what it refuses."""
 
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
@@ -395,13 +396,29 @@ def test_texts_are_refused():
     assert SubgroupAuditor().fit(X, y_pred=p).attributes_ == ["sex", "race", "age"]
 
 
-def test_more_than_a_million_rules_are_refused():
+def test_more_than_a_million_rules_are_refused_or_shortened():
     rng = np.random.default_rng(0)
     X = (rng.random((300, 30)) < 0.9).astype(int)
+    auditor = SubgroupAuditor(attributes="all", min_support=0.3, max_conditions=30)
     with pytest.raises(ValueError, match="more than 1,000,000") as told:
-        SubgroupAuditor(attributes="all", min_support=0.1).fit(X, y_pred=X[:, 0])
-    assert "max_conditions=6 leaves " in str(told.value)
+        auditor.fit(X, y_pred=X[:, 0])
     assert "min_support=0." in str(told.value)
+    fits = int(re.search(r"max_conditions=(\d+) leaves", str(told.value))[1])
+    with pytest.warns(UserWarning, match=f"up to max_conditions={fits} are looked at") as caught:
+        auditor.set_params(max_conditions=None).fit(X, y_pred=X[:, 0])
+    assert caught[0].filename == __file__ and auditor.n_rule_sets_ <= 1_000_000
+    assert auditor.rules_["conditions"].map(len).max() == fits
+
+
+def test_confirm_says_nothing_of_a_rule_that_nobody_counts_for():
+    X = pd.DataFrame({"group": list("abc") * 200})
+    y = np.tile([0, 1, 1], 200)
+    auditor = SubgroupAuditor(metric="false_negative_rate", attributes="all", ci_method="wilson")
+    auditor.fit(X, np.tile([1, 1, 0, 0, 1, 1], 100), y_pred=y)
+    again = auditor.confirm(X, (X["group"] == "a") * 1, y_pred=y, short_list=False)
+    undefined = again["note"] != ""
+    assert undefined.any() and again.loc[undefined, ["score", "low", "high"]].isna().all().all()
+    assert not again.loc[undefined, "differs"].any()
 
 
 def test_neither_an_estimator_nor_predictions():

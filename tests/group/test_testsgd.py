@@ -14,10 +14,11 @@ from planted_groups import (
     people,
 )
 from sklearn.ensemble import IsolationForest
+from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample, some
 
-from skfairtest import TestSGDAuditor
+from skfairtest import Linear, TestSGDAuditor
 
 # Truth ------------------------------------------------------------------------------------------
 
@@ -172,6 +173,31 @@ def test_confirm_on_new_rows():
     # Fewer rule sets share the error, so intervals are narrower.
     wide, narrow = auditor.confirm(new, 50).iloc[0], auditor.confirm(new, 1).iloc[0]
     assert narrow["high"] - narrow["low"] < wide["high"] - wide["low"]
+
+
+def test_confirm_of_large_outputs_loses_no_digits():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": rng.integers(0, 2, 500), "income": rng.normal(0, 1, 500)})
+    target = 0.5 * X["sex"] + 0.2 * X["income"]
+    far, near = (
+        TestSGDAuditor(LinearRegression().fit(X, target + by), sensitive_features=["sex"],
+                       sampling_threshold=500, random_state=0).fit(X).confirm(X)
+        for by in (1e9, 0.0)
+    )  # fmt: skip
+    columns = ["score", "low", "high"]
+    np.testing.assert_allclose(far[columns], near[columns], atol=1e-5)
+
+
+def test_several_outputs_and_a_constraint_that_admits_nobody_are_refused():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": rng.integers(0, 2, 100), "income": rng.normal(0, 1, 100)})
+    model = LinearRegression().fit(X, X)
+    with pytest.raises(ValueError, match="LinearRegression has 2 outputs"):
+        TestSGDAuditor(model, sensitive_features=["sex"], random_state=0).fit(X)
+    model = LinearRegression().fit(X, X["sex"])
+    for constraint in (lambda rows: np.zeros(len(rows), bool), Linear({"income": 1}, ">=", 99)):
+        with pytest.raises(ValueError, match="constraint"):
+            TestSGDAuditor(model, sensitive_features=["sex"], constraint=constraint).fit(X)
 
 
 def test_confirm_where_a_side_is_empty():

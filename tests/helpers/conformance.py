@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import check_estimator
 LEAST_CHECKS = 45
 
 
-def assert_conforms(estimator):
+def assert_conforms(estimator, least=LEAST_CHECKS):
     """See that no check fails, none is expected to fail, and that most of them really ran."""
     results = check_estimator(estimator, on_skip=None, on_fail=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
@@ -16,4 +16,4 @@ def assert_conforms(estimator):
         name, error = failed.popitem()
         raise AssertionError(f"{name} failed; so did {sorted(failed)}") from error
     n_passed = sum(result["status"] == "passed" for result in results)
-    assert n_passed >= LEAST_CHECKS, f"only {n_passed} checks ran"
+    assert n_passed >= least, f"only {n_passed} checks ran"

@@ -553,7 +553,8 @@ def test_unseen_one_hot_and_missing_numbers(grid):
         assert_array_equal(model.predict(strange), model.predict(table))
     by_age = MarginalizedRegressor(DecisionTreeRegressor(), sensitive_features=["a"])
     by_age.fit(table, score).predict(table.assign(a=1.7))  # a number between others is no error
-    for strange in (np.nan, np.inf):
+    for strange, unseen in [(np.nan, "error"), (np.inf, "error"), (np.nan, "ignore")]:
+        by_age.set_params(unseen=unseen)
         with pytest.raises(ValueError, match=f"(?i)'a' holds {strange} in 300.*finite numbers"):
             by_age.predict(table.assign(a=strange))
 
@@ -950,8 +951,9 @@ def test_a_model_that_was_read_wrongly_is_noticed(grid, monkeypatch):
             marks=pytest.mark.slow,
         ),
         MarginalizedRegressor(Ridge(), sensitive_features=[0], strength=0.3),
+        MarginalizedRegressor(LinearRegression(), sensitive_features=[0], unseen="ignore"),
     ],
-    ids=["logistic", "ridge-classifier", "linear", "ridge-in-part"],
+    ids=["logistic", "ridge-classifier", "linear", "ridge-in-part", "ignoring"],
 )
 def test_scikit_learn_checks(model):
     assert_conforms(model)

@@ -42,6 +42,11 @@ def test_scikit_learn_checks_with_all_parts(model):
     assert_conforms(FairnessRetrainer(model, twins(), **WHOLE))
 
 
+def test_scikit_learn_checks_of_the_augmenter():
+    # A sampler predicts nothing.
+    assert_conforms(FairnessAugmenter(LogisticRegression(), twins(40), random_state=0), least=40)
+
+
 @slow_sample
 @parametrize_with_sampler_checks(
     [FairnessAugmenter(LogisticRegression(), twins(), random_state=0)],

@@ -462,3 +462,14 @@ def test_regression_degree_has_the_units_of_the_target():
     scorer = make_audit_scorer(SBFTAuditor(), random_state=0)
     # The units are the point; a search comes near to a peak of a smooth model, not onto it.
     assert scorer(data.estimator, data.data) == pytest.approx(-data.fairness_degree, rel=1e-4)
+
+
+def test_weights_that_count_for_nobody_are_refused(people):
+    X, y = people
+    scorer = make_audit_scorer(
+        RandomAuditor(sensitive_features=[0], max_queries=50), "on_data_rate", random_state=0
+    )
+    model = LogisticRegression().fit(X, y)
+    for weights in (np.zeros(len(X)), np.ones(3), -np.ones(len(X))):
+        with pytest.raises(ValueError, match="sample_weight must"):
+            scorer(model, X, y, sample_weight=weights)

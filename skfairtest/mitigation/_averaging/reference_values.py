@@ -131,12 +131,16 @@ class ReferenceValues:
         ------
         ValueError
             Where it is an error that a column holds a value that the rows of `fit` did not have.
-            Numbers are no such values: between those that occur there are others.
+            Numbers are no such values: between those that occur there are others. Missing numbers
+        where there were none, and infinite ones, are an error either way.
         """
         Z = np.empty((len(X), len(self.names)))
         for j, values in self._columns_of(X):
             foreign = self._foreign(j, values, unseen_is_error)
-            if foreign.any() and unseen_is_error:
+            # A category may be new; of a number that is none nobody knows what was meant.
+            group, column = self.one_hot_groups[j], self.fields[self.owned[j][0]]
+            is_number = group is None and column.levels is None
+            if foreign.any() and (unseen_is_error or is_number):
                 raise ValueError(self._complaint(j, foreign, [own[foreign] for own in values]))
             Z[~foreign, j] = self._codes(j, [own[~foreign] for own in values])
             Z[foreign, j] = np.inf  # is equal to nothing here
@@ -190,8 +194,14 @@ class ReferenceValues:
             f"Sensitive column {self.names[j]!r} holds {_shown(named.tolist())} in "
             f"{int(foreign.sum())} of {len(foreign)} rows, which it did not in fit (NaN is a "
             f"missing value, inf an infinite one). Expected {expected}. Correct or leave out these "
-            "rows, or set unseen='ignore': predictions are then averaged over the values of fit, "
-            "and the model itself is asked about the row as it is where strength is below 1."
+            "rows"
+            + (
+                "."
+                if expected == "finite numbers"
+                else ", or set unseen='ignore': predictions are then averaged over the values of "
+                "fit, and the model itself is asked about the row as it is where strength is below "
+                "1."
+            )
         )
 
     # Tables ----------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from sklearn.utils.validation import column_or_1d
 from skfairtest._typing import Ints
 from skfairtest._validation import check_one_whole, check_table, is_real, make_generator
 from skfairtest.base import BaseAuditor
+from skfairtest.group._outcomes import check_weights
 from skfairtest.group._sensitive_groups import Groups
 from skfairtest.mitigation._comparison.methods import METHODS, Case
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, run_fold
@@ -205,7 +206,7 @@ def compare_mitigations(
     template._check_params()
     X = check_table(template, X)
     y, classes = _targets(estimator, y, len(X))
-    weights = None if sample_weight is None else _weights(sample_weight, len(X))
+    weights = None if sample_weight is None else check_weights(sample_weight, len(X))
     domain = template._make_space(X)
     rng = make_generator(random_state)
     case = Case(
@@ -308,16 +309,6 @@ def _targets(estimator: Any, y: Any, n_rows: int) -> tuple[Any, Any]:
             f"y has one class only, {classes[0]!r}; a classifier needs two. Give other rows."
         )
     return y, classes
-
-
-def _weights(sample_weight: Any, n_rows: int) -> Any:
-    weights = column_or_1d(sample_weight).astype(np.float64)
-    if len(weights) != n_rows or not np.isfinite(weights).all() or not weights.sum() > 0:
-        raise ValueError(
-            f"sample_weight must have one finite number for each of {n_rows} rows, not all 0; got "
-            f"{len(weights)} with the sum {weights.sum():g}."
-        )
-    return weights
 
 
 def _score_name(scoring: Any, classes: Any) -> str:

@@ -142,7 +142,8 @@ class TestSGDRetraining(Groups):
         """Rows of the original's predictions: more than in the round before, not on top of them."""
         largest = max(1, int(LARGEST * len(self.task.y)))
         if self._done:
-            return "a tenth of the training rows was added"
+            assert self._added is not None, "a round came before"
+            return f"rounds of up to {len(self._added.labels):,} added rows were trained"
         if self._chosen is None:
             assert self._audited is not None, "the original is measured first"
             seeds, rows = self.near(self.rng)
@@ -155,6 +156,7 @@ class TestSGDRetraining(Groups):
                 return "no row near the worst rule set gets the rarer prediction"
             rows = take_rows(rows, places)
             self._chosen = Block(rows, np.asarray(model.predict(rows)), seeds[places])
+        largest = min(largest, len(self._chosen.labels))
         n = min(FIRST * 2 ** (number - 1), largest)
         self._done = n == largest
         places = self.rng.permutation(len(self._chosen.labels))[:n]
