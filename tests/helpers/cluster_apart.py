@@ -47,7 +47,7 @@ class Apart:
     def __init__(self, n_workers, n_threads=1, kind="threads"):
         self._processes, self._lines = [], queue.SimpleQueue()
         # Without a cluster nobody waits for it any more.
-        self._limit = threading.Timer(4 * HANGING, self.kill)
+        self._limit = threading.Timer(2 * HANGING, self.kill)
         self._limit.daemon = True
         self._limit.start()
         args = [os.path.abspath(__file__), str(n_workers), str(n_threads), kind]
