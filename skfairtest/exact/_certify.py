@@ -160,7 +160,7 @@ def certify(
             oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
     asked = auditor.estimator_, auditor.space_.independent(), oracle.response, COMPILED[engine]
     family, _ = read_family(*asked, rng, auditor.n_jobs, limits.deadline)
-    kept = checkpoint_of(path, family, asked[1])
+    kept = checkpoint_of(path, family, asked)
     found = max(oracle.degree, float(auditor.fairness_degree_))
     if max_time != 0:
         look_at_data(oracle, family, limits.by(TIME_SHARE))

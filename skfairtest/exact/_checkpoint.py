@@ -12,7 +12,7 @@ import numpy as np
 from skfairtest._typing import Floats
 
 #: What a file says that it is.
-FORMAT = "skfairtest certificate 2"
+FORMAT = "skfairtest certificate 3"
 
 
 class Checkpoint:
@@ -22,7 +22,7 @@ class Checkpoint:
     ----------
     path : Path
         Of the file, which need not be there yet.
-    fingerprint : ndarray
+    identity : str
         What tells the model and the domain from others.
 
     Attributes
@@ -31,13 +31,13 @@ class Checkpoint:
         What the file held; None where there was none.
     """
 
-    def __init__(self, path: Path, fingerprint: Floats) -> None:
-        self.path, self.fingerprint = path, fingerprint
-        self.state = load_state(path, fingerprint)
+    def __init__(self, path: Path, identity: str) -> None:
+        self.path, self.identity = path, identity
+        self.state = load_state(path, identity)
 
     def save(self, state: dict[str, Floats]) -> None:
         """Write what is known now."""
-        save_state(self.path, self.fingerprint, state)
+        save_state(self.path, self.identity, state)
 
 
 def check_path(path: Path) -> None:
@@ -71,14 +71,14 @@ def check_path(path: Path) -> None:
     Path(name).unlink()
 
 
-def save_state(path: Path, fingerprint: Floats, state: dict[str, Floats]) -> None:
+def save_state(path: Path, identity: str, state: dict[str, Floats]) -> None:
     """Write a state; a process that is killed meanwhile leaves the one before.
 
     Parameters
     ----------
     path : Path
         Of the file.
-    fingerprint : ndarray
+    identity : str
         What tells the model and the domain from others.
     state : dict of str to ndarray
         The state.
@@ -86,7 +86,7 @@ def save_state(path: Path, fingerprint: Floats, state: dict[str, Floats]) -> Non
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            arrays = {"format": np.array(FORMAT), "fingerprint": fingerprint, **state}
+            arrays = {"format": np.array(FORMAT), "identity": np.array(identity), **state}
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
@@ -96,14 +96,14 @@ def save_state(path: Path, fingerprint: Floats, state: dict[str, Floats]) -> Non
         raise
 
 
-def load_state(path: Path, fingerprint: Floats) -> dict[str, Floats] | None:
+def load_state(path: Path, identity: str) -> dict[str, Floats] | None:
     """Read a state.
 
     Parameters
     ----------
     path : Path
         Of the file.
-    fingerprint : ndarray
+    identity : str
         Of the model and the domain at hand.
 
     Returns
@@ -121,7 +121,7 @@ def load_state(path: Path, fingerprint: Floats) -> dict[str, Floats] | None:
     try:
         with np.load(path, allow_pickle=False) as file:
             state = {name: file[name] for name in file.files}
-        known = str(state.pop("format")) == FORMAT
+        known = str(state.pop("format")) == FORMAT and "identity" in state
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(
             f"resume={str(path)!r} cannot be read ({type(error).__name__}: {error}). Expected a "
@@ -131,9 +131,7 @@ def load_state(path: Path, fingerprint: Floats) -> dict[str, Floats] | None:
         raise ValueError(
             f"resume={str(path)!r} was written in another format. Delete it to begin anew."
         )
-    was = state.pop("fingerprint")
-    # Another machine may add up in another order.
-    if was.shape != fingerprint.shape or not np.allclose(was, fingerprint, rtol=1e-7, atol=1e-9):
+    if str(state.pop("identity")) != identity:
         raise ValueError(
             f"resume={str(path)!r} belongs to another model, or another domain: what it says would "
             "be wrong here. Give another path, or delete the file to begin anew."

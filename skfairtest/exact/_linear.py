@@ -122,11 +122,15 @@ class LinearFamily:
         if is_gblinear(model):
             self.factor = 1.0
             shown, weights, base = read_gblinear(model, chain, response)
+            steps: list[Any] = [chain.steps, shown]
             self._mixing = straightened(chain.showing(shown), None)
         else:
             weights, base, self.factor = linear_map(model, response)
+            steps = [chain.steps]
             self._mixing = unmixed(chain)
             shown = (self._mixing.chain if self._mixing else chain).features
+        #: Before anything was worked out.
+        self.as_read = [weights, base, self.factor, response, *steps]
         #: What rounding is measured by: the sums of absolute terms, mixed columns' own included.
         self._sizes = np.abs(weights), np.abs(base)
         if self._mixing is not None:

@@ -72,6 +72,8 @@ class PolynomialFamily:
         found = polynomial_of(chain)
         assert found is not None
         W, base, self.factor = linear_map(model, response)
+        #: Before anything was worked out.
+        self.as_read = [W, base, self.factor, response, chain.steps]
         self.space, self.features, self._powers = space, found.chain.features, found.powers
         self.logistic = response == "predict_proba"
         self._W, self._base = found.map.weights @ W, found.map.base @ W + base

@@ -8,7 +8,6 @@ is known fits into a small file, from which a later call goes on.
 
 from __future__ import annotations
 
-import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from skfairtest.exact._bracketing import Family
 from skfairtest.exact._checkpoint import Checkpoint
 from skfairtest.exact._constrained import narrowed
 from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._identity import identity
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import Parcel, is_cluster, n_workers, on_workers
 
@@ -39,8 +39,6 @@ MOST_OPEN = 100_000
 N_SHOWN, N_TWINS = 2_000, 8
 #: Valid ones among them that show enough.
 N_VALID = 100
-#: Inputs whose outputs tell a model from others.
-N_PRINTED = 2_000
 
 
 class Boxes(NamedTuple):
@@ -88,8 +86,10 @@ def in_rounds(
     return RoundsFamily(family, asked, n_jobs, twins, kept)
 
 
-def checkpoint_of(path: Path | None, family: Family, space: InputSpace) -> Checkpoint | None:
-    """The file of a search, told from those of other models and domains by what they say.
+def checkpoint_of(
+    path: Path | None, family: Family, asked: tuple[Any, InputSpace, str, Any]
+) -> Checkpoint | None:
+    """The file of a search, told from those of other models and domains by what was read.
 
     Parameters
     ----------
@@ -97,25 +97,15 @@ def checkpoint_of(path: Path | None, family: Family, space: InputSpace) -> Check
         Of the file, which need not be there yet.
     family : Family
         The model, read out.
-    space : InputSpace
-        The inputs that exist.
+    asked : tuple
+        As in `RoundsFamily`.
 
     Raises
     ------
     ValueError
         If there is a file that cannot be gone on with.
     """
-    if path is None:
-        return None
-    Z = space.draw(N_PRINTED, np.random.default_rng(0))
-    sensitive = np.isin(np.arange(space.n_features), space.sensitive)
-    # Narrow constraints admit none of these inputs; what they say still tells them apart.
-    said = zlib.crc32("\n".join(space.conditions).encode())
-    fingerprint = np.concatenate([
-        space.low, space.high, space.discrete, sensitive, space.valid(Z), [said],
-        family.evaluate(Z).ravel(),
-    ])  # fmt: skip
-    return Checkpoint(path, fingerprint)
+    return None if path is None else Checkpoint(path, identity(family, asked[1], asked[2]))
 
 
 class RoundsFamily:

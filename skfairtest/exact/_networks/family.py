@@ -35,6 +35,7 @@ class NetworkFamily:
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         self.space = space
         self.network = ReadNetwork(estimator, space, response)
+        self.as_read = self.network.as_read
         self.relaxation = Relaxation(self.network)
         if len(self.network.weights) > 1:
             self.network.rounding = self.network.error(self._caps())
