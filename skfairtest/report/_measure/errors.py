@@ -50,8 +50,6 @@ def compare_errors(
         attributes=list(attributes),
         sensitive_features=case.space.sensitive_features,
         favourable=favourable,
-        # Holm shows a difference for more rules and says of none how large it is at least.
-        correction="bonferroni",
         n_jobs=case.n_jobs,
         random_state=case.seed,
     )
