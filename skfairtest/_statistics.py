@@ -13,10 +13,18 @@ CI_METHODS = ("newcombe", "wilson", "paper")
 CORRECTIONS = ("bonferroni", "holm", "none")
 
 
+class Shape(NamedTuple):
+    """Skewness and kurtosis of an outcome over all rows; 0 and 3 for normal numbers."""
+
+    skewness: float
+    kurtosis: float
+
+
 class Sides(NamedTuple):
     """What was observed inside and outside of each rule set; arrays of shape (n_rules,).
 
     The variances are those of single predictions; `binary` says that predictions are 0 or 1.
+    `shape` is that of means; None where it is not known, and means are taken to be normal.
     """
 
     n: Floats
@@ -26,6 +34,7 @@ class Sides(NamedTuple):
     mean_out: Floats
     variance_out: Floats
     binary: bool
+    shape: Shape | None = None
 
     @property
     def difference(self) -> Floats:

@@ -54,9 +54,7 @@ predicted = cross_val_predict(model, X, paid_back, cv=3)
 # later.
 
 searched = rng.random(n) < 2 / 3
-auditor = SubgroupAuditor(
-    metric="false_negative_rate", attributes="all", bins=4, correction="bonferroni"
-)
+auditor = SubgroupAuditor(metric="false_negative_rate", attributes="all", bins=4, random_state=0)
 auditor.fit(X[searched], paid_back[searched], y_pred=predicted[searched])
 print(f"{auditor.n_rule_sets_} rules hold for 5% of the rows or more;")
 print(f"{auditor.rules_['differs'].sum()} differ from everybody else by more than chance.")

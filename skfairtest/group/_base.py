@@ -99,7 +99,6 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
         """What all auditors of groups say of their rules and intervals."""
         check_real(self, dict.fromkeys(("min_support", "confidence"), "(0, 1)"))
         check_whole(self, {"max_rules": 1})
-        self._check_among("ci_method", KINDS)
         self._check_among("correction", self._corrections)
 
     def _check_among(self, name: str, known: tuple[str, ...]) -> None:
@@ -110,6 +109,7 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
         """Of the auditors that ask about a pool of rows."""
         self._check_estimator()
         self._check_intervals()
+        self._check_among("ci_method", KINDS)
         check_real(self, {"min_outside": "(0, 1)", "error_threshold": "(0, inf)"})
         whole = ("sampling_threshold", "max_queries", "max_attributes")
         check_whole(self, dict.fromkeys(whole, 1), optional=("max_attributes",))

@@ -212,8 +212,6 @@ class Compared(NamedTuple):
         Share of the difference to the rest that is left against the whole; None for the rest.
     n_groups : int
         Different groups with a metric on both sides, kept or not.
-    everything : Sides
-        Of all patterns, in their order.
     """
 
     kept: Ints
@@ -223,31 +221,29 @@ class Compared(NamedTuple):
     n_outside: Ints
     part: Floats | None
     n_groups: int
-    everything: Sides
 
 
 def compare_patterns(
     patterns: Patterns,
     complexity: Ints,
+    everything: Sides,
     rows: MetricRows,
     weights: Floats | None,
     *,
     whole: bool,
     confidence: float,
-    corrected: bool,
+    critical: float,
     most: int,
 ) -> Compared:
     """Put each group once, by its simplest pattern, in the order of `worst_first`."""
     distinct = simplest_of_equal(patterns.marks, complexity)
-    everything = sides_of_patterns(patterns, rows, weights)
     n_inside, n_outside = rows_that_count(patterns, rows)
     sides = chosen_sides(everything, distinct)
     defined = (n_inside[distinct] > 0) & (n_outside[distinct] > 0)
     n_groups = int(defined.sum())
     part = part_of_whole(patterns, rows, weights)[distinct] if whole else None
     score = np.abs(sides.difference) * (1.0 if part is None else part)
-    alphas = [(1 - confidence) / (max(1, n_groups) if corrected else 1), 1 - confidence]
-    criticals = [float(stats.norm.isf(alpha / 2)) for alpha in alphas]
+    criticals = [critical, float(stats.norm.isf((1 - confidence) / 2))]
     order = worst_first(sides, score, criticals, complexity[distinct], defined)[:most]
     kept = distinct[order]
     return Compared(
@@ -258,7 +254,6 @@ def compare_patterns(
         n_outside[kept],
         None if part is None else part[order],
         n_groups,
-        everything,
     )
 
 
@@ -329,6 +324,10 @@ class GivenRowSets:
     def sums(self, values: NDArray[Any]) -> Floats:
         """Sum of each column over the rows of each."""
         return self.held.astype(np.float64) @ values.astype(np.float64)
+
+    def among(self, rows: Ints) -> GivenRowSets:
+        """The same sets of some of the rows."""
+        return GivenRowSets(self.held[:, rows])
 
     def inside(self, pattern: int) -> Bools:
         """Which rows one holds."""

@@ -17,8 +17,10 @@ from skfairtest.group._row_groups import Cells
 MOST_PATTERNS = 1_000_000
 #: A support of 0.05 must not fail by the last bit of 0.05 * 20.
 ROUNDING = 1 - 1e-12
-#: Columns that are added up in one go, so that their cells stay in the processor's cache.
+#: Columns that are added up cell by cell, which looks at the rows inside of each pattern alone.
 COLUMNS = 8
+#: Entries of the matrix of who is inside of which pattern that are held at a time: 16 MB.
+MAX_ENTRIES = 2**21
 
 #: Parents, last items, counts and marks of patterns.
 Found = tuple[Ints, Ints, Ints, NDArray[np.uint64]]
@@ -146,22 +148,38 @@ class Patterns:
             count_common(self._bits, self.parents, self.items, self.depths, columns, sums)
             return sums
         cells = self._different_rows()
+        if V.shape[1] > COLUMNS:
+            return self._products(cells, V, sums)
         codes = np.ascontiguousarray(cells.codes.T)
         attributes, values = self.attribute[self.items], self.value[self.items]
-        for start in range(0, V.shape[1], COLUMNS):
-            part = [
-                np.bincount(cells.of_row, weights=column, minlength=len(cells.codes))
-                for column in V.T[start : start + COLUMNS]
-            ]
-            table = np.column_stack(part).astype(np.float64)
-            if self.compiled:
-                from skfairtest.group._pattern_kernels import add_up
+        table = _of_cells(cells, V)
+        if not self.compiled:
+            return _add_up_with_numpy(codes, attributes, values, self.depths, table)
+        from skfairtest.group._pattern_kernels import add_up
 
-                here = np.empty((self.n_patterns, len(part)))
-                add_up(codes, attributes, values, self.depths, table, here)
-            else:
-                here = _add_up_with_numpy(codes, attributes, values, self.depths, table)
-            sums[:, start : start + COLUMNS] = here
+        add_up(codes, attributes, values, self.depths, table, sums)
+        return sums
+
+    def _products(self, cells: Cells, V: NDArray[Any], sums: Floats) -> Floats:
+        """Sums of many columns, as products of matrices: ten times as many terms, all quick."""
+        table, named = V, self.columns
+        if 2 * len(cells.codes) < self.n_rows:
+            table, named = _of_cells(cells, V), list(cells.codes.T)
+        table = np.ascontiguousarray(table, dtype=np.float64)
+        held = np.array(
+            [named[j] == v for j, v in zip(self.attribute, self.value, strict=True)], dtype=bool
+        )
+        size = max(1, MAX_ENTRIES // len(table))
+        inside = np.empty((int(self.depths.max()) + 1, len(table)), dtype=bool)
+        inside[0] = True
+        block = np.empty((min(size, self.n_patterns), len(table)))
+        for start in range(0, self.n_patterns, size):
+            stop = min(start + size, self.n_patterns)
+            for pattern in range(start, stop):
+                depth = self.depths[pattern]
+                np.logical_and(inside[depth - 1], held[self.items[pattern]], out=inside[depth])
+                block[pattern - start] = inside[depth]
+            sums[start:stop] = block[: stop - start] @ table
         return sums
 
     def _different_rows(self) -> Cells:
@@ -185,6 +203,18 @@ class Patterns:
     def subset(self, places: Ints) -> PatternSubset:
         """Some of the patterns, whose sums cost as much as so many."""
         return PatternSubset(self, places)
+
+    def among(self, rows: Ints) -> Patterns:
+        """The same patterns of some of the rows; `counts` and `marks` stay those of all rows."""
+        few = copy.copy(self)
+        few.columns, few.n_rows, few._cells = [c[rows] for c in self.columns], len(rows), None
+        few._bits = np.stack(
+            [
+                bits_of_rows(few.columns[j] == v)
+                for j, v in zip(self.attribute, self.value, strict=True)
+            ]
+        )
+        return few
 
     # Single patterns -------------------------------------------------------------------------
 
@@ -245,6 +275,10 @@ class PatternSubset:
     def sums(self, V: NDArray[Any]) -> Floats:
         """Sum of each column over the rows inside of each pattern; as for `Patterns`."""
         return self._walked.sums(V)[self._where]
+
+    def among(self, rows: Ints) -> PatternSubset:
+        """The same patterns of some of the rows."""
+        return PatternSubset(self.whole.among(rows), self.places)
 
     def inside(self, pattern: int) -> Bools:
         """Which rows a pattern holds for, shape (n_rows,)."""
@@ -323,6 +357,12 @@ def _search_with_numpy(
     grow(everyone, np.arange(len(bits)), _counts_of(bits), -1, 1)
     parents, items, counts = np.array(found, dtype=np.int64).T.copy()
     return parents, items, counts, np.array(marks, dtype=np.uint64)
+
+
+def _of_cells(cells: Cells, V: NDArray[Any]) -> Floats:
+    """Sum of each column over the rows of each cell, shape (n_cells, k)."""
+    n = len(cells.codes)
+    return np.column_stack([np.bincount(cells.of_row, column, minlength=n) for column in V.T])
 
 
 def _add_up_with_numpy(

@@ -12,15 +12,20 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy import stats
 
-from skfairtest._statistics import Sides, sides_of
-from skfairtest._typing import Bools, Floats
+from skfairtest._statistics import Shape, Sides, sides_of
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._pivot import interval_at, known, signed_root
 
 #: Entries of one table of sums over patterns and resamples: 16 MB each.
 MAX_ENTRIES = 2**21
 #: Differences in the last digits are none.
 ROUNDING = 1e-9
+#: Rows of the smallest group in a sample of the rows that permutations are made of: so many times
+#: the kurtosis, where skewness hardly shows, and at least so many.
+ROWS_BY_KURTOSIS = 50
+LEAST_ROWS = 400
 
 
 class Patterns(Protocol):
@@ -38,6 +43,9 @@ class Patterns(Protocol):
 
     def inside(self, pattern: int, /) -> Bools:
         """Which rows are inside of one; shape (n_rows,)."""
+
+    def among(self, rows: Ints, /) -> Patterns:
+        """The same patterns of some of the rows."""
 
 
 class Simultaneous(NamedTuple):
@@ -96,6 +104,7 @@ def pattern_sides(
     w = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
     # Sums of squares of large numbers lose the small ones: means are taken about the middle.
     middle = 0.0 if binary else float(np.average(values[counts], weights=w[counts]))
+    shape = None if binary else shape_of(values[counts])
     centred = np.where(counts, values - middle, 0.0)
     columns = [w, w * centred, w * centred if binary else w * centred**2]
     if weights is None:
@@ -106,7 +115,20 @@ def pattern_sides(
         table = np.column_stack([*columns, w**2])
         inside = patterns.sums(table)
         sides = _weighted(inside, table.sum(axis=0) - inside, binary)
-    return sides._replace(mean=sides.mean + middle, mean_out=sides.mean_out + middle)
+    return sides._replace(mean=sides.mean + middle, mean_out=sides.mean_out + middle, shape=shape)
+
+
+def shape_of(values: Floats) -> Shape:
+    """Skewness and kurtosis of the rows, without weights: permutations leave them as they are."""
+    centred = values - values.mean()
+    largest = float(np.abs(centred).max(initial=0.0))
+    if not largest:
+        return Shape(0.0, 3.0)
+    centred = centred / largest  # fourth powers of large numbers are none
+    second = float((centred**2).mean())
+    return Shape(
+        float((centred**3).mean()) / second**1.5, max(1.0, float((centred**4).mean()) / second**2)
+    )
 
 
 def _counted(patterns: Patterns, events: Bools, counts: Bools) -> Sides:
@@ -159,16 +181,19 @@ def resampled(
 
     What is promised: where values do not depend on the attributes among the rows that count, any
     pattern at all is said to differ with a probability of at most 1 less the confidence, exactly,
-    in tables of any size. Where some patterns differ and others do not, tests and intervals are
-    approximate: permutations take all patterns to have one distribution. For shares, that only
-    touches the correlations between patterns. Means may be equal where variances are not, and
-    permuted values have the same variance everywhere; so for means a second null distribution is
-    drawn (residuals times normal numbers, the multiplier bootstrap of Chernozhukov, Chetverikov and
-    Kato, which has the variances right and the shape wrong where that is skewed), and the larger of
-    both p-values and of both distances is taken. Small groups with skewed values and another
-    variance than everybody else remain the weak spot. Simulations: tests/group/test_resampled.py.
-    With weights, values and weights are taken to be independent inside of each pattern, as in
-    Kish's effective size.
+    in tables of any size whose rows are all permuted. Where some patterns differ and others do not,
+    tests and intervals are approximate: permutations take all patterns to have one distribution.
+    For shares, that only touches the correlations between patterns. Means may be equal where
+    variances are not, and permuted values have the same variance everywhere; roots of means hardly
+    depend on it, but how they go together does. So for means a second null distribution is drawn
+    (distances from the mean times normal numbers, the multiplier bootstrap of Chernozhukov,
+    Chetverikov and Kato, which has the variances right and the shape wrong where that is skewed),
+    and the larger of both p-values and of both distances is taken. Small groups of rare large
+    values that are larger than everybody else's remain the weak spot. Simulations:
+    tests/group/test_resampled.py and test_group_means.py. With weights, values and weights are
+    taken to be independent inside of each pattern, as in Kish's effective size.
+
+    In large tables a sample of the rows is permuted, see `_enough_rows`.
 
     Parameters
     ----------
@@ -207,17 +232,48 @@ def resampled(
             f"least {int(np.ceil(1 / (1 - confidence))) - 1}. Give more, or a lower confidence."
         )
     steps = _Steps(signed_root(sides), n_largest)
-    courses = [_permuted(sides, patterns, values, counts, weights, rng, n_resamples)]
+    drawn = sides
+    rows = _enough_rows(sides, values, counts, weights, rng)
+    if len(rows) < len(values):
+        patterns, values, counts = patterns.among(rows), values[rows], counts[rows]
+        weights = None if weights is None else weights[rows]
+        drawn = pattern_sides(patterns, values, counts, weights, binary=sides.binary)
+        drawn = drawn._replace(n=np.where(sides.n > 0, drawn.n, 0.0))
+    given = (drawn, patterns, values, counts, weights, rng, n_resamples)
+    courses = [_permuted(*given)]
     if not sides.binary:
-        courses.append(_multiplied(sides, patterns, values, counts, weights, rng, n_resamples))
+        courses.append(_multiplied(*given))
     outcomes = [steps.down(course) for course in courses]
     p_value = np.max([p for p, _ in outcomes], axis=0)
-    critical = max(c for _, c in outcomes)
+    # All at once are known no better than one by itself, also where permutations change nothing.
+    alone = float(stats.norm.isf((1 - confidence) / 2))
+    critical = max(alone, *(c for _, c in outcomes))
     differs = p_value <= 1 - confidence + ROUNDING
     low, high = interval_at(sides, critical)
     low = np.where(differs & (steps.observed > 0), np.maximum(low, 0.0), low)
     high = np.where(differs & (steps.observed < 0), np.minimum(high, 0.0), high)
     return Simultaneous(low, high, differs, p_value, critical)
+
+
+def _enough_rows(
+    sides: Sides, values: Floats, counts: Bools, weights: Floats | None, rng: np.random.Generator
+) -> Ints:
+    """The rows that count, or some of them where no group needs all.
+
+    Roots of large groups are normal numbers, however large the groups are; all that permutations
+    tell of them is how they go together, which a sample of the rows tells as well.
+    """
+    everyone = np.flatnonzero(counts)
+    seen = known(sides)
+    if not seen.any():
+        return everyone
+    moved = values[everyone] - values[everyone].mean()
+    kurtosis = shape_of(moved if weights is None else weights[everyone] * moved).kurtosis
+    smallest = np.minimum(sides.n, sides.n_out)[seen].min()
+    needed = max(LEAST_ROWS, ROWS_BY_KURTOSIS * kurtosis) / smallest * len(everyone)
+    if needed >= len(everyone):
+        return everyone
+    return np.sort(rng.choice(everyone, int(np.ceil(needed)), replace=False))
 
 
 class _Steps:
@@ -297,7 +353,7 @@ def _permuted(
                     (everyone[here:] - sums[:, here:]) / outside, mean_out, fixed[1]
                 )
         yield signed_root(
-            Sides(fixed[0], mean, spread, fixed[1], mean_out, spread_out, sides.binary)
+            Sides(fixed[0], mean, spread, fixed[1], mean_out, spread_out, sides.binary, sides.shape)
         )
 
 
@@ -310,34 +366,27 @@ def _multiplied(
     rng: np.random.Generator,
     n_resamples: int,
 ) -> Iterator[Floats]:
-    """Differences of residuals times normal numbers, each pattern's with variance 1."""
+    """Differences of values times normal numbers, each pattern's with variance 1."""
     n_rows, n_patterns = len(values), patterns.n_patterns
-    k = max(1, MAX_ENTRIES // (2 * max(n_rows, n_patterns)))
+    k = max(1, MAX_ENTRIES // max(n_rows, n_patterns))
     w = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
     middle = float(np.average(values[counts], weights=w[counts]))
-    v = np.where(counts, values - middle, 0.0)
-    fixed = np.column_stack([w, w**2, w**2 * v, w**2 * v**2])
+    moved = np.where(counts, w * (values - middle), 0.0)
+    fixed = np.column_stack([w, moved**2])
     inside = patterns.sums(fixed)
-    parts = ((inside, sides.mean - middle), (fixed.sum(axis=0) - inside, sides.mean_out - middle))
+    size, squares = inside.T
+    size_out, squares_out = (fixed.sum(axis=0) - inside).T
     with np.errstate(invalid="ignore", divide="ignore"):
-        variance = sum(
-            (sums[:, 3] - 2 * mean * sums[:, 2] + mean**2 * sums[:, 1]) / sums[:, 0] ** 2
-            for sums, mean in parts
-        )
+        variance = squares / size**2 + squares_out / size_out**2
     used = known(sides) & (variance > 0)
-    scale = np.where(used, 1 / np.sqrt(np.where(used, variance, 1.0)), 0.0)
     # Sides that are left out get finite numbers, times 0.
-    mean, mean_out = (np.where(used, m, 0.0)[:, None] for _, m in parts)
-    size, size_out = (np.where(used, sums[:, 0], 1.0)[:, None] for sums, _ in parts)
+    scale = np.where(used, 1 / np.sqrt(np.where(used, variance, 1.0)), 0.0)
+    share, share_out = ((scale / np.where(used, side, 1.0))[:, None] for side in (size, size_out))
     for start in range(0, n_resamples, k):
         here = min(k, n_resamples - start)
-        drawn = rng.standard_normal((here, n_rows)).T * w[:, None]
-        columns = np.column_stack([drawn * v[:, None], drawn])
-        sums = patterns.sums(columns)
-        rest = columns.sum(axis=0) - sums
-        moved = (sums[:, :here] - mean * sums[:, here:]) / size
-        moved -= (rest[:, :here] - mean_out * rest[:, here:]) / size_out
-        yield scale[:, None] * moved
+        drawn = rng.standard_normal((here, n_rows)).T * moved[:, None]
+        sums = patterns.sums(drawn)
+        yield share * sums - share_out * (drawn.sum(axis=0) - sums)
 
 
 def _spread(squares: Floats, mean: Floats, n: Floats) -> Floats:

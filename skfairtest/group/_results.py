@@ -63,31 +63,24 @@ class GroupResults:
             )
         return self._state
 
-    def _intervals(
-        self,
-        sides: Sides,
-        n_rules: int,
-        *,
-        part: Floats | None = None,
-    ) -> dict[str, NDArray[Any]]:
-        """Score, its interval, whether that excludes 0, and the paper's error.
-
-        `part` is the share of each difference that counts; None where all of it does.
-        """
+    def _intervals(self, sides: Sides, n_rules: int) -> dict[str, NDArray[Any]]:
+        """Score, its interval, whether that excludes 0, and the paper's error."""
         low, high, differs = intervals_at_once(
             sides,
             kind=self.ci_method,
             confidence=self.confidence,
-            # Few rules that were chosen beforehand need no permutations.
-            correction="holm" if self.correction == "resampling" else self.correction,
+            correction=self.correction,
             n_rules=n_rules,
         )
-        return self._scores(sides, low, high, differs, part)
+        return self._scores(sides, low, high, differs)
 
     def _scores(
         self, sides: Sides, low: Floats, high: Floats, differs: Bools, part: Floats | None = None
     ) -> dict[str, NDArray[Any]]:
-        """Columns of the score and its interval, from the interval of the difference."""
+        """Columns of the score and its interval, from the interval of the difference.
+
+        `part` is the share of each difference that counts; None where all of it does.
+        """
         least, most = score_interval(low, high)
         if sides.binary:
             most = np.minimum(most, 1.0)
@@ -155,9 +148,15 @@ class GroupResults:
         )
 
     def _confirmation(
-        self, numbers: list[int], sides: Sides, support: Floats, part: Floats | None = None
+        self,
+        numbers: list[int],
+        sides: Sides,
+        support: Floats,
+        intervals: dict[str, NDArray[Any]] | None = None,
     ) -> pd.DataFrame:
-        """The table that `confirm` returns."""
+        """The table that `confirm` returns; `intervals` are those that a subclass has made."""
+        if intervals is None:
+            intervals = self._intervals(sides, max(1, len(numbers)))
         state = self._state
         chosen = np.asarray(numbers, dtype=np.intp)
         searched = state["mean"][chosen] - state["mean_out"][chosen]
@@ -168,7 +167,7 @@ class GroupResults:
             "support": support,
             "share_inside": sides.mean,
             "share_outside": sides.mean_out,
-            **self._intervals(sides, max(1, len(numbers)), part=part),
+            **intervals,
             "n_inside": sides.n.astype(np.int64),
             "n_outside": sides.n_out.astype(np.int64),
             "searched_score": state["score"][chosen],

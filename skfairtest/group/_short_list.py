@@ -158,11 +158,13 @@ def rest_of(sides: Sides, part: Ints, weights: Floats | None = None) -> Sides:
         mean_rest = np.where(held, -weight * shift / rest, np.nan)
         if sides.binary:
             mean_rest = np.clip(mean[part] + mean_rest, 0, 1)
-            return Sides(n, mean, variance, n_rest, mean_rest, mean_rest * (1 - mean_rest), True)
+            return sides._replace(
+                n_out=n_rest, mean_out=mean_rest, variance_out=mean_rest * (1 - mean_rest)
+            )
         second = weight[part] * (variance * (n - 1) / n)[part]
         second = second - np.where(weight > 0, weight * (variance * (n - 1) / n + shift**2), 0.0)
         spread = np.clip(second / rest - mean_rest**2, 0, None) * n_rest / (n_rest - 1)
-        return Sides(n, mean, variance, n_rest, mean[part] + mean_rest, spread, False)
+        return sides._replace(n_out=n_rest, mean_out=mean[part] + mean_rest, variance_out=spread)
 
 
 def short_list(

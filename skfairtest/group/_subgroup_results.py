@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
-from skfairtest._validation import check_one_whole
+from skfairtest._statistics import Sides
+from skfairtest._typing import Bools, Floats
+from skfairtest._validation import check_one_whole, make_generator
 from skfairtest.group._asked_metric import AskedMetric
+from skfairtest.group._at_once import all_at_once
 from skfairtest.group._base import GroupAuditor
-from skfairtest.group._metrics import check_counts, metric_rows, truth_of
+from skfairtest.group._metrics import MetricRows, check_counts, metric_rows, truth_of
 from skfairtest.group._outcomes import check_weights, column
 from skfairtest.group._pattern_search import GivenRowSets, part_of_whole, rows_that_count
-from skfairtest.group._resampled import pattern_sides
+from skfairtest.group._resampled import Patterns as RowSets
+from skfairtest.group._resampled import pattern_sides, resampled
 from skfairtest.group._results import Description, describe
 from skfairtest.group._value_table import ValueTables
 
@@ -29,6 +34,34 @@ class SubgroupResults(GroupAuditor):
     # Set by the constructor of the subclass, which scikit-learn reads the parameters from.
     metric: str | Callable[..., Any]
     against: str
+    n_resamples: int
+
+    def _at_once(
+        self,
+        sides: Sides,
+        patterns: RowSets,
+        rows: MetricRows,
+        weights: Floats | None,
+        rng: np.random.Generator,
+    ) -> tuple[Floats, Floats, Bools, float]:
+        """Ends of the intervals, what differs, and how far a signed root must be from 0 for it."""
+        if self.correction == "none":
+            critical = float(stats.norm.isf((1 - self.confidence) / 2))
+            low, high, differs = all_at_once(
+                sides, confidence=self.confidence, correction="none", n_rules=1
+            )
+            return low, high, differs, critical
+        low, high, differs, _, critical = resampled(
+            sides,
+            patterns,
+            rows.values,
+            rows.counts,
+            weights,
+            confidence=self.confidence,
+            rng=rng,
+            n_resamples=self.n_resamples,
+        )
+        return low, high, differs, critical
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:
         return describe(self._tables.attributes, rule)
@@ -170,7 +203,10 @@ class SubgroupResults(GroupAuditor):
         n_inside, n_outside = rows_that_count(given_rules, rows)
         whole = self.against == "whole"
         part = part_of_whole(given_rules, rows, weights) if whole else None
-        table = self._confirmation(numbers, sides, given_rules.support, part)
+        rng = make_generator(self.random_state)
+        low, high, differs, _ = self._at_once(sides, given_rules, rows, weights, rng)
+        scores = self._scores(sides, low, high, differs, part)
+        table = self._confirmation(numbers, sides, given_rules.support, scores)
         undefined = (n_inside == 0) | (n_outside == 0)
         table.loc[undefined, ["low", "high"]] = np.nan  # undefined is undefined, as in fit
         return self._with_counts(table, n_inside, n_outside)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from tiers import slow_sample
 
-from skfairtest._statistics import Sides, simultaneous
+from skfairtest._statistics import Shape, Sides, simultaneous
 from skfairtest.group import _resampled
 from skfairtest.group._at_once import all_at_once
 from skfairtest.group._pivot import interval_at, signed_root
@@ -51,6 +51,22 @@ def test_an_interval_of_shares_ends_where_the_likelihood_does():
             options={"xatol": 1e-10},
         ).fun  # fmt: skip
         assert 2 * (least - best) == pytest.approx(9.0, abs=1e-4)
+
+
+@given(
+    st.floats(-5, 5), st.floats(0, 9), st.floats(0, 9), st.integers(2, 90), st.integers(2, 900),
+    st.floats(-30, 30), st.floats(1, 6),
+)  # fmt: skip
+def test_interval_and_distance_of_means_agree(mean, spread, other, n, n_out, skewness, critical):
+    shape = Shape(skewness, 1.5 * skewness**2 + 3)
+    sides = Sides(*(np.array([float(v)]) for v in (n, mean, spread, n_out, 0, other)), False, shape)
+    low, high = interval_at(sides, critical)
+    assert low[0] <= mean <= high[0]
+    # Moved by an end of its interval, a difference lies as far away as the interval reaches.
+    for end, distance in ((low, critical), (high, -critical)):
+        if np.isfinite(end[0]):
+            moved = sides._replace(mean=sides.mean - end)
+            assert signed_root(moved)[0] == pytest.approx(distance, abs=1e-4)
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 40)] * 4), min_size=1, max_size=8), st.floats(1, 6))
@@ -120,15 +136,17 @@ def permuted_roots(patterns, values, counts, weights, binary, rng):
 
 
 def multiplied_roots(patterns, values, counts, weights, rng):
-    """Residuals of each side times normal numbers; the difference by its standard deviation."""
-    normal = rng.standard_normal(len(values))
+    """Distances from the mean times normal numbers; the difference by its standard deviation."""
+    normal = np.zeros(len(values))
+    normal[counts] = rng.standard_normal(counts.sum())
     w = np.ones(len(values)) if weights is None else weights
+    middle = np.average(values[counts], weights=w[counts])
     roots = []
     for g in range(patterns.n_patterns):
         moved, variance = [], 0.0
         for rows in (patterns.inside(g) & counts, ~patterns.inside(g) & counts):
             share = w[rows] / w[rows].sum()
-            residuals = values[rows] - share @ values[rows]
+            residuals = values[rows] - middle
             moved.append((share * residuals) @ normal[rows])
             variance += ((share * residuals) ** 2).sum()
         roots.append((moved[0] - moved[1]) / np.sqrt(variance))
@@ -250,6 +268,36 @@ def test_patterns_that_are_left_out_say_nothing_and_cost_nothing():
     )  # fmt: skip
     assert (few.low[~kept] == -1).all() and (few.high[~kept] == 1).all()
     assert not few.differs[~kept].any() and few.critical < every.critical
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_of_many_rows_some_are_permuted(binary, monkeypatch):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, (4000, 3))
+    patterns = DensePatterns(codes, most=1)
+    values = (rng.random(4000) < 0.4 + 0.1 * codes[:, 0]).astype(float)
+    if not binary:
+        values = 5 * values + rng.normal(size=4000)
+    counts = rng.random(4000) < 0.9
+    sides = pattern_sides(patterns, values, counts, binary=binary)
+    n_rows, among = [], DensePatterns.among
+
+    def noted(self, rows):
+        n_rows.append(len(rows))
+        return among(self, rows)
+
+    monkeypatch.setattr(DensePatterns, "among", noted)
+    found = []
+    for least in (400, 10**9):
+        monkeypatch.setattr(_resampled, "LEAST_ROWS", least)
+        found.append(
+            resampled(sides, patterns, values, counts, confidence=0.95, rng=rng, n_resamples=199)
+        )
+    assert n_rows[0] < 1000 < n_rows[1] == counts.sum()
+    few, every = found
+    assert few.critical == pytest.approx(every.critical, abs=0.4)
+    # Rows that were not drawn are in the sides all the same.
+    assert few.differs.tolist() == every.differs.tolist() == [True, True] + 4 * [False]
 
 
 def test_too_few_permutations_are_refused():

@@ -1,5 +1,6 @@
 """All frequent patterns of a small table as a matrix of who is inside; slow, and easy to check."""
 
+import copy
 from itertools import combinations, product
 
 import numpy as np
@@ -31,3 +32,8 @@ class DensePatterns:
 
     def inside(self, pattern):
         return self.masks[pattern]
+
+    def among(self, rows):
+        few = copy.copy(self)
+        few.masks, few.matrix = self.masks[:, rows], self.matrix[:, rows]
+        return few

@@ -246,7 +246,7 @@ def test_errors_by_group_are_those_of_the_subgroup_auditor(report):
         assert part["overall"] == pytest.approx((predicted != LABELS)[among].mean())
         again = SubgroupAuditor(
             metric=part["metric"], attributes="all", max_conditions=3, random_state=0,
-            sensitive_features=["sex", "race"], correction="bonferroni",
+            sensitive_features=["sex", "race"],
         ).fit(X, LABELS, y_pred=predicted)  # fmt: skip
         # Where nothing differs, the largest differences are listed.
         listed = again.short_list_ if part["n_differ"] else again.rules_[:10]

@@ -53,8 +53,6 @@ def compare_errors(
         # Columns of the table: a one-hot group has the name of none of them.
         sensitive_features=[space.container.names[place] for place in places],
         favourable=favourable,
-        # Holm shows a difference for more rules and says of none how large it is at least.
-        correction="bonferroni",
         n_jobs=case.n_jobs,
         random_state=case.seed,
     )

@@ -1,0 +1,78 @@
+"""Numeric outcomes of groups: what is claimed without a difference, held with one, and found.
+
+The tables are those of examples/benchmarks/bench_group_means.py, whose truth is known. Margins:
+what the promised share would pass in one of 10,000 tries.
+"""
+
+import importlib.util
+import sys
+
+import pytest
+from places import TOP
+from scipy import stats
+from tiers import slow_sample
+
+FOLDER = TOP / "examples" / "benchmarks"
+OURS = "moderated, resampled"
+
+
+@pytest.fixture(scope="module")
+def bench():
+    sys.path.insert(0, str(FOLDER))
+    try:
+        place = FOLDER / "bench_group_means.py"
+        spec = importlib.util.spec_from_file_location("bench_group_means", place)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(FOLDER))
+    return module
+
+
+def check(bench, case, tables, *, promised=0.05):
+    found = bench.simulated(case, tables, 1_000, [OURS]).loc[OURS]
+    most = stats.binom.isf(1e-4, tables, promised) / tables
+    assert found["claims"] <= most and 1 - found["covers"] <= most, (case, found)
+
+
+EXACT = [
+    "normal", "exponential", "log-normal", "rare large", "calibration", "log loss",
+    "log-normal, log-normal weights", "calibration, weights by group",
+]  # fmt: skip
+OTHER = [
+    "log-normal, planted more", "log-normal, half of them more", "log-normal, times two",
+    "normal, small group four times as wide", "exponential, small group four times as wide",
+    "calibration, small group a fifth", "calibration, half of them a fifth",
+]  # fmt: skip
+
+
+@slow_sample
+@pytest.mark.parametrize("case", ["calibration", "log-normal, planted more"])
+def test_intervals_hold_in_a_sample(bench, case):
+    check(bench, case, 40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", EXACT)
+def test_nothing_is_claimed_where_nothing_differs(bench, case):
+    check(bench, case, 300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", OTHER)
+def test_intervals_hold_where_something_differs(bench, case):
+    # Permutations are an approximation here: a percent is allowed for it.
+    check(bench, case, 300, promised=0.06)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["normal, planted more", "normal, planted less"])
+def test_half_a_standard_deviation_is_found(bench, case):
+    found = bench.simulated(case, 100, 2_000, [OURS]).loc[OURS]
+    assert found["finds"] >= stats.binom.ppf(1e-4, 100, 0.9) / 100
+
+
+@pytest.mark.slow
+def test_the_check_can_fail(bench):
+    found = bench.simulated("calibration", 40, 1_000, ["Welch, Bonferroni"])
+    assert found["claims"].item() > 0.5
