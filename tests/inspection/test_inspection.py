@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import planted_groups
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -647,13 +648,11 @@ def test_groups_of_any_outcome_are_those_of_the_short_list():
     display = GroupScoresDisplay.from_auditor(auditor).plot()
     assert display.frame()["rule"].tolist() == auditor.short_list_["rule"].tolist()
     assert display.ax_.get_xlabel().startswith("difference in accuracy, simultaneous 95%")
-    # Holm's interval of a difference that is shown begins at 0: the marker is filled all the same.
-    assert (display.frame()["low"] == 0).all() and display.frame()["differs"].all()
+    assert (display.frame()["low"] > 0).all() and display.frame()["differs"].all()
     filled = {point.get_markerfacecolor() for point in display.points_}
     assert filled == {display.points_[0].get_color()}
     begins = [segment[0, 0] for segment in display.intervals_.get_segments()]
-    assert begins == display.frame()["score"].tolist()
-    assert "above 0" in display.ax_.get_legend().get_texts()[-1].get_text()
+    assert begins == display.frame()["low"].tolist()
     every = GroupScoresDisplay.from_auditor(auditor, short_list=False).plot(most=200)
     assert every.frame()["rule"].tolist() == auditor.rules_["rule"].tolist()
     hollow = [p.get_markerfacecolor() != p.get_color() for p in every.points_]
@@ -662,6 +661,18 @@ def test_groups_of_any_outcome_are_those_of_the_short_list():
     auditor.fit(X, y, y_pred=np.where(rng.random(3000) < 0.1, 1 - y, y))
     assert len(GroupScoresDisplay.from_auditor(auditor).frame()) == len(auditor.rules_)
     assert GroupScoresDisplay.from_auditor(auditor, short_list=True).plot().points_ == []
+
+
+def test_groups_that_differ_by_an_unknown_amount_are_drawn_as_differing():
+    """Holm's interval of a difference that is shown begins at 0."""
+    display = GroupScoresDisplay.from_auditor(planted_groups.fit(correction="holm")).plot()
+    shown = display.frame().iloc[: len(display.points_)]
+    first = display.points_[0]
+    assert shown["differs"].iloc[0] and shown["low"].iloc[0] == 0
+    assert first.get_markerfacecolor() == first.get_color()
+    assert display.intervals_.get_segments()[0][0, 0] == shown["score"].iloc[0]
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert any("above 0" in text for text in texts)
 
 
 def test_a_short_list_needs_an_auditor_that_has_one(fitted):
