@@ -172,6 +172,8 @@ def favourable_labels(given: Any) -> list[Any]:
 
 def favourable_places(given: Any, classes: NDArray[Any], estimator: Any) -> list[int]:
     """Places of the favourable labels among the classes; warns where these are a guess."""
+    if given is None and len(classes) == 1:
+        given = classes[0]  # a model of one class gives it to everybody
     found = warn_of_guess(resolve_favourable(given, classes, whose=type(estimator).__name__))
     known = list(classes.tolist())
     return sorted(next(j for j, k in enumerate(known) if _same(k, f)) for f in found.labels)

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from skfairtest import SubgroupAuditor, TestSGDAuditor, selection_table
-from skfairtest.oracle._favourable import resolve_favourable
+from skfairtest.oracle._favourable import favourable_places, resolve_favourable
 
 SEX = ["f", "m"] * 20
 
@@ -113,3 +113,8 @@ def test_accuracy_needs_no_favourable_label():
             X, y, y_pred=np.where(wrong, 1 - y, y)
         )
     assert found.favourable_ is None and found.overall_ == pytest.approx(1 - wrong.mean())
+
+
+@pytest.mark.parametrize("only", [0, 3, "yes"])
+def test_a_model_of_one_class_gives_it_to_everybody(only):
+    assert favourable_places(None, np.array([only]), None) == [0]

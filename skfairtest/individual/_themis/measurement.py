@@ -146,6 +146,8 @@ def favourable_codes(oracle: Oracle, favourable: Any) -> NDArray[np.int64] | Non
     classes = known_classes(oracle.estimator)
     if classes is None:
         return None if favourable is None else label_codes(favourable_labels(favourable))
+    if favourable is None and len(classes) == 1:
+        favourable = classes[0]
     # Shares of either of two classes differ alike, so that a guess is worth no warning.
     found = resolve_favourable(favourable, classes, whose=type(oracle.estimator).__name__)
     places = np.flatnonzero(is_favourable(classes, found.labels))
