@@ -283,7 +283,7 @@ max_rules : int, default=20_000
 TEXTS["favourable"] = """favourable : label, set of labels, float or "mean", default=None
     What counts as a favourable prediction. Classifiers: a label or several; None takes one whose
     word says it ("approved", "good"; or, of two, the other of "rejected", "bad"), else the last of
-    two classes, with a warning. Regressors: predictions of at least this
+    ``classes_``, with a warning. Regressors: predictions of at least this
     threshold; None or "mean" compares means instead of shares. Of several outputs the mean
     counts.
 response_method : {"auto", "predict", "predict_proba"}, default="auto"

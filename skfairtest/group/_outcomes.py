@@ -127,6 +127,12 @@ def labels_of(predicted: NDArray[Any], truth: NDArray[Any] | None) -> list[Any]:
 def labels_taken(favourable: Any, known: list[Any], *, are_all: bool) -> list[Any]:
     """The favourable ones of the labels that occur; warns where they are a guess."""
     found = resolve_favourable(favourable, known, whose="these rows", are_all=are_all)
+    if found.how == "guessed" and len(known) > 2:
+        raise ValueError(
+            f"There are {len(known)} labels, {known[:9]!r}, so that it cannot be told which ones "
+            "are favourable. Name a label or a set of labels: favourable=... (outputs of a "
+            "regressor are passed as floats)."
+        )
     return warn_of_guess(found).labels
 
 

@@ -89,7 +89,7 @@ class SubgroupAuditor(SubgroupResults):
     favourable : label, set of labels or float, default=None
         The label that people want, or several; with more than two classes these are one class
         against the rest. None takes one whose word says it ("approved", "good"; or, of two, the
-        other of "rejected", "bad"), else the last of two, with a warning. For outputs of a
+        other of "rejected", "bad"), else the last one, with a warning. For outputs of a
         regressor the least output that is favourable.
     confidence : float, default=0.95
         Confidence of the intervals.

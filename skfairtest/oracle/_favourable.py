@@ -34,7 +34,7 @@ class Favourable(NamedTuple):
     labels : list, float or "mean"
         As the classes have them; of a regressor the least favourable output, or nothing.
     how : {"given", "inferred", "guessed"}
-        By the user, by a word that is a label, or as the last of two classes.
+        By the user, by a word that is a label, or as the last of the classes.
     classes : list
         All that are known.
     """
@@ -88,7 +88,7 @@ def resolve_favourable(
     Raises
     ------
     ValueError
-        If no class, or every class, is named, or if of several none is, and no word tells.
+        If a label is named that no class has, or every class is, or if there is one class only.
     """
     known = list(np.asarray(classes).tolist() if isinstance(classes, np.ndarray) else classes)
     if given is not None:
@@ -100,19 +100,13 @@ def resolve_favourable(
         return Favourable(wanted, "inferred", known)
     if len(known) == 2 and len(unwanted) == 1 and not wanted:
         return Favourable([label for label in known if label not in unwanted], "inferred", known)
-    if len(known) == 2:
+    if len(known) >= 2:
         return Favourable(known[-1:], "guessed", known)
     if len(known) == 1 and not isinstance(known[0], str) and known[0] in (0, 1):
         return Favourable([type(known[0])(1)], "guessed", [type(known[0])(0), type(known[0])(1)])
-    if len(known) == 1:
-        raise ValueError(
-            f"Only one label occurs, {known[0]!r}, so that it cannot be told which one is "
-            "favourable. Name it: favourable=..."
-        )
     raise ValueError(
-        f"There are {len(known)} labels, {known[:9]!r}, so that it cannot be told which ones are "
-        "favourable. Name a label or a set of labels: favourable=... (outputs of a regressor are "
-        "passed as floats)."
+        f"Only one label occurs, {known[0]!r}, so that it cannot be told which one is "
+        "favourable. Name it: favourable=..."
     )
 
 
@@ -178,6 +172,8 @@ def favourable_labels(given: Any) -> list[Any]:
 
 def favourable_places(given: Any, classes: NDArray[Any], estimator: Any) -> list[int]:
     """Places of the favourable labels among the classes; warns where these are a guess."""
+    if given is None and len(classes) == 1:
+        given = classes[0]  # a model of one class gives it to everybody
     found = warn_of_guess(resolve_favourable(given, classes, whose=type(estimator).__name__))
     known = list(classes.tolist())
     return sorted(next(j for j, k in enumerate(known) if _same(k, f)) for f in found.labels)

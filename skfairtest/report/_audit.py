@@ -232,12 +232,9 @@ def _favourable(case: Case, given: Any, template: Any) -> Favourable | None:
         return None if given is None else Favourable(favourable_labels(given), "given", [])
     if given is None and len(classes) < 2:
         return None
-    try:
-        return resolve_favourable(given, classes, whose=type(case.estimator).__name__)
-    except ValueError:
-        if given is not None:
-            raise
-        return None  # of several classes; the parts say that they are left out
+    found = resolve_favourable(given, classes, whose=type(case.estimator).__name__)
+    # A guess among several classes is worth nothing; the parts say that they are left out.
+    return None if found.how == "guessed" and len(classes) > 2 else found
 
 
 def _report(

@@ -44,7 +44,9 @@ def degree(search: dict[str, Any]) -> Known:
 
 def rate(search: dict[str, Any]) -> Known:
     """The share of the rows of data that are discriminatory."""
-    return share_of(search["rows"], search["rows"], "discriminatory rows")
+    label = " and ".join(map(str, search["sensitive"]))
+    figure = f"share of rows that a twin in {label} shows to be discriminatory"
+    return share_of(search["rows"], search["rows"], figure)
 
 
 def share_of(rows: dict[str, Any], part: dict[str, Any], figure: str) -> Known:

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from skfairtest import SubgroupAuditor, TestSGDAuditor, selection_table
-from skfairtest.oracle._favourable import resolve_favourable
+from skfairtest.oracle._favourable import favourable_places, resolve_favourable
 
 SEX = ["f", "m"] * 20
 
@@ -34,7 +34,8 @@ def test_words_that_say_it(classes, labels):
 
 
 @pytest.mark.parametrize(
-    "classes", [[0, 1], [-1, 1], ["no", "yes"], ["good", "hired"], ["bad", "fail"], [False, True]]
+    "classes",
+    [[0, 1], [-1, 1], ["no", "yes"], ["good", "hired"], ["bad", "fail"], [False, True], [1, 2, 3]],
 )
 def test_what_no_word_says_is_a_guess(classes):
     found = resolve_favourable(None, np.array(classes))
@@ -45,7 +46,7 @@ def test_what_no_word_says_is_a_guess(classes):
 @pytest.mark.parametrize(
     "given, classes",
     [("0", [0, 1]), (0, ["0", "1"]), (0.5, [0, 1]), ([0, 2], [0, 1]), ("Yes", ["no", "yes"]),
-     (None, ["a", "b", "c"]), ([0, 1], [0, 1]), ([], [0, 1]), (np.nan, [0, 1])],
+     (None, ["a"]), ([0, 1], [0, 1]), ([], [0, 1]), (np.nan, [0, 1])],
 )  # fmt: skip
 def test_labels_that_no_class_has(given, classes):
     with pytest.raises(ValueError, match="favourable"):
@@ -112,3 +113,8 @@ def test_accuracy_needs_no_favourable_label():
             X, y, y_pred=np.where(wrong, 1 - y, y)
         )
     assert found.favourable_ is None and found.overall_ == pytest.approx(1 - wrong.mean())
+
+
+@pytest.mark.parametrize("only", [0, 3, "yes"])
+def test_a_model_of_one_class_gives_it_to_everybody(only):
+    assert favourable_places(None, np.array([only]), None) == [0]

@@ -49,8 +49,8 @@ class ThemisAuditor(BaseAuditor):
         What has to be known to the margin, and by which subsets are judged. Both are measured.
     favourable : label, set of labels or float, default=None
         Favourable predictions. For a classifier a label or several; None: one whose word says it
-        ("approved", "good"), else the last of two classes, whose shares differ as those of the
-        other do, and of more classes none. For a regressor the output above which a prediction is
+        ("approved", "good"), else the last of ``classes_``; shares of either of two classes differ
+        alike. For a regressor the output above which a prediction is
         favourable; None: the mean output for all twins of the sampled inputs.
     search_subsets : bool, default=False
         Whether to search for minimal discriminating subsets of `candidates`.

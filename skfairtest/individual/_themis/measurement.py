@@ -146,10 +146,9 @@ def favourable_codes(oracle: Oracle, favourable: Any) -> NDArray[np.int64] | Non
     classes = known_classes(oracle.estimator)
     if classes is None:
         return None if favourable is None else label_codes(favourable_labels(favourable))
-    try:
-        # The largest difference of shares is that of either of two classes: a guess will do.
-        found = resolve_favourable(favourable, classes, whose=type(oracle.estimator).__name__)
-    except ValueError:  # of several classes none was named; what was named is checked before
-        return None
+    if favourable is None and len(classes) == 1:
+        favourable = classes[0]
+    # Shares of either of two classes differ alike, so that a guess is worth no warning.
+    found = resolve_favourable(favourable, classes, whose=type(oracle.estimator).__name__)
     places = np.flatnonzero(is_favourable(classes, found.labels))
     return np.array(places) if oracle.infers_labels else label_codes(classes[places])

@@ -78,8 +78,8 @@ def compare_mitigations(
         not the rows.
     favourable : label or list of labels, default=None
         What counts as favourable in the rates of groups. None takes one whose word says it
-        ("approved", "good"; or, of two, the other of "rejected", "bad"), else the last of two
-        classes, with a warning.
+        ("approved", "good"; or, of two, the other of "rejected", "bad"), else the last
+        class, with a warning.
     threshold, response_method
         As for every auditor: what counts as different treatment.
     space : InputSpace, default=None
