@@ -6,6 +6,10 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._features import Features
+
+#: Rows that enter pieces at most; a column may have two thousand.
+MOST_ROWS = 4_096
 
 
 def rows_with_ends(space: InputSpace, n: int, rng: np.random.Generator) -> Floats:
@@ -28,3 +32,34 @@ def rows_with_ends(space: InputSpace, n: int, rng: np.random.Generator) -> Float
     Z = space.draw(n, rng)
     ends = np.where(rng.random(Z.shape) < 0.5, space.low, space.high)
     return np.where(rng.random(Z.shape) < 0.25, ends, Z)
+
+
+def rows_of_pieces(space: InputSpace, every: list[Features], rng: np.random.Generator) -> Floats:
+    """Rows of codes that have every value of columns of few, and enter every piece of the others.
+
+    Parameters
+    ----------
+    space : InputSpace
+        The inputs that exist.
+    every : list of Features
+        What is known of the steps.
+    rng : Generator
+        Mixes them.
+
+    Returns
+    -------
+    ndarray of shape (n, n_attributes)
+        As many as the column has values, or ends of pieces, that has the most; constraints are not
+        looked at.
+    """
+    # Of features in parts that never fall, those that they are parts of.
+    every = [getattr(features, "bent", features) for features in every]
+    codes = []
+    for j in range(space.n_features):
+        parts = [
+            np.concatenate(features.piece_ends(j)) if features.wide[j] else features.grids[j]
+            for features in every
+        ]
+        codes.append(rng.permutation(np.unique(np.concatenate(parts))))
+    n = min(MOST_ROWS, max(len(own) for own in codes))
+    return np.column_stack([rng.permutation(np.resize(own, n)) for own in codes])

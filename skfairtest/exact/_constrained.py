@@ -88,6 +88,10 @@ class ConstrainedFamily:
         """Rows of codes on which a model that was read wrongly would show."""
         return np.asarray(self.base.rows(n, rng))
 
+    def through(self, rng: np.random.Generator) -> Floats:
+        """Rows that pass every test both ways and enter every piece of every step, if it can be."""
+        return np.asarray(self.base.through(rng))
+
     def trivial(self) -> float:
         """A bound that takes little time: of the box of all valid rows."""
         return float(self.base.trivial())

@@ -46,7 +46,8 @@ from skfairtest.whitebox._tree_model import Output
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import unwrap
 
-#: Rows on which what was read is compared with the model itself.
+#: Random rows on which what was read is compared with the model itself, beside those that pass all
+#: of its tests.
 N_COMPARED = 256
 #: Difference that is no rounding, as a share of the largest output.
 TOLERANCE, TOLERANCE_SINGLE = 1e-9, 1e-4
@@ -248,19 +249,23 @@ def _asking(estimator: Any, space: InputSpace, response: str) -> Model:
 
 
 def _valid_rows(Z: Any, space: InputSpace, rng: Any) -> Any:
-    """As many rows that the constraint admits: the model is asked about no other."""
+    """Rows that the constraint admits, and enough of them: the model is asked about no other."""
     if space.constraint is None:
         return Z
     admitted = space.admit(Z, rng)
     admitted = admitted[space.valid(admitted)]
-    more = space.sample(len(Z) - len(admitted), rng)
+    more = space.sample(max(0, min(len(Z), N_COMPARED) - len(admitted)), rng)
     return np.concatenate([admitted, more])
 
 
 def _compare(family: Family, estimator: Any, space: InputSpace, response: str, rng: Any) -> int:
     method = "predict" if response == "regression" else response
     model = _asking(estimator, space, response)
-    Z = _valid_rows(family.rows(N_COMPARED, rng), space, rng)
+    Z = family.rows(N_COMPARED, rng)
+    # Models inside of this one have been compared by themselves.
+    if through := getattr(family, "through", None):
+        Z = np.concatenate([Z, through(rng)])
+    Z = _valid_rows(Z, space, rng)
     said, _ = model.ask(Z)
     read = family.evaluate(Z)
     scale = max(1.0, float(np.abs(said).max(initial=0.0)))

@@ -18,7 +18,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
-from skfairtest.exact._compared_rows import rows_with_ends
+from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._trees.link_bounds import expit
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
@@ -185,6 +185,10 @@ class LinearFamily:
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
+
+    def through(self, rng: np.random.Generator) -> Floats:
+        """Rows that enter every piece of every step."""
+        return rows_of_pieces(self.space, [self.features], rng)
 
     def trivial(self) -> float:
         """The ranges of the sensitive parts; for a probability, the largest gap they allow."""

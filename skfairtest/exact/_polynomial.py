@@ -17,7 +17,7 @@ from scipy.special import expit
 from skfairtest._typing import Floats, Ints
 from skfairtest.exact._all_inputs import all_inputs, look_at
 from skfairtest.exact._bracket import Bracket, Limits
-from skfairtest.exact._compared_rows import rows_with_ends
+from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._linear import linear_map
 from skfairtest.exact._monomials import Box, Monomials, Ranges, Values, product
 from skfairtest.exact._trees.link_bounds import logistic_gap
@@ -166,6 +166,10 @@ class PolynomialFamily:
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
+
+    def through(self, rng: np.random.Generator) -> Floats:
+        """Rows that enter every piece of every step."""
+        return rows_of_pieces(self.space, [self.features], rng)
 
     def ranges(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of each output."""

@@ -15,15 +15,26 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
+    RandomForestRegressor,
     VotingClassifier,
     VotingRegressor,
 )
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, SplineTransformer
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    OneHotEncoder,
+    SplineTransformer,
+)
 from sklearn.tree import DecisionTreeRegressor
 
+from skfairtest import InputSpace
+from skfairtest.exact import _linear
+from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._trees import family as family_of_trees
+from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.link_bounds import CODES, Links, gap_of_sums, signs
 from skfairtest.whitebox import _bends
 from skfairtest.whitebox._bends import bends_of
@@ -312,3 +323,149 @@ def test_trees_that_differ_in_what_is_missing(kinds, real):
     assert auditor.fairness_degree_ >= truth * (1 - 1e-9)
     if not real:
         assert auditor.fairness_degree_ == pytest.approx(truth, rel=1e-9)
+
+
+# What is read, compared with the model -----------------------------------------------------
+
+
+def rare_forest(several=False):
+    """A forest of deep trees, whose leaves random rows hardly ever reach."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((800, 6)), columns=list("abcdef"))
+    X["s"] = rng.integers(0, 2, len(X))
+    X["k"] = rng.integers(0, 1500, len(X))
+    y = np.sin(6 * X["a"] * X["b"]) * (X["s"] - 0.5) + (X["k"] == 700) + rng.normal(size=len(X)) * 0.1
+    if several:
+        y = np.digitize(y, [-0.3, 0.3])
+        return RandomForestClassifier(4, max_features=4, random_state=0).fit(X, y), X
+    return RandomForestRegressor(4, max_features=4, random_state=0).fit(X, y), X
+
+
+def read_wrongly(monkeypatch, change):
+    """Have trees read with one mistake; `change` is given the nodes."""
+    exact = family_of_trees.read_ensemble
+
+    def read(*asked):
+        outputs = exact(*asked)
+        change(outputs[0][0].parts[0].trees[0][0])
+        return outputs
+
+    monkeypatch.setattr(family_of_trees, "read_ensemble", read)
+
+
+def rarest(model, nodes, space):
+    """Below tests of the sensitive attribute, a node of which random rows know nothing."""
+    Z = space.draw(5_000, np.random.default_rng(0))
+    reached = np.unique(nodes.leaves(nodes.features.transform(Z)))
+    leaves = np.flatnonzero(nodes.left < 0)
+    return np.setdiff1d(leaves, reached)
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["a number", "three classes"])
+def test_rows_reach_all_leaves(several):
+    """Of 4 x 500 leaves 256 random rows reach a part."""
+    model, X = rare_forest(several)
+    space = InputSpace.from_data(X, ["s"])
+    response = "predict_proba" if several else "regression"
+    family = TreeFamily(model, space, response, False)
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        Z = family.through(rng)
+        assert np.array_equal(space.clip(Z), Z)
+        leaves = 0
+        for tree in model.estimators_:
+            own = tree.tree_
+            said = np.unique(tree.apply(space.decode(Z).to_numpy()))
+            leaves += (own.children_left < 0).sum() - len(said)
+        # Boxes between two numbers next to each other in single precision hold none, as a rule.
+        assert leaves <= 2
+        assert len(Z) <= 2 * 4_096
+        assert len(np.unique(Z[:, X.columns.get_loc("k")])) == space.high[-1] - space.low[-1] + 1
+
+
+def wrong_leaf(nodes, leaf):
+    nodes.value[leaf] += 0.5
+
+
+def wrong_way(nodes, leaf):
+    parent = np.flatnonzero((nodes.left == leaf) | (nodes.right == leaf))
+    nodes.left[parent], nodes.right[parent] = nodes.right[parent], nodes.left[parent].copy()
+
+
+def wrong_threshold(nodes, leaf):
+    parent = np.flatnonzero((nodes.left == leaf) | (nodes.right == leaf))
+    nodes.tests.threshold[parent] *= 1.02
+
+
+@pytest.mark.parametrize("mistake", [wrong_leaf, wrong_way, wrong_threshold])
+@pytest.mark.parametrize("place", range(2))
+def test_a_mistake_below_a_rare_test_is_seen(mistake, place, monkeypatch):
+    model, X = rare_forest()
+    space = InputSpace.from_data(X, ["s"])
+
+    def change(nodes):
+        leaves = rarest(model, nodes, space)
+        assert len(leaves) > 10
+        mistake(nodes, leaves[(len(leaves) - 1) * place])
+
+    read_wrongly(monkeypatch, change)
+    with pytest.raises(ValueError, match="gives other outputs"):
+        read_family(model, space, "regression", False, np.random.default_rng(0))
+
+
+def test_a_mistake_about_a_set_of_categories_is_seen(monkeypatch):
+    rng = np.random.default_rng(0)
+    n = 2_000
+    X = pd.DataFrame({"s": rng.integers(0, 2, n), "c": rng.integers(0, 100, n), "x": rng.random(n)})
+    y = np.sin(X["c"]) * X["s"] + X["x"] * (X["c"] % 3)
+    model = HistGradientBoostingRegressor(
+        max_iter=5, categorical_features=["c"], min_samples_leaf=5
+    ).fit(X, y)
+
+    def change(nodes):
+        deepest = np.flatnonzero(nodes.tests.category >= 0)[-1]
+        own = nodes.tests.category[deepest]
+        nodes.tests.left_sets[own, :50] ^= True
+
+    read_wrongly(monkeypatch, change)
+    with pytest.raises(ValueError, match="gives other outputs"):
+        read_family(model, InputSpace.from_data(X, ["s"]), "regression", False, rng)
+
+
+def test_a_mistake_about_one_of_many_values_is_seen(monkeypatch):
+    """One column of 1,500 that a category is encoded to has another weight."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"s": rng.integers(0, 2, 3_000), "c": rng.permutation(3_000) % 1_500})
+    steps = make_column_transformer((OneHotEncoder(), ["c"]), remainder="passthrough")
+    model = make_pipeline(steps, Ridge()).fit(X, X["s"] + X["c"] % 7)
+    exact = _linear.linear_map
+
+    def read(*asked):
+        weights, *rest = exact(*asked)
+        weights = weights.copy()
+        weights[777] += 0.1
+        return weights, *rest
+
+    monkeypatch.setattr(_linear, "linear_map", read)
+    with pytest.raises(ValueError, match="gives other outputs"):
+        certified(model, X)
+
+
+def test_a_mistake_about_one_piece_of_a_step_is_seen(monkeypatch):
+    """A bin of 200, narrow as it is, has another weight."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 2_000), rng.normal(size=2_000) ** 9])
+    bins = KBinsDiscretizer(200, encode="onehot-dense", strategy="quantile")
+    steps = make_column_transformer((bins, [1]), remainder="passthrough")
+    model = make_pipeline(steps, Ridge()).fit(X, X[:, 0] + np.sin(X[:, 1]))
+    exact = _linear.linear_map
+
+    def read(*asked):
+        weights, *rest = exact(*asked)
+        weights = weights.copy()
+        weights[100] += 0.1
+        return weights, *rest
+
+    monkeypatch.setattr(_linear, "linear_map", read)
+    with pytest.raises(ValueError, match="gives other outputs"):
+        certified(model, X, [0])

@@ -8,7 +8,7 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
-from skfairtest.exact._compared_rows import rows_with_ends
+from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.deep_search import DeepSearches
 from skfairtest.exact._networks.one_hidden.search import OneHidden
@@ -64,6 +64,10 @@ class NetworkFamily:
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
+
+    def through(self, rng: np.random.Generator) -> Floats:
+        """Rows that enter every piece of every step."""
+        return rows_of_pieces(self.space, [self.network.features], rng)
 
     def trivial(self) -> float:
         """The bound of the whole domain, unsplit."""

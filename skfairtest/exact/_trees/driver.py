@@ -116,7 +116,7 @@ def compiling(several: bool) -> Compiling:
     return thread
 
 
-def _node_boxes(problem: Problem) -> NodeBoxes:
+def node_boxes_of(problem: Problem) -> NodeBoxes:
     """The nodes' boxes, worked out once for all searches of a problem."""
     if problem.node_boxes is None:
         problem.node_boxes = _boxes_of(problem.forest, problem.layout)
@@ -338,7 +338,7 @@ class CompiledSearch:
     ) -> None:
         self.problem, self.known = problem, known
         self.point: Box | None = None
-        boxes = _node_boxes(problem)
+        boxes = node_boxes_of(problem)
         self.workers = [Worker(problem, boxes, known, n_workers) for _ in range(n_workers)]
         self.workers[0].begin(problem.layout.whole if start is None else start)
         self.walkers = _Walkers(problem, n_walkers=8)

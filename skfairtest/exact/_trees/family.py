@@ -11,6 +11,8 @@ from skfairtest import _clock
 from skfairtest._clock import OutOfTime
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._compared_rows import rows_of_pieces
+from skfairtest.exact._trees.covering_rows import covering_rows
 from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.driver import (
     CompiledSearch,
@@ -173,6 +175,14 @@ class TreeFamily:
                 ends = grid.codes(j, cells, 0.0), grid.codes(j, cells, 1.0)
                 Z[some, j] = np.where(rng.random(len(some)) < 0.5, *ends)
         return Z
+
+    def through(self, rng: np.random.Generator) -> Floats:
+        """Rows that pass every test both ways and enter every piece of every step, if it can be."""
+        features = {id(nodes.features): nodes.features for nodes in all_nodes(self.outputs)}
+        parts = [rows_of_pieces(self.space, list(features.values()), rng)]
+        if self.problems:
+            parts.append(covering_rows(self.problems, rng))
+        return np.concatenate(parts)
 
     def within(self, low: Floats, high: Floats) -> TreeFamily:
         """The same for a part of the domain, on one thread: nothing is read or cut anew.
