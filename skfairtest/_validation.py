@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 import sys
@@ -13,6 +14,8 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -98,6 +101,32 @@ def fitted_estimator(owner: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> 
             "fit(X, y), or fit the estimator first."
         ) from error
     return owner.estimator
+
+
+def check_takes_weights(estimator: Any) -> None:
+    """See that ``fit`` of an estimator takes weights of rows, as scikit-learn hands them on.
+
+    With metadata routing the estimators say themselves who gets them. Without, `fit` takes
+    ``sample_weight``, or nobody knows which step of a pipeline is meant.
+    """
+    if get_config()["enable_metadata_routing"] or isinstance(estimator, FrozenEstimator):
+        return
+    taken = inspect.signature(estimator.fit).parameters
+    if "sample_weight" in taken:
+        return
+    name = type(estimator).__name__
+    if isinstance(estimator, Pipeline):
+        raise ValueError(
+            f"{name}.fit takes no sample_weight: it does not know which steps are meant. Turn "
+            "metadata routing on, sklearn.set_config(enable_metadata_routing=True), and let "
+            "the steps ask for them: Ridge().set_fit_request(sample_weight=True)."
+        )
+    if not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+        raise ValueError(
+            f"{name}.fit takes no sample_weight, so the rows cannot be weighted in the training. "
+            "Leave it out, take an estimator that has weights, or give a model that is trained "
+            "already."
+        )
 
 
 def warn_of_retraining(estimator: Any, y: Any) -> None:

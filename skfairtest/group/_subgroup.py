@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import _clock
 from skfairtest._docstrings import document
@@ -16,6 +16,7 @@ from skfairtest._progress import FIT_WRAPPERS, with_callbacks
 from skfairtest._typing import Floats
 from skfairtest._validation import (
     check_table,
+    check_takes_weights,
     check_whole,
     fitted_estimator,
     make_generator,
@@ -270,7 +271,9 @@ class SubgroupAuditor(SubgroupResults):
         sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
             Sensitive columns that are not in X, in the order of its rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, of at least 0. A row of weight 0 does not count.
+            Weights of the rows, of at least 0. A row of weight 0 does not count. An estimator that
+            is not fitted yet is trained with them; the steps of a pipeline get them by metadata
+            routing.
         **fit_params : dict
             For an estimator that is not fitted yet: passed to its ``fit``, or routed when metadata
             routing is on.
@@ -372,7 +375,8 @@ class SubgroupAuditor(SubgroupResults):
             if hasattr(self.estimator, "fit"):
                 check_is_fitted(self.estimator)
         except NotFittedError:
-            if sample_weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
+            if sample_weight is not None:
+                check_takes_weights(self.estimator)
                 fit_params = {"sample_weight": sample_weight, **fit_params}
             return fitted_estimator(self, X, y, fit_params)
         return fitted_estimator(self, X, None, fit_params)

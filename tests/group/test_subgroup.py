@@ -6,11 +6,16 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample, some
 
@@ -520,3 +525,23 @@ def test_a_rule_that_differs_says_by_how_much_at_least():
     assert 1 < worst["low"] < worst["score"] < worst["high"]
     again = auditor.confirm(X, np.zeros(2000), y_pred=error)  # intervals of the same kind
     assert 1 < again.loc[0, "low"] < again.loc[0, "score"] < again.loc[0, "high"]
+
+
+def test_weights_train_a_pipeline_by_metadata_routing_or_not_at_all():
+    """An unfitted pipeline was trained without them, in silence."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": rng.integers(0, 2, 300), "income": rng.normal(0, 1, 300)})
+    y, weights = (X["sex"] + X["income"] > 0.5).to_numpy(), rng.integers(0, 3, 300).astype(float)
+    line = make_pipeline(StandardScaler(), LogisticRegression())
+    auditor = SubgroupAuditor(line, metric="accuracy", sensitive_features=["sex"])
+    for model in (line, KNeighborsClassifier()):
+        with pytest.raises(ValueError, match="fit takes no sample_weight"):
+            auditor.set_params(estimator=model).fit(X, y, sample_weight=weights)
+    with sklearn.config_context(enable_metadata_routing=True):
+        for step in line:
+            step.set_fit_request(sample_weight=True)
+        auditor.set_params(estimator=line).fit(X, y, sample_weight=weights)
+        by_hand = clone(line).fit(X, y, sample_weight=weights)
+        assert (auditor.estimator_[-1].coef_ == by_hand[-1].coef_).all()
+    fitted = clone(line).fit(X, y)  # is not trained, so weights count for the metric alone
+    assert auditor.set_params(estimator=fitted).fit(X, y, sample_weight=weights).rules_ is not None

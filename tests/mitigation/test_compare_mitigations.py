@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from joblib import parallel_config
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, get_scorer, roc_auc_score
@@ -24,7 +25,6 @@ from skfairtest.mitigation._comparison.group_rates import between_groups, rates_
 from skfairtest.mitigation._comparison.held_columns import HeldColumns
 from skfairtest.mitigation._comparison.paired import deal, leave_out, paired_difference
 from skfairtest.mitigation._comparison.replayed import row_score
-from skfairtest.mitigation._comparison.weighted_pipeline import unweighted, weighted
 from skfairtest.mitigation._comparison.with_fairlearn import RandomizedClassifier
 
 TREE = DecisionTreeClassifier(max_depth=5, random_state=0)
@@ -320,24 +320,17 @@ def test_weights_reach_training_and_scores():
     half = np.random.default_rng(0).random(len(X)) < 0.5
     # Rows without weight have labels turned round: who learns or counts them sees half of it wrong.
     turned = np.where(half, y, np.where(y == "yes", "no", "yes"))
-    weighted_table = compare(coder(TREE), X, turned, sample_weight=half.astype(float))
+    with pytest.raises(ValueError, match="Pipeline.fit takes no sample_weight.*routing"):
+        compare(coder(TREE), X, turned, sample_weight=half.astype(float))
+    with sklearn.config_context(enable_metadata_routing=True):
+        asks = coder(clone(TREE).set_fit_request(sample_weight=True))
+        weighted_table = compare(asks, X, turned, sample_weight=half.astype(float))
     plain = compare(coder(TREE), X, turned)
     assert weighted_table.loc["original", "accuracy"] > 0.85
     assert plain.loc["original", "accuracy"] < 0.7
     assert weighted_table.loc["drop", "accuracy"] < weighted_table.loc["original", "accuracy"]
     groups = weighted_table.attrs["groups"]["original"]
     assert sum(group["rows"] for group in groups.values()) == len(X)
-
-
-def test_weighted_pipeline_hands_weights_to_the_last_step_and_back():
-    X, y = coded()
-    inner = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), TREE))
-    weights = (X["a"] > 3).astype(float)
-    fitted = weighted(inner).fit(X, y, sample_weight=weights)
-    plain = unweighted(fitted)
-    assert type(plain) is type(inner) and type(plain[-1]) is type(inner)
-    assert plain[-1][-1].tree_.weighted_n_node_samples[0] == weights.sum()
-    assert (plain.predict(X) == fitted.predict(X)).all()
 
 
 # Parts -------------------------------------------------------------------------------------------

@@ -467,11 +467,17 @@ def test_grid_search_over_strength(grid):
     assert cross_val_score(model, X, y, cv=3).mean() > 0.7
 
 
-def test_sample_weight_reaches_the_last_step_of_a_pipeline(grid):
+def test_sample_weight_reaches_a_pipeline_by_metadata_routing(grid):
     X, score, _ = grid
     weights = np.linspace(0, 1, len(X))
     line = make_pipeline(StandardScaler(), Ridge())
-    model = MarginalizedRegressor(line, sensitive_features=[0]).fit(X, score, sample_weight=weights)
+    model = MarginalizedRegressor(line, sensitive_features=[0])
+    with pytest.raises(ValueError, match="Pipeline.fit takes no sample_weight.*routing"):
+        model.fit(X, score, sample_weight=weights)
+    with sklearn.config_context(enable_metadata_routing=True):
+        line[0].set_fit_request(sample_weight=False)
+        line[1].set_fit_request(sample_weight=True)
+        model.fit(X, score, sample_weight=weights)
     by_hand = clone(line).fit(X, score, ridge__sample_weight=weights)
     assert_array_equal(model.estimator_[-1].coef_, by_hand[-1].coef_)
     assert model.values_["weight"][0] == pytest.approx(weights[X[:, 0] == 0].sum() / weights.sum())

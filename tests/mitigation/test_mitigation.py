@@ -529,6 +529,21 @@ def test_metadata_routing():
     assert routed.n_added_ == plain.n_added_ > 0
 
 
+def test_weights_reach_a_pipeline_by_metadata_routing():
+    X, y = people()
+    weights, settings = np.where(y == 1, 9.0, 1.0), {"near": "data", "max_score_drop": 0.2}
+    line = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0))
+    with pytest.raises(ValueError, match="Pipeline.fit takes no sample_weight.*routing"):
+        mitigate(line, **settings).fit(X, y, sample_weight=weights)
+    with sklearn.config_context(enable_metadata_routing=True):
+        line[0].set_fit_request(sample_weight=False)
+        line[1].set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        with parallel_config("threading", n_jobs=2):  # threads do not know how scikit-learn is set
+            routed = mitigate(line, **settings).fit(X, y, sample_weight=weights)
+    tree = routed.original_estimator_[-1].tree_
+    assert tree.weighted_n_node_samples[0] == weights.sum()
+
+
 # Bad input --------------------------------------------------------------------------------------
 
 

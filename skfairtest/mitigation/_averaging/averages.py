@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skfairtest._docstrings import LinksToDocs
 from skfairtest._typing import Floats, Ints
-from skfairtest._validation import check_real, check_table, check_whole
+from skfairtest._validation import check_real, check_table, check_takes_weights, check_whole
 from skfairtest.mitigation._averaging.reference_values import ReferenceValues
 from skfairtest.space._containers import make_container
 from skfairtest.space._rows import take_rows
@@ -66,7 +65,7 @@ class AveragingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
             Targets. A `FrozenEstimator` needs none.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, in the training and in the weights of the sensitive values. The
-            last step of a pipeline gets them.
+            steps of a pipeline get them by metadata routing.
         **fit_params : dict
             Passed to the estimator's ``fit``, or routed when metadata routing is on.
 
@@ -98,7 +97,9 @@ class AveragingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
             routed = process_routing(self, "fit", sample_weight=sample_weight, **fit_params)
             fit_params = routed.estimator.fit
         elif sample_weight is not None:
-            fit_params = {**fit_params, **_for_fit(self.estimator, row_weights)}
+            check_takes_weights(self.estimator)
+            if not isinstance(self.estimator, FrozenEstimator):
+                fit_params = {**fit_params, "sample_weight": row_weights}
         model = _cloned(self.estimator).fit(X, y, **fit_params)
         self._note(model, y)
         self.estimator_, self._reference = model, reference
@@ -323,24 +324,6 @@ def _checked_weights(sample_weight: Any, n_rows: int) -> Floats:
             "for equal weights."
         )
     return weights
-
-
-def _for_fit(estimator: Any, weights: Floats) -> dict[str, Floats]:
-    """Under which name the estimator's fit takes weights of rows."""
-    name, last = "sample_weight", estimator
-    if isinstance(last, FrozenEstimator):
-        return {}
-    while isinstance(last, Pipeline):
-        name, last = f"{last.steps[-1][0]}__{name}", last.steps[-1][1]
-    parameters = inspect.signature(last.fit).parameters.values()
-    takes = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
-    if not takes:
-        raise ValueError(
-            f"{type(last).__name__}.fit takes no sample_weight, so the rows cannot be weighted in "
-            "the training. Leave it out, or take an estimator that has weights; a model that is "
-            "trained already can go in as FrozenEstimator(model), where they weigh the values."
-        )
-    return {name: weights}
 
 
 def last_step(estimator: Any) -> Any:

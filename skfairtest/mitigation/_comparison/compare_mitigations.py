@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
@@ -15,14 +16,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest._typing import Ints
-from skfairtest._validation import check_one_whole, check_table, is_real, make_generator
+from skfairtest._validation import (
+    check_one_whole,
+    check_table,
+    check_takes_weights,
+    is_real,
+    make_generator,
+)
 from skfairtest.base import BaseAuditor
 from skfairtest.group._outcomes import check_weights
 from skfairtest.group._sensitive_groups import Groups
 from skfairtest.mitigation._comparison.methods import METHODS, Case
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, run_fold
 from skfairtest.mitigation._comparison.table import Measured, Scores, make_table
-from skfairtest.mitigation._comparison.weighted_pipeline import weighted
 from skfairtest.mitigation._shares import affordable_inputs, draw_crossings, draw_uniform
 from skfairtest.oracle._favourable import favourable_places
 from skfairtest.space._space import InputSpace
@@ -86,7 +92,7 @@ def compare_mitigations(
         Which inputs exist; None learns it from X.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the rows in training, scores and rates of groups. The shares are about inputs,
-        which have none.
+        which have none. The steps of a pipeline get them by metadata routing.
     n_inputs : int, default=10_000
         Inputs near the data, and uniform ones, over all folds; fewer where the sensitive columns
         have more than eight combinations.
@@ -207,10 +213,13 @@ def compare_mitigations(
     X = check_table(template, X)
     y, classes = _targets(estimator, y, len(X))
     weights = None if sample_weight is None else check_weights(sample_weight, len(X))
+    if weights is not None:
+        for one in (estimator, *(own for own in named.values() if own is not None)):
+            check_takes_weights(one)
     domain = template._make_space(X)
     rng = make_generator(random_state)
     case = Case(
-        estimator if weights is None else weighted(estimator),
+        estimator,
         X,
         domain,
         Groups(domain),
@@ -219,6 +228,7 @@ def compare_mitigations(
         {"threshold": threshold, "response_method": response_method},
         max_queries,
         weights is not None,
+        bool(get_config()["enable_metadata_routing"]),
     )
     folds = _folds(case, y, cv, n_inputs, rng)
     results = _run_all(named, case, folds, y, weights, certify_time, n_jobs, verbose)

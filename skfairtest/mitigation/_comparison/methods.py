@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
+from sklearn.utils.validation import has_fit_parameter
 
 from skfairtest.group import TestSGDAuditor
 from skfairtest.group._sensitive_groups import Groups
 from skfairtest.individual import AequitasAuditor
+from skfairtest.mitigation._averaging.averages import last_step
 from skfairtest.mitigation._averaging.marginalized import (
     MarginalizedClassifier,
     MarginalizedRegressor,
 )
 from skfairtest.mitigation._comparison.held_columns import HeldColumns
-from skfairtest.mitigation._comparison.weighted_pipeline import takes_weights
 from skfairtest.mitigation._comparison.with_fairlearn import (
     RandomizedClassifier,
     correlation_remover,
@@ -57,6 +58,8 @@ class Case:
         Budget of one audit of a retrainer.
     weighted : bool
         Whether the rows have weights.
+    routes : bool
+        Whether metadata routing is on, which workers do not know.
     """
 
     estimator: Any
@@ -68,6 +71,7 @@ class Case:
     settings: dict[str, Any]
     max_queries: int
     weighted: bool
+    routes: bool
 
     @property
     def places(self) -> list[int]:
@@ -136,7 +140,7 @@ def _exponentiated(constraint: str) -> Callable[[Case, int], Any]:
         _need_fairlearn()
         if case.classes is None or len(case.classes) != 2:
             raise NotApplicableError("ExponentiatedGradient is compared for two classes only")
-        if not takes_weights(case.estimator):
+        if not has_fit_parameter(last_step(case.estimator), "sample_weight"):
             raise NotApplicableError(
                 "ExponentiatedGradient needs an estimator whose fit takes sample_weight"
             )

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 
 from skfairtest import _clock
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.individual import RandomAuditor, SBFTAuditor
 from skfairtest.mitigation._comparison.methods import Case, NotApplicableError, make_method
-from skfairtest.mitigation._comparison.weighted_pipeline import unweighted, weighted
 from skfairtest.mitigation._retraining.training import seeded
 from skfairtest.mitigation._shares import PLACES, Judged, judge
 from skfairtest.space._rows import take_rows
@@ -106,17 +107,19 @@ def _run(
     X, X_held = take_rows(case.X, fold.training), take_rows(case.X, fold.held)
     extra: dict[str, Any] = {}
     if weights is not None:
-        estimator = weighted(estimator)
-        extra["sample_weight"] = weights[fold.training]
+        name_of = "sample_weight"
+        if type(estimator) is Pipeline and not case.routes:  # ours, around the user's estimator
+            name_of = f"{estimator.steps[-1][0]}__{name_of}"
+        extra[name_of] = weights[fold.training]
     start = _clock.now()
-    model = estimator.fit(X, y[fold.training], **extra)
+    with config_context(enable_metadata_routing=case.routes):
+        model = estimator.fit(X, y[fold.training], **extra)
     result.fit_seconds = _clock.now() - start
     result.queries = float(getattr(model, "n_queries_", np.nan))
     if hasattr(model, "original_estimator_"):
         result.kept_original = model.estimator_ is model.original_estimator_
         # What is audited and certified is the model inside, and not how it came about.
         model = model.estimator_
-    model = unweighted(model)
     result.answers, result.predict_seconds = _answers(model, X_held, case.classes)
     whole = judge(
         model, case.space, np.concatenate([fold.inputs[place] for place in PLACES]), case.settings

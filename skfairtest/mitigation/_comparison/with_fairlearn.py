@@ -8,12 +8,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pandas as pd
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 
 from skfairtest._typing import Floats
 from skfairtest.group._sensitive_groups import Groups
-from skfairtest.mitigation._comparison.weighted_pipeline import weighted
 from skfairtest.space._containers import make_container
 
 
@@ -86,8 +86,15 @@ class RandomizedClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         bound = EqualizedOdds() if self.constraint == "odds" else DemographicParity()
         wanted = np.asarray(y == self.classes_[self.favourable]).astype(int)
-        self.mixture_ = ExponentiatedGradient(weighted(clone(self.estimator)), bound)
-        self.mixture_.fit(X, wanted, sensitive_features=self.groups.names(X).astype(str))
+        # The weights are fairlearn's own: it gives them to the last step by its name.
+        last, steps = self.estimator, []
+        while isinstance(last, Pipeline):
+            steps.append(last.steps[-1][0])
+            last = last.steps[-1][1]
+        name = "__".join([*steps, "sample_weight"])
+        self.mixture_ = ExponentiatedGradient(clone(self.estimator), bound, sample_weight_name=name)
+        with config_context(enable_metadata_routing=False):
+            self.mixture_.fit(X, wanted, sensitive_features=self.groups.names(X).astype(str))
         return self
 
     def predict_proba(self, X: Any) -> Floats:

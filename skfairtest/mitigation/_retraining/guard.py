@@ -257,7 +257,7 @@ def interval_of(
     return Drop(float(estimate), float(estimate - error), float(estimate + error))
 
 
-def check_takes_weights(scorer: Any) -> None:
+def check_scorer_takes_weights(scorer: Any) -> None:
     """See that a scorer that was written by hand takes weights."""
     if not inspect.isfunction(scorer):
         return

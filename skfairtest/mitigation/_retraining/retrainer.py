@@ -26,7 +26,7 @@ from skfairtest.group import SubgroupAuditor, TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._labelers import check_labeler
 from skfairtest.mitigation._retraining.group_strategies import GroupRetraining, TestSGDRetraining
-from skfairtest.mitigation._retraining.guard import Guard, HeldOut, check_takes_weights
+from skfairtest.mitigation._retraining.guard import Guard, HeldOut, check_scorer_takes_weights
 from skfairtest.mitigation._retraining.rounds import Course, Findings, history_frame
 from skfairtest.mitigation._retraining.subgroups import (
     HeldOutGroups,
@@ -295,7 +295,7 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
             n_jobs=self.n_jobs,
         )
         if task.weights is not None:
-            check_takes_weights(self.scoring)
+            check_scorer_takes_weights(self.scoring)
         folds = held_out(task.y, task.classes, self.cv, rng)
         strategy = self._strategy(task, rng)
         for name in ("before_", "after_", "score_drop_", "_subgroups"):  # of an earlier fit

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context, get_config
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest._threads import Threads
 from skfairtest._typing import Floats, Ints
+from skfairtest._validation import check_takes_weights
 from skfairtest.mitigation._labelers import Panel
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
@@ -74,6 +76,9 @@ class Task:
         n_jobs: int | None = None,
     ) -> None:
         self.fit_params, self.weights = _split_params(fit_params, len(y))
+        self.routes = bool(get_config()["enable_metadata_routing"])  # workers do not know it
+        if self.weights is not None:
+            check_takes_weights(estimator)
         self.X, self.y = X, y
         if self.weights is not None and (self.weights == 0).any():
             counts = np.flatnonzero(self.weights)
@@ -102,7 +107,7 @@ class Task:
             if added is not None and added.weights is not None:
                 more = added.weights
             params["sample_weight"] = np.concatenate([weights, more])
-        with self._threads.of(len(y)):
+        with config_context(enable_metadata_routing=self.routes), self._threads.of(len(y)):
             return clone(self.estimator).fit(X, y, **params)
 
     def train_all(self, lanes: list[Lane], added: list[Addition] | None = None) -> list[Any]:
