@@ -53,7 +53,8 @@ class Features:
         Attributes with too many values for a table; their features are nondecreasing.
     pieces : dict of int to ndarray
         The wide attributes of which that does not hold: the first codes of the pieces, the lower
-        end of the domain among them, in each of which a feature never falls, or never rises.
+        end of the domain among them, in each of which a feature never falls, or never rises. The
+        codes that mean missing are a piece, in which nothing changes.
     grids : list of ndarray
         Codes of the other attributes, in the order of the tables; empty for wide ones.
 
@@ -73,7 +74,11 @@ class Features:
             for j in range(space.n_features)
         ]
         self.identity = not steps and last is None
-        self.pieces: dict[int, Floats] = {}
+        self.pieces: dict[int, Floats] = {
+            j: _with_missing(space, j)
+            for j in np.flatnonzero(self.wide).tolist()
+            if space.top[j] < space.high[j]
+        }
         Z, self._blocks = self._probe()
         table = space.decode(Z)
         quick: list[Operations | None] = space.layout.operations()
@@ -287,6 +292,13 @@ class Features:
                     f"Expected every number that the model sees to depend on one column; number "
                     f"{t} depends on more than {space.feature_names[j]!r}. {HINT}"
                 )
+
+
+def _with_missing(space: InputSpace, attribute: int) -> Floats:
+    """First codes of the numbers and of what means missing, in the domain of an attribute."""
+    order = CodeOrder(space, attribute)
+    first = order.code(order.rank(space.top[[attribute]]) + 1)
+    return np.unique(np.maximum(np.append(first, space.low[attribute]), space.low[attribute]))
 
 
 def _after(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callable[[Any], Any]:

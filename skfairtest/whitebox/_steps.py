@@ -238,7 +238,7 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
     def ends() -> tuple[Floats, Floats]:
         # What a column shows rises or falls between its bends, so that these have its extremes.
         values = _numbers(table)
-        return values.min(axis=0), values.max(axis=0)
+        return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
 
     if type(step) is FunctionTransformer:
         if not is_bending(step.func):
@@ -273,6 +273,7 @@ def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool
     if not of_wide:
         return
     values = _numbers(take_columns(table, of_wide))
+    values = values[~np.isnan(values)]  # what is missing may stay so
     with np.errstate(all="ignore"):
         if not np.isfinite(step.func(values)).all():
             raise Unsupported(
