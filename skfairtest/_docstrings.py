@@ -78,8 +78,8 @@ verbose : int, default=0
 # Texts of every auditor -------------------------------------------------------------------------
 
 TEXTS["attributes"] = """fairness_degree_ : float
-    Largest disparity found: a lower bound of the true one. Output units of a regressor;
-    probability for a classifier with ``predict_proba``, score units with
+    Largest disparity found in the domain: a lower bound of the true one. Output units of a
+    regressor; probability for a classifier with ``predict_proba``, score units with
     ``decision_function``, else 0 or 1.
 worst_case_ : array or DataFrame of shape (2, n_features), or None
     The two twins that show it, the larger output first.

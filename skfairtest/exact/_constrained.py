@@ -256,11 +256,15 @@ class _Parts:
         """Where a column may be cut: the largest codes of the lower part."""
         low, high = float(boxes.low[0, j]), float(boxes.high[0, j])
         middle = [(low + high) / 2, (at + repaired) / 2]
+        top = float(self.space.top[j])
+        # What is missing breaks no rule: it is cut off as a whole.
+        own = {top} if low <= top < high else set()
         if self.space.discrete[j]:
             places = {float(np.floor(place)) for place in (*middle, at, at - 1)}
-            return sorted(place for place in places if low <= place < high)
+            return sorted(place for place in places | own if low <= place < high)
         least = FINEST * float(self.space.high[j] - self.space.low[j])
-        return sorted({place for place in middle if low + least < place < high - least})
+        inner = {place for place in middle if low + least < place < min(top, high) - least}
+        return sorted(inner | own)
 
     def _children(self, boxes: Boxes, j: int, at: float) -> list[Boxes]:
         found = []
@@ -274,6 +278,8 @@ class _Parts:
             else:
                 # Real parts share the code between them.
                 child.low[0, j] = at + 1 if self.space.discrete[j] else at
+                if at == self.space.top[j]:
+                    child.low[0, j] = child.high[0, j]
             if not child.empty[0] and self.rule.narrow(child)[0]:
                 found.append(child)
         return found

@@ -162,7 +162,7 @@ def name_text(name: Any) -> str:
     return quoted(name) if isinstance(name, str) and not _is_plain(name) else str(name)
 
 
-def level_texts(levels: NDArray[Any], missing: int) -> list[str]:
+def level_texts(levels: NDArray[Any], missing: float | None) -> list[str]:
     """The levels of a column in words, no two of them alike.
 
     Strings are quoted where they would read as something else: as a number, as the missing value,

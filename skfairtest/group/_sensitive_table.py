@@ -105,10 +105,11 @@ def as_numbers_of(table: InputSpace, j: int, codes: Floats) -> tuple[Column, Flo
         If a column whose few numbers are categories has others.
     """
     column = table.columns[j]
-    if column.scale is None:
+    if not column.is_coded:
         return column, codes
     if column.levels is None:
-        return column.field(), column.scale.values(codes)
+        return column.field(), column.take(codes)
+    assert column.scale is not None
     other = codes[~np.isin(codes, np.arange(len(column.levels))) & ~np.isnan(codes)]
     if len(other):
         raise ValueError(

@@ -32,6 +32,8 @@ N_POINTS = 101
 N_LOOKS = 5
 #: Values that are points, not a line: categories, and numbers that have so few.
 FEW_VALUES = 25
+#: Where a missing value stands beside the numbers, as a share of their range.
+GAP = 0.08
 #: Categories that a picture has room for.
 MOST_CATEGORIES = 30
 
@@ -201,15 +203,29 @@ class ProfileDisplay:
             return self._plot_categories(ax, line_kwargs or {})
         ax = axes_for(ax, self, (6.4, 4.0))
         few = len(self.table) <= FEW_VALUES
+        # What a missing value gives stands beside the lines, behind a gap.
+        gone = self.table["value"].isna()
+        values = self.table["value"].astype(float)
+        spread = float(values.max() - values.min()) or 1.0
+        at = values.where(~gone, (0.0 if gone.all() else values.max()) + GAP * spread)
         for side in (0, 1):
             style = {
                 "color": COLORS[side], "linestyle": LINES[side], "linewidth": 2,
                 "marker": MARKERS[side] if few else "", **(line_kwargs or {}),
             }  # fmt: skip
             self.lines_ += ax.plot(
-                self.table["value"], self.table[("first", "second")[side]], **style
+                values[~gone], self.table.loc[~gone, ("first", "second")[side]], **style
             )
-        for _, row in self.table[self.table["is_pair"]].iterrows():
+            ax.plot(
+                at[gone], self.table.loc[gone, ("first", "second")[side]],
+                **{**style, "linestyle": "", "marker": MARKERS[side]},
+            )  # fmt: skip
+        if gone.any():
+            ax.text(
+                at[gone].iloc[0], 0.5, "missing ", transform=ax.get_xaxis_transform(),
+                rotation=90, ha="right", va="center",
+            )  # fmt: skip
+        for _, row in self.table.assign(value=at)[self.table["is_pair"]].iterrows():
             self.pair_.append(ax.axvline(row["value"], color=ink(), linewidth=1, linestyle=":"))
             for side in (0, 1):
                 self.pair_ += ax.plot(
@@ -311,8 +327,10 @@ class _Asked:
             if len(codes) > most and most == N_LOOKS:
                 codes = codes[np.linspace(0, len(codes) - 1, most).round().astype(int)]
         else:
-            codes = np.linspace(column.low, column.high, most)
+            codes = np.linspace(column.low, min(column.high, column.top), most)
             codes = np.rint(codes) if column.discrete else self.space.hold(codes, j)
+            if column.has_missing:
+                codes = np.append(codes, column.high)
         return np.unique(np.append(codes, self.Z[0, j]))
 
     def ask(self, j: int, codes: Floats) -> Floats:

@@ -1,8 +1,9 @@
 """One column: its kind, its domain, and its values as codes and back.
 
 A code is a float. For an integer or a real column it is the value itself, or counts the steps of
-its scale; for a categorical one it is the position of the value among the column's levels. NaN is a
-missing value that lies outside the domain.
+its scale; for a categorical one it is the position of the value among the column's levels. Missing
+is a value of the domain where the column has missing values: its code is above those of all others.
+In other columns NaN is a missing value, which lies outside the domain.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
-from skfairtest.space._resolution import Listed, Scale, given_scale, learn_scale
+from skfairtest.space._resolution import Listed, Scale, given_scale, learn_scale, moved_by
 from skfairtest.space._seen import Seen, look
 
 #: A column of fractional numbers with at most this many distinct values is categorical ...
 FEW_LEVELS = 10
 #: ... if each of them stands for this many rows on average. A scaled 0/1 column is the usual case.
 ROWS_PER_LEVEL = 10
+#: Of the range of a real column with missing values, the share whose codes stand for "missing": so
+#: many of uniform draws are. Moves of a search step in and out of it, as it is no single point.
+MISSING_SHARE = 0.1
 #: Beyond this a float no longer holds every integer.
 MAX_INTEGER = 2.0**53
 #: Codes that `Column.grid` lists at most.
@@ -44,8 +48,11 @@ class Column:
     levels : ndarray of object or float, or None
         Values of a categorical column in the order of their codes; first the domain, then those
         that only the data hold.
-    missing : int
-        Code of the missing category, -1 where missing is no category.
+    missing : float or None
+        Code of the missing value, the largest of the domain; None where missing is no value of it.
+        Of a real column without a scale all codes beyond `top` mean missing; this one is written.
+    top : float
+        The largest code of a number, in a column of numbers that has a missing value.
     scale : Scale or None
         Values by whole codes; None where codes of numbers are the numbers.
     given : bool
@@ -63,7 +70,8 @@ class Column:
         self.high = float(high)
         self.step = float(step)
         self.levels: NDArray[Any] | None = None
-        self.missing = -1
+        self.missing: float | None = None
+        self.top = np.inf
         self.scale = None
         self.given = False
         self.nan_is_missing = False
@@ -82,9 +90,42 @@ class Column:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Smallest and largest value of the domain of a column of numbers."""
-        low, high = self.take(np.array([self.low, self.high]))
+        """Smallest and largest number of the domain of a column of numbers."""
+        low, high = self.take(np.array([self.low, min(self.high, self.top)]))
         return float(low), float(high)
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether codes of a column of numbers are other than the numbers."""
+        return self.scale is not None or (self.levels is None and self.missing is not None)
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether missing is a value of the domain."""
+        return self.missing is not None and self.missing <= self.high
+
+    def let_missing(self, dtype: str | None) -> None:
+        """Make missing a value of the domain of a column of numbers, above all of them.
+
+        `dtype` is what the table rounds codes to, if it does.
+        """
+        self.top = self.high
+        if self.discrete:
+            self.high = self.missing = self.top + 1
+            return
+        share = MISSING_SHARE / (1 - MISSING_SHARE)
+        width = share * ((self.top - self.low) or max(1.0, abs(self.top)))
+        ends = np.array([self.top, self.top + width])
+        if dtype is not None and self.scale is None:
+            with np.errstate(over="ignore"):
+                ends = np.minimum(ends.astype(dtype), np.finfo(dtype).max).astype(np.float64)
+        self.top, self.high = float(ends[0]), float(ends[1])
+        self.missing = self.high
+        if not self.top < self.high < np.inf:
+            raise ValueError(
+                f"Column {self.name!r} holds numbers up to {self.top:g}, beyond which its dtype "
+                "has none left to stand for a missing value. Convert it to a wider dtype."
+            )
 
     @property
     def n_values(self) -> float:
@@ -103,14 +144,17 @@ class Column:
         """
         if self.discrete:
             self._check_listable(self.n_values)
-            return np.arange(self.low, self.high + 1)
-        self._check_listable((self.high - self.low) / self.step + 1)
-        n_steps = int(np.floor((self.high - self.low) / self.step + 1e-9))
+            return np.arange(self.low, self.high + 1, dtype=np.float64)
+        high = min(self.high, self.top)
+        self._check_listable((high - self.low) / self.step + 1)
+        n_steps = int(np.floor((high - self.low) / self.step + 1e-9))
         grid = self.low + self.step * np.arange(n_steps + 1)
         # The end of the domain belongs to it even where the steps do not reach it exactly.
-        if self.high - grid[-1] > 1e-9 * max(1.0, abs(self.high)):
-            return np.append(grid, self.high)
-        grid[-1] = min(grid[-1], self.high)
+        if high - grid[-1] > 1e-9 * max(1.0, abs(high)):
+            grid = np.append(grid, high)
+        grid[-1] = min(grid[-1], high)
+        if self.missing is not None:
+            grid = np.append(grid, self.missing)
         return np.asarray(grid, dtype=np.float64)
 
     def _check_listable(self, n: float) -> None:
@@ -130,12 +174,8 @@ class Column:
                     f"Column {self.name!r} is numeric; got {_shown(values)}. "
                     "Give numbers, or declare the column in categories=."
                 ) from error
-            if self.scale is None:
-                return numbers
-            codes = self.scale.codes(numbers)
-            if self.missing >= 0:
-                codes[np.isnan(numbers)] = self.missing
-            return codes
+            codes = numbers if self.scale is None else self.scale.codes(numbers)
+            return codes if self.missing is None else self._with_missing(codes)
         gone = np.asarray(pd.isna(values), dtype=bool)
         codes = pd.Index(self.levels).get_indexer(values).astype(np.float64)
         unknown = (codes < 0) & ~gone
@@ -145,26 +185,46 @@ class Column:
                 f"ones: {_shown(pd.unique(values[unknown]))}. Add them with categories=, or leave "
                 "out those rows."
             )
-        codes[gone] = self.missing if self.missing >= 0 else np.nan
+        codes[gone] = np.nan if self.missing is None else self.missing
         return codes
 
     def take(self, codes: Floats) -> NDArray[Any]:
         """Values of the codes as a NumPy array (object for strings, float with NaN for numbers)."""
-        if self.scale is not None:
-            return self._numbers(codes)
-        if self.levels is None:
-            return codes
-        return self.padded_levels().take(self.positions(codes))
+        if self.levels is not None and self.scale is None:
+            return self.padded_levels().take(self.positions(codes))
+        if self.missing is not None:
+            codes = self._without_missing(codes)
+        return codes if self.scale is None else self.scale.values(codes)
 
-    def _numbers(self, codes: Floats) -> Floats:
-        assert self.scale is not None
-        if self.missing < 0:
-            return self.scale.values(codes)
-        return self.scale.values(np.where(codes == self.missing, np.nan, codes))
+    # The codes that stand for missing have to be no number's: those of numbers beyond the domain
+    # make room for them, by so many places as floats have there. That is exact both ways.
+
+    @property
+    def _last(self) -> float:
+        """The last code before those that mean missing."""
+        assert self.missing is not None
+        return float(np.nextafter(self.missing, -np.inf)) if self.discrete else self.top
+
+    def _with_missing(self, codes: Floats) -> Floats:
+        """Codes of a column that has a missing value, from codes in which NaN is that value."""
+        assert self.missing is not None
+        gone, beyond = np.isnan(codes), codes > self._last
+        if beyond.any():
+            codes = np.where(beyond, moved_by(codes, self._last, self.missing), codes)
+        return np.where(gone, self.missing, codes) if gone.any() else codes
+
+    def _without_missing(self, codes: Floats) -> Floats:
+        """And back."""
+        assert self.missing is not None
+        beyond = codes > self._last
+        if not beyond.any():
+            return codes
+        numbers = np.where(beyond, moved_by(codes, self.missing, self._last), codes)
+        return np.where(beyond & (codes <= self.missing), np.nan, numbers)
 
     def field(self) -> Column:
         """The column as the table holds it: codes of numbers are the numbers."""
-        if self.scale is None:
+        if not self.is_coded:
             return self
         kind = "real" if self.kind == "categorical" else self.kind
         return Column(self.name, kind, *self.ends, 1.0)
@@ -181,8 +241,8 @@ class Column:
         missing = np.nan if self.nan_is_missing or self.levels.dtype.kind == "f" else None
         pad = np.array([missing], dtype=self.levels.dtype)
         padded = np.concatenate([self.levels, pad])
-        if self.missing >= 0:
-            padded[self.missing] = missing
+        if self.missing is not None:
+            padded[int(self.missing)] = missing
         return padded
 
 
@@ -297,6 +357,8 @@ def _numeric(
             n_distinct = len(seen.distinct)
             if n_distinct <= FEW_LEVELS and n_distinct * ROWS_PER_LEVEL <= seen.n_present:
                 return None
+            if n_distinct == 1 and seen.any_missing:  # two values: the number, and missing
+                return None
         low, high = float(present.min()), float(present.max())
     else:
         low, high = check_bounds(name, bounds)
@@ -325,6 +387,8 @@ def _numeric(
         column = Column(name, kind, first, last, unit)
         column.scale = scale
     column.given = bounds is not None
+    if seen.any_missing:
+        column.let_missing(dtype)
     return column
 
 
@@ -427,7 +491,7 @@ def _categorical(
     column = Column(name, "categorical", 0, len(domain) + in_domain - 1, 1.0)
     column.given = given
     if in_domain:
-        column.missing = len(domain)
+        column.missing, column.top = len(domain), len(domain) - 1
         domain = [*domain, None]
     column.levels = _as_level_array(domain + extra, present)
     return column

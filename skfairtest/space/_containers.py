@@ -166,6 +166,8 @@ class ArrayContainer(Container):
             raise _refuse("of the array", X.dtype)
         self.dtype = X.dtype.str
         self.names = list(range(X.shape[1]))
+        is_object = X.dtype.kind == "O"
+        self.none_is_missing = [j for j in self.names if is_object and _has_none(X[:, j])]
 
     @property
     def kind(self) -> str:
@@ -209,11 +211,9 @@ class ArrayContainer(Container):
         objects = np.empty(Z.shape, dtype=object)
         for index, column in enumerate(columns):
             values = column.take(Z[:, index])
-            objects[:, index] = (
-                values.astype(np.int64)
-                if column.kind == "integer" and not np.isnan(values).any()
-                else values
-            )
+            is_number = column.levels is None
+            is_none = index in self.none_is_missing
+            objects[:, index] = _as_objects(column, values, is_none) if is_number else values
         return objects.astype(dtype, copy=False)
 
     def _select(self, X: NDArray[Any]) -> NDArray[Any]:
@@ -236,6 +236,11 @@ class PandasContainer(Container):
             )
         self.names = list(X.columns)
         self.dtypes = [_dtype_name(name, X[name].dtype) for name in self.names]
+        self.none_is_missing = [
+            index
+            for index, name in enumerate(self.names)
+            if self.dtypes[index] == "object" and _has_none(X[name].to_numpy())
+        ]
         # Categories of a categorical column, object arrays by position; others are absent.
         self.categories: dict[str, NDArray[Any]] = {}
         self.ordered: dict[str, bool] = {}
@@ -322,9 +327,9 @@ class PandasContainer(Container):
     def _array(self, index: int, column: Column, codes: Floats) -> Any:
         dtype = self.dtype(index)
         if column.levels is None:
-            whole = column.kind == "integer" and pd.api.types.is_object_dtype(dtype)
-            if whole and not np.isnan(codes).any():
-                return pd.Series(codes.astype(np.int64), dtype=object)
+            if pd.api.types.is_object_dtype(dtype):
+                is_none = index in self.none_is_missing
+                return pd.Series(_as_objects(column, codes, is_none), dtype=object)
             return _cast(codes, dtype)
         if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
             if dtype.kind == "b" and not np.isnan(codes).any():  # dummies: many, so without objects
@@ -362,6 +367,22 @@ def _dtype_name(name: Any, dtype: Any) -> str:
     return str(dtype)
 
 
+def _has_none(values: NDArray[Any]) -> bool:
+    """Whether missing values of an object column are None, not NaN: the first one tells."""
+    gone = np.asarray(pd.isna(values), dtype=bool)
+    return bool(gone.any()) and values[gone][0] is None
+
+
+def _as_objects(column: Column, numbers: Floats, none_is_missing: bool) -> NDArray[Any]:
+    """Numbers as an object column holds them: whole ones as integers, and its own missing value."""
+    gone = np.isnan(numbers)
+    is_whole = column.kind == "integer" and bool((numbers[~gone] == np.rint(numbers[~gone])).all())
+    objects = np.empty(len(numbers), dtype=object)
+    objects[~gone] = numbers[~gone].astype(np.int64) if is_whole else numbers[~gone]
+    objects[gone] = None if none_is_missing else np.nan
+    return objects
+
+
 def _cast(values: NDArray[Any], dtype: Any) -> Any:
     """Floats in the column's dtype; where that cannot hold a missing value, they stay floats."""
     if isinstance(dtype, np.dtype):
@@ -381,6 +402,7 @@ class NarwhalsContainer(Container):
         self.backend = frame.implementation.value
         self.dtypes: list[str] = []
         self.categories: dict[str, NDArray[Any]] = {}
+        self.none_is_missing: list[int] = []
         for index, name in enumerate(self.names):
             dtype = frame[name].dtype
             text = type(dtype).__name__ if not isinstance(dtype, type) else dtype.__name__
@@ -388,6 +410,9 @@ class NarwhalsContainer(Container):
             if not (dtype.is_numeric() or known):
                 raise _refuse(name, dtype)
             self.dtypes.append(text)
+            # Frames tell null from NaN.
+            if text.startswith("Float") and frame[name].is_null().any():
+                self.none_is_missing.append(index)
             if text == "Enum":
                 self.categories[str(index)] = np.asarray(dtype.categories, dtype=object)
 
@@ -449,6 +474,9 @@ class NarwhalsContainer(Container):
             return nw.new_series(name, whole, dtype, backend=self.backend)
         if self.is_integral(index):
             values = values.astype(np.int64)
+        elif index in self.none_is_missing and (gone := np.isnan(values)).any():
+            listed = [None if none else v for none, v in zip(gone, values.tolist(), strict=True)]
+            return nw.new_series(name, listed, dtype, backend=self.backend)
         return nw.new_series(name, values, dtype, backend=self.backend)
 
     def _select(self, X: Any) -> Any:

@@ -77,7 +77,8 @@ def _domain(column: Column) -> str:
         values = [_text(value) for value in column.take(column.grid()).tolist()]
     else:
         low, high = column.ends
-        return f"{_text(low)} to {_text(high)}"
+        missing = ", or missing" if column.has_missing else ""
+        return f"{_text(low)} to {_text(high)}{missing}"
     if len(values) <= MOST_LISTED:
         return ", ".join(values)
     return f"{', '.join(values[: MOST_LISTED - 1])}, ... ({len(values)} values)"

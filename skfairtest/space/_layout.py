@@ -146,7 +146,14 @@ class Layout:
         group = self.groups[attribute]
         if group is None:
             return self.columns[attribute].encode(values[0])
-        return group.codes(values)
+        codes, missing = group.codes(values), self.columns[attribute].missing
+        return codes if missing is None else np.where(np.isnan(codes), missing, codes)
+
+    def spread_group(self, attribute: int, codes: Floats) -> Floats:
+        """The columns of a one-hot group at some codes, shape (n, n_columns)."""
+        group, missing = self.groups[attribute], self.columns[attribute].missing
+        assert group is not None
+        return group.spread(codes if missing is None else np.where(codes == missing, np.nan, codes))
 
     def codes_of(self, values: list[Any]) -> Floats:
         """Codes of a table from the values of its columns, shape (n, n_attributes)."""
@@ -170,9 +177,9 @@ class Layout:
         for j, (own, group) in enumerate(zip(self.places, self.groups, strict=True)):
             column = self.columns[j]
             if group is not None:
-                V[:, own] = group.spread(Z[:, j])
+                V[:, own] = self.spread_group(j, Z[:, j])
             elif j not in grids:
-                V[:, own[0]] = Z[:, j] if column.scale is None else column.take(Z[:, j])
+                V[:, own[0]] = column.take(Z[:, j]) if column.is_coded else Z[:, j]
         return V
 
     def _grids(self) -> tuple[list[int], list[int], Floats]:
@@ -180,7 +187,7 @@ class Layout:
         found = [
             (j, self.places[j][0], column.scale)
             for j, column in enumerate(self.columns)
-            if isinstance(column.scale, Grid) and column.scale.is_plain
+            if isinstance(column.scale, Grid) and column.scale.is_plain and column.missing is None
         ]
         numbers = [[grid.step, grid.offset, grid.divisor] for _, _, grid in found]
         return (
@@ -199,8 +206,8 @@ class Layout:
         numbers = np.array(codes, dtype=np.float64)
         for j in np.unique(attributes):
             own = attributes == j
-            scale, dtype = self.columns[j].scale, self.rounds_to(int(j))
-            if scale is not None:
+            dtype = self.rounds_to(int(j))
+            if self.columns[j].is_coded:
                 numbers[own] = self.columns[j].take(numbers[own])
             if dtype is not None:
                 numbers[own] = numbers[own].astype(dtype)
@@ -210,7 +217,7 @@ class Layout:
         """For each column of the table the arithmetic that makes its numbers of codes, or None."""
         found: list[list[tuple[str, Any]] | None] = [None] * len(self.fields)
         for column, places, group in zip(self.columns, self.places, self.groups, strict=True):
-            if group is None:
+            if group is None and column.missing is None:
                 found[places[0]] = [] if column.scale is None else column.scale.operations()
         return found
 
@@ -228,11 +235,14 @@ class Layout:
                 # A last column of zeros stands for "none of them".
                 own = np.column_stack([G[:, places], np.zeros(len(Z))])[:, group.order]
                 here = np.nan_to_num(Z[:, j]).astype(np.intp)
-                first = np.minimum(here, max(int(self.columns[j].high) - 1, 0))
+                last = int(min(self.columns[j].high, self.columns[j].top))
+                first = np.minimum(here, max(last - 1, 0))
                 rows = np.arange(len(Z))
                 g[:, j] = own[rows, first + 1] - own[rows, first]
             else:
                 g[:, j] = G[:, places[0]]
                 if scale is not None:
                     g[:, j] *= scale.slope(Z[:, j])
+            # From a missing value nothing rises or falls.
+            g[Z[:, j] > self.columns[j].top, j] = 0.0
         return g

@@ -97,7 +97,10 @@ class Wishes:
             elif j == min(groups[owner[j]]):
                 name = owner[j]
                 wanted = self._of_groups.get(name)
-                column, group = _attribute(name, groups[name], fields, has_none, wanted)
+                any_missing = any(seen[place].any_missing for place in groups[name])
+                column, group = _attribute(
+                    name, groups[name], fields, has_none, wanted, any_missing
+                )
                 columns.append(column)
                 all_places.append(group.places)
                 all_groups.append(group)
@@ -185,8 +188,9 @@ def _attribute(
     fields: list[Column],
     has_none: Callable[[Group], bool],
     wanted: Any,
+    any_missing: bool,
 ) -> tuple[Column, Group]:
-    """A group as one categorical attribute."""
+    """A group as one categorical attribute; missing is one of its values, or those are given."""
     members = [fields[place].name for place in places]
     group = Group(name, places, members)
     if wanted is None:
@@ -195,8 +199,13 @@ def _attribute(
         n_domain = _restrict(group, wanted)
     column = Column(name, "categorical", 0, n_domain - 1, 1.0)
     n_levels = n_domain if wanted is None else len(group.order)
-    column.levels = np.empty(n_levels, dtype=object)
-    column.levels[:] = [group.categories[state] for state in group.order[:n_levels]]
+    levels = [group.categories[state] for state in group.order[:n_levels]]
+    if wanted is None and any_missing:
+        levels.append(None)
+        column.top, column.high = column.high, float(n_domain)
+        column.missing = n_domain
+    column.levels = np.empty(len(levels), dtype=object)
+    column.levels[:] = levels
     return column, group
 
 

@@ -46,11 +46,13 @@ def draw_near(
     direction = rng.choice([-1.0, 1.0], size=n)
     rows = np.arange(n)
     before = Z[rows, moved]
-    after = np.clip(before + direction * space.steps[moved], space.low[moved], space.high[moved])
+    numbers = np.array([column.levels is None for column in space.columns])[moved]
+    high = np.where(numbers, np.minimum(space.high, space.top)[moved], space.high[moved])
+    after = np.clip(before + direction * space.steps[moved], space.low[moved], high)
     # A step from a value between two of the domain ends on one.
     after = np.where(space.discrete[moved], np.rint(after), after)
     # Data may lie outside the domain that the user gave, or be a category outside it.
-    inside = (before >= space.low[moved]) & (before <= space.high[moved])
+    inside = (before >= space.low[moved]) & (before <= high)
     Z[rows, moved] = np.where(inside, after, before)
     if space.constraint is not None:
         refused = ~space.valid(Z)

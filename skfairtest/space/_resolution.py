@@ -359,6 +359,24 @@ def _ulps_away(numbers: Floats, ulps: int) -> Floats:
     return (numbers.view(np.int64) + ulps).view(np.float64)
 
 
+def ranks(numbers: Floats) -> Ints:
+    """Floats as consecutive whole numbers, in their order."""
+    bits = (np.asarray(numbers, dtype=np.float64) + 0.0).view(np.int64)
+    return np.where(bits < 0, -(bits & np.int64(2**63 - 1)), bits)
+
+
+def of_ranks(numbers: Ints) -> Floats:
+    """And back."""
+    size = np.abs(numbers).view(np.float64)
+    return np.where(numbers < 0, -size, size)
+
+
+def moved_by(numbers: Floats, start: float, end: float) -> Floats:
+    """Numbers moved by as many floats as there are from one number to another: no bit is lost."""
+    first, last = ranks(np.array([start, end]))
+    return of_ranks(ranks(numbers) + (last - first))
+
+
 def is_between(codes: Floats) -> Bools:
     """Which codes are those of values that are off the steps."""
     return np.asarray(codes != np.rint(codes)) & ~np.isnan(codes)

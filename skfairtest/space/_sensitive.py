@@ -26,6 +26,7 @@ class SensitiveValues:
     data: Floats
     low: Floats
     high: Floats
+    top: Floats
     discrete: Bools
     sensitive: Ints
     given: Any
@@ -147,7 +148,8 @@ class SensitiveValues:
 
     def clip_sensitive(self, codes: Floats) -> Floats:
         """The nearest codes inside the sensitive columns' domains; any shape (..., n_sensitive)."""
-        codes = np.clip(codes, self.low[self.sensitive], self.high[self.sensitive])
+        low, high, top = (ends[self.sensitive] for ends in (self.low, self.high, self.top))
+        codes = np.clip(np.where(high < codes, top, codes), low, high)
         for i, j in enumerate(self.sensitive):
             if self.discrete[j]:
                 codes[..., i] = np.rint(codes[..., i])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
 from skfairtest.space._column_names import check_sensitive
+from skfairtest.space._columns import MISSING_SHARE
 from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._constraints.base import Constraint, bind, learn, read_constraint
 from skfairtest.space._constraints.bound_columns import BoundColumns
@@ -108,6 +109,14 @@ class InputSpace(SensitiveValues):
         self.high = np.array([column.high for column in columns])
         self.steps = np.array([column.step for column in columns])
         self.discrete = np.array([column.discrete for column in columns])
+        #: Codes beyond these mean missing, in columns that have a missing value.
+        self.top = np.array([column.top for column in columns])
+        self._has_missing = any(column.has_missing for column in columns)
+        # Draws of a column of many values would come upon the missing one too seldom.
+        self._seldom = np.array(
+            [j for j, c in enumerate(columns) if c.has_missing and 1 / MISSING_SHARE < c.n_values
+             and c.discrete and c.levels is None], dtype=np.intp
+        )  # fmt: skip
         # Codes of numbers are rounded as the numbers are, positions and steps are not.
         self._rounds_to = [
             layout.rounds_to(j) if column.levels is None and column.scale is None else None
@@ -154,6 +163,7 @@ class InputSpace(SensitiveValues):
             None for no sensitive column.
         bounds : dict of name to (low, high), default=None
             Closed domains of numeric columns; by default the smallest and largest value present.
+            Where a column has missing values in X, missing is one more value of its domain.
         categories : dict of name to list, default=None
             Domains of categorical columns and of one-hot groups; by default the values present.
         steps : dict of name to float, default=None
@@ -408,7 +418,7 @@ class InputSpace(SensitiveValues):
 
         Unknown categories are an error, and rows with two ones in a one-hot group. Numbers never
         are: of values off the steps of a column `decode` makes the same numbers again. Missing
-        values outside the domain become NaN.
+        values become NaN in a column that had none in the data of the domain.
         """
         return self.layout.encode(X)
 
@@ -419,11 +429,25 @@ class InputSpace(SensitiveValues):
     # Moving about ---------------------------------------------------------------------------
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform codes from the closed domains, whatever the constraint says; (n, n_features)."""
+        """Uniform codes from the closed domains, whatever the constraint says; (n, n_features).
+
+        Columns of numbers that have a missing value are missing in a tenth of the rows, at least.
+        """
         spread = self.high - self.low
         U = rng.random((n, self.n_features))
         Z = np.where(self.discrete, np.floor(U * (spread + 1)), U * spread) + self.low
-        return self.clip(Z)
+        return self.clip(self.let_missing(Z, rng))
+
+    def let_missing(self, Z: Floats, rng: np.random.Generator) -> Floats:
+        """Draws in which a tenth is missing of whole numbers that have a missing value.
+
+        Of other columns it is so already: of real ones a tenth of the codes mean missing, and of
+        few values each is drawn as often. Changed in place.
+        """
+        if len(self._seldom):
+            gone = rng.random((len(Z), len(self._seldom))) < MISSING_SHARE
+            Z[:, self._seldom] = np.where(gone, self.high[self._seldom], Z[:, self._seldom])
+        return Z
 
     def sample(
         self,
@@ -535,7 +559,14 @@ class InputSpace(SensitiveValues):
         return admitted
 
     def clip(self, Z: Floats) -> Floats:
-        """The nearest codes inside the domains: clipped, rounded to whole codes where discrete."""
+        """The nearest codes inside the domains: clipped, rounded to whole codes where discrete.
+
+        What is beyond the domain is no missing value, but a number too large: it goes to the
+        largest one.
+        """
+        if self._has_missing:
+            beyond = (self.high < Z) | (self.discrete & (self.top < Z) & (Z < self.high))
+            Z = np.where(beyond, self.top, Z)
         Z = np.clip(Z, self.low, self.high)
         if self.discrete.all():
             np.rint(Z, out=Z)
@@ -545,7 +576,7 @@ class InputSpace(SensitiveValues):
         for dtype in {name for name in self._rounds_to if name is not None}:
             rounded = [j for j, name in enumerate(self._rounds_to) if name == dtype]
             Z[:, rounded] = Z[:, rounded].astype(dtype)
-        return Z
+        return np.where(self.top < Z, self.high, Z) if self._has_missing else Z
 
     def contains(self, Z: Floats) -> NDArray[np.bool_]:
         """Which rows are inputs of the domain, as `clip` would leave them, that are valid."""
@@ -555,9 +586,11 @@ class InputSpace(SensitiveValues):
         return inside
 
     def hold(self, codes: Floats, j: int) -> Floats:
-        """Codes of a column as the table holds them."""
+        """Codes of a column as the table holds them; one for missing."""
         dtype = self._rounds_to[j]
-        return codes if dtype is None else codes.astype(dtype).astype(np.float64)
+        if dtype is not None:
+            codes = codes.astype(dtype).astype(np.float64)
+        return np.where(self.top[j] < codes, self.high[j], codes) if self._has_missing else codes
 
     def repair(self, Z: Floats, rng: np.random.Generator) -> Floats:
         """Rows of data as inputs of the domain: what is missing or foreign is drawn anew.

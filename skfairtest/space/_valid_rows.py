@@ -35,6 +35,7 @@ class Space(Protocol):
     data: Floats
     low: Floats
     high: Floats
+    top: Floats
     discrete: Bools
     steps: Floats
 

@@ -155,20 +155,25 @@ class AdditiveSteps:
     def __init__(self, steps: list[Any], space: InputSpace, hint: str) -> None:
         self.space, self._steps, self._hint = space, steps, hint
         self.single = space.layout.has_single
-        low, high = space.low[None], space.high[None]
+        low = space.low[None]
         self.origin = self._transform(low)[0]
         self.tables: list[Floats] = []
+        #: What a missing number adds, of columns taken as linear.
+        self.missing: dict[int, Floats] = {}
+        top = np.minimum(space.top, space.high)
         self.tabulated = space.discrete & (space.high - space.low < MOST_TABULATED)
         for k in range(space.n_features):
             if self.tabulated[k]:
                 values = np.arange(space.low[k], space.high[k] + 1)
             else:
-                values = np.array([space.low[k], space.high[k]])
+                values = np.array([space.low[k], top[k], space.high[k]])
             rows = np.repeat(low, len(values), axis=0)
             rows[:, k] = values
             table = self._transform(rows) - self.origin
             if not self.tabulated[k]:
-                spread = float(high[0, k] - low[0, k])
+                if top[k] < space.high[k]:
+                    self.missing[k] = table[2]
+                spread = float(top[k] - low[0, k])
                 table = table[1] / spread if spread > 0 else 0.0 * table[1]
             self.tables.append(table)
         self._check()
@@ -208,7 +213,10 @@ class AdditiveSteps:
             if self.tabulated[k]:
                 out += table[self._places(Z, k)]
             else:
-                out += (Z[:, k] - self.space.low[k])[:, None] * table
+                part = (Z[:, k] - self.space.low[k])[:, None] * table
+                if k in self.missing:
+                    part[Z[:, k] > self.space.top[k]] = self.missing[k]
+                out += part
         return out
 
     def pull_back(self, Z: Floats, G: Floats) -> Floats:
@@ -220,10 +228,14 @@ class AdditiveSteps:
                 g[:, k] = G @ table
             elif len(table) > 1:
                 here = self._places(Z, k)
-                there = np.where(here + 1 < len(table), here + 1, here - 1)
-                change = (table[there] - table[here]) / (there - here)[:, None]
+                last = int(min(len(table) - 1, self.space.top[k] - self.space.low[k]))
+                there = np.where(here < last, here + 1, np.maximum(here - 1, 0))
+                change = (table[there] - table[here]) / np.where(there == here, 1, there - here)[
+                    :, None
+                ]
                 g[:, k] = np.einsum("ij,ij->i", G, change)
-        return g * self.space.steps
+        # From a missing value nothing rises or falls.
+        return np.where(Z > self.space.top, 0.0, g) * self.space.steps
 
     def _places(self, Z: Floats, k: int) -> Ints:
         return np.rint(Z[:, k] - self.space.low[k]).astype(np.intp)

@@ -68,7 +68,8 @@ def _passes(features: Features, t: int, mark: Mark) -> bool:
     attribute = int(features.source[t])
     first, last = features.piece_ends(attribute)
     values = features.evaluate(np.full(2 * len(first), t), np.concatenate([first, last]))
-    return bool(values.min() <= mark.high and values.max() >= mark.low)
+    numbers = values[~np.isnan(values)]
+    return bool((numbers <= mark.high).any() and (numbers >= mark.low).any())
 
 
 class _Copies:
@@ -80,6 +81,7 @@ class _Copies:
         self.most = max(MOST_NODES, MOST_TIMES * len(nodes.left))
         self.copied: list[int] = []  # the node that a new one is like
         self.threshold: list[float] = []
+        self.missing_left: list[bool] = []
         self.left: list[int] = []
         self.right: list[int] = []
 
@@ -91,7 +93,7 @@ class _Copies:
         tests = old.tests._replace(
             feature=old.tests.feature[copied],
             threshold=np.array(self.threshold),
-            missing_left=old.tests.missing_left[copied],
+            missing_left=np.array(self.missing_left, dtype=bool),
             category=old.tests.category[copied],
         )
         right, value = np.array(self.right, dtype=np.intp), old.value[copied]
@@ -120,9 +122,11 @@ class _Copies:
             self.left[here] = self._copy(int(old.left[node]), known)
             self.right[here] = self._copy(int(old.right[node]), known)
         elif self.turned[node]:
-            self.threshold[here] = self.mark.below
+            # NaN is missing as the mark is, and goes its way.
+            self.threshold[here], self.missing_left[here] = self.mark.below, False
             self.left[here] = self._copy(node, known | {feature: BELOW})
             self.right[here] = rest = self._new(node, self.mark.high)
+            self.missing_left[rest] = True
             self.left[rest] = self._copy(node, known | {feature: AT})
             self.right[rest] = self._copy(node, known | {feature: ABOVE})
         else:
@@ -144,6 +148,7 @@ class _Copies:
             )
         self.copied.append(node)
         self.threshold.append(threshold)
+        self.missing_left.append(bool(self.old.tests.missing_left[node]))
         self.left.append(-1)
         self.right.append(-1)
         return len(self.copied) - 1

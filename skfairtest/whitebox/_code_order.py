@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
+from skfairtest.space._resolution import of_ranks, ranks
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._bends import Bend
 
@@ -32,18 +33,16 @@ class CodeOrder:
         if self.single:
             bits = (codes.astype(np.float32) + np.float32(0)).view(np.int32).astype(np.int64)
             return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
-        bits = (codes.astype(np.float64) + 0.0).view(np.int64)
-        return np.where(bits < 0, -(bits & np.int64(2**63 - 1)), bits)
+        return ranks(codes)
 
-    def code(self, ranks: NDArray[np.int64]) -> Floats:
+    def code(self, places: NDArray[np.int64]) -> Floats:
         """Codes of ranks."""
         if self.whole:
-            return ranks.astype(np.float64)
+            return places.astype(np.float64)
         if self.single:
-            size = np.abs(ranks).astype(np.int32).view(np.float32).astype(np.float64)
-        else:
-            size = np.abs(ranks).view(np.float64)
-        return np.where(ranks < 0, -size, size)
+            size = np.abs(places).astype(np.int32).view(np.float32).astype(np.float64)
+            return np.where(places < 0, -size, size)
+        return of_ranks(places)
 
 
 def first_codes(

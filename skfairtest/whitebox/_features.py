@@ -58,7 +58,8 @@ class Features:
         Attributes with too many values for a table; their features are nondecreasing.
     pieces : dict of int to ndarray
         The wide attributes of which that does not hold: the first codes of the pieces, the lower
-        end of the domain among them, in each of which a feature never falls, or never rises.
+        end of the domain among them, in each of which a feature never falls, or never rises. The
+        codes that mean missing are a piece, in which nothing changes.
     grids : list of ndarray
         Codes of the other attributes, in the order of the tables; empty for wide ones.
 
@@ -78,7 +79,11 @@ class Features:
             for j in range(space.n_features)
         ]
         self.identity = not steps and last is None
-        self.pieces: dict[int, Floats] = {}
+        self.pieces: dict[int, Floats] = {
+            j: _with_missing(space, j)
+            for j in np.flatnonzero(self.wide).tolist()
+            if space.top[j] < space.high[j]
+        }
         self._single = False  # whether a step computes in single precision, or in less
         Z, self._blocks = self._probe()
         table = space.decode(Z)
@@ -311,9 +316,11 @@ class Features:
             j = int(self.source[t])
             codes = looked_at[j]
             values = seen[: codes.size, t].reshape(codes.shape)
-            moves = np.diff(values, axis=1)
+            missing = np.isnan(values)  # trees take what is missing as it is
+            moves = np.diff(np.where(missing, 0.0, values), axis=1)
             both = np.minimum(-moves.min(axis=1), moves.max(axis=1))
-            if not (both <= share * np.abs(values).max()).all():
+            both[missing.any(axis=1) & ~missing.all(axis=1)] = np.inf
+            if not (both <= share * np.abs(values[~missing]).max(initial=0.0)).all():
                 low, high = codes[int(np.argmax(both)), [0, -1]]
                 raise ValueError(
                     f"Expected what the steps make of {self.space.feature_names[j]!r} to rise or "
@@ -335,6 +342,13 @@ class Features:
         )
         ranks = np.clip(ranks, first[:, None], last[:, None])
         return order.code(np.sort(ranks, axis=1))
+
+
+def _with_missing(space: InputSpace, attribute: int) -> Floats:
+    """First codes of the numbers and of what means missing, in the domain of an attribute."""
+    order = CodeOrder(space, attribute)
+    first = order.code(order.rank(space.top[[attribute]]) + 1)
+    return np.unique(np.maximum(np.append(first, space.low[attribute]), space.low[attribute]))
 
 
 def _after(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callable[[Any], Any]:

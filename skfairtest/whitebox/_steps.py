@@ -240,7 +240,7 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
     def ends() -> tuple[Floats, Floats]:
         # What a column shows rises or falls between its bends, so that these have its extremes.
         values = _numbers(table)
-        return values.min(axis=0), values.max(axis=0)
+        return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
 
     if type(step) is FunctionTransformer:
         if not is_bending(step.func):
@@ -278,17 +278,18 @@ def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool
     if not of_wide:
         return
     values = _numbers(take_columns(table, of_wide))
-    ends = f"which go from {values.min():.6g} to {values.max():.6g}"
+    missing = np.isnan(values)  # what is missing may stay so
+    ends = f"which go from {np.nanmin(values):.6g} to {np.nanmax(values):.6g}"
     name = f"FunctionTransformer({step.func.__name__})"
     with np.errstate(all="ignore"):
         expected = np.asarray(step.func(values), dtype=np.float64)
-        if not np.isfinite(expected).all():
+        if not np.isfinite(expected[~missing]).all():
             raise Unsupported(
                 f"{name} on a real column gives no number for some of its values, {ends}.",
                 "Narrow bounds= to where it does.",
             )
         got = _numbers(run_step(step, table))[:, of_wide]
-    wrong = ~np.isclose(got, expected, rtol=COARSE, atol=COARSE)
+    wrong = ~np.isclose(got, expected, rtol=COARSE, atol=COARSE, equal_nan=True)
     if wrong.any():
         i, t = (int(k[0]) for k in np.nonzero(wrong))
         raise Unsupported(

@@ -53,8 +53,11 @@ class ZeroOrderGradient:
         delta = self.delta[space.free]
         rows = np.repeat(Z[:, None, :], len(order), axis=1)
         here = Z[:, space.free]
-        forward = here + delta <= space.high[space.free]
+        top = space.top[space.free]
+        forward = here + delta <= np.minimum(space.high[space.free], top)
         there = np.where(forward, here + delta, np.maximum(here - delta, space.low[space.free]))
+        # From a missing value nothing rises or falls.
+        there = np.where(here > top, here, there)
         rows[:, order, space.free] = there
         rows = self._clip(rows)
         if space.constraint is not None:

@@ -174,7 +174,7 @@ class ReferenceValues:
             none = codes == len(group.places)
             return (np.isnan(codes) & (not self.has_missing[j])) | (none & (not self.has_none[j]))
         gone = np.asarray(pd.isna(values[0]), dtype=bool)
-        may_be_gone = self.has_missing[j] or column.missing >= 0
+        may_be_gone = self.has_missing[j] or column.missing is not None
         if column.levels is not None:
             known = np.asarray(pd.Index(column.levels).get_indexer(values[0]) >= 0)
             return np.where(gone, not may_be_gone, ~known)

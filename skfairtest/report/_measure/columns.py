@@ -41,7 +41,7 @@ def matters(oracle: Oracle, twins: Floats) -> list[float]:
     free = np.flatnonzero((twins[0] == twins[1]) | np.isnan(twins).all(axis=0)).tolist()
     rows = np.tile(twins, (len(free) + 1, 1))
     for number_of, j in enumerate(free, start=1):
-        rows[2 * number_of : 2 * number_of + 2, j] = _typical(space.data[:, j])
+        rows[2 * number_of : 2 * number_of + 2, j] = _typical(space.data[:, j], space.top[j])
     if oracle.response == "labels":
         codes = oracle.respond(rows)[:, 0].reshape(-1, 2)
         gaps = (codes[:, :1] != codes[:, 1:]).astype(float)
@@ -55,11 +55,11 @@ def matters(oracle: Oracle, twins: Floats) -> list[float]:
     return [float(change) for change in of_columns]
 
 
-def _typical(codes: Floats) -> float:
+def _typical(codes: Floats, top: float) -> float:
     known = codes[~np.isnan(codes)]
     if not len(known):
         return float("nan")
     values, counts = np.unique(known, return_counts=True)
-    if len(values) > MANY_VALUES:
-        return float(np.quantile(known, 0.5, method="lower"))
+    if len(values) > MANY_VALUES:  # those that are missing have no place among the others
+        return float(np.quantile(known[known <= top], 0.5, method="lower"))
     return float(values[counts.argmax()])

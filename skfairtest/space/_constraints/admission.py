@@ -33,6 +33,9 @@ class Space(Protocol):
     def clip(self, Z: Floats) -> Floats:
         """The nearest rows of the domain."""
 
+    def let_missing(self, Z: Floats, rng: np.random.Generator) -> Floats:
+        """Draws in which a tenth is missing of what may be."""
+
     def draw_sensitive(self, n: int, rng: np.random.Generator) -> Floats:
         """Random codes of the sensitive columns."""
 
@@ -106,6 +109,7 @@ class Admission:
         low, high = self.root.low[0], self.root.high[0]
         U = rng.random((n, len(low)))
         Z = np.where(space.discrete, np.floor(U * (high - low + 1)), U * (high - low)) + low
+        Z = np.where(high == space.high, space.let_missing(Z.copy(), rng), Z)
         for j, left in self.root.sets.items():
             codes = np.flatnonzero(left[0])
             Z[:, j] = codes[np.minimum((U[:, j] * len(codes)).astype(np.intp), len(codes) - 1)]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats
 from skfairtest.exceptions import ConstraintWarning
+from skfairtest.space._columns import Column
 from skfairtest.space._constraints.rules import OpaqueRule, Rule
 from skfairtest.space._containers import make_container
 from skfairtest.space._layout import Layout
@@ -20,6 +21,28 @@ from skfairtest.space._resolution import Listed, Scale
 
 class MemberOfGroup(LookupError):
     """A constraint names a column of a one-hot group, which has no codes of its own."""
+
+
+class WithMissing(Scale):
+    """The numbers of a column that may be missing; NaN by the codes that mean it."""
+
+    def __init__(self, column: Column) -> None:
+        super().__init__()
+        self.column, self.top = column, column.top
+
+    def values(self, codes: Floats) -> Floats:
+        """Values of the codes."""
+        return np.asarray(self.column.take(codes))
+
+    def place(self, values: Floats) -> Floats:
+        """Codes of numbers, roughly."""
+        scale = self.column.scale
+        return values if scale is None else scale.place(values)
+
+    def slope(self, codes: Floats) -> Floats:
+        """Change of the number from one code to the next."""
+        scale = self.column.scale
+        return np.ones(len(codes)) if scale is None else scale.slope(codes)
 
 
 class BoundColumns:
@@ -93,11 +116,11 @@ class BoundColumns:
         column, levels = self.columns[j], self.columns[j].levels
         if isinstance(column.scale, Listed):
             values = column.scale.values(np.arange(column.n_values))
-            if column.missing >= 0:
-                values[column.missing] = np.nan
+            if column.missing is not None:
+                values[int(column.missing)] = np.nan
             return values
         if levels is None:
-            return column.scale
+            return column.scale if column.missing is None else WithMissing(column)
         gone = np.asarray(pd.isna(levels), dtype=bool)
         if not all(isinstance(level, (int, float, np.number, np.bool_)) for level in levels[~gone]):
             shown = ", ".join(repr(level) for level in levels[:3])
@@ -171,7 +194,7 @@ class BoundColumns:
         listed = np.empty(len(values), dtype=object)
         listed[:] = list(values)
         gone = np.asarray(pd.isna(listed), dtype=bool)
-        codes = np.full(len(listed), float(column.missing) if column.missing >= 0 else np.nan)
+        codes = np.full(len(listed), np.nan if column.missing is None else float(column.missing))
         if column.levels is None or column.scale is not None:
             known = gone | np.array([isinstance(v, (int, float, np.number)) for v in listed])
             some = known & ~gone
@@ -179,7 +202,7 @@ class BoundColumns:
             dtype = self.layout.rounds_to(j)
             # What the table holds of 0.1 in a column of single precision is another number.
             held = numbers if dtype is None else numbers.astype(dtype).astype(np.float64)
-            codes[some] = held if column.scale is None else column.scale.codes(held)
+            codes[some] = column.encode(held)
             return codes, known
         found = pd.Index(column.levels).get_indexer(pd.Index(listed[~gone], dtype=object))
         codes[~gone] = found
@@ -212,8 +235,8 @@ class BoundColumns:
         """Codes of 0 and of 1; NaN for one that the column does not have."""
         column = self.columns[j]
         if column.levels is None:
-            fits = column.kind == "integer" and column.low >= 0 and column.high <= 1
-            fits = fits and column.scale is None
+            low, high = column.ends
+            fits = column.kind == "integer" and low >= 0 and high <= 1 and column.scale is None
             pair = (0.0, 1.0)
         else:
             present = [level for level in column.levels if not pd.isna(level)]

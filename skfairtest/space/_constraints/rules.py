@@ -103,6 +103,11 @@ class Term(NamedTuple):
         return cls(column, weight, values)
 
     @property
+    def top(self) -> float:
+        """The largest code of a number, where codes beyond it mean missing; else infinity."""
+        return getattr(self.scale, "top", np.inf)
+
+    @property
     def slope(self) -> float:
         """Change of the term from one code to the next, of evenly spaced numbers."""
         if self.scale is None:
@@ -252,7 +257,7 @@ class SumRule(Rule):
             wrong = excess >= 0 if self.relation == "<" else excess > 0
         if not wrong.any():
             return codes
-        low, high = space.low[j], space.high[j]
+        low, high = space.low[j], min(space.high[j], term.top)
         need = share * excess
         if term.values is not None:
             return np.where(wrong, self._level(term, codes, weight, need, low, high), codes)
@@ -306,7 +311,8 @@ class SumRule(Rule):
         total = least.sum(axis=1)
         alive &= ~(total > self.end + room)
         for i, term in enumerate(self.terms):
-            left = self.end + room - (total - least[:, i])
+            with np.errstate(invalid="ignore"):  # less than any number, which may be missing
+                left = self.end + room - (total - least[:, i])
             self._cut(term, boxes, np.where(np.isfinite(left), left, np.inf))
         return alive & ~boxes.empty
 
@@ -315,7 +321,7 @@ class SumRule(Rule):
         if term.values is None:
             ends = [self._value(term, end[:, j]) for end in (boxes.low, boxes.high)]
             low, high = (term.weight * end for end in ends)
-            return np.asarray(np.minimum(low, high))
+            return np.where(boxes.high[:, j] > term.top, -np.inf, np.minimum(low, high))
         value = term.weight * term.values
         # A missing value breaks nothing: the sum then has no least.
         value = np.where(np.isnan(value), -np.inf, value)

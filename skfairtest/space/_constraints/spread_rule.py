@@ -58,9 +58,9 @@ class SpreadRule(Rule):
 
     def _options(self, j: int) -> Floats:
         """What the columns of a group hold by its code."""
-        group, levels = self.layout.groups[j], self.layout.columns[j].levels
-        assert group is not None and levels is not None
-        return group.spread(np.arange(len(levels), dtype=np.float64))
+        levels = self.layout.columns[j].levels
+        assert levels is not None
+        return self.layout.spread_group(j, np.arange(len(levels), dtype=np.float64))
 
     def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
         """Repair the columns, then take the category of a group that agrees with what changed."""
@@ -74,8 +74,8 @@ class SpreadRule(Rule):
             if not len(rows):
                 continue
             if self.layout.groups[j] is None:
-                scale, wanted = self.layout.columns[j].scale, after[rows, places[0]]
-                Z[rows, j] = wanted if scale is None else scale.codes(wanted)
+                column, wanted = self.layout.columns[j], after[rows, places[0]]
+                Z[rows, j] = column.encode(wanted) if column.is_coded else wanted
                 continue
             codes = np.arange(int(space.low[j]), int(space.high[j]) + 1)
             own = self._options(j)[codes]
@@ -105,20 +105,26 @@ class SpreadRule(Rule):
         low, high = np.empty((n, len(layout.fields))), np.empty((n, len(layout.fields)))
         sets: dict[int, Bools] = {}
         for j, places in enumerate(layout.places):
-            scale = layout.columns[j].scale
+            column = layout.columns[j]
             if layout.groups[j] is None:
                 ends = boxes.low[:, j], boxes.high[:, j]
-                ends = ends if scale is None else (scale.values(ends[0]), scale.values(ends[1]))
+                if column.is_coded:
+                    gone = ends[1] > column.top  # may be missing, so there is nothing to cut off
+                    ends = column.take(ends[0]), column.take(ends[1])
+                    ends = np.where(gone, -np.inf, ends[0]), np.where(gone, np.inf, ends[1])
                 low[:, places[0]], high[:, places[0]] = ends
-                if scale is None and j in boxes.sets:
+                if not column.is_coded and j in boxes.sets:
                     sets[places[0]] = boxes.sets[j].copy()
             elif j in held:
-                low[:, places] = high[:, places] = held[j]
+                low[:, places] = np.where(np.isnan(held[j]), -np.inf, held[j])
+                high[:, places] = np.where(np.isnan(held[j]), np.inf, held[j])
             else:
-                options = self._options(j)
+                options = self._options(j)[None]
+                gone = np.isnan(options)  # a missing number breaks no rule
                 left = boxes.sets[j][:, :, None]
-                low[:, places] = np.where(left, options[None], np.inf).min(axis=1)
-                high[:, places] = np.where(left, options[None], -np.inf).max(axis=1)
+                lowest, highest = np.where(gone, -np.inf, options), np.where(gone, np.inf, options)
+                low[:, places] = np.where(left, lowest, np.inf).min(axis=1)
+                high[:, places] = np.where(left, highest, -np.inf).max(axis=1)
         for place, field in enumerate(layout.fields):
             if field.levels is not None and place not in sets:
                 codes = np.arange(len(field.levels))

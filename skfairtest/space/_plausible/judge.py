@@ -37,6 +37,7 @@ class Domain(Protocol):
     data: Floats
     low: Floats
     high: Floats
+    top: Floats
 
     def decode(self, Z: Floats) -> Any:
         """The table of the codes."""

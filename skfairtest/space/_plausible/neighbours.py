@@ -44,6 +44,7 @@ class Domain(Protocol):
     data: Floats
     low: Floats
     high: Floats
+    top: Floats
 
     def clip(self, Z: Floats) -> Floats:
         """The nearest rows of the domain."""
@@ -77,7 +78,8 @@ class Neighbours:
         if len(data) > most:
             data = data[np.sort(rng.permutation(len(data))[:most])]
         self.rows = repair_from_rows(space, data, rng)
-        spread = space.high - space.low
+        spread = np.minimum(space.high, space.top) - space.low
+        self._top = space.top
         self._range = np.where(spread > 0, spread, 1.0)
         self._low = space.low
         self._is_category = np.array([n > 2 for n in self._n_levels])
@@ -162,10 +164,13 @@ class Neighbours:
     def distance(self, first: Floats, second: Floats) -> Floats:
         """Mean over the columns of |difference| / range, 0 or 1 for categories; over the last axis.
 
-        At most 1 a column, also where a value lies outside the domain.
+        At most 1 a column, also where a value lies outside the domain; 1 from a missing number to
+        any other.
         """
         apart = np.minimum(np.abs(first - second) / self._range, 1.0)
         apart = np.where(self._is_category, first != second, apart)
+        # A missing value is as far from any number as can be.
+        apart = np.where((first > self._top) != (second > self._top), 1.0, apart)
         mean: Floats = apart.mean(axis=-1)
         return mean
 
