@@ -7,10 +7,13 @@ what the promised share would pass in one of 10,000 tries.
 import importlib.util
 import sys
 
+import numpy as np
 import pytest
 from places import TOP
 from scipy import stats
-from tiers import slow_sample
+from tiers import slow_sample, some
+
+from skfairtest.group._patterns import Patterns
 
 FOLDER = TOP / "examples" / "benchmarks"
 OURS = "moderated, resampled"
@@ -76,3 +79,18 @@ def test_half_a_standard_deviation_is_found(bench, case):
 def test_the_check_can_fail(bench):
     found = bench.simulated("calibration", 40, 1_000, ["Welch, Bonferroni"])
     assert found["claims"].item() > 0.5
+
+
+@pytest.mark.parametrize("n_values", [2, 9])  # few different rows, and many
+@pytest.mark.parametrize("compiled", some([False, True], 1))
+def test_sums_of_many_columns_are_those_of_each(n_values, compiled):
+    rng = np.random.default_rng(0)
+    columns = [column.astype(np.int16) for column in rng.integers(0, n_values, (3, 300))]
+    patterns = Patterns(
+        columns, [n_values] * 3, min_support=0.005, max_conditions=3, compiled=compiled
+    )
+    values, rows = rng.normal(size=(300, 20)), rng.permutation(300)[:170]
+    for found, here in ((patterns, values), (patterns.among(rows), values[rows])):
+        sums = found.sums(here)
+        for g in range(0, patterns.n_patterns, 7):
+            assert sums[g] == pytest.approx(here[found.inside(g)].sum(axis=0))
