@@ -334,7 +334,11 @@ def rare_forest(several=False):
     X = pd.DataFrame(rng.random((800, 6)), columns=list("abcdef"))
     X["s"] = rng.integers(0, 2, len(X))
     X["k"] = rng.integers(0, 1500, len(X))
-    y = np.sin(6 * X["a"] * X["b"]) * (X["s"] - 0.5) + (X["k"] == 700) + rng.normal(size=len(X)) * 0.1
+    y = (
+        np.sin(6 * X["a"] * X["b"]) * (X["s"] - 0.5)
+        + (X["k"] == 700)
+        + rng.normal(size=len(X)) * 0.1
+    )
     if several:
         y = np.digitize(y, [-0.3, 0.3])
         return RandomForestClassifier(4, max_features=4, random_state=0).fit(X, y), X

@@ -40,7 +40,7 @@ class _Targets(NamedTuple):
 
     def pick(self, which: Ints) -> _Targets:
         """Some of them."""
-        return _Targets(*(field[which] for field in self))
+        return _Targets._make(field[which] for field in self)
 
 
 def covering_rows(problems: list[Problem], rng: np.random.Generator) -> Floats:
@@ -131,7 +131,7 @@ class _Cover:
                 np.full(len(tests), j),
             )  # fmt: skip
             found.append(self._with_zero(own, j))
-        joined = _Targets(*(np.concatenate(field) for field in zip(*found, strict=True)))
+        joined = _Targets._make(np.concatenate(field) for field in zip(*found, strict=True))
         return joined.pick(np.flatnonzero(self._some(joined)))
 
     def _with_zero(self, targets: _Targets, j: int) -> _Targets:
@@ -214,10 +214,10 @@ class _Cover:
         on = np.flatnonzero(forest.attribute[at] >= 0)
         while len(on):
             here = at[on]
-            j, cut = forest.attribute[here], forest.cut[here]
-            cell = table[row[on], j]
+            tested, cut = forest.attribute[here], forest.cut[here]
+            cell = table[row[on], tested]
             goes = cell < cut
-            other = np.flatnonzero(forest.ordered[j] == 0)
+            other = np.flatnonzero(forest.ordered[tested] == 0)
             if len(other):
                 words = forest.sets[cut[other], cell[other] // WORD]
                 bits = words >> (cell[other] % WORD).astype(np.uint64)
