@@ -10,12 +10,15 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from threadpoolctl import ThreadpoolController
 
 #: Rows up to which a batch has one thread: starting several takes as long as the work.
 FEW_ROWS = 256
+#: Rows up to which models are trained with one thread. Fixed, not timed: sums that several threads
+#: share change in their last bits, and with them trees.
+FEW_TO_TRAIN = 10_000
 #: How often the slower way is tried again, in calls: other work comes and goes.
 AGAIN = 16
 #: Weight of the latest call in what is known of the time of a row.
@@ -36,6 +39,11 @@ def one_thread() -> Iterator[None]:
         yield
 
 
+def threads_to_train(n_rows: int) -> AbstractContextManager[None]:
+    """The context in which the user's model is trained on so many rows."""
+    return one_thread() if n_rows <= FEW_TO_TRAIN else nullcontext()
+
+
 class Threads:
     """One thread, or as many as the user has set, by the time that calls have taken.
 
@@ -49,7 +57,7 @@ class Threads:
 
     @contextmanager
     def of(self, n_rows: int) -> Iterator[None]:
-        """The context in which a batch of so many rows is predicted, or learned from."""
+        """The context in which a batch of so many rows is predicted."""
         if n_rows <= FEW_ROWS:
             with one_thread():
                 yield

@@ -10,7 +10,14 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from skfairtest import InputSpace, RandomAuditor
-from skfairtest._threads import AGAIN, FEW_ROWS, Threads, one_thread
+from skfairtest._threads import (
+    AGAIN,
+    FEW_ROWS,
+    FEW_TO_TRAIN,
+    Threads,
+    one_thread,
+    threads_to_train,
+)
 
 
 def n_threads():
@@ -65,6 +72,13 @@ def test_many_rows_have_what_was_quicker_of_late(quicker, several, monkeypatch):
             seconds[0] += 1.0 if n != quicker else 30.0
         had.append(n)
     assert had[-2 * AGAIN :].count(quicker) <= 3
+
+
+def test_training_has_as_many_threads_as_its_rows_say_however_long_it_takes(several):
+    for n_rows, expected in ((FEW_TO_TRAIN, {1}), (FEW_TO_TRAIN + 1, {2})):
+        for _ in range(3):
+            with threads_to_train(n_rows):
+                assert n_threads() == expected
 
 
 class Noted(RegressorMixin, BaseEstimator):

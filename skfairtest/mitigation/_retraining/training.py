@@ -12,7 +12,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import column_or_1d
 
-from skfairtest._threads import Threads
+from skfairtest._threads import threads_to_train
 from skfairtest._typing import Floats, Ints
 from skfairtest._validation import check_takes_weights
 from skfairtest.mitigation._labelers import Panel
@@ -94,7 +94,6 @@ class Task:
         self.scorer = scorer
         self.n_jobs = n_jobs
         self._parcel: Parcel | None = None  # what workers need of it
-        self._threads = Threads()
 
     def train(self, rows: Ints, added: Addition | None = None) -> Any:
         """A clone of the estimator, fitted on these rows of the data and the added ones."""
@@ -107,7 +106,7 @@ class Task:
             if added is not None and added.weights is not None:
                 more = added.weights
             params["sample_weight"] = np.concatenate([weights, more])
-        with config_context(enable_metadata_routing=self.routes), self._threads.of(len(y)):
+        with config_context(enable_metadata_routing=self.routes), threads_to_train(len(y)):
             return clone(self.estimator).fit(X, y, **params)
 
     def train_all(self, lanes: list[Lane], added: list[Addition] | None = None) -> list[Any]:
