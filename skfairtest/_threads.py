@@ -7,6 +7,7 @@ that the package trains for itself have one thread always. No result depends on 
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -76,5 +77,7 @@ class Threads:
         calls = self._calls[size] = self._calls.get(size, 0) + 1
         if calls <= 2:  # one way, then the other
             return calls == 1
-        quicker = self._seconds[size, True] <= self._seconds[size, False]
+        # Another thread may still be at its first batch.
+        one, several = (self._seconds.get((size, way), math.inf) for way in (True, False))
+        quicker = one <= several
         return quicker if calls % AGAIN else not quicker

@@ -680,6 +680,7 @@ def test_a_fitted_model_that_would_be_trained_anew_is_a_warning(auditor):
     assert ours.filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "(True|yes) taken as favourable")
         for model, target in [
             (fitted, None),
             (clone(fitted), y),

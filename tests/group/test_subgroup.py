@@ -417,7 +417,7 @@ def test_more_than_a_million_rules_are_refused_or_shortened():
 def test_confirm_says_nothing_of_a_rule_that_nobody_counts_for():
     X = pd.DataFrame({"group": list("abc") * 200})
     y = np.tile([0, 1, 1], 200)
-    auditor = SubgroupAuditor(metric="false_negative_rate", attributes="all", ci_method="wilson")
+    auditor = SubgroupAuditor(metric="false_negative_rate", attributes="all")
     auditor.fit(X, np.tile([1, 1, 0, 0, 1, 1], 100), y_pred=y)
     again = auditor.confirm(X, (X["group"] == "a") * 1, y_pred=y, short_list=False)
     undefined = again["note"] != ""

@@ -47,8 +47,12 @@ def people(n=400, seed=0):
 
 
 def coder(model):
+    # What does not ask for weights is an error where they are routed.
+    scaler = StandardScaler()
+    with sklearn.config_context(enable_metadata_routing=True):
+        scaler.set_fit_request(sample_weight=False)
     return make_pipeline(
-        make_column_transformer((OneHotEncoder(), ["sex"]), remainder=StandardScaler()), model
+        make_column_transformer((OneHotEncoder(), ["sex"]), remainder=scaler), model
     )
 
 

@@ -179,7 +179,9 @@ class TreeFamily:
     def through(self, rng: np.random.Generator) -> Floats:
         """Rows that pass every test both ways and enter every piece of every step, if it can be."""
         features = {id(nodes.features): nodes.features for nodes in all_nodes(self.outputs)}
-        parts = [rows_of_pieces(self.space, list(features.values()), rng)]
+        parts = [np.empty((0, self.space.n_features))]
+        if features:
+            parts.append(rows_of_pieces(self.space, list(features.values()), rng))
         if self.problems:
             parts.append(covering_rows(self.problems, rng))
         return np.concatenate(parts)
