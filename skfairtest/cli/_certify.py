@@ -24,6 +24,7 @@ from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.report._limits import check_limits
 from skfairtest.report._render.text import bracket_in_words
+from skfairtest.report._render.words import beyond_domain, of_rows_in_words
 from skfairtest.report._render.words import listed as all_of
 
 HELP = """
@@ -115,6 +116,10 @@ def fit(auditor: Any, case: Case) -> bool:
 def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
     """What was found, as `check_limits` reads a report; "told" is what is written."""
     upper = float(auditor.fairness_degree_upper_bound_)
+    # A bound of the domain says nothing of rows outside of it, so these are compared themselves.
+    space, of_rows = auditor.space_, None
+    if not interrupted and not space.contains(space.data).all():
+        of_rows = float(auditor.on_data_degree_)
     bracket = {
         "upper": upper,
         "certified": bool(auditor.certified_),
@@ -124,7 +129,7 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
     names = [str(name) for name in auditor.space_.sensitive_features]
     search = {
         "sensitive": names,
-        "rows": {"degree": None},
+        "rows": {"degree": of_rows},
         "degree": float(auditor.fairness_degree_),
         "status": "done",
         "reason": "",
@@ -134,12 +139,14 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
     sentence = (
         f"Between two inputs that differ only in {all_of(names)}, the largest difference is "
         f"{bracket_in_words(search)}."
+        f"{of_rows_in_words(search)}"
     )
     told = {
         "sensitive": names,
         "degree": search["degree"],
         "upper_bound": upper,
         "certified": bracket["certified"],
+        "degree_of_rows_outside": of_rows if beyond_domain(search) else None,
         "queries": search["search_queries"],
         "seconds": float(auditor.seconds_),
         "seed": seed,

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 from gate_samples import Fails, Foreign, classifier, people, regressor
+from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, Limits, RandomAuditor
@@ -89,6 +91,23 @@ def test_certify_is_undecided_where_the_bracket_straddles_the_limit(run, monkeyp
     words = ["certify", "numbers.skops", "numbers.csv", "--sensitive", "sex", "--max-degree", "6"]
     code, out, _ = run(*words)
     assert code == 3 and "it may be up to 9.00" in out
+
+
+def test_certify_looks_at_rows_outside_of_the_domain(run):
+    """Its bound is of the domain that --space tells, and the gate was "within (certified)"."""
+    X = pd.DataFrame({"sex": [0, 1] * 20, "age": np.arange(40)})
+    y = X["sex"] * np.where(X["age"] < 35, 1.0, 100.0)
+    skops.io.dump(DecisionTreeRegressor().fit(X, y), "tree.skops")
+    X.to_csv("tree.csv", index=False)
+    words = ["certify", "tree.skops", "tree.csv", "--sensitive", "sex", "--json", "out.json"]
+    words += ["--trust", "sklearn.tree._tree.Tree"]
+    assert run(*words, "--max-degree", "100.1")[0] == 0
+    assert json.loads(Path("out.json").read_text())["degree_of_rows_outside"] is None
+    Path("space.json").write_text('{"columns": {"age": {"bounds": [0, 30]}}}')
+    code, out, _ = run(*words, "--space", "space.json", "--max-degree", "50")
+    found = json.loads(Path("out.json").read_text())
+    assert (found["upper_bound"], found["degree_of_rows_outside"]) == pytest.approx((1, 100))
+    assert code == 1 and "rows of the data outside of it show a difference of up to 100" in out
 
 
 def test_certify_refuses_what_it_cannot_read(run):

@@ -43,7 +43,7 @@ def beyond_domain(search: dict[str, Any]) -> bool:
     return (seen(search) or 0.0) > (search["degree"] or 0.0)
 
 
-def _of_rows(search: dict[str, Any]) -> str:
+def of_rows_in_words(search: dict[str, Any]) -> str:
     """A second sentence, where rows outside of the domain show more."""
     if not beyond_domain(search):
         return ""
@@ -58,7 +58,7 @@ def finding(search: dict[str, Any], threshold: float | None, seed: int | None) -
 
     A second one is of the rows of the data, where these show more than the domain.
     """
-    return _in_domain(search, threshold, seed) + _of_rows(search)
+    return _in_domain(search, threshold, seed) + of_rows_in_words(search)
 
 
 def _in_domain(search: dict[str, Any], threshold: float | None, seed: int | None) -> str:
