@@ -102,10 +102,12 @@ def test_certify_looks_at_rows_outside_of_the_domain(run):
     words = ["certify", "tree.skops", "tree.csv", "--sensitive", "sex", "--json", "out.json"]
     words += ["--trust", "sklearn.tree._tree.Tree"]
     assert run(*words, "--max-degree", "100.1")[0] == 0
-    assert json.loads(Path("out.json").read_text())["degree_of_rows_outside"] is None
+    assert (
+        json.loads(Path("out.json").read_text(encoding="utf-8"))["degree_of_rows_outside"] is None
+    )
     Path("space.json").write_text('{"columns": {"age": {"bounds": [0, 30]}}}')
     code, out, _ = run(*words, "--space", "space.json", "--max-degree", "50")
-    found = json.loads(Path("out.json").read_text())
+    found = json.loads(Path("out.json").read_text(encoding="utf-8"))
     assert (found["upper_bound"], found["degree_of_rows_outside"]) == pytest.approx((1, 100))
     assert code == 1 and "rows of the data outside of it show a difference of up to 100" in out
 

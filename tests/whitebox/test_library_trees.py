@@ -22,7 +22,11 @@ def test_leaves_that_are_no_numbers_are_refused():
 
 def test_neither_library_is_imported():
     root = Path(skfairtest.__file__).parent
-    lines = [line for path in root.rglob("*.py") for line in path.read_text().splitlines()]
+    lines = [
+        line
+        for path in root.rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
     assert len(lines) > 10_000
     assert not [
         line for line in lines if re.match(r"\s*(import|from) (xgboost|lightgbm|catboost)", line)
