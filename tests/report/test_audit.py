@@ -279,7 +279,7 @@ def test_a_regressor_without_a_threshold_is_never_discriminatory_everywhere():
     for part in rows["above"]:
         assert part["rate"] == pytest.approx((everyone > part["difference"]).mean())
     assert "100" not in repr(report).split("real rows")[1].split("above")[0] or rows["above"]
-    assert report.to_dict()["groups"]["status"] == "left out"
+    assert report.to_dict()["groups"]["metric"] == "mean_prediction"
     assert "mean_prediction" in report.selection_table
 
 
