@@ -423,7 +423,13 @@ def hostile():
             return {k: spoil(v, k) for k, v in value.items()}
         if isinstance(value, list):
             return [spoil(v, key) for v in value]
-        if isinstance(value, str) and key not in ("status", "created", "task", "columns"):
+        if isinstance(value, str) and key not in (
+            "status",
+            "created",
+            "task",
+            "columns",
+            "how",
+        ):
             return f"{names.get(value, value)}{HOSTILE[len(value) % len(HOSTILE)]}"
         return value
 

@@ -206,7 +206,7 @@ def test_a_picture_that_fails_leaves_its_tables(monkeypatch):
     monkeypatch.setattr(BracketDisplay, "plot", plot)
     page = Page(render_html(report_samples.usual()))
     assert "Picture – failed: RuntimeError: no <ink>" in words_of(page)
-    assert len(page.all("svg")) == 6 and "exactly 0.49" in words_of(page)
+    assert len(page.all("svg")) == 7 and "exactly 0.49" in words_of(page)
 
 
 def test_the_users_style_is_left_alone():
