@@ -316,8 +316,9 @@ TEXTS["rule_attributes"] = """rules_ : DataFrame
     an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (of
     favourable predictions; means for a regressor without a threshold), `score` (their absolute
     difference), `low` and `high` (the interval of the score), `differs` (whether it shows a
-    difference), `error` (the paper's, for the rule set alone), `n_inside` and `n_outside` (rows
-    asked about), `ranked` (whether both sides are large enough to compare).
+    difference), `error` (the paper's, for the rule set alone), `n_inside` and `n_outside`
+    (perturbed inputs or texts asked about, not rows of X), `ranked` (whether both sides are
+    large enough to compare).
 worst_rule_ : Series
     The first row of `rules_`.
 group_fairness_score_ : float

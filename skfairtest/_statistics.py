@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from skfairtest._typing import Bools, Floats
+from skfairtest._typing import Bools, Floats, Ints
 
 CI_METHODS = ("newcombe", "wilson", "paper")
 CORRECTIONS = ("bonferroni", "holm", "none")
@@ -86,6 +86,40 @@ def wilson_interval(count: float, n: float, confidence: float) -> tuple[float, f
     z = float(stats.norm.isf((1 - confidence) / 2))
     low, high = wilson(np.array(count / max(n, 1)), np.array(float(n)), z)
     return float(low), float(high)
+
+
+def effective_rows(values: Any, rows: Ints, confidence: float) -> float:
+    """How many independent values tell as much of the mean as these, of which some share a row.
+
+    Found from how much the sums of rows vary, less what few rows leave to chance, and never more
+    than the rows: values of one row go together also where a small sample does not show it.
+
+    References
+    ----------
+    .. [1] Korn, E. L., & Graubard, B. I. (1998). Confidence intervals for proportions with small
+       expected number of positive counts estimated from survey data. Survey Methodology 24(2).
+    """
+    values = np.asarray(values, dtype=np.float64)
+    of_rows = np.unique(rows, return_inverse=True)[1]
+    n_rows, n = int(of_rows.max(initial=-1)) + 1, len(values)
+    around = values - values.mean()
+    sums = np.bincount(of_rows, around, n_rows)
+    spread, error = float(np.mean(around**2)), 0.0
+    if n_rows > 1:
+        error = float((sums**2).sum()) / n**2 * n_rows / (n_rows - 1)
+    most = float(n_rows)
+    size = min(most, spread / error) if error > 0 else most
+    if n_rows > 1 and spread > 0:
+        alpha = (1 - confidence) / 2
+        size *= float(stats.norm.isf(alpha) / stats.t.isf(alpha, n_rows - 1)) ** 2
+    return size
+
+
+def share_of_rows(found: Any, rows: Ints, confidence: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a share of inputs that are made of rows."""
+    size, share = effective_rows(found, rows, confidence), float(np.mean(found))
+    low, high = clopper_pearson(share * size, size, 1 - confidence)
+    return min(float(low), share), max(float(high), share)
 
 
 def wilson(share: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:

@@ -68,8 +68,6 @@ WHERE = "the report that --html or --markdown writes says it"
 LIMITS = [field.name for field in fields(Limits)]
 #: In the order in which they are written: the quickest first.
 OUTPUTS = ("json", "junit", "markdown", "html")
-#: Limits that shares of favourable predictions need, which a regressor has not.
-OF_CLASSIFIERS = ("max_group_score", "min_impact_ratio")
 
 
 def make_parser() -> Parser:
@@ -201,14 +199,19 @@ def check_possible(limits: Limits, case: Case, threshold: float | None) -> None:
             "--max-on-data-rate needs --threshold with a model that predicts numbers: above which "
             "difference does a row count?"
         )
-    for name in OF_CLASSIFIERS:
-        if is_number and getattr(limits, name) is not None:
-            raise CommandError(
-                f"--{name.replace('_', '-')} is about shares of favourable labels; the model "
-                "predicts numbers. Leave it out; --max-degree is about numbers."
-            )
+    if is_number and limits.min_impact_ratio is not None:
+        raise CommandError(
+            "--min-impact-ratio is about shares of favourable labels; the model predicts numbers. "
+            "Leave it out; --max-group-score is then about means of groups."
+        )
     if is_number or not callable(getattr(case.model, "predict_proba", None)):
         return
+    score = limits.max_group_score
+    if score is not None and score >= 1:
+        raise CommandError(
+            f"--max-group-score {score:g} can never be exceeded: shares of favourable labels "
+            "differ by 1 at most. Give a limit below 1, such as 0.1."
+        )
     if limits.max_degree is not None and limits.max_degree >= 1:
         raise CommandError(
             f"--max-degree {limits.max_degree:g} can never be exceeded: the model gives "

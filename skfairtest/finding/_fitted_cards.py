@@ -121,7 +121,7 @@ def rules_card(auditor: Any) -> str:
     names = {
         "rule": "group", "share_inside": "inside", "share_outside": "outside",
         "score": "difference", "low": "from", "high": "to", "differs": "differs",
-        "n_inside": "rows inside",
+        "n_inside": f"{counted_by(auditor)} inside",
     }  # fmt: skip
     table = rules[list(names)].astype({"low": object})
     # Holm's correction shows that such a difference is above 0, and not by how much.
@@ -141,6 +141,11 @@ def rules_card(auditor: Any) -> str:
         facts=facts,
         note=_GROUPS_NOTE,
     )
+
+
+def counted_by(auditor: Any) -> str:
+    """What an auditor of groups counts inside and outside of a rule, in words."""
+    return str(auditor._counted)
 
 
 def share_name(auditor: Any) -> str:

@@ -43,6 +43,8 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
     """
 
     _corrections: tuple[str, ...] = CORRECTIONS
+    #: What `n_inside` and `n_outside` count, in words.
+    _counted = "perturbed inputs"
 
     # Set by the constructors of the subclasses, which scikit-learn reads the parameters from.
     favourable: Any

@@ -206,6 +206,7 @@ class SubgroupAuditor(SubgroupResults):
     """
 
     _corrections = ("resampling", "none")
+    _counted = "rows"
 
     def __init__(
         self,

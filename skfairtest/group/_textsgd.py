@@ -100,6 +100,7 @@ class TextSGDAuditor(GroupAuditor):
     """
 
     _default_queries = "2_000_000"
+    _counted = "texts"
 
     terms_: Terms
 

@@ -81,7 +81,7 @@ class RandomAuditor(BaseAuditor):
         )
         self._uniform = Tally()
         while True:
-            Z, uniform = oracle.draw_sample(n, rng)
+            Z, uniform, _ = oracle.draw_sample(n, rng)
             self._judge(oracle, Z[uniform], rng)
             if not uniform.all():
                 # The constraint admits so little that inputs near known ones make up the numbers.

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest.finding._fitted_cards import share_name
+from skfairtest.finding._fitted_cards import counted_by, share_name
 from skfairtest.finding._words import number
 from skfairtest.inspection._asking import check_auditor
 from skfairtest.inspection._style import (
@@ -45,6 +45,8 @@ class GroupScoresDisplay:
         How they allow for the number of rules; anything but "none" makes them simultaneous.
     measure : str, default=None
         What is measured inside and outside, in words.
+    counted : str, default="rows"
+        What `n_inside` counts, in words: rows of data, perturbed inputs near them, texts.
 
     Attributes
     ----------
@@ -88,11 +90,13 @@ class GroupScoresDisplay:
         confidence: float | None = None,
         correction: str | None = None,
         measure: str | None = None,
+        counted: str = "rows",
     ) -> None:
         self.rules = rules
         self.confidence = confidence
         self.correction = correction
         self.measure = measure
+        self.counted = counted
 
     @classmethod
     def from_auditor(cls, auditor: Any, *, short_list: bool | None = None) -> GroupScoresDisplay:
@@ -130,10 +134,8 @@ class GroupScoresDisplay:
         taken = (
             auditor.rules_ if listed is None or (short_list is None and listed.empty) else listed
         )
-        metric = hasattr(auditor, "metric")
-        return cls(
-            taken, auditor.confidence, auditor.correction, share_name(auditor) if metric else None
-        )
+        measure = share_name(auditor) if hasattr(auditor, "metric") else None
+        return cls(taken, auditor.confidence, auditor.correction, measure, counted_by(auditor))
 
     def frame(self) -> pd.DataFrame:
         """All rules, drawn or not.
@@ -191,13 +193,13 @@ class GroupScoresDisplay:
             self.points_ += ax.plot([score], [place], **style)
             words = "more inside" if inside > outside else "less inside"
             shown[words if differs[place] else f"{words} (interval holds 0)"] = self.points_[-1]
-            texts.append(f"{_side_by_side(inside, outside)}   n = {n_inside:,.0f}")
+            texts.append(f"{_side_by_side(inside, outside)}   {n_inside:,.0f}")
         if above.any():
             shown["above 0, not known by how much"] = ax.hlines(
                 at[above], 0, low[above], color=COLORS[0], linewidth=1, linestyle=":"
             )
         ax.axvline(0, color=ink(), linewidth=1)
-        beside(ax, texts, "inside | outside")
+        beside(ax, texts, f"inside | outside   {self.counted} inside")
         n = len(self.rules) - len(table)
         score = "score" if self.measure is None else f"difference in {self.measure}"
         ax.set_xlabel(f"{score}{self._intervals()}{left_out(n, len(self.rules), 'rules')}")

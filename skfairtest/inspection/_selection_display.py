@@ -221,7 +221,7 @@ class SelectionDisplay:
             known = np.isfinite(one)
             self.points_ += ax.plot([one] if known else [], [place] if known else [], **style)
             said = "–" if not known else f"{one:.3f}" if abs(one) <= 1 else number(one)
-            words = f"{said}   n = {_count(n)}"
+            words = f"{said}   {_count(n)} rows"
             texts[place] = words + (f"   ({letters.get(note, '…')})" if note else "")
         ends = [*value, *low, *high]
         ax.set_xlim((-0.02, 1.02) if measure in SHARES else span(ends))

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._statistics import wilson_interval
-from skfairtest._typing import Floats
+from skfairtest._typing import Floats, Ints
 from skfairtest._validation import is_real, make_generator, table_or_chunks
 from skfairtest.base import BaseAuditor
 from skfairtest.mitigation._shares import draw_crossings, draw_uniform, judge
@@ -26,7 +25,7 @@ class DiscriminationEstimate:
     rate : float
         Share of the sampled inputs whose twins are treated differently.
     low, high : float
-        Wilson interval of the share.
+        Interval of the share: Wilson's, and near the data one that is about rows.
     n_samples : int
         Inputs in the sample.
     n_found : int
@@ -51,14 +50,19 @@ def estimate_on(
     space: InputSpace,
     Z: Floats,
     *,
+    homes: Ints | None = None,
     confidence: float = 0.95,
     settings: dict[str, Any] | None = None,
 ) -> DiscriminationEstimate:
-    """The estimate on given inputs as codes, each compared with all its twins."""
-    judged = judge(estimator, space, Z, settings or {}, most=None)
+    """The estimate on given inputs as codes, each compared with all its twins.
+
+    `homes` are the rows that inputs are made of, where they are.
+    """
+    judged = judge(estimator, space, Z, settings or {}, most=None)._replace(homes=homes)
     n_found, degree = int(judged.differs.sum()), float(judged.disparity.max(initial=0.0))
-    low, high = wilson_interval(n_found, len(Z), confidence)
-    rate = n_found / len(Z) if len(Z) else 0.0
+    rate, low, high = 0.0, 0.0, 1.0  # where there are no inputs, nothing is known
+    if len(Z):
+        rate, low, high = judged.measure(mean=False, confidence=confidence)
     return DiscriminationEstimate(rate, low, high, len(Z), n_found, degree, confidence)
 
 
@@ -96,7 +100,8 @@ def estimate_discrimination(
         Inputs in the sample. The model is asked about each with every combination of sensitive
         values.
     confidence : float, default=0.95
-        Confidence of the interval.
+        Confidence of the interval. Of inputs near the data it is about the rows: it is no narrower
+        for more inputs than there are rows.
     near : {None, "data", "rows"}, default=None
         None draws inputs uniformly from the domain. "data" draws rows of X, each crossed with one
         of its neighbours, that is, half of its values replaced by the neighbour's: inputs that
@@ -110,7 +115,7 @@ def estimate_discrimination(
     Returns
     -------
     DiscriminationEstimate
-        Rate, Wilson interval, sample size, and the largest disparity of the sample.
+        Rate, its interval, sample size, and the largest disparity of the sample.
 
     Raises
     ------
@@ -127,12 +132,20 @@ def estimate_discrimination(
     unlike anybody. An input of which the constraint leaves no two twins counts as not
     discriminatory.
 
+    Uniform inputs and rows are independent, and have Wilson's interval [2]_. Inputs near the data
+    that are made of the same row are not: they say how the model treats people like that one, and
+    another sample of rows would give another rate. Their interval is Clopper and Pearson's for the
+    effective number of rows [3]_, which is never larger than the number of rows.
+
     References
     ----------
     .. [1] Udeshi, S., Arora, P., & Chattopadhyay, S. (2018). Automated directed fairness testing.
        ASE, 98-108. https://doi.org/10.1145/3238147.3238165
     .. [2] Wilson, E. B. (1927). Probable inference, the law of succession, and statistical
        inference. Journal of the American Statistical Association, 22(158), 209-212.
+    .. [3] Korn, E. L., & Graubard, B. I. (1998). Confidence intervals for proportions with small
+       expected number of positive counts estimated from survey data. Survey Methodology, 24(2),
+       193-201.
 
     Examples
     --------
@@ -168,14 +181,15 @@ def estimate_discrimination(
         )
     else:
         space = template._make_space(X)
+    homes = None
     if near is None:
         Z = draw_uniform(space, n_samples, rng)
     elif near == "data":
-        Z = draw_crossings(space, n_samples, rng)
+        Z, homes = draw_crossings(space, n_samples, rng)
     else:
         Z = space.data[np.sort(rng.permutation(len(space.data))[:n_samples])]
     settings = {"threshold": threshold, "response_method": response_method, "n_jobs": n_jobs}
-    return estimate_on(estimator, space, Z, confidence=confidence, settings=settings)
+    return estimate_on(estimator, space, Z, homes=homes, confidence=confidence, settings=settings)
 
 
 def check_sample(n_samples: Any, confidence: Any) -> None:

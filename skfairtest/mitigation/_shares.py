@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from skfairtest._statistics import wilson_interval
-from skfairtest._typing import Bools, Floats
+from skfairtest._statistics import effective_rows, share_of_rows, wilson_interval
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
+from skfairtest.space._plausible.neighbours import Crossed
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import ValidRows
 
@@ -33,14 +34,20 @@ class Measure(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """How a model treats the twins of some inputs; arrays of shape (n,)."""
+    """How a model treats the twins of some inputs; arrays of shape (n,).
+
+    `homes` are the rows that inputs are near to, where they are made of rows: what is known of
+    such inputs is known of so many rows.
+    """
 
     differs: Bools
     disparity: Floats
+    homes: Ints | None = None
 
     def part(self, start: int, end: int | None) -> Judged:
         """Some of the inputs."""
-        return Judged(self.differs[start:end], self.disparity[start:end])
+        homes = None if self.homes is None else self.homes[start:end]
+        return Judged(self.differs[start:end], self.disparity[start:end], homes)
 
     def measure(self, *, mean: bool, confidence: float = 0.95) -> Measure:
         """Share of the inputs whose twins are treated differently, or mean of their difference.
@@ -53,9 +60,13 @@ class Judged(NamedTuple):
             return Measure(np.nan, np.nan, np.nan)
         if not mean:
             found = int(self.differs.sum())
+            if self.homes is not None:
+                return Measure(found / n, *share_of_rows(self.differs, self.homes, confidence))
             return Measure(found / n, *wilson_interval(found, n, confidence))
-        value = float(self.disparity.mean())
-        error = stats.norm.isf((1 - confidence) / 2) * self.disparity.std() / np.sqrt(n)
+        value, size = float(self.disparity.mean()), float(n)
+        if self.homes is not None:
+            size = effective_rows(self.disparity, self.homes, confidence)
+        error = stats.norm.isf((1 - confidence) / 2) * self.disparity.std() / np.sqrt(size)
         return Measure(value, max(0.0, value - error), value + error)
 
 
@@ -88,10 +99,16 @@ def affordable_inputs(space: InputSpace, n: int) -> int:
 
 
 def together(parts: list[Judged]) -> Judged:
-    """Inputs judged in parts as one."""
+    """Inputs judged in parts as one; rows of different parts are different rows."""
+    homes, n = [], 0
+    for part in parts:
+        if part.homes is not None:
+            homes.append(part.homes + n)
+            n += int(part.homes.max(initial=-1)) + 1
     return Judged(
         np.concatenate([part.differs for part in parts]),
         np.concatenate([part.disparity for part in parts]),
+        np.concatenate(homes) if len(homes) == len(parts) else None,
     )
 
 
@@ -100,7 +117,7 @@ def draw_uniform(space: InputSpace, n: int, rng: np.random.Generator) -> Floats:
     return space.whole().sample(n, rng, uniform=True)
 
 
-def draw_crossings(space: InputSpace, n: int, rng: np.random.Generator) -> Floats:
+def draw_crossings(space: InputSpace, n: int, rng: np.random.Generator) -> Crossed:
     """Inputs near the data: rows of the space's data, crossed with one of their neighbours each.
 
     Valid ones, and plausible ones where the space says what that is; n or fewer.
@@ -115,11 +132,16 @@ class Crossings:
         self.space = space
         self._source = ValidRows(space)
 
-    def draw(self, n: int, rng: np.random.Generator) -> Floats:
+    def draw(self, n: int, rng: np.random.Generator) -> Crossed:
         """See `draw_crossings`."""
         if self.space.plausibility is not None:
-            return self._source.sample(n, rng).rows
-        kept = [self._source.crossings(n, rng)]
-        if 0 < len(kept[0]) < n:
-            kept.append(self._source.crossings(int(1.2 * n * n / len(kept[0])), rng))
-        return np.concatenate(kept)[:n]
+            sample = self._source.sample(n, rng)
+            assert sample.homes is not None  # plausible inputs are drawn near the data
+            return Crossed(sample.rows, sample.homes)
+        first = self._source.crossings(n, rng)
+        n_first = len(first.rows)
+        if not 0 < n_first < n:
+            return first
+        more = self._source.crossings(int(1.2 * n * n / n_first), rng)
+        rows = np.concatenate([first.rows, more.rows])
+        return Crossed(rows, np.concatenate([first.homes, more.homes])).part(slice(n))

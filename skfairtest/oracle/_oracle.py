@@ -286,7 +286,7 @@ class Oracle:
         They need not be plausible: for searches that choose among many and ask the detector about
         few.
         """
-        Z = self._valid_rows.crossings(n, rng, self._budget.deadline)
+        Z = self._valid_rows.crossings(n, rng, self._budget.deadline).rows
         if self._budget.seconds_left <= 0:
             self.stop(StopReason.MAX_TIME)
         return Z

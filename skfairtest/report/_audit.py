@@ -83,9 +83,11 @@ def audit(
         shows how many rows exceed which difference.
     certify : "auto" or bool, default="auto"
         Bound the largest difference from above; "auto" and True do where the model can be read.
-    groups : "auto", bool or group auditor, default="auto"
-        Search for the groups that are favoured least or most, by `TestSGDAuditor` or the unfitted
-        group auditor given. "auto" and True do for classifiers.
+    groups : "auto", bool or TestSGDAuditor, default="auto"
+        Search the rows of `X` for the groups that differ most from everybody else: in their share
+        of favourable predictions, or in the mean prediction of a regressor. An unfitted
+        `TestSGDAuditor` asks its own question beside that, in a section of its own: which groups
+        does the model favour among perturbed inputs near the rows, whom nobody need be like?
     favourable : label, set of labels or float, default=None
         The predictions that people want: rates, groups and false positives are about these. None
         takes that of the group auditor given; else a class whose word says it ("approved", "good";
@@ -163,7 +165,7 @@ def audit(
     }  # fmt: skip
     _check_budget("max_time", max_time, 0)
     _check_choice("certify", certify)
-    group_template = _group_template(groups)
+    groups = _checked_groups(groups)
     template = make_template(auditor, threshold)
     if isinstance(estimator, type):
         raise TypeError(
@@ -185,10 +187,10 @@ def audit(
     if y is not None:
         check_targets(estimator, y, len(space.data))
     case = Case(estimator, X, y, template, space, seed, n_jobs)
-    case.favourable = _favourable(case, favourable, group_template)
+    case.favourable = _favourable(case, favourable, groups)
     if case.favourable is not None:
         warn_of_guess(case.favourable)
-    plan = Plan(case, certify, groups, group_template, max_time, shown)
+    plan = Plan(case, certify, groups, max_time, shown)
     try:
         results = plan.run()
     finally:
@@ -205,7 +207,7 @@ def _warn_of_no_disparity(case: Case, search: dict[str, Any]) -> None:
         warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=3)
 
 
-def _favourable(case: Case, given: Any, template: Any) -> Favourable | None:
+def _favourable(case: Case, given: Any, groups: Any) -> Favourable | None:
     """Which predictions are favourable; None where nothing is known of labels, or nobody can tell.
 
     Raises
@@ -213,7 +215,7 @@ def _favourable(case: Case, given: Any, template: Any) -> Favourable | None:
     ValueError
         For a label that no class has, or two that contradict each other.
     """
-    own = template.favourable
+    own = getattr(groups, "favourable", None)
     if given is not None and own is not None and given != own:
         raise ValueError(
             f"favourable={given!r}, and groups= has favourable={own!r}. Give one of them."
@@ -274,6 +276,7 @@ def _report(
         "searches": searches,
         "carries": carries(searches),
         "groups": results["groups"],
+        "perturbed_groups": results["perturbed_groups"],
         "selection": results["selection"],
         "errors": results["errors"],
         "parts": parts,
@@ -345,17 +348,17 @@ def auditor_names() -> dict[str, Any]:
     return {name.removesuffix("Auditor").lower(): getattr(individual, name) for name in names}
 
 
-def _group_template(given: Any) -> Any:
-    """The group auditor, unfitted."""
+def _checked_groups(given: Any) -> Any:
+    """What is asked about groups; an auditor as an unfitted one of the audit's own."""
     if hasattr(given, "get_params"):
         if not isinstance(given, TestSGDAuditor):
             raise TypeError(
-                "groups must be 'auto', True, False or a TestSGDAuditor; got "
-                f"{type(given).__name__}."
+                "groups must be 'auto', True, False or a TestSGDAuditor, which adds groups of "
+                f"perturbed inputs; got {type(given).__name__}."
             )
         return clone(given)
     _check_choice("groups", given)
-    return TestSGDAuditor()
+    return given
 
 
 def _check_choice(name: str, value: Any) -> None:

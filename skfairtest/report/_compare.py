@@ -53,10 +53,8 @@ def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
         for part in rows["above"]:
             name = f"rows above {part['share_of_spread']:.0%} of the spread: {label}"
             found[name] = _known.share_of(rows, part, name)
-    if report["groups"]["rules"]:
-        found["worst score of a group"] = _known.largest_score(report["groups"])
-    for part in report["errors"]:
-        if part["rules"]:
+    for part in (report["groups"], *report["errors"]):
+        if part["largest"] is not None:
             name = f"largest difference in {part['metric'].replace('_', ' ')}"
             found[name] = _known.largest_score(part)
     selection = report["selection"]

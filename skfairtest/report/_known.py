@@ -74,16 +74,17 @@ def with_some_twins(rows: dict[str, Any]) -> bool:
 
 
 def largest_score(part: dict[str, Any]) -> Known:
-    """The largest score of all groups that were compared, whichever has it in truth.
+    """The largest score of all groups of rows that were compared, whichever has it in truth.
 
     With intervals that hold for all groups at once, the largest true score is at least the largest
     of the lower ends and at most the largest of the upper ones.
     """
-    interval = f"{part['confidence']:.0%} interval"
-    if part["correction"] != "none":
-        interval += " for all groups at once"
-    worst = max(part["rules"], key=lambda rule: real(rule["score"]))
-    figure = f"score of {worst['rule']}, the largest of {part['n_rule_sets']:,} rule sets"
+    interval = f"{part['confidence']:.0%} interval for all groups at once"
+    worst, n = part["largest"], part["n_rule_sets"]
+    figure = (
+        f"difference in {part['metric'].replace('_', ' ')} of the rows where {worst['rule']} from "
+        f"all others, the largest of {n:,} group{'s' * (n != 1)} of rows"
+    )
     return Known(figure, real(worst["score"]), real(part["low"]), real(part["high"]), interval)
 
 

@@ -33,7 +33,8 @@ class Limits:
     max_on_data_rate : float, default=None
         Share of the rows of data that are discriminatory, from 0 to 1.
     max_group_score : float, default=None
-        Largest score of a rule set: difference of the shares of favourable predictions.
+        Largest difference of a group of rows from all other rows: in the share of favourable
+        predictions, or in the mean prediction of a regressor, in the units of the outputs.
     min_impact_ratio : float, default=None
         Smallest impact ratio of a group: its rate as a share of the highest rate, from 0 to 1.
     estimates_decide : bool, default=False
@@ -82,7 +83,7 @@ class Limits:
 
 #: Groups that were not judged which a sentence names; `left_out` has all.
 NAMED = 3
-SHARES = ("max_on_data_rate", "max_group_score", "min_impact_ratio")
+SHARES = ("max_on_data_rate", "min_impact_ratio")
 
 
 @dataclass(frozen=True)
@@ -220,9 +221,9 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
     - The share of discriminatory rows is exact where all rows were compared with all their twins.
       Of a sample it has an interval (Clopper and Pearson's, 95%), and where rows were compared with
       some of their twins only it is a lower bound.
-    - Scores and impact ratios of groups have 95% intervals that hold for all groups at once. The
-      limit is exceeded where some group is known to break it, and within where every group is known
-      to keep to it.
+    - Scores and impact ratios of groups have 95% intervals that hold for all groups at once, of
+      people like those of the rows. The limit is exceeded where some group is known to break it,
+      and within where every group is known to keep to it. Perturbed inputs have no limit.
 
     So a figure that breaks its limit in truth is called within for one table in forty at most, and
     as seldom is one that keeps to it called exceeded. Where a figure was not measured at all, the
@@ -368,8 +369,8 @@ def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> L
 
 def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:
     groups = data["groups"]
-    if not groups["rules"]:
-        return _unknown("max_group_score", limit, _nothing("largest score of a group"), groups)
+    if groups["largest"] is None:
+        return _unknown("max_group_score", limit, _nothing("largest group score"), groups)
     known = _known.largest_score(groups)
     status = _at_most(known, limit, estimates_decide)
     small = f"groups under {groups['min_support']:.0%} of the rows were not compared"

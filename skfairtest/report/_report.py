@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from skfairtest.base import BaseAuditor
-from skfairtest.group import TestSGDAuditor
+from skfairtest.group._base import GroupAuditor
 from skfairtest.report._compare import compare_reports
 from skfairtest.report._limits import Limits, Outcome, check_limits
 from skfairtest.report._measure.plain import real
@@ -28,7 +28,9 @@ class AuditReport:
     data : dict
         The report as `to_dict` returns it.
     auditors : dict of str to auditor, default=None
-        The fitted auditors, by the label of their search; "groups" is the group auditor.
+        The fitted auditors, by the label of their search; "groups" and the metrics of
+        errors have a `SubgroupAuditor` each, and "groups of perturbed inputs" is the one that was
+        given, if so.
 
     Attributes
     ----------
@@ -62,7 +64,7 @@ class AuditReport:
         self,
         data: dict[str, Any],
         *,
-        auditors: dict[str, BaseAuditor | TestSGDAuditor] | None = None,
+        auditors: dict[str, BaseAuditor | GroupAuditor] | None = None,
     ) -> None:
         self._data = data
         self.auditors = auditors or {}
@@ -126,7 +128,7 @@ class AuditReport:
 
     @property
     def group_rules(self) -> pd.DataFrame:
-        """The worst rule sets of the groups, with their simultaneous intervals."""
+        """The groups of rows that differ most, with simultaneous intervals; `n_inside` are rows."""
         return pd.DataFrame(self._data["groups"]["rules"])
 
     @property
@@ -149,11 +151,13 @@ class AuditReport:
 
         Parameters
         ----------
-        kind : {"pair", "bracket", "curve", "history", "groups", "selection", "errors"}
+        kind : {"pair", "bracket", "curve", "history", "groups", "selection", "errors", \
+                "perturbed_groups"}
             The pair of the finding; what was found and what is certified; the share of rows that
-            exceed each difference; the course of the searches; groups with their intervals; rates
-            by group; groups with the largest errors, of the first metric that has some
-            (`GroupScoresDisplay.from_auditor` draws the others, from `auditors`).
+            exceed each difference; the course of the searches; groups of rows with their intervals;
+            rates by group; groups with the largest errors, of the first metric that has some
+            (`GroupScoresDisplay.from_auditor` draws the others, from `auditors`); groups of
+            perturbed inputs, where a `TestSGDAuditor` was given.
 
         Returns
         -------

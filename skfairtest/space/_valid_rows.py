@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from skfairtest import _clock
-from skfairtest._typing import Bools, Floats
-from skfairtest.space._plausible.neighbours import Neighbours
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.space._plausible.neighbours import Crossed, Neighbours
 
 #: Share of uniform draws that must be valid for a sample to be uniform, and draws that tell it.
 FAIR = 0.05
@@ -72,11 +72,12 @@ class Space(Protocol):
 class Sample(NamedTuple):
     """Valid rows, and which of them are fresh draws: uniform ones, or crossings near the data.
 
-    The others are steps from rows that are known.
+    The others are steps from rows that are known. `homes` are the rows that crossings are near to.
     """
 
     rows: Floats
     uniform: Bools
+    homes: Ints | None = None
 
 
 class ValidRows:
@@ -170,23 +171,25 @@ class ValidRows:
                 )
         return Sample(np.concatenate(kept)[:n], np.concatenate(marks)[:n])
 
-    def crossings(self, n: int, rng: np.random.Generator, deadline: float | None = None) -> Floats:
+    def crossings(self, n: int, rng: np.random.Generator, deadline: float | None = None) -> Crossed:
         """At most n rows crossed with neighbours that are valid, plausible or not."""
         crossed = self.neighbours(rng).crossings(n, rng)
-        valid = self._valid(crossed, deadline)
-        return crossed[: len(valid)][valid]
+        valid = self._valid(crossed.rows, deadline)
+        return crossed.part(np.flatnonzero(valid))
 
     def _sample_near(self, n: int, rng: np.random.Generator, deadline: float | None) -> Sample:
         """Rows crossed with neighbours, those that are valid and, if that is asked, plausible."""
         kept = [np.empty((0, self.space.n_features))]
+        homes = [np.empty(0, dtype=np.intp)]
         n_kept = n_drawn = 0
         while n_kept < n and not is_late(deadline):
             size = max(256, int(1.2 * (n - n_kept)))
             batch = self.crossings(size, rng, deadline)
             if self.space.plausibility is not None:
-                batch = batch[self.space.plausibility.accepts(batch)]
-            kept.append(batch)
-            n_kept += len(batch)
+                batch = batch.part(self.space.plausibility.accepts(batch.rows))
+            kept.append(batch.rows)
+            homes.append(batch.homes)
+            n_kept += len(batch.rows)
             n_drawn += size
             if n_drawn >= MAX_DRAWS and not n_kept:
                 raise ValueError(
@@ -196,10 +199,12 @@ class ValidRows:
             if n_drawn >= max(MAX_DRAWS, 20 * n):
                 # Few inputs near the data are left: they come again.
                 rows = np.concatenate(kept)
-                kept.append(rows[rng.integers(len(rows), size=max(0, n - n_kept))])
+                again = rng.integers(len(rows), size=max(0, n - n_kept))
+                kept.append(rows[again])
+                homes.append(np.concatenate(homes)[again])
                 break
         rows = np.concatenate(kept)[:n]
-        return Sample(rows, np.ones(len(rows), dtype=bool))
+        return Sample(rows, np.ones(len(rows), dtype=bool), np.concatenate(homes)[:n])
 
     def _valid(self, Z: Floats, deadline: float | None) -> Bools:
         """Which rows are valid; of fewer rows where the time is up."""

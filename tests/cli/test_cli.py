@@ -160,7 +160,7 @@ def test_a_model_that_ends_the_program_is_no_pass(run, after):
 
 
 def test_interrupted_runs_write_what_was_found(run):
-    words = model_file(Fails(after=1500, error="KeyboardInterrupt"))
+    words = model_file(Fails(after=1200, error="KeyboardInterrupt"))
     code, out, _ = run(
         "audit", *words, *QUICK, "--max-degree", "0.1", "--json", "out.json", "--html", "out.html",
         "--junit", "out.xml", "--markdown", "out.md",
@@ -504,7 +504,7 @@ def ends(here):
         "    rows = 0\n"
         "    def predict_proba(self, X):\n"
         "        self.rows += len(X)\n"
-        "        if self.rows > 1500: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        if self.rows > 1200: os.kill(os.getpid(), signal.SIGTERM)\n"
         "        return super().predict_proba(X)\n"
         "frame = people()\n"
         "model = Ends().fit(frame.drop(columns='hired'), frame['hired'])\n"

@@ -367,6 +367,7 @@ def test_data_that_are_not_there_or_no_table(refused):
         (["--max-degree", "ten"], "expected a number; got 'ten'"),
         (["--max-degree", "1"], "can never be exceeded"),
         (["--max-degree", "2"], "can never be exceeded"),
+        (["--max-group-score", "1"], "can never be exceeded"),
         (["--estimates-decide"], "says how a limit is decided"),
         (["--max-time", "0"], "seconds above 0"),
         (["--max-queries", "0"], "at least 1"),
@@ -394,7 +395,6 @@ def test_names_of_auditors_and_labels(capsys, words, told):
     "words, told",
     [
         (["--max-on-data-rate", "0.1"], "needs --threshold"),
-        (["--max-group-score", "0.1"], "the model predicts numbers"),
         (["--min-impact-ratio", "0.8"], "the model predicts numbers"),
     ],
 )

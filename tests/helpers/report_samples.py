@@ -164,6 +164,18 @@ def selection_rows(groups, best=None):
     return rows
 
 
+def rows_of_groups(metric, rules, **more):
+    """Groups of rows that a metric is compared for."""
+    worst = max(rules, key=lambda rule: rule["score"])
+    return {
+        "metric": metric, "status": "done", "reason": "", "favourable": "yes",
+        "overall": 0.104, "confidence": 0.95, "correction": "resampling", "min_support": 0.05,
+        "largest": {"rule": worst["rule"], "score": worst["score"]},
+        "rules": rules, "n": 30_162, "n_rows": 30_162, "n_differ": 36, "max_conditions": 3,
+        "queries": 0, "seconds": 0.4, "stop_reason": "all frequent rule sets were compared", **more,
+    }  # fmt: skip
+
+
 def usual():
     """A classifier on people, two attributes, every part done."""
     cells = {name: value for name, (value, *_) in ADULT.items()}
@@ -231,10 +243,12 @@ def usual():
         ],
         "carries": "sex carries most of it: alone it gives 0.49 of 0.60, race alone 0.23.",
         "favourable": {"labels": "yes", "how": "guessed", "words": "yes taken as favourable"},
-        "groups": {
+        "groups": rows_of_groups("selection_rate", rules, n_rule_sets=812, low=0.2, high=0.4),
+        "perturbed_groups": {
             "status": "done", "reason": "", "favourable": "yes", "confidence": 0.95,
-            "correction": "Bonferroni", "min_support": 0.005, "n_rule_sets": 812, "low": 0.2,
-            "high": 0.4, "rules": rules,
+            "correction": "bonferroni", "min_support": 0.05, "n_rule_sets": 1_812, "low": 0.2,
+            "high": 0.4, "largest": {"rule": rules[0]["rule"], "score": rules[0]["score"]},
+            "rules": rules,
             "queries": 30_162, "seconds": 3.0, "stop_reason": "all rule sets were compared",
         },
         "selection": {
@@ -244,15 +258,7 @@ def usual():
             "columns": SELECTION, "rows": selection_rows(names),
         },
         "errors": [
-            {
-                "metric": metric, "status": "done", "reason": "", "favourable": "yes",
-                "overall": 0.104, "confidence": 0.95, "correction": "Holm", "min_support": 0.05,
-                "n_rule_sets": 2_210, "low": 0.1, "high": 0.3,
-                "rules": rules[:10], "n": 30_162,
-                "n_rows": 30_162, "n_differ": 36, "max_conditions": 3,
-                "queries": 0, "seconds": 0.4,
-                "stop_reason": "all frequent rule sets were compared",
-            }
+            rows_of_groups(metric, rules[:10], n_rule_sets=2_210, low=0.1, high=0.3)
             for metric in ("false_positive_rate", "false_negative_rate")
         ],
         "parts": [
@@ -304,9 +310,8 @@ def regression():
                   "spread": 88_000.0, "above": above, "curve": curve(30_100.0)},
             bracket={"upper": 31_400.0, "certified": True},
         )],
-        groups={**report["groups"], "status": "left out", "rules": [], "favourable": "",
-                "reason": "groups compare shares of a favourable label; the model predicts numbers",
-                "n_rule_sets": 0},
+        groups={**report["groups"], "metric": "mean_prediction", "favourable": ""},
+        perturbed_groups=None,
         errors=[{**part, "metric": "mean_error", "favourable": "", "overall": -20.5}
                 for part in report["errors"][:1]],
     )  # fmt: skip
@@ -341,7 +346,8 @@ def nothing_found():
                      "found": None, "certified": False, "queries": 0, "seconds": 0.0},
         )],
     )  # fmt: skip
-    report["groups"]["rules"] = []
+    report["groups"] |= {"rules": [], "largest": None}
+    report["perturbed_groups"] = None
     return report
 
 
@@ -375,8 +381,12 @@ def interrupted():
         searches=[alone, other, both],
         sentence="largest difference 0.23 (probability of yes: 0.64 against 0.41), in the part "
         "that ran",
-        groups={**report["groups"], **off, "rules": [], "n_rule_sets": 0},
-        errors=[{**part, **off, "rules": [], "overall": None} for part in report["errors"]],
+        groups={**report["groups"], **off, "rules": [], "n_rule_sets": 0, "largest": None},
+        perturbed_groups=None,
+        errors=[
+            {**part, **off, "rules": [], "overall": None, "largest": None}
+            for part in report["errors"]
+        ],
         selection={**report["selection"], "status": "failed", "rows": [], "columns": [],
                    "reason": "ValueError: Input y contains NaN."},
         parts=[
@@ -413,7 +423,13 @@ def hostile():
             return {k: spoil(v, k) for k, v in value.items()}
         if isinstance(value, list):
             return [spoil(v, key) for v in value]
-        if isinstance(value, str) and key not in ("status", "created", "task", "columns"):
+        if isinstance(value, str) and key not in (
+            "status",
+            "created",
+            "task",
+            "columns",
+            "how",
+        ):
             return f"{names.get(value, value)}{HOSTILE[len(value) % len(HOSTILE)]}"
         return value
 
@@ -472,3 +488,16 @@ SAMPLES = {
     "usual": usual, "regression": regression, "nothing_found": nothing_found,
     "interrupted": interrupted, "failed": failed, "hostile": hostile, "huge": huge,
 }  # fmt: skip
+
+#: Of the sections of a page.
+TITLES = [
+    "The finding", "The pair", "How large it can get", "Real rows", "Groups",
+    "Where the model errs", "Groups of perturbed inputs (TestSGD)",
+    "Model, data and domain", "Cost, versions and code", "What this does not show",
+]  # fmt: skip
+
+
+def titles_of(name):
+    """Titles of a sample's page; perturbed inputs have a section where they were asked for."""
+    asked = SAMPLES[name]()["perturbed_groups"] is not None
+    return [title for title in TITLES if asked or "perturbed" not in title]

@@ -635,7 +635,8 @@ def test_groups_of_an_auditor(fitted):
     ends = [segment[:, 0].tolist() for segment in display.intervals_.get_segments()]
     assert ends == kept[["low", "high"]].to_numpy().tolist()
     assert "simultaneous 95% intervals" in display.ax_.get_xlabel()
-    assert any("n = " in text.get_text() for text in display.ax_.texts)
+    # Made up near the rows, and not counted as if they were people.
+    assert any("perturbed inputs inside" in text.get_text() for text in display.ax_.texts)
 
 
 def test_groups_of_any_outcome_are_those_of_the_short_list():
@@ -701,7 +702,7 @@ def test_selection_draws_a_measure_with_interval_and_count(fitted):
     ends = [segment[:, 0].tolist() for segment in display.intervals_.get_segments()]
     np.testing.assert_array_equal(ends, table[["selection_rate_low", "selection_rate_high"]])
     counts = [text.get_text() for text in display.texts_ if text.get_text()]
-    assert all(f"n = {n}" in text for n, text in zip(table["n"], counts, strict=True))
+    assert all(f"{n:,} rows" in text for n, text in zip(table["n"], counts, strict=True))
     assert display.ax_.get_xlabel() == "selection rate, 95% intervals"
     ratios = display.plot(measure="impact_ratio")
     assert [p.get_xdata()[0] for p in ratios.points_] == table["impact_ratio"].tolist()

@@ -128,7 +128,7 @@ def test_a_report_goes_through_skops(report):
 
 def test_properties_of_what_is_not_known(regression, unread):
     assert np.isnan(regression.on_data_rate) and np.isnan(unread.upper_bound)
-    assert regression.group_rules.empty
+    assert look(groups=False, certify=False).group_rules.empty
     assert "mean_prediction" in regression.selection_table
 
 
@@ -142,8 +142,10 @@ def test_a_report_has_displays_of_what_it_holds(report, kind):
 
 
 def test_displays_of_what_a_report_does_not_hold(report, regression):
-    with pytest.raises(ValueError, match="classifier"):
-        regression.display("groups")
+    with pytest.raises(ValueError, match="groups=False"):
+        changed(report, groups__rules=[], groups__reason="groups=False").display("groups")
+    with pytest.raises(ValueError, match=r"groups=TestSGDAuditor\(\)"):
+        report.display("perturbed_groups")
     with pytest.raises(ValueError, match="'bracket'"):
         regression.display("pie")
     with pytest.raises(ValueError, match="no pair"):
@@ -324,7 +326,9 @@ def test_rows_compared_with_some_of_their_twins_are_never_within():
 def test_groups_that_were_not_compared_are_named(report, regression):
     check = only(report.check(Limits(max_group_score=1.0)))
     assert check.status == "within" and "under 5%" in check.left_out[0]
-    assert only(regression.check(Limits(max_group_score=1.0))).status == "undecided"
+    off = changed(report, groups__rules=[], groups__largest=None, groups__reason="groups=False")
+    check = only(off.check(Limits(max_group_score=1.0)))
+    assert check.status == "undecided" and "groups=False" in check.words
     data = report.to_dict()
     places = {name: place for place, name in enumerate(data["selection"]["columns"])}
     data["selection"]["rows"][1][places["share"]] = 0.01
@@ -348,10 +352,11 @@ def test_groups_that_were_not_compared_are_named(report, regression):
 def test_scores_of_groups_are_decided_by_what_holds_for_all_of_them(
     report, limit, estimate, status
 ):
-    worst = {**report.to_dict()["groups"]["rules"][0], "score": 0.3, "low": 0.2, "high": 0.34}
-    given = changed(report, groups__rules=[worst], groups__low=0.15, groups__high=0.4)
+    worst = {"rule": "sex = f", "score": 0.3}
+    given = changed(report, groups__largest=worst, groups__low=0.15, groups__high=0.4)
     check = only(given.check(Limits(max_group_score=limit, estimates_decide=estimate)))
-    assert check.status == status and check.figure.startswith("score of ")
+    assert check.status == status and check.figure.startswith("difference in ")
+    assert "rows" in check.figure and "groups of rows" in check.words
     assert (check.value, check.low, check.high) == (0.3, 0.15, 0.4)
     assert check.interval == "95% interval for all groups at once"
     assert "from 0.15 to 0.40" in check.words
@@ -362,7 +367,8 @@ def test_ends_of_the_largest_score_are_of_all_rule_sets(report):
     rules = auditor.rules_
     judged = rules[rules["ranked"]]
     assert part["low"] == judged["low"].max() and part["high"] == judged["high"].max()
-    assert part["low"] <= part["rules"][0]["score"] <= part["high"]
+    assert part["low"] <= part["largest"]["score"] <= part["high"]
+    assert part["largest"]["score"] == judged["score"].max()
 
 
 def with_ratios(report, low, high, **changes):

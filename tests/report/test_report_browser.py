@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import pytest
-from report_samples import SAMPLES
+from report_samples import SAMPLES, titles_of
 
 from skfairtest.report._render.html import render_fragment, render_html
 
@@ -33,11 +33,6 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-dev-shm-usage", "--hide-scrollbars", "--window-size=1200,900",
 )  # fmt: skip
-TITLES = [
-    "The finding", "The pair", "How large it can get", "Real rows", "Groups", "Rates by group",
-    "Where the model errs",
-    "Model, data and domain", "Cost, versions and code", "What this does not show",
-]  # fmt: skip
 #: A page is opened in each of these ways.
 WIDTHS, MODES = (1200, 360), ("light", "dark")
 
@@ -174,7 +169,7 @@ def test_each_section_is_seen(browser, pages, name):
         " const box = s.getBoundingClientRect(), h = s.querySelector('h2');"
         " return [h.innerText, box.width > 300 && box.height > 40 && h.checkVisibility()]})"
     )
-    assert seen == [[title, True] for title in TITLES]
+    assert seen == [[title, True] for title in titles_of(name)]
     shown = browser.execute_script("return document.body.innerText")
     assert "<script>" in shown or name != "hostile"
 
@@ -226,7 +221,7 @@ def test_printing_opens_what_is_folded(browser, pages, tmp_path, mode):
     )
     assert len(folded) >= 5 and not any(is_open for is_open, _ in folded)
     words = text_on_paper(browser, tmp_path)
-    assert [title for title in TITLES if title not in words] == []
+    assert [title for title in titles_of("usual") if title not in words] == []
     # Of each fold something that stands only in it.
     for told in ("Further pairs; columns that", "OrdinalEncoder()", "SBFTAuditor()", "queries"):
         assert told in words, told

@@ -336,12 +336,13 @@ def _folds(case: Case, y: Any, cv: Any, n_inputs: int, rng: np.random.Generator)
     folds = []
     for number, (training, held) in enumerate(parts):
         rows = case.space.data[held]
+        near = draw_crossings(case.space.with_codes(rows), each, rng)
         inputs = {
             "rows": rows,
-            "near": draw_crossings(case.space.with_codes(rows), each, rng),
+            "near": near.rows,
             "uniform": draw_uniform(case.space, each, rng),
         }
-        folds.append(Fold(number, training, held, inputs, int(rng.integers(2**31 - 1))))
+        folds.append(Fold(number, training, held, inputs, near.homes, int(rng.integers(2**31 - 1))))
     return folds
 
 

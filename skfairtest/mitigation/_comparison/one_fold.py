@@ -39,6 +39,8 @@ class Fold:
         Rows to train on, and rows held out.
     inputs : dict of str to ndarray
         Codes by place: the rows held out, inputs near them, and uniform ones.
+    homes : ndarray of int
+        The rows that inputs near them are near to.
     seed : int
         Of everything that is trained; the same for all ways, so that what differs is the way.
     """
@@ -47,6 +49,7 @@ class Fold:
     training: Ints
     held: Ints
     inputs: dict[str, Floats]
+    homes: Ints
     seed: int
 
 
@@ -129,6 +132,7 @@ def _run(
         end = start + len(fold.inputs[place])
         result.judged[place] = whole.part(start, end)
         start = end
+    result.judged["near"] = result.judged["near"]._replace(homes=fold.homes)
     known = float(whole.disparity.max(initial=0.0))
     # Where thousands of inputs show nothing, a search that climbs has nowhere to begin.
     kind: Any = SBFTAuditor if known > 0 else RandomAuditor

@@ -80,7 +80,7 @@ def draw_near_rows(lane: Lane, n: int) -> Floats:
     if "crossings" not in lane.kept:
         lane.kept["crossings"] = Crossings(lane.space)
     crossings: Crossings = lane.kept["crossings"]
-    return crossings.draw(n, lane.rng)
+    return crossings.draw(n, lane.rng).rows
 
 
 def with_twins(lane: Lane, Z: Floats, label: Label) -> Addition:

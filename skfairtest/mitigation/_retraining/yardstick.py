@@ -18,6 +18,7 @@ from skfairtest.mitigation._shares import (
     judge,
     together,
 )
+from skfairtest.space._plausible.neighbours import Crossed
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import Parcel, on_workers
 
@@ -42,7 +43,7 @@ class Inputs(NamedTuple):
     """
 
     rows: list[Floats]
-    near: list[Floats]
+    near: list[Crossed]
     uniform: Floats
 
 
@@ -125,14 +126,14 @@ class Yardstick:
         # A model's inputs in one go: every first look at a model takes some calls of few rows.
         tasks = [(models[0], inputs.uniform)]
         tasks += [
-            (model, np.concatenate(parts))
-            for model, *parts in zip(models[1:], inputs.rows, inputs.near, strict=False)
+            (model, np.concatenate([held, near_held.rows]))
+            for model, held, near_held in zip(models[1:], inputs.rows, inputs.near, strict=False)
         ]
         uniform, *of_folds = on_workers(_judge, self._parcel, tasks, self._n_jobs)
         rows, near = [], []
-        for judged, Z in zip(of_folds, inputs.rows, strict=True):
+        for judged, Z, crossed in zip(of_folds, inputs.rows, inputs.near, strict=True):
             rows.append(judged.part(0, len(Z)))
-            near.append(judged.part(len(Z), None))
+            near.append(judged.part(len(Z), None)._replace(homes=crossed.homes))
         return Shares(
             self._of_rows(together(rows)),
             together(near).measure(mean=self.mean),

@@ -1,85 +1,171 @@
-"""Groups that the model favours more or less than everybody else, by TestSGD."""
+"""Groups that the model favours more or less than everybody else, on the rows of the data."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from skfairtest._validation import is_real
 from skfairtest.finding._words import number
-from skfairtest.group._rule_attribute import MAX_LEVELS
+from skfairtest.group import SubgroupAuditor
+from skfairtest.group._pattern_search import TooManyRules
+from skfairtest.group._value_table import MOST_CATEGORIES
 from skfairtest.oracle._favourable import in_words
 from skfairtest.report._measure.case import Case
+from skfairtest.report._measure.selection import sensitive_values
+from skfairtest.space._containers import make_container
 
-#: Rule sets that are listed.
-MOST_RULES = 20
+#: Conditions of a rule; longer ones nobody reads.
+MOST_CONDITIONS = 3
+#: Words of 64 rows that may be looked at for them, about five seconds' worth.
+MOST_WORDS = 5e9
+#: Rules that are listed.
+MOST_RULES = 10
 COLUMNS = (
     "rule", "support", "share_inside", "share_outside", "score", "low", "high", "differs",
     "n_inside", "n_outside",
 )  # fmt: skip
 
 
-def compare_groups(case: Case, template: Any, seconds: float | None) -> dict[str, Any]:
-    """Run the group auditor with as many queries as the time allows.
+def metric_of(case: Case) -> str:
+    """What is compared: how often people get what they want; of a regressor, how much."""
+    if case.task != "regression":
+        return "selection_rate"
+    least = None if case.favourable is None else case.favourable.labels
+    return "selection_rate" if is_real(least) else "mean_prediction"
 
-    Attributes of too many categories are left out, unless none is left then.
+
+def compare_groups(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]:
+    """Look at every frequent group that sensitive attributes describe."""
+    rows, predicted, queries = case.predictions(seconds)
+    metric = metric_of(case)
+    if case.task == "regression" and metric == "selection_rate":
+        predicted, favourable = (np.asarray(predicted) >= favourable).astype(int), [1]
+    auditor = SubgroupAuditor(
+        metric=metric, favourable=None if metric == "mean_prediction" else favourable
+    )
+    values = sensitive_values(case, case.space.data[rows])
+    result = compare_rows(case, "groups", auditor, values, None, rows, predicted)
+    if metric_of(case) == "selection_rate" and case.favourable is not None:
+        result["favourable"] = labels_in_words(case)
+    if not result["rules"]:
+        least = f"{auditor.min_support:.0%} of the rows"
+        words = f"no group that a sensitive attribute describes has {least} inside and outside"
+        result |= {"status": "left out", "reason": words}
+    return {**result, "queries": queries}
+
+
+def labels_in_words(case: Case) -> str:
+    """What a favourable prediction is: a label, some, or outputs of at least so much."""
+    assert case.favourable is not None
+    words = in_words(case.favourable.labels)
+    return f"at least {words}" if case.task == "regression" else words
+
+
+def compare_rows(
+    case: Case, name: str, auditor: Any, X: Any, truth: Any, rows: Any, predicted: Any
+) -> dict[str, Any]:
+    """Look at every frequent rule over columns of these rows of the data; their predictions known.
+
+    Rules are as long as can be looked at in seconds. The auditor is kept by this name.
     """
-    columns = [case.space.columns[j] for j in case.space.sensitive.tolist()]
-    names = case.space.sensitive_features
-    few = [
-        name
-        for name, column in zip(names, columns, strict=True)
-        if column.kind != "categorical" or len(column.levels) <= MAX_LEVELS
-    ]
-    auditor = case.group_auditor(template, few or names)
-    whole = auditor.max_queries
-    auditor.set_params(max_queries=case.affordable(seconds, whole))
-    case.auditors["groups"] = auditor
-    auditor.fit(case.X)
-    result = describe_groups(case)
-    if auditor.stop_kind_ == "max_queries" and auditor.max_queries < whole:
-        result["early"] = f"{auditor.n_queries_:,} of {whole:,} queries"
-    if few and len(few) < len(names):
-        left_out = ", ".join(str(name) for name in names if name not in few)
-        result["reason"] = f"without {left_out}, of more than {MAX_LEVELS} categories"
-    return result
-
-
-def describe_groups(case: Case) -> dict[str, Any]:
-    """What a group auditor found."""
-    auditor = case.auditors["groups"]
-    rules = auditor.rules_
-    table = rules.iloc[:MOST_RULES]
-    worst = table.iloc[0]
+    container = make_container(X)
+    sensitive = auditor.sensitive_features
+    if isinstance(sensitive, str):
+        sensitive = list(container.names)
+    auditor.set_params(sensitive_features=sensitive, n_jobs=case.n_jobs, random_state=case.seed)
+    attributes = values_of(X, auditor.bins)
+    if not attributes:
+        raise ValueError("there is no column whose values tell groups of rows apart")
+    auditor.set_params(attributes=list(attributes))
+    for most in range(affordable_conditions(len(rows), sum(attributes.values())), 0, -1):
+        try:
+            auditor.set_params(max_conditions=most).fit(X, truth, y_pred=predicted)
+            break
+        except TooManyRules:
+            if most == 1:
+                raise
+    case.auditors[name] = auditor
+    all_rules, listed = auditor.rules_, auditor.short_list_
+    table = listed if len(listed) else all_rules[all_rules["ranked"]].iloc[:MOST_RULES]
+    known = auditor.favourable_ is not None and auditor.favourable_ != "mean"
     return {
-        "favourable": in_words(auditor.favourable_),
+        "metric": auditor.metric,
+        "favourable": in_words(auditor.favourable_) if known else "",
+        "n": len(rows),
+        "n_rows": len(case.space.data),
+        "overall": auditor.overall_,
         "confidence": auditor.confidence,
         "correction": auditor.correction,
         "min_support": auditor.min_support,
+        "max_conditions": auditor.max_conditions,
         "n_rule_sets": auditor.n_rule_sets_,
-        **ends_of_largest_score(auditor, rules),
+        "n_differ": int(all_rules["differs"].sum()),
+        **largest_score(auditor),
         "rules": table[list(COLUMNS)].to_dict("records"),
-        "queries": auditor.n_queries_,
         "stop_reason": auditor.stop_reason_,
-        "told": f"largest score {number(worst['score'])} ({worst['rule']})",
+        "told": told(table),
+        "early": case.sampled(rows),
     }
 
 
-def ends_of_largest_score(auditor: Any, rules: pd.DataFrame) -> dict[str, float | None]:
-    """Between which the largest score of all rules is, whichever rule has it in truth.
+def told(table: pd.DataFrame) -> str:
+    """The first rule of a table in words, for the line of the part."""
+    if not len(table):
+        return "no rule"
+    return f"largest score {number(table['score'].iloc[0])} ({table['rule'].iloc[0]})"
+
+
+def largest_score(auditor: Any) -> dict[str, Any]:
+    """The largest score of all rules, and between which ends it is, whichever has it in truth.
 
     With intervals that hold for all of them at once it is no less than the largest lower end and no
     more than the largest upper one.
     """
+    rules = auditor.rules_
     # Rules that leave hardly anybody outside are too small a comparison to be judged.
     judged = rules[rules["ranked"]] if rules["ranked"].any() else rules
+    if not len(judged) or judged["score"].isna().all():
+        return {"low": None, "high": None, "largest": None}
     # Rules that were not kept have smaller scores, but may have wider intervals.
     is_whole = len(rules) < auditor.max_rules
-    high = float(judged["high"].max()) if is_whole else None
-    return {"low": float(judged["low"].max()), "high": high}
+    worst = judged.loc[judged["score"].idxmax()]
+    return {
+        "low": float(judged["low"].max()),
+        "high": float(judged["high"].max()) if is_whole else None,
+        "largest": {"rule": str(worst["rule"]), "score": float(worst["score"])},
+    }
+
+
+def values_of(X: Any, bins: int) -> dict[Any, int]:
+    """How many values rules see in the columns that can describe a group.
+
+    Names, texts and constants cannot. Numbers are divided into bins.
+    """
+    container = make_container(X)
+    n_values = {}
+    for place, name in enumerate(container.names):
+        values = container.column_values(X, place)
+        is_number, n = values.dtype.kind == "f", pd.Series(values).nunique(dropna=False)
+        if n > 1 and (is_number or n <= MOST_CATEGORIES):
+            n_values[name] = min(n, bins) if is_number else n
+    return n_values
+
+
+def affordable_conditions(n_rows: int, values: int) -> int:
+    """How long rules over so many values may be, so that the search takes seconds."""
+    words = n_rows / 64
+    for most in range(MOST_CONDITIONS, 1, -1):
+        if math.comb(values, most) * words <= MOST_WORDS:
+            return most
+    return 1
 
 
 NOTHING: dict[str, Any] = {
-    "favourable": "", "confidence": None, "correction": "", "min_support": None, "n_rule_sets": 0,
-    "low": None, "high": None, "rules": [], "stop_reason": "",
+    "metric": "", "favourable": "", "n": 0, "n_rows": 0, "overall": None, "confidence": None,
+    "correction": "", "min_support": None, "max_conditions": None, "n_rule_sets": 0, "n_differ": 0,
+    "low": None, "high": None, "largest": None, "rules": [], "stop_reason": "",
 }  # fmt: skip

@@ -5,10 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from skfairtest.group._base import GroupAuditor
 from skfairtest.oracle._favourable import known_classes
 from skfairtest.oracle._judgement import Judgement
-from skfairtest.report._measure import bracket, columns, errors, groups, rows, search, selection
+from skfairtest.report._measure import (
+    bracket,
+    columns,
+    errors,
+    groups,
+    perturbed,
+    rows,
+    search,
+    selection,
+)
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.course import Course
 from skfairtest.report._measure.settle import gather
@@ -20,7 +28,8 @@ WEIGHTS = {
     "search": 4.0,
     "certificate": 4.0,
     "columns": 0.5,
-    "groups": 2.0,
+    "groups": 0.5,
+    "perturbed": 2.0,
     "selection": 0.5,
     "errors": 0.5,
 }
@@ -37,12 +46,11 @@ class Plan:
         case: Case,
         certify: Any,
         groups: Any,
-        group_template: Any,
         max_time: float | None,
         progress: Any,
     ) -> None:
         self.case = case
-        self.certify, self.groups, self.group_template = certify, groups, group_template
+        self.certify, self.groups = certify, groups
         positions = case.space.sensitive.tolist()
         names = [in_words(name) for name in case.space.sensitive_features]
         together = (", ".join(names) + " together", names, case.space)
@@ -65,6 +73,8 @@ class Plan:
             GROUPS: WEIGHTS["groups"],
             SELECTION: WEIGHTS["selection"],
         }
+        if self.asks_perturbed:
+            weights[perturbed.NAME] = WEIGHTS["perturbed"]
         weights |= {
             self.name("errors", metric): WEIGHTS["errors"] for metric in self._error_metrics()
         }
@@ -104,18 +114,15 @@ class Plan:
                 ),
             }
         favourable = None if case.favourable is None else case.favourable.labels
-        self.group_template.set_params(favourable=favourable)
-        reason = self._why_no_groups()
+        reason = "groups=False" if self.groups is False else self._why_no_favourable()
         found_groups = (
             course.leave_out(GROUPS, reason)
             if reason
             else course.run(
-                GROUPS,
-                partial(groups.compare_groups, case, self.group_template),
-                partial(groups.describe_groups, case),
-                refuses=(ValueError,),
+                GROUPS, partial(groups.compare_groups, case, favourable), refuses=(ValueError,)
             )
         )
+        found_perturbed = self._perturbed(favourable) if self.asks_perturbed else None
         reason = self._why_no_favourable()
         table = (
             course.leave_out(SELECTION, reason)
@@ -123,7 +130,7 @@ class Plan:
             else course.run(SELECTION, partial(selection.select, case, favourable))
         )
         found_errors = [
-            {"metric": metric, **errors.NOTHING, **self._errors(metric, favourable)}
+            {**groups.NOTHING, "metric": metric, **self._errors(metric, favourable)}
             for metric in self._error_metrics()
         ]
         # Certificates come last: a large model may take longer to be read than it should.
@@ -135,6 +142,7 @@ class Plan:
         return {
             **found,
             "groups": {**groups.NOTHING, **found_groups},
+            "perturbed_groups": found_perturbed,
             "selection": {**selection.NOTHING, **table},
             "errors": found_errors,
         }
@@ -162,17 +170,20 @@ class Plan:
             name, partial(bracket.certify_search, self.case, label), refuses=(ValueError,)
         )
 
-    def _why_no_groups(self) -> str:
-        if self.groups is False:
-            return "groups=False"
-        if isinstance(self.groups, GroupAuditor):
-            return ""
-        if self.case.task != "classification" and self.case.favourable is None:
-            return (
-                "groups are compared by their shares of favourable predictions, which a classifier "
-                "gives; for a regressor give favourable=, the least output that is favourable"
-            )
-        return self._why_no_favourable()
+    @property
+    def asks_perturbed(self) -> bool:
+        """Whether somebody asks how the model treats groups of perturbed inputs."""
+        return not isinstance(self.groups, (bool, str))
+
+    def _perturbed(self, favourable: Any) -> dict[str, Any]:
+        template = self.groups.set_params(favourable=favourable)
+        found = self.course.run(
+            perturbed.NAME,
+            partial(perturbed.compare_perturbed, self.case, template),
+            partial(perturbed.describe_perturbed, self.case),
+            refuses=(ValueError,),
+        )
+        return {**perturbed.NOTHING, **found}
 
     def _why_no_favourable(self) -> str:
         """Why nobody can tell which predictions are favourable; empty where that can be told."""

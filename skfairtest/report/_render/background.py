@@ -41,28 +41,47 @@ MOST_ATTRIBUTES = 15
 
 
 def groups(report: dict[str, Any]) -> Section:
-    """The rule sets whose shares of favourable predictions differ most from everyone else's."""
+    """Groups of the rows: their rates, and which of them differ most from everybody else."""
+    blocks = [*_rates(report), *_differences(report)]
+    return Section("groups", "Groups", tuple(blocks))
+
+
+def _differences(report: dict[str, Any]) -> list[Any]:
+    """The groups of rows whose shares or means differ most from all others'."""
     part = report["groups"]
-    blocks: list[Any] = list(why_not(part, "Groups"))
+    blocks: list[Any] = list(why_not(part, "Differences between groups"))
+    if not part["rules"]:
+        return blocks
+    blocks.append(Text(_compared(part)))
+    return blocks + _rules_blocks(report, "groups", part)
+
+
+def perturbed_groups(report: dict[str, Any]) -> Section:
+    """TestSGD's groups of perturbed inputs."""
+    part = report["perturbed_groups"]
+    blocks: list[Any] = list(why_not(part, "Groups of perturbed inputs"))
     rules = part["rules"]
-    if part["status"] == "done" and not rules:
-        blocks.append(Text("No group that is described by a rule has another share."))
     if rules:
         favourable = isolate(part["favourable"])
+        what = f"share of {favourable}" if favourable != "mean" else "mean prediction"
         blocks.append(
             Text(
-                f"A group is described by a rule set, of which {count(part['n_rule_sets'])} were "
-                f"compared. For each, the share of predictions that are {favourable} is set "
-                f"against that of all other rows. {_intervals(part)}"
+                "This asks what the model does around the rows, not how the rows fare: inputs are "
+                "made up by moving one attribute of a row, as TestSGD does, and need not be like "
+                f"anybody. Of {count(part['n_rule_sets'])} rule sets, each is set against all "
+                f"other inputs by its {what}. {_intervals(part)} They are about such inputs, and "
+                "say nothing of how many people there are."
             )
         )
         scores = [rule_score(rule, fixed) for rule in rules[:MOST_RULES]]
         names = [isolate(rule["rule"]) for rule in rules]
         alt = "; ".join(map(": ".join, zip(names, scores, strict=False)))
-        drawn = {**report, "groups": {**part, "rules": rules[:MOST_RULES]}}
-        caption = f"Difference of the share of {favourable}, within the group and outside of it"
-        blocks += [Figure("groups", drawn, caption, alt), _rules_table(rules)]
-    return Section("groups", "Groups", tuple(blocks))
+        drawn = {**report, "perturbed_groups": {**part, "rules": rules[:MOST_RULES]}}
+        caption = f"Difference of the {what} of perturbed inputs, within the group and outside"
+        blocks.append(Figure("perturbed_groups", drawn, caption, alt))
+        words = percent if favourable != "mean" else figure
+        blocks.append(_rules_table("Groups of perturbed inputs", rules, words, "inputs"))
+    return Section("perturbed", "Groups of perturbed inputs (TestSGD)", tuple(blocks))
 
 
 def _intervals(part: dict[str, Any]) -> str:
@@ -74,21 +93,49 @@ def _intervals(part: dict[str, Any]) -> str:
     )
 
 
-def _rules_table(rules: list[dict[str, Any]]) -> Table:
+def _compared(part: dict[str, Any]) -> str:
+    """What was compared on rows, of how many, and what the intervals are about."""
+    name = part["metric"].replace("_", " ")
+    of = f" of {isolate(part['favourable'])}" if part["favourable"] else ""
+    conditions = part["max_conditions"]
+    return (
+        f"{name.capitalize()}{of}: {figure(part['overall'])} {_over(part)}. "
+        f"{count(part['n_rule_sets'])} rules of up to {count(conditions)} "
+        f"condition{'s' * (conditions != 1)}, which hold for {level(part['min_support'])} "
+        f"of the rows or more, were compared with everybody else. {_listed(part)} "
+        f"{_intervals(part)} They are about people like those of the rows."
+    )
+
+
+def _rules_blocks(report: dict[str, Any], kind: str, part: dict[str, Any]) -> list[Any]:
+    """Picture and table of rules over rows."""
+    name, rules = part["metric"].replace("_", " "), part["rules"]
+    drawn = {**part, "rules": rules[:MOST_RULES]}
+    alt = "; ".join(f"{isolate(rule['rule'])}: {rule_score(rule)}" for rule in drawn["rules"])
+    caption = f"Difference in {name}, within the group and outside of it"
+    seen = {**report, kind: [drawn] if kind == "errors" else drawn}
+    return [
+        Figure(kind, seen, caption, alt),
+        _rules_table(f"Where {name} differs most", rules, _words(part["metric"]), "rows"),
+    ]
+
+
+def _rules_table(caption: str, rules: list[dict[str, Any]], words: Any, counted: str) -> Table:
     rows = [
         [
             rule["rule"],
-            rule_score(rule, fixed),
+            rule_score(rule),
             "yes" if rule["differs"] else "interval holds 0",
-            percent(rule["share_inside"]),
-            percent(rule["share_outside"]),
+            words(rule["share_inside"]),
+            words(rule["share_outside"]),
             count(rule["n_inside"]),
             count(rule["n_outside"]),
         ]
         for rule in rules
     ]
-    head = ["group", "difference", "differs", "share inside", "outside", "rows inside", "outside"]
-    return table("Groups with the largest differences", head, rows, shown=MOST_RULES, words=[2])
+    head = ["group", "difference", "differs", "inside", "outside"]
+    head += [f"{counted} inside", f"{counted} outside"]
+    return table(caption, head, rows, shown=MOST_RULES, words=[2])
 
 
 # Where the model errs --------------------------------------------------------------------------
@@ -111,18 +158,8 @@ def errors(report: dict[str, Any]) -> Section:
             blocks.append(Text(f"{name.capitalize()}: no rule holds for enough rows."))
         if not part["rules"]:
             continue
-        of = f" of {isolate(part['favourable'])}" if part["favourable"] else ""
-        conditions = part["max_conditions"]
-        blocks.append(
-            Text(
-                f"{name.capitalize()}{of}: {figure(part['overall'])} {_over(part)}. "
-                f"{count(part['n_rule_sets'])} rules of up to {count(conditions)} "
-                f"condition{'s' * (conditions != 1)}, which hold for {level(part['min_support'])} "
-                f"of the rows or more, were compared with everybody else. {_listed(part)} "
-                f"{_intervals(part)}"
-            )
-        )
-        blocks += [_errors_picture(report, part, name), _errors_table(part["rules"], name)]
+        blocks.append(Text(_compared(part)))
+        blocks += _rules_blocks(report, "errors", part)
     return Section("errors", "Where the model errs", tuple(blocks))
 
 
@@ -142,40 +179,13 @@ def _listed(part: dict[str, Any]) -> str:
     )
 
 
-def _errors_picture(report: dict[str, Any], part: dict[str, Any], name: str) -> Figure:
-    rules = part["rules"][:MOST_RULES]
-    scores = [rule_score(rule) for rule in rules]
-    alt = "; ".join(
-        f"{isolate(rule['rule'])}: {score}" for rule, score in zip(rules, scores, strict=True)
-    )
-    drawn = {**report, "errors": [{**part, "rules": rules}]}
-    return Figure("errors", drawn, f"Difference in {name}, within the group and outside of it", alt)
-
-
-def _errors_table(rules: list[dict[str, Any]], name: str) -> Table:
-    rows = [
-        [
-            rule["rule"],
-            rule_score(rule),
-            "yes" if rule["differs"] else "interval holds 0",
-            figure(rule["share_inside"]),
-            figure(rule["share_outside"]),
-            count(rule["n_inside"]),
-            count(rule["n_outside"]),
-        ]
-        for rule in rules
-    ]
-    head = ["group", "difference", "differs", "inside", "outside", "rows inside", "rows outside"]
-    return table(f"Where {name} differs most", head, rows, shown=MOST_RULES, words=[2])
-
-
 # Rates by group --------------------------------------------------------------------------------
 
 _ENDS = ("_low", "_high", "_n")
 _WORDS = ("attribute", "group", "note")
 
 
-def selection(report: dict[str, Any]) -> Section:
+def _rates(report: dict[str, Any]) -> list[Any]:
     """The selection table, with intervals beside their figures."""
     part = report["selection"]
     blocks: list[Any] = list(why_not(part, "Rates by group"))
@@ -190,7 +200,7 @@ def selection(report: dict[str, Any]) -> Section:
         if any(row[rate_of(part["columns"])] is not None for row in kept):
             blocks.append(_selection_figure(report, kept))
         blocks.append(_selection_table(part["columns"], kept, len(rows)))
-    return Section("selection", "Rates by group", tuple(blocks))
+    return blocks
 
 
 def _what_it_is(part: dict[str, Any]) -> str:
@@ -265,7 +275,7 @@ def _selection_cell(row: dict[str, Any], name: str) -> str:
         return str(row[name])
     told = with_interval(row[name], row.get(f"{name}_low"), row.get(f"{name}_high"), _words(name))
     of = row.get(f"{name}_n")
-    return f"{told} of {count(of)}" if of is not None else told
+    return f"{told} of {count(of)} rows" if of is not None else told
 
 
 # Model, data and domain ------------------------------------------------------------------------

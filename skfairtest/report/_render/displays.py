@@ -65,8 +65,29 @@ def _groups(report: dict[str, Any]) -> Any:
     groups = report["groups"]
     if not groups["rules"]:
         raise ValueError(f"The report has no groups to show: {groups['reason']}")
-    rules = pd.DataFrame(groups["rules"])
-    return inspection.GroupScoresDisplay(rules, groups["confidence"], groups["correction"])
+    return _of_rows(groups)
+
+
+def _of_rows(part: dict[str, Any]) -> Any:
+    return inspection.GroupScoresDisplay(
+        pd.DataFrame(part["rules"]),
+        part["confidence"],
+        part["correction"],
+        part["metric"].replace("_", " "),
+    )
+
+
+def _perturbed_groups(report: dict[str, Any]) -> Any:
+    part = report["perturbed_groups"]
+    if part is None or not part["rules"]:
+        why = "give audit(groups=TestSGDAuditor())" if part is None else part["reason"]
+        raise ValueError(f"The report has no groups of perturbed inputs to show: {why}")
+    return inspection.GroupScoresDisplay(
+        pd.DataFrame(part["rules"]),
+        part["confidence"],
+        part["correction"],
+        counted="perturbed inputs",
+    )
 
 
 def _errors(report: dict[str, Any]) -> Any:
@@ -75,13 +96,7 @@ def _errors(report: dict[str, Any]) -> Any:
     if not parts:
         why = "; ".join(dict.fromkeys(part["reason"] for part in report["errors"]))
         raise ValueError(f"The report has no errors by group to show: {why}")
-    part = parts[0]
-    return inspection.GroupScoresDisplay(
-        pd.DataFrame(part["rules"]),
-        part["confidence"],
-        part["correction"],
-        part["metric"].replace("_", " "),
-    )
+    return _of_rows(parts[0])
 
 
 def _selection(report: dict[str, Any]) -> Any:
@@ -101,4 +116,5 @@ MAKERS = {
     "groups": _groups,
     "selection": _selection,
     "errors": _errors,
+    "perturbed_groups": _perturbed_groups,
 }

@@ -85,11 +85,12 @@ def draw(figure: Figure, key: str) -> str | Notice:
 def _height(figure: Figure) -> float:
     """Inches: rows have the same height in all pictures."""
     report = figure.report
-    if figure.kind == "errors":
-        return 1.8 + 0.42 * len(report["errors"][0]["rules"])
+    if figure.kind in ("groups", "errors", "perturbed_groups"):
+        part = report[figure.kind]
+        part = part[0] if figure.kind == "errors" else part
+        return 1.8 + 0.42 * len(part["rules"])
     return {
         "bracket": 1.5 + 0.45 * len(report["searches"]),
-        "groups": 1.8 + 0.42 * len(report["groups"]["rules"]),
         "selection": 1.3 + 0.36 * len(report["selection"]["rows"]),
     }.get(figure.kind, 3.5)
 

@@ -10,14 +10,15 @@ from skfairtest.report._render.blocks import Section
 
 def sections_of(report: dict[str, Any]) -> list[Section]:
     """All sections of a report's dict (`schema/v1.json`)."""
+    asked = report["perturbed_groups"] is not None
     return [
         findings.finding(report),
         findings.the_pair(report),
         findings.how_large(report),
         findings.real_rows(report),
         background.groups(report),
-        background.selection(report),
         background.errors(report),
+        *([background.perturbed_groups(report)] if asked else []),
         background.model(report),
         background.cost(report),
         background.limits(report),

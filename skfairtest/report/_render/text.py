@@ -29,24 +29,12 @@ def render_text(report: dict[str, Any], more: str = "report.to_dict()['not_shown
         lines += _wrapped(f"{report['favourable']['words']}.", "  labels    ")
     if report["carries"]:
         lines += _wrapped(report["carries"], "  attributes ")
-    groups = report["groups"]
-    if groups["rules"]:
-        worst = groups["rules"][0]
-        lines += _wrapped(
-            f"{rule_score(worst)} between {worst['rule']} and everybody else"
-            + (f"; {groups['reason']}" if groups["reason"] else ""),
-            "  groups    ",
-        )
-    else:
-        lines += _wrapped(f"{groups['status']}: {groups['reason']}", "  groups    ")
+    lines += _wrapped(groups_in_words(report["groups"]), "  groups    ")
     for part in report["errors"]:
         if part["rules"] and part["rules"][0]["differs"]:
-            worst = part["rules"][0]
-            lines += _wrapped(
-                f"{part['metric'].replace('_', ' ')} {number(worst['share_inside'])} where "
-                f"{worst['rule']}, {number(worst['share_outside'])} elsewhere",
-                "  errors    ",
-            )
+            lines += _wrapped(_differs(part), "  errors    ")
+    if report["perturbed_groups"] is not None:
+        lines += _wrapped(_perturbed_in_words(report["perturbed_groups"]), "  perturbed ")
     cost = report["cost"]
     lines.append(
         f"  cost      {cost['queries']:,} queries, {cost['seconds']:.1f} s, seed {report['seed']}"
@@ -80,6 +68,43 @@ def bracket_in_words(search: dict[str, Any]) -> str:
         rows = number(search["rows"]["degree"])
         words += f"; among the rows of the data, some of them outside of it, {rows}"
     return words
+
+
+def groups_in_words(part: dict[str, Any]) -> str:
+    """Which group of rows differs most from all others, if one does."""
+    if not part["rules"]:
+        return f"{part['status']}: {part['reason']}"
+    more = f"; {part['reason']}" if part["reason"] else ""
+    worst, n = part["rules"][0], part["n_rule_sets"]
+    if worst["differs"]:
+        return f"{_differs(part)}: a difference of {rule_score(worst)}{more}"
+    what = part["metric"].replace("_", " ")
+    return (
+        f"none of {n:,} groups of rows is shown to differ in its {what}; the largest difference "
+        f"is {rule_score(worst)}, where {worst['rule']}{more}"
+    )
+
+
+def _differs(part: dict[str, Any]) -> str:
+    """Inside and outside of the first rule, each with its number of rows."""
+    worst = part["rules"][0]
+    inside, outside = two_numbers(worst["share_inside"], worst["share_outside"])
+    return (
+        f"{part['metric'].replace('_', ' ')} {inside} where {worst['rule']} "
+        f"({worst['n_inside']:,} rows), {outside} elsewhere ({worst['n_outside']:,} rows)"
+    )
+
+
+def _perturbed_in_words(part: dict[str, Any]) -> str:
+    """What TestSGD found, which is not about the rows."""
+    if not part["rules"]:
+        return f"{part['status']}: {part['reason']}"
+    worst = part["rules"][0]
+    more = f"; {part['reason']}" if part["reason"] else ""
+    return (
+        f"among inputs near the rows, {rule_score(worst)} between {worst['rule']} and all others "
+        f"({worst['n_inside']:,} perturbed inputs inside, {worst['n_outside']:,} outside){more}"
+    )
 
 
 def rows_in_words(rows: dict[str, Any], threshold: float | None) -> str:

@@ -5,7 +5,7 @@ Distances are the mean over the columns of |difference| / range, 0 or 1 for cate
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,17 @@ class Domain(Protocol):
 
     def clip(self, Z: Floats) -> Floats:
         """The nearest rows of the domain."""
+
+
+class Crossed(NamedTuple):
+    """Inputs near the data, of shape (n, n_features), and the row that each is near to."""
+
+    rows: Floats
+    homes: Ints
+
+    def part(self, chosen: Any) -> Crossed:
+        """Some of the inputs."""
+        return Crossed(self.rows[chosen], self.homes[chosen])
 
 
 class Neighbours:
@@ -98,9 +109,10 @@ class Neighbours:
         most = min(N_NEIGHBOURS, int(np.ceil(NEIGHBOUR_SHARE * len(self.rows))))
         return max(1, min(most, min(PART // 2, len(self.rows)) - 1))
 
-    def crossings(self, n: int, rng: np.random.Generator) -> Floats:
-        """Random rows, each crossed with one of its neighbours; shape (n, n_features)."""
-        return self.cross(rng.integers(len(self.rows), size=n), rng)
+    def crossings(self, n: int, rng: np.random.Generator) -> Crossed:
+        """Random rows, each crossed with one of its neighbours."""
+        homes = rng.integers(len(self.rows), size=n)
+        return Crossed(self.cross(homes, rng), homes)
 
     def cross(self, homes: Ints, rng: np.random.Generator) -> Floats:
         """The rows at the given places, half of their values taken from one of the neighbours."""

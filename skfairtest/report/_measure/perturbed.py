@@ -1,0 +1,65 @@
+"""Groups of perturbed inputs, by TestSGD: a question of its own, answered where it is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skfairtest.group._rule_attribute import MAX_LEVELS
+from skfairtest.oracle._favourable import in_words
+from skfairtest.report._measure.case import Case
+from skfairtest.report._measure.groups import COLUMNS, largest_score, told
+
+#: Rule sets that are listed.
+MOST_RULES = 20
+#: What the part and its auditor are called.
+NAME = "groups of perturbed inputs"
+
+
+def compare_perturbed(case: Case, template: Any, seconds: float | None) -> dict[str, Any]:
+    """Run the group auditor with as many queries as the time allows.
+
+    Attributes of too many categories are left out, unless none is left then.
+    """
+    columns = [case.space.columns[j] for j in case.space.sensitive.tolist()]
+    names = case.space.sensitive_features
+    few = [
+        name
+        for name, column in zip(names, columns, strict=True)
+        if column.kind != "categorical" or len(column.levels) <= MAX_LEVELS
+    ]
+    auditor = case.group_auditor(template, few or names)
+    whole = auditor.max_queries
+    auditor.set_params(max_queries=case.affordable(seconds, whole))
+    case.auditors[NAME] = auditor
+    auditor.fit(case.X)
+    result = describe_perturbed(case)
+    if auditor.stop_kind_ == "max_queries" and auditor.max_queries < whole:
+        result["early"] = f"{auditor.n_queries_:,} of {whole:,} queries"
+    if few and len(few) < len(names):
+        left_out = ", ".join(str(name) for name in names if name not in few)
+        result["reason"] = f"without {left_out}, of more than {MAX_LEVELS} categories"
+    return result
+
+
+def describe_perturbed(case: Case) -> dict[str, Any]:
+    """What the group auditor found."""
+    auditor = case.auditors[NAME]
+    table = auditor.rules_.iloc[:MOST_RULES]
+    return {
+        "favourable": in_words(auditor.favourable_),
+        "confidence": auditor.confidence,
+        "correction": auditor.correction,
+        "min_support": auditor.min_support,
+        "n_rule_sets": auditor.n_rule_sets_,
+        **largest_score(auditor),
+        "rules": table[list(COLUMNS)].to_dict("records"),
+        "queries": auditor.n_queries_,
+        "stop_reason": auditor.stop_reason_,
+        "told": told(table),
+    }
+
+
+NOTHING: dict[str, Any] = {
+    "favourable": "", "confidence": None, "correction": "", "min_support": None, "n_rule_sets": 0,
+    "low": None, "high": None, "largest": None, "rules": [], "stop_reason": "",
+}  # fmt: skip
