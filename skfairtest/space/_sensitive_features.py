@@ -93,8 +93,8 @@ def split_sensitive(
                 beside[name] = table[name]
     taken = getattr(estimator, "feature_names_in_", None) if names else None
     if taken is not None:
-        known = set(taken)
-        away = [name for name in _asked(named, names) if name not in known]
+        takes = set(taken)
+        away = [name for name in _asked(named, names) if name not in takes]
         if away:
             for name in away:
                 beside[name] = as_columns(_column(X, name), n)[name]
@@ -118,8 +118,9 @@ def is_values(given: Any) -> bool:
 def not_taken(names: Iterable[Any]) -> str:
     """In words, why there are no twins in columns that a model does not take."""
     told = list(map(str, names))
-    listed = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
-    return f"the model does not take {listed}, so twins are equal by construction"
+    listed = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} or {told[-1]}"
+    them = "it" if len(told) == 1 else "them"
+    return f"the model does not take {listed}, so twins in {them} are equal by construction"
 
 
 def as_columns(

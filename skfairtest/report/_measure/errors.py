@@ -15,6 +15,7 @@ from skfairtest.oracle._favourable import in_words
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.groups import ends_of_largest_score
 from skfairtest.space._containers import make_container
+from skfairtest.space._sensitive_features import rows_beside
 
 #: Conditions of a rule; longer ones nobody reads.
 MOST_CONDITIONS = 3
@@ -44,6 +45,7 @@ def compare_errors(
     """Look at every frequent rule on the rows of the data, or on a sample of them."""
     rows, predicted, queries = case.predictions(seconds)
     X, truth = case.rows_of(rows)
+    beside = rows_beside(case.beside, rows)
     if case.task == "regression" or metric == "accuracy":
         favourable = None
     space = case.space
@@ -51,16 +53,19 @@ def compare_errors(
     auditor = SubgroupAuditor(
         metric=metric,
         # Columns of the table: a one-hot group has the name of none of them.
-        sensitive_features=[space.container.names[place] for place in places],
+        sensitive_features=[space.container.names[place] for place in places] or None,
         favourable=favourable,
         n_jobs=case.n_jobs,
         random_state=case.seed,
     )
     attributes = values_of(X, auditor.bins)
+    if beside is not None:
+        attributes |= values_of(beside, auditor.bins)
     auditor.set_params(attributes=list(attributes))
     for most in range(affordable_conditions(len(rows), sum(attributes.values())), 0, -1):
         try:
-            auditor.set_params(max_conditions=most).fit(X, truth, y_pred=predicted)
+            auditor.set_params(max_conditions=most)
+            auditor.fit(X, truth, y_pred=predicted, sensitive_features=beside)
             break
         except TooManyRules:
             if most == 1:
