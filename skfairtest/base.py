@@ -344,6 +344,14 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
             return InputSpace.from_chunks(X, sensitive, **domain)
         return InputSpace.from_data(X, sensitive, **domain)
 
+    def _make_untwinned(self, X: Any) -> InputSpace:
+        """The domain where no column of X is sensitive, so that there are no twins."""
+        if self.space is not None:
+            return self.space.with_data(X).with_sensitive_features([])
+        # What is plausible, and what follows from sensitive values, only twins need.
+        names = [name for name in DOMAIN if name not in ("plausible", "given")]
+        return InputSpace.from_data(X, None, **{name: getattr(self, name) for name in names})
+
     def _given_space(self, X: Any, given: Any) -> InputSpace:
         """The domain of `space` with the rows of X as its data."""
         space = self.space

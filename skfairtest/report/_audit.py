@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import individual
 from skfairtest._validation import is_real, make_generator
-from skfairtest.base import DOMAIN, BaseAuditor, _check_budget
+from skfairtest.base import BaseAuditor, _check_budget
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.oracle._favourable import (
@@ -39,7 +39,6 @@ from skfairtest.report._measure.settle import settle
 from skfairtest.report._render.words import NOT_SHOWN, carries, headline
 from skfairtest.report._report import SCHEMA_VERSION, AuditReport
 from skfairtest.space._sensitive_features import split_sensitive
-from skfairtest.space._space import InputSpace
 
 
 def audit(
@@ -195,7 +194,7 @@ def audit(
     else:
         check_beside(beside)
         template.set_params(sensitive_features=sensitive.names or "auto")
-        space = template._make_space(X) if sensitive.names else domain_of(template, X)
+        space = template._make_space(X) if sensitive.names else template._make_untwinned(X)
     # Without the model: copies of the template would copy it.
     template.set_params(estimator=None)
     check_columns(estimator, X, space)
@@ -215,15 +214,6 @@ def audit(
     data = plain(_report(case, plan, results, given))
     _warn_of_no_disparity(case, data["searches"][-1])
     return AuditReport(data, auditors=case.auditors)
-
-
-def domain_of(template: BaseAuditor, X: Any) -> InputSpace:
-    """Which inputs exist, where none of their columns is sensitive, so that there are no twins."""
-    if template.space is not None:
-        return template.space.with_data(X).with_sensitive_features([])
-    # What is plausible, and what follows from sensitive values, only twins need.
-    names = [name for name in DOMAIN if name not in ("plausible", "given")]
-    return InputSpace.from_data(X, None, **{name: getattr(template, name) for name in names})
 
 
 def _warn_of_no_disparity(case: Case, search: dict[str, Any]) -> None:

@@ -101,6 +101,9 @@ def split_sensitive(
             # By names, as positions change.
             named = [name for name in _listed(named, names) if name not in away]
             X = _without(X, away)
+    if not isinstance(named, str) and beside:
+        # A name of what stands beside the table says nothing more.
+        named = [name for name in _listed(named, names) if name in names or name not in beside]
     if not isinstance(named, str) and not named and beside:
         named = None
     return SensitiveFeatures(X, named, pd.DataFrame(beside) if beside else None)

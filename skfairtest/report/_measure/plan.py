@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -203,7 +204,7 @@ class Plan:
 
 
 def _alone_and_together(
-    names: list[str], spaces: list[InputSpace | None], whole: InputSpace | None
+    names: list[str], spaces: Sequence[InputSpace | None], whole: InputSpace | None
 ) -> list[Search]:
     """Each attribute alone and, where there are several, all of them together."""
     if len(names) == 1:
