@@ -118,7 +118,7 @@ def read_table(
         )
     asked: Any = []
     if sensitive or not len(beside.columns):
-        asked = _sensitive(sensitive, list(X.columns), left_out)
+        asked = _sensitive(sensitive, list(X.columns), left_out, others)
     if y is not None and y.isna().any():
         raise CommandError(
             f"The target column {target!r} is missing in {int(y.isna().sum())} of {len(y)} rows. "
@@ -310,7 +310,9 @@ def _beside(
     return left, pd.concat(parts, axis=1)
 
 
-def _sensitive(given: Sequence[str], names: list[str], left_out: list[str]) -> list[Any] | str:
+def _sensitive(
+    given: Sequence[str], names: list[str], left_out: list[str], others: pd.DataFrame | None
+) -> list[Any] | str:
     """The sensitive columns, by names that are there."""
     asked = split_names(given, names)
     if asked == ["auto"] and "auto" not in names:
@@ -322,6 +324,7 @@ def _sensitive(given: Sequence[str], names: list[str], left_out: list[str]) -> l
             "Name the sensitive columns: --sensitive sex,race, or --sensitive auto for those with "
             f"common names.{hint}"
         )
+    known = [*names, *([] if others is None else others.columns)]
     for name in asked:
         # A group of one-hot columns has a name that is the beginning of theirs.
         if name in names or any(other.startswith(name) for other in names if name):
@@ -333,7 +336,7 @@ def _sensitive(given: Sequence[str], names: list[str], left_out: list[str]) -> l
             )
         raise CommandError(
             f"--sensitive names {name!r}, which is not a column of the model."
-            f"{did_you_mean(name, names)} Its columns: {listed(names)}."
+            f"{did_you_mean(name, known)} Its columns: {listed(names)}."
         )
     return asked
 
