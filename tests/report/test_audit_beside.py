@@ -195,7 +195,7 @@ def test_a_regressor_tells_mean_predictions():
     model = LinearRegression().fit(INPUTS, X["income"])
     report = look(model, INPUTS, RACE, X["income"], favourable=None)
     assert report.sentence.startswith(
-        "The model does not take race. Mean predictions are from b (race) "
+        "The model does not take race. The mean prediction for b (race) is "
     )
     assert report.check(Limits(max_degree=0.0, max_on_data_rate=0.0)).status == "within"
 

@@ -95,8 +95,8 @@ def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
             return "No group is large enough for its mean prediction to be compared."
         low, high = min(means, key=_mean), max(means, key=_mean)
         return (
-            f"Mean predictions are from {_in_group(low)} {_with_ends(low, 'mean_prediction')} to "
-            f"{_in_group(high)} {_with_ends(high, 'mean_prediction')}."
+            f"The mean prediction for {_in_group(low)} is {_with_ends(low, 'mean_prediction')}, and "
+            f"for {_in_group(high)} {_with_ends(high, 'mean_prediction')}."
         )
     ratios = [row for row in rows if row.get("impact_ratio") is not None]
     # A few rows have extreme rates by chance.
