@@ -21,7 +21,8 @@ TEXTS["parameters"] = """estimator : estimator, default=None
 sensitive_features : "auto", str, int or list of these, default="auto"
     Sensitive columns by name or position. "auto" takes the columns whose names are common
     protected attributes (sex, gender, race, age, religion, ...); `sensitive_features_`
-    tells which.
+    tells which. Twins in a column that a fitted estimator does not take (`feature_names_in_`)
+    are equal by construction: there is nothing to search, which is an error.
 threshold : float, default=None
     An input is discriminatory when its disparity exceeds the threshold (output units of a
     regressor, probability or score units of a classifier). None: labels differ, for a

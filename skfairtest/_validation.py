@@ -147,6 +147,11 @@ def warn_of_retraining(estimator: Any, y: Any) -> None:
         )
 
 
+def as_it_stands(estimator: Any, y: Any) -> Any:
+    """The estimator where it is audited as it stands; None where a clone is fitted to y."""
+    return estimator if y is None or isinstance(estimator, FrozenEstimator) else None
+
+
 def _is_fitted(estimator: Any) -> bool:
     try:
         check_is_fitted(estimator)

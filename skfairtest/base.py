@@ -15,6 +15,7 @@ from skfairtest._audit_results import AuditResults
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._validation import (
+    as_it_stands,
     check_one_whole,
     check_table,
     fitted_estimator,
@@ -31,6 +32,7 @@ from skfairtest.oracle._restarts import N_SEEDS, Searcher, run_restarts
 from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch, stopped_by
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._learn_chunks import SAMPLE_ROWS, sample_chunks
+from skfairtest.space._sensitive_features import not_taken, split_sensitive
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import ValidRows, is_late
 
@@ -189,7 +191,8 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
         self._check_params()
         X = table_or_chunks(self, X, y)
         rng = make_generator(self.random_state)
-        space = self._make_space(X)
+        X, sensitive = self._taken(X, y)
+        space = self._make_space(X, sensitive)
         self._chunks = X if isinstance(X, Chunks) else None
         if self._chunks is not None:
             X = check_table(self, space.decode(space.data))
@@ -302,10 +305,36 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
             "n_jobs": self.n_jobs,
         }
 
-    def _make_space(self, X: Any) -> InputSpace:
+    def _taken(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """What the model takes of X, and the sensitive columns in it.
+
+        Raises
+        ------
+        ValueError
+            If all of these are beside it: there are no twins to compare.
+        """
+        estimator = as_it_stands(self.estimator, y)
+        found = split_sensitive(X, self.sensitive_features, estimator=estimator)
+        if found.beside is None:
+            return X, found.names
+        told = not_taken(found.beside.columns)
+        if found.names is None:
+            raise ValueError(
+                f"There is nothing to search: {told}. audit(estimator, X, y, "
+                "sensitive_features=...) and SubgroupAuditor compare what its groups get."
+            )
+        warnings.warn(
+            f"{told[0].upper()}{told[1:]}. Searched are twins in {found.names!r}.",
+            UserWarning,
+            stacklevel=3 + FIT_WRAPPERS,
+        )
+        return check_table(self, found.X), found.names
+
+    def _make_space(self, X: Any, sensitive: Any = None) -> InputSpace:
+        """The domain, with these sensitive columns of X; None for those of the parameter."""
+        sensitive = self.sensitive_features if sensitive is None else sensitive
         if self.space is not None:
-            return self._given_space(X)
-        sensitive = self.sensitive_features
+            return self._given_space(X, sensitive)
         if sensitive is None:  # a space may be without, an audit may not
             raise ValueError(
                 "sensitive_features must be 'auto', a column or a list of columns; got None."
@@ -315,7 +344,15 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
             return InputSpace.from_chunks(X, sensitive, **domain)
         return InputSpace.from_data(X, sensitive, **domain)
 
-    def _given_space(self, X: Any) -> InputSpace:
+    def _make_untwinned(self, X: Any) -> InputSpace:
+        """The domain where no column of X is sensitive, so that there are no twins."""
+        if self.space is not None:
+            return self.space.with_data(X).with_sensitive_features([])
+        # What is plausible, and what follows from sensitive values, only twins need.
+        names = [name for name in DOMAIN if name not in ("plausible", "given")]
+        return InputSpace.from_data(X, None, **{name: getattr(self, name) for name in names})
+
+    def _given_space(self, X: Any, given: Any) -> InputSpace:
         """The domain of `space` with the rows of X as its data."""
         space = self.space
         if not isinstance(space, InputSpace):
@@ -329,7 +366,6 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
                 f"space= already says which inputs exist; got {doubled} beside it. Give them to "
                 "InputSpace.from_data, or leave space=None."
             )
-        given = self.sensitive_features
         if not (isinstance(given, str) and given == "auto"):
             wanted = space.layout.resolve(given)
             if sorted(wanted) != sorted(space.sensitive.tolist()):

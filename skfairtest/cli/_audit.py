@@ -17,6 +17,7 @@ from skfairtest.cli._case import (
     told_errors,
 )
 from skfairtest.cli._config import options_of
+from skfairtest.cli._data_file import Table
 from skfairtest.cli._errors import INTERRUPTED, CommandError
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
 from skfairtest.cli._junit import junit
@@ -26,6 +27,7 @@ from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.report._limits import Limits, Outcome, check_limits
 from skfairtest.report._render.text import render_text
 from skfairtest.report._report import AuditReport
+from skfairtest.space._protected_names import protected_names
 
 HELP = """
 usage: skfairtest audit MODEL DATA --sensitive COLUMNS [options]
@@ -36,8 +38,9 @@ model treats most differently; compare what is found with limits, if any.
   MODEL               file of skops.io.dump, or package.module:object
   DATA                CSV or Parquet file, or - for CSV on standard input
   --sensitive C,...   sensitive columns; auto takes those with common names
+  --sensitive-file F  CSV or Parquet: sensitive columns that are not the model's
   --target C          column that is split off; adds rates of errors
-  --drop C,...        columns that are not the model's
+  --drop C,...        columns that are not the model's; may be sensitive
   --space FILE        JSON or TOML: which inputs exist
   --threshold T       difference above which an input is discriminatory
   --favourable LABEL  that people want, for groups; else guessed, and said
@@ -102,7 +105,7 @@ def run(words: Sequence[str]) -> int:
             parser.error(f"expected MODEL and DATA; {name.upper()} is missing")
     limits = read_limits({name: getattr(options, name) for name in LIMITS})
     written = {f"--{name}": getattr(options, name) for name in OUTPUTS}
-    check_outputs(written, [options.model, options.data, options.space])
+    check_outputs(written, [options.model, options.data, options.space, options.sensitive_file])
     check_html(options.html)
     with models_prints_aside(), told_errors():
         case = read_case(options, options.model, options.data)
@@ -132,13 +135,23 @@ def run_audit(options: argparse.Namespace, case: Case) -> AuditReport:
         case.model,
         case.table.X,
         case.table.y,
-        sensitive_features=case.table.sensitive,
+        sensitive_features=sensitive_features(case.table),
         auditor=make_auditor(options, case, options.auditor),
         favourable=read_favourable(options, case),
         max_time=options.max_time,
         random_state=options.seed,
         progress=False if options.quiet else "auto",
     )
+
+
+def sensitive_features(table: Table) -> Any:
+    """The sensitive columns of the model's table by their names, and those beside it."""
+    if table.beside is None:
+        return table.sensitive
+    names = table.sensitive
+    if isinstance(names, str):
+        names = protected_names(table.X.columns)
+    return [*names, table.beside]
 
 
 def tell(report: AuditReport, outcome: Outcome, *, quiet: bool, aside: bool) -> None:

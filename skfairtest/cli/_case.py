@@ -19,7 +19,7 @@ from skfairtest.exceptions import EstimatorFailedError
 
 #: Of the options that `add_model_options` and `add_search_options` add.
 DEFAULTS: dict[str, Any] = {
-    "sensitive": [], "target": None, "drop": [], "space": None, "trust": [],
+    "sensitive": [], "sensitive_file": None, "target": None, "drop": [], "space": None, "trust": [],
     "unsafe_pickle": False, "auditor": None, "threshold": None, "favourable": None,
     "max_queries": None, "max_time": 60.0, "seed": 0, "quiet": False,
 }  # fmt: skip
@@ -43,7 +43,12 @@ def read_case(options: argparse.Namespace, model: str, data: str) -> Case:
     )
     check_fitted(loaded, model)
     table = read_table(
-        data, loaded, sensitive=options.sensitive, target=options.target, drop=options.drop
+        data,
+        loaded,
+        sensitive=options.sensitive,
+        target=options.target,
+        drop=options.drop,
+        sensitive_file=options.sensitive_file,
     )
     names = list(getattr(table.X, "columns", range(table.X.shape[1])))
     domain = read_space(options.space, names) if options.space else {}

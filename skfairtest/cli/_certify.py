@@ -9,7 +9,7 @@ from typing import Any
 
 from skfairtest.cli._audit import check_possible, read_limits
 from skfairtest.cli._case import DEFAULTS, Case, read_case, told_errors
-from skfairtest.cli._errors import INTERRUPTED
+from skfairtest.cli._errors import INTERRUPTED, CommandError
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
 from skfairtest.cli._parser import (
     Parser,
@@ -26,6 +26,7 @@ from skfairtest.report._limits import check_limits
 from skfairtest.report._render.text import bracket_in_words
 from skfairtest.report._render.words import beyond_domain, of_rows_in_words
 from skfairtest.report._render.words import listed as all_of
+from skfairtest.space._sensitive_features import not_taken
 
 HELP = """
 usage: skfairtest certify MODEL DATA --sensitive COLUMNS [options]
@@ -68,6 +69,7 @@ def run(words: Sequence[str]) -> int:
     check_outputs({"--json": options.json}, [options.model, options.data, options.space])
     with models_prints_aside(), told_errors():
         case = read_case(options, options.model, options.data)
+        check_taken(case)
         check_possible(limits, case, None)
         auditor = make_certified(options, case)
         with warnings.catch_warnings():
@@ -84,6 +86,21 @@ def run(words: Sequence[str]) -> int:
         print_aside(found["sentence"])
     print_aside(f"Interrupted. {outcome.verdict}" if interrupted else outcome.verdict)
     return INTERRUPTED if interrupted else outcome.exit_code
+
+
+def check_taken(case: Case) -> None:
+    """See that the model takes the sensitive columns.
+
+    Raises
+    ------
+    CommandError
+        If it does not: there is nothing to certify.
+    """
+    if case.table.beside is not None:
+        raise CommandError(
+            f"There is nothing to certify: {not_taken(case.table.beside.columns)}. Leave these "
+            "columns out of --sensitive; skfairtest audit compares what their groups get."
+        )
 
 
 def make_certified(options: Any, case: Case) -> Any:
@@ -129,6 +146,7 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
     names = [str(name) for name in auditor.space_.sensitive_features]
     search = {
         "sensitive": names,
+        "taken": True,
         "rows": {"degree": of_rows},
         "degree": float(auditor.fairness_degree_),
         "status": "done",

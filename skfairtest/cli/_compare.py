@@ -32,8 +32,8 @@ lower where the ends of what it may be tell so.
   --quiet         no progress
 
 Of two models, the options of skfairtest audit on data and search: --target,
---drop, --space, --threshold, --favourable, --auditor, --max-queries,
---max-time (for each), --seed, --trust, --unsafe-pickle.
+--drop, --sensitive-file, --space, --threshold, --favourable, --auditor,
+--max-queries, --max-time (for each), --seed, --trust, --unsafe-pickle.
 
 Exit codes: 0 compared; 2 usage or input; 4 a model failed; 130 interrupted.
 

@@ -12,7 +12,7 @@ from skfairtest.cli._space_file import read_mapping
 
 TABLE = "tool.skfairtest.audit"
 #: Options that name files, which in the table are relative to the file that it is in.
-PATHS = ("model", "data", "space", "html", "json", "junit", "markdown")
+PATHS = ("model", "data", "space", "sensitive_file", "html", "json", "junit", "markdown")
 LISTS = ("sensitive", "drop", "trust")
 #: What a table must not turn on, as it is read without anybody looking at it.
 NOT_HERE = ("config", "unsafe_pickle", "help")

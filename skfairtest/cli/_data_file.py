@@ -31,11 +31,24 @@ SHOWN = 3
 
 
 class Table(NamedTuple):
-    """What is audited: rows as the model expects them, their targets, the sensitive columns."""
+    """What is audited: rows as the model expects them, their targets, the sensitive columns.
+
+    Attributes
+    ----------
+    X : table
+        The columns that the model takes.
+    y : Series or None
+        The target.
+    sensitive : list or "auto"
+        Sensitive columns of X.
+    beside : DataFrame or None
+        Sensitive columns that the model does not take.
+    """
 
     X: Any
     y: Any
     sensitive: list[Any] | str
+    beside: pd.DataFrame | None
 
 
 def read_table(
@@ -45,6 +58,7 @@ def read_table(
     sensitive: Sequence[str],
     target: str | None = None,
     drop: Sequence[str] = (),
+    sensitive_file: str | None = None,
 ) -> Table:
     """The rows of a file, checked against the model before anything is searched.
 
@@ -59,12 +73,15 @@ def read_table(
     target : str, default=None
         The column that is split off.
     drop : sequence of str
-        Columns that are left out, maybe several in a word.
+        Columns that are left out, maybe several in a word. What is sensitive among them is beside
+        the model's table.
+    sensitive_file : str, default=None
+        CSV or Parquet file of sensitive columns that the model does not take, row by row.
 
     Returns
     -------
     Table
-        Rows, targets or None, and sensitive columns.
+        Rows, targets or None, and sensitive columns in them and beside them.
 
     Raises
     ------
@@ -89,6 +106,9 @@ def read_table(
             )
         y = frame[target]
         left_out.append(target)
+    others = None if sensitive_file is None else _others(sensitive_file, model, frame, where)
+    sensitive, beside = _beside(sensitive, frame, others, model, left_out, target)
+    left_out += [name for name in beside if name in names and name not in left_out]
     X = frame.drop(columns=left_out)
     X = _columns_of_the_model(X, model, target)
     if not len(X):
@@ -96,7 +116,9 @@ def read_table(
             "The data hold no rows, only the names of columns. Give rows like those that the model "
             "is used on: they show which inputs exist."
         )
-    asked = _sensitive(sensitive, list(X.columns), frame, left_out)
+    asked: Any = []
+    if sensitive or not len(beside.columns):
+        asked = _sensitive(sensitive, list(X.columns), left_out, others)
     if y is not None and y.isna().any():
         raise CommandError(
             f"The target column {target!r} is missing in {int(y.isna().sum())} of {len(y)} rows. "
@@ -108,7 +130,7 @@ def read_table(
     if not isinstance(rows, pd.DataFrame):
         asked = protected_names(X.columns) if isinstance(asked, str) else asked
         asked = [list(X.columns).index(name) for name in asked]
-    return Table(rows, y, asked)
+    return Table(rows, y, asked, beside if len(beside.columns) else None)
 
 
 # Reading -------------------------------------------------------------------------------------
@@ -236,8 +258,60 @@ def _columns_of_the_model(X: pd.DataFrame, model: Any, target: str | None) -> pd
     return X[expected]
 
 
+def _others(where: str, model: Any, frame: pd.DataFrame, data: str) -> pd.DataFrame:
+    """The columns of --sensitive-file, row by row those of the data."""
+    if where == STANDARD_INPUT and data == STANDARD_INPUT:
+        raise CommandError("Standard input can be read once only. Give --sensitive-file as a file.")
+    others = _read(where, model)
+    if len(others) != len(frame):
+        raise CommandError(
+            f"--sensitive-file {where!r} has {len(others)} rows, the data have {len(frame)}. Give "
+            "the same rows in the same order."
+        )
+    twice = [name for name in others if name in frame.columns]
+    if twice:
+        raise CommandError(
+            f"--sensitive-file {where!r} has columns that the data have, too: {listed(twice)}. "
+            "Rename them, or leave them out of one of the files."
+        )
+    return others
+
+
+def _beside(
+    given: Sequence[str],
+    frame: pd.DataFrame,
+    others: pd.DataFrame | None,
+    model: Any,
+    dropped: list[str],
+    target: str | None,
+) -> tuple[list[str], pd.DataFrame]:
+    """Which of the names are left for the model's table, and the sensitive columns beside it.
+
+    These are dropped from the data, unknown to the model, or of a file of their own, all of which
+    is sensitive unless some of it is named.
+    """
+    names = list(frame.columns)
+    away = [] if others is None else list(others.columns)
+    asked = split_names(given, [*names, *away])
+    expected = trained_columns(model)
+    not_taken = [name for name in dropped if name != target]
+    if expected is not None:
+        not_taken += [n for n in names if n not in expected and n not in dropped and n != target]
+    if asked == ["auto"] and "auto" not in names:
+        wanted = protected_names(not_taken)
+        # Without any, the audit says that it has found none.
+        found = protected_names(name for name in names if name not in not_taken)
+        left = asked if found or not (wanted or away) else []
+    else:
+        wanted = [name for name in asked if name in not_taken]
+        left = [name for name in asked if name not in wanted and name not in away]
+    named = [name for name in away if name in asked] or away
+    parts = [frame[wanted], *([] if others is None else [others[named]])]
+    return left, pd.concat(parts, axis=1)
+
+
 def _sensitive(
-    given: Sequence[str], names: list[str], frame: pd.DataFrame, left_out: list[str]
+    given: Sequence[str], names: list[str], left_out: list[str], others: pd.DataFrame | None
 ) -> list[Any] | str:
     """The sensitive columns, by names that are there."""
     asked = split_names(given, names)
@@ -250,19 +324,19 @@ def _sensitive(
             "Name the sensitive columns: --sensitive sex,race, or --sensitive auto for those with "
             f"common names.{hint}"
         )
+    known = [*names, *([] if others is None else others.columns)]
     for name in asked:
         # A group of one-hot columns has a name that is the beginning of theirs.
         if name in names or any(other.startswith(name) for other in names if name):
             continue
         if name in left_out:
             raise CommandError(
-                f"--sensitive names {name!r}, which --target or --drop takes away: the model does "
-                "not see it, so twins that differ in it are the same to the model. Rates by group "
-                "are compared by skfairtest.selection_table."
+                f"--sensitive names {name!r}, which --target takes away: it is what the model "
+                "predicts, and no attribute of people. Name another column."
             )
         raise CommandError(
             f"--sensitive names {name!r}, which is not a column of the model."
-            f"{did_you_mean(name, names)} Its columns: {listed(names)}."
+            f"{did_you_mean(name, known)} Its columns: {listed(names)}."
         )
     return asked
 

@@ -109,6 +109,7 @@ def add_model_options(parser: Parser) -> None:
 
 def add_search_options(parser: Parser) -> None:
     """How an audit searches."""
+    parser.add_argument("--sensitive-file", metavar="FILE")
     parser.add_argument("--auditor", metavar="NAME")
     parser.add_argument("--threshold", type=number, metavar="T")
     parser.add_argument("--favourable", type=str, metavar="LABEL")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -14,8 +13,8 @@ from skfairtest._typing import Ints
 from skfairtest.finding._words import value_in_words
 from skfairtest.group._row_groups import Cells
 from skfairtest.group._sensitive_groups import cut_points, words_of_cuts
-from skfairtest.group._sensitive_table import as_table
 from skfairtest.space._containers import make_container
+from skfairtest.space._sensitive_features import as_columns
 
 #: Groups of an attribute beyond which it is taken for a mistake: a name or a number of a person.
 MOST_GROUPS = 5_000
@@ -57,7 +56,7 @@ def sensitive_attributes(
     counts : ndarray of int of shape (n_rows,), default=None
         How many rows of the data each stands for, where it is not one.
     """
-    table = _as_table(given, n_rows)
+    table = as_columns(given, n_rows)
     container = make_container(table)
     names = list(container.names)
     single = [
@@ -67,62 +66,6 @@ def sensitive_attributes(
     return single + [
         _cross([single[j] for j in chosen]) for chosen in _chosen(names, intersections)
     ]
-
-
-def _as_table(given: Any, n_rows: int) -> Any:
-    if given is None or isinstance(given, (str, bytes)):
-        raise TypeError(
-            "sensitive_features must hold the sensitive values, one a row: a Series, a DataFrame, "
-            f"a dict of columns, an array or a list; got {given!r}. Pass X['sex'], say."
-        )
-    if isinstance(given, Mapping):
-        given = _columns(given)
-    elif isinstance(given, pd.Index):
-        given = pd.Series(given, name=given.name)
-    elif isinstance(given, (list, tuple)) and len(given):
-        if not any(_is_column(item) for item in given):
-            # Not an array of all: it would make the word "nan" of a missing value among words.
-            given = pd.Series(list(given), dtype=object, name="sensitive").infer_objects()
-        elif all(_is_column(item) and len(item) == n_rows for item in given):
-            names = [getattr(item, "name", None) for item in given]
-            told = [
-                f"sensitive_{j}" if name is None or names.count(name) > 1 else name
-                for j, name in enumerate(names)
-            ]
-            given = _columns(dict(zip(told, given, strict=True)))
-        else:
-            raise ValueError(
-                "sensitive_features is a list of columns; each must have one value a row, "
-                f"{n_rows}; got {[len(item) if _is_column(item) else item for item in given][:9]}."
-                " Transpose a list of rows, or pass a DataFrame."
-            )
-    elif hasattr(given, "to_numpy") and not hasattr(given, "columns"):
-        if not isinstance(given, pd.Series):  # of polars, say
-            given = pd.Series(given.to_list(), name=given.name or "sensitive")
-    if isinstance(given, (list, tuple)) or (
-        isinstance(given, pd.DataFrame) and not len(given.columns)
-    ):
-        raise ValueError("sensitive_features has no column; name at least one.")
-    return as_table(given, n_rows)
-
-
-def _columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
-    """Columns side by side, by position: an index of their own means nothing here."""
-    lengths = {name: len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(
-            f"The columns of sensitive_features must be of one length; got {lengths!r}."
-        )
-    told = {}
-    for name, column in columns.items():
-        if not isinstance(column, (pd.Series, pd.Categorical, np.ndarray)):
-            column = pd.Series(list(column), dtype=object)
-        told[name] = pd.Series(column).reset_index(drop=True).infer_objects()
-    return pd.DataFrame(told)
-
-
-def _is_column(item: Any) -> bool:
-    return isinstance(item, Iterable) and not isinstance(item, (str, bytes))
 
 
 def _divide(name: Any, values: Any, order: Any, counts: Any = None) -> Attribute:

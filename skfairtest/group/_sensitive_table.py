@@ -14,8 +14,9 @@ from skfairtest.group._rule_attribute import RuleAttribute, bins_of, make_attrib
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._column_names import by_position
 from skfairtest.space._columns import Column
-from skfairtest.space._containers import make_container
+from skfairtest.space._containers import Container
 from skfairtest.space._protected_names import protected_names
+from skfairtest.space._sensitive_features import as_columns, n_rows
 from skfairtest.space._space import InputSpace
 
 Cell = NDArray[np.int16]
@@ -31,7 +32,7 @@ class SensitiveTables:
     beside : InputSpace or None
         Sensitive columns that are no inputs.
     attributes : list of RuleAttribute
-        Of the inputs first; of a name in both tables, the one beside.
+        Of the inputs first.
     """
 
     attributes: list[RuleAttribute]
@@ -40,10 +41,9 @@ class SensitiveTables:
         self.space = space
         self.beside = beside
         self.attributes = []
-        taken = beside.feature_names if beside is not None else []
         #: Positions in the two tables that the attributes are made of.
-        self.inputs = [int(j) for j in space.sensitive if space.feature_names[j] not in taken]
-        self.others = list(range(len(taken)))
+        self.inputs = space.sensitive.tolist()
+        self.others = [] if beside is None else list(range(len(beside.feature_names)))
 
     @property
     def names(self) -> list[Any]:
@@ -71,17 +71,12 @@ class SensitiveTables:
 
     def cells(self, X: Any, sensitive_features: Any) -> Ints:
         """Cells of the rows of new tables, shape (n, n_attributes)."""
-        X = self.space.container.check_names(X)
         cells: list[Ints] = []
+        others = None if self.beside is None else self.beside.container
+        X, beside = new_rows(X, sensitive_features, self.space.container, others)
         tables = [(self.space, self.inputs, X)]
         if self.beside is not None:
-            beside = as_table(sensitive_features, n_rows(X))
-            if beside is None:
-                raise ValueError(
-                    f"sensitive_features must hold the columns {self.beside.feature_names!r}, "
-                    "which were given to fit and are no inputs of the model; got None."
-                )
-            tables.append((self.beside, self.others, self.beside.container.check_names(beside)))
+            tables.append((self.beside, self.others, beside))
         for table, positions, rows in tables:
             for j in positions:
                 attribute = self.attributes[len(cells)]
@@ -136,30 +131,23 @@ class GivenRows:
         return nw.from_native(self.rows, eager_only=True)[numbers.tolist()].to_native()
 
 
-def n_rows(X: Any) -> int:
-    """Number of rows of any table."""
-    return len(X) if hasattr(X, "__len__") else len(nw.from_native(X, eager_only=True))
-
-
-def as_table(sensitive_features: Any, n_samples: int) -> Any:
-    """The columns beside X as a table with names; None where there are none."""
+def new_rows(
+    X: Any, sensitive_features: Any, inputs: Container, others: Container | None
+) -> tuple[Any, Any]:
+    """New rows as the two tables that fit has seen; what was beside X may be a part of it."""
+    if others is None:
+        return inputs.check_names(X), None
     if sensitive_features is None:
-        return None
-    table = sensitive_features
-    if isinstance(table, pd.Series):
-        table = table.to_frame("sensitive" if table.name is None else table.name)
-    if isinstance(table, (list, tuple, np.ndarray)):
-        array = np.asarray(table)
-        array = array.reshape(len(array), -1) if array.ndim <= 1 else array
-        names = [f"sensitive_{j}" for j in range(array.shape[1])]
-        table = pd.DataFrame(array, columns=names).infer_objects()
-    make_container(table)  # says which tables are taken
-    if n_rows(table) != n_samples:
-        raise ValueError(
-            "sensitive_features must have one row for each row of X, in the same order; got "
-            f"{n_rows(table)} rows for {n_samples}."
-        )
-    return table
+        columns = getattr(X, "columns", [])
+        if not all(name in columns for name in others.names):
+            raise ValueError(
+                f"sensitive_features must hold the columns {others.names!r}, which are no inputs "
+                "of the model and were beside them in fit; got None, and X does not have them."
+            )
+        sensitive_features = {name: X[name] for name in others.names}
+    index = X.index if isinstance(X, pd.DataFrame) else None
+    beside = as_columns(sensitive_features, n_rows(X), index)
+    return inputs.check_names(X), others.check_names(beside)
 
 
 def make_tables(
@@ -179,6 +167,8 @@ def make_tables(
                 "sensitive_features=[...], or give columns that are no inputs to fit."
             )
         positions = space.layout.resolve(found) if found else []
+    elif sensitive is None and other is not None:
+        positions = []
     else:
         positions = space.layout.resolve(sensitive)
     return SensitiveTables(space.with_sensitive_features(positions), other)

@@ -41,10 +41,10 @@ from skfairtest.group._pattern_search import (
     sides_of_patterns,
 )
 from skfairtest.group._patterns import Patterns
-from skfairtest.group._sensitive_table import as_table, n_rows
 from skfairtest.group._subgroup_results import SubgroupResults
 from skfairtest.group._value_table import ValueTables
 from skfairtest.oracle._stop import StopSearch
+from skfairtest.space._sensitive_features import n_rows, split_sensitive
 
 AGAINST = ("rest", "whole")
 BINNINGS = ("quantile", "uniform")
@@ -71,7 +71,8 @@ class SubgroupAuditor(SubgroupResults):
     {metric}
     sensitive_features : "auto", str, int or list of these, default="auto"
         Sensitive columns of X by name or position. "auto" takes the columns whose names are common
-        protected attributes (sex, race, age, ...). Columns that are not in X are given to ``fit``.
+        protected attributes (sex, race, age, ...). Columns that are not in X are given to ``fit``;
+        those in X that a fitted estimator does not take (`feature_names_in_`) are kept from it.
     attributes : None, "all" or list of str or int, default=None
         Columns that rules may name. None takes the sensitive ones, "all" every column that has more
         than one value.
@@ -270,7 +271,8 @@ class SubgroupAuditor(SubgroupResults):
             Predictions; the estimator is not asked then. Labels, outputs, or probabilities of the
             favourable labels, as the metric needs.
         sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
-            Sensitive columns that are not in X, in the order of its rows.
+            Sensitive columns beside X, in the order of its rows, with its index if both are of
+            pandas.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, of at least 0. A row of weight 0 does not count. An estimator that
             is not fitted yet is trained with them; the steps of a pipeline get them by metadata
@@ -303,8 +305,15 @@ class SubgroupAuditor(SubgroupResults):
         given = None if y_pred is None else column("y_pred", y_pred, n)
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         truth = truth_of(self.metric, y, n)
-        beside = as_table(sensitive_features, n)
-        tables = ValueTables(X, self.sensitive_features, self.attributes, beside)
+        # Where predictions are given no model is asked, and all columns may stay where they are.
+        X, sensitive, beside = split_sensitive(
+            X,
+            self.sensitive_features,
+            values=sensitive_features,
+            estimator=self.estimator if given is None else None,
+        )
+        X = check_table(self, X)
+        tables = ValueTables(X, sensitive, self.attributes, beside)
         columns = tables.divide(X, beside, self.bins, self.binning)
         patterns = self._frequent(tables, columns)
         if given is not None:  # all that can be wrong with it is told before anything is stored

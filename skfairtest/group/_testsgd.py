@@ -13,6 +13,7 @@ from skfairtest._docstrings import document
 from skfairtest._progress import with_callbacks
 from skfairtest._statistics import n_needed, sides_of
 from skfairtest._validation import (
+    as_it_stands,
     check_one_whole,
     check_table,
     fitted_estimator,
@@ -25,15 +26,10 @@ from skfairtest.group._base import GroupAuditor, stop_of
 from skfairtest.group._chunked_rows import ChunkedRows
 from skfairtest.group._ranking import Counted, compare_rule_sets, count_rule_sets
 from skfairtest.group._results import Description, describe
-from skfairtest.group._sensitive_table import (
-    GivenRows,
-    SensitiveTables,
-    as_table,
-    make_tables,
-    n_rows,
-)
+from skfairtest.group._sensitive_table import GivenRows, SensitiveTables, make_tables
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._perturb import draw_near
+from skfairtest.space._sensitive_features import split_sensitive
 
 
 @document
@@ -53,8 +49,8 @@ class TestSGDAuditor(GroupAuditor):
         Regressor, classifier or pipeline to audit. Fitted, or fitted by ``fit(X, y)``.
     sensitive_features : "auto", str, int or list of these, default="auto"
         Sensitive columns of X by name or position. "auto" takes the columns whose names are common
-        protected attributes (sex, race, age, ...). Columns that the model does not see are given to
-        ``fit`` instead.
+        protected attributes (sex, race, age, ...). Columns that are not in X are given to ``fit``;
+        those in X that a fitted estimator does not take (`feature_names_in_`) are kept from it.
     {favourable}
     n_bins : int or dict of column to int or list of float, default=10
         Bins of numeric attributes, or the edges between them. Values beyond the outermost edges
@@ -203,8 +199,8 @@ class TestSGDAuditor(GroupAuditor):
             With targets, a clone of the estimator is fitted first (a `FrozenEstimator` never is),
             with a warning where it was fitted already; without, it is audited as it stands.
         sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
-            Sensitive columns that are no inputs of the model, in the order of the rows of X. They
-            come beside those that the constructor names in X.
+            Sensitive columns that are no inputs of the model, in the order of the rows of X, with
+            its index if both are of pandas. They come beside those that the constructor names in X.
         **fit_params : dict
             Passed to the estimator's ``fit``, or routed when metadata routing is on.
 
@@ -233,7 +229,7 @@ class TestSGDAuditor(GroupAuditor):
             tables = make_tables(X, self.sensitive_features, None, self._domain())
             X = check_table(self, tables.space.decode(tables.space.data))
         else:
-            tables = self._tables_of(X, sensitive_features)
+            X, tables = self._tables_of(X, sensitive_features, as_it_stands(self.estimator, y))
         counted = count_rule_sets(
             tables,
             chunked=chunked,
@@ -274,9 +270,14 @@ class TestSGDAuditor(GroupAuditor):
         names = ("bounds", "categories", "steps", "one_hot", "constraint")
         return {name: getattr(self, name) for name in names}
 
-    def _tables_of(self, X: Any, sensitive_features: Any) -> SensitiveTables:
-        beside = as_table(sensitive_features, n_rows(X))
-        return make_tables(X, self.sensitive_features, beside, self._domain())
+    def _tables_of(
+        self, X: Any, sensitive_features: Any, estimator: Any
+    ) -> tuple[Any, SensitiveTables]:
+        """What the model takes of X, and where the sensitive attributes are."""
+        X, sensitive, beside = split_sensitive(
+            X, self.sensitive_features, values=sensitive_features, estimator=estimator
+        )
+        return check_table(self, X), make_tables(X, sensitive, beside, self._domain())
 
     def _search(
         self,

@@ -18,10 +18,11 @@ from skfairtest.group._rule_attribute import (
     range_text,
     rounded_cuts,
 )
-from skfairtest.group._sensitive_table import as_table, n_rows
+from skfairtest.group._sensitive_table import new_rows
 from skfairtest.space._column_names import by_position, resolve_columns
 from skfairtest.space._containers import Container, make_container
 from skfairtest.space._protected_names import protected_names
+from skfairtest.space._sensitive_features import n_rows
 
 Values = NDArray[np.int16]
 
@@ -206,7 +207,7 @@ class ValueTables:
     container, beside : Container
         What is known of the two tables; None for no table beside.
     attributes : list of ValueAttribute
-        Those of the table first; of a name in both, the one beside.
+        Those of the table first.
     """
 
     container: Container
@@ -217,7 +218,7 @@ class ValueTables:
         self.container = make_container(X)
         self.beside = None if beside is None else make_container(beside)
         taken = [] if self.beside is None else list(self.beside.names)
-        names = [*taken, *(name for name in self.container.names if name not in taken)]
+        names = [*taken, *self.container.names]
         self.sensitive = _sensitive_names(self.container.names, sensitive, taken, attributes)
         if attributes is None:
             wanted = self.sensitive
@@ -227,9 +228,7 @@ class ValueTables:
             wanted = _named(names, self.container.names, attributes)
         self.is_all = isinstance(attributes, str) and attributes == "all"
         #: Positions in the two tables.
-        self.inputs = [
-            j for j, n in enumerate(self.container.names) if n in wanted and n not in taken
-        ]
+        self.inputs = [j for j, name in enumerate(self.container.names) if name in wanted]
         self.others = [j for j, n in enumerate(taken) if n in wanted]
         self.attributes = []
 
@@ -278,15 +277,7 @@ class ValueTables:
 
     def numbers(self, X: Any, sensitive_features: Any) -> list[Values]:
         """Numbers of the values of new rows, an array an attribute."""
-        X = self.container.check_names(X)
-        beside = as_table(sensitive_features, n_rows(X))
-        if self.beside is not None:
-            if beside is None:
-                raise ValueError(
-                    f"sensitive_features must hold the columns {self.beside.names!r}, which were "
-                    "given to fit and are no columns of X; got None."
-                )
-            beside = self.beside.check_names(beside)
+        X, beside = new_rows(X, sensitive_features, self.container, self.beside)
         found: list[Values] = []
         for container, table, positions in self._parts(X, beside):
             for j in positions:
@@ -315,7 +306,7 @@ def _sensitive_names(names: list[Any], wanted: Any, taken: list[Any], attributes
             )
     else:
         found = [names[j] for j in resolve_columns(names, wanted)]
-    return [*(name for name in found if name not in taken), *taken]
+    return [*found, *taken]
 
 
 def _named(names: list[Any], of_table: list[Any], attributes: Any) -> list[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.metadata_routing import MetadataRequest
+from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
 from skfairtest._docstrings import LinksToDocs
 from skfairtest._validation import check_table
@@ -43,6 +43,8 @@ METRICS = (
     "fairness_degree", "discrimination_rate", "on_data_degree", "on_data_rate",
     "group_fairness_score",
 )  # fmt: skip
+#: What a scorer may be routed, and how scikit-learn writes that nothing is said of it.
+ROUTED = ("sample_weight", "sensitive_features")
 #: What tables call these results: those of `compare_auditors` and of `compare_mitigations`.
 ALIASES = {
     "degree": "fairness_degree",
@@ -104,7 +106,14 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         names = [columns] if isinstance(columns, (str, int)) else list(columns)
         return "_".join([f"neg_{metric}", *map(str, names)])
 
-    def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+    ) -> float:
         """Audit a fitted estimator and report what was found; greater is better.
 
         Parameters
@@ -120,6 +129,9 @@ class AuditScorer(LinksToDocs, BaseEstimator):
             Weights of the rows. They count for a `SubgroupAuditor`, and in ``on_data_rate``, unless
             `space` is given; the other metrics are about the domain, or a maximum, where rows have
             no weight.
+        sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
+            Sensitive columns that are not in X, for a tester of groups. Twins in what the model
+            does not take are equal by construction, so a tester of twins has no use for them.
 
         Returns
         -------
@@ -131,7 +143,7 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         EstimatorFailedError, ValueError, TypeError
             What the audit raises. Model selection writes `error_score` instead.
         """
-        audited = self.audit(estimator, X, y, sample_weight)
+        audited = self.audit(estimator, X, y, sample_weight, sensitive_features)
         metric = metric_of(self.auditor, self.metric)
         if metric == "on_data_rate" and sample_weight is not None and self.space is None:
             rows = audited.audit_rows(X)
@@ -139,7 +151,14 @@ class AuditScorer(LinksToDocs, BaseEstimator):
             return 0.0 - float(np.average(rows.is_discriminatory, weights=weights))
         return 0.0 - float(getattr(audited, f"{metric}_"))
 
-    def audit(self, estimator: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Any:
+    def audit(
+        self,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+    ) -> Any:
         """The fitted auditor behind a score.
 
         Parameters
@@ -152,6 +171,8 @@ class AuditScorer(LinksToDocs, BaseEstimator):
             What is true of the rows, for a `SubgroupAuditor`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for a `SubgroupAuditor`.
+        sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
+            Sensitive columns that are not in X, for a tester of groups.
 
         Returns
         -------
@@ -171,6 +192,9 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         of_rows = {}
         if isinstance(auditor, SubgroupAuditor):
             of_rows = {"y": y, "sample_weight": sample_weight}
+        if sensitive_features is not None:
+            self._check_takes(sensitive_features)
+            of_rows["sensitive_features"] = sensitive_features
         with warnings.catch_warnings():
             # A candidate that treats all twins alike is what the selection looks for.
             warnings.simplefilter("ignore", NoDisparityWarning)
@@ -179,13 +203,30 @@ class AuditScorer(LinksToDocs, BaseEstimator):
             auditor.set_params(**{name: getattr(template, name) for name in DOMAIN_PARAMS})
         return auditor
 
-    def set_score_request(self, *, sample_weight: Any) -> AuditScorer:
-        """Say whether routed sample weights are wanted.
+    def _check_takes(self, sensitive_features: Any) -> None:
+        """See that the auditor is one of the rows, which can have columns beside the model's."""
+        if isinstance(self.auditor, BaseAuditor):
+            raise ValueError(
+                f"{type(self.auditor).__name__} compares twins, which in columns that the model "
+                "does not take are equal by construction; got sensitive_features. Leave them out, "
+                "or take a scorer of groups: make_audit_scorer(SubgroupAuditor())."
+            )
+        if self.space is not None:
+            raise ValueError(
+                "sensitive_features are of the rows that are scored, and space= stands for other "
+                "rows. Leave space=None."
+            )
+
+    def set_score_request(
+        self, *, sample_weight: Any = UNCHANGED, sensitive_features: Any = UNCHANGED
+    ) -> AuditScorer:
+        """Say whether routed weights and sensitive columns are wanted.
 
         Parameters
         ----------
-        sample_weight : bool, None or str
-            True, False, None (an error when weights are passed), or the name that they have.
+        sample_weight, sensitive_features : bool, None or str
+            True, False, None (an error when they are passed), or the name that they have. What is
+            not said stays as it was.
 
         Returns
         -------
@@ -193,7 +234,9 @@ class AuditScorer(LinksToDocs, BaseEstimator):
             The scorer.
         """
         request = self.get_metadata_routing()
-        request.score.add_request(param="sample_weight", alias=sample_weight)
+        for name, alias in zip(ROUTED, (sample_weight, sensitive_features), strict=True):
+            if alias is not UNCHANGED:
+                request.score.add_request(param=name, alias=alias)
         self._metadata_request = request  # which is the name that `clone` copies
         return self
 
@@ -203,12 +246,13 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         Returns
         -------
         MetadataRequest
-            Weights, as `set_score_request` said.
+            Weights and sensitive columns, as `set_score_request` said.
         """
         if hasattr(self, "_metadata_request"):
             return copy.deepcopy(self._metadata_request)
         request = MetadataRequest(owner=type(self).__name__)
-        request.score.add_request(param="sample_weight", alias=None)
+        for name in ROUTED:
+            request.score.add_request(param=name, alias=None)
         return request
 
     def _accept_sample_weight(self) -> bool:
@@ -298,7 +342,7 @@ def _as_space(auditor: Any, space: Any) -> Any:
     template = clone(auditor)
     if isinstance(template, BaseAuditor):
         return template._make_space(check_table(template, space))
-    return template._tables_of(space, None).space
+    return template._tables_of(space, None, None)[1].space
 
 
 def metric_of(auditor: Any, metric: Any) -> str:

@@ -31,13 +31,14 @@ from skfairtest.report._measure.describe import (
     repeating_code,
     versions,
 )
-from skfairtest.report._measure.fits import check_columns, check_targets
+from skfairtest.report._measure.fits import check_beside, check_columns, check_targets
 from skfairtest.report._measure.plain import plain
-from skfairtest.report._measure.plan import Plan
+from skfairtest.report._measure.plan import Plan, in_words
 from skfairtest.report._measure.progress import make_progress
 from skfairtest.report._measure.settle import settle
-from skfairtest.report._render.words import NOT_SHOWN, carries, finding
+from skfairtest.report._render.words import NOT_SHOWN, carries, headline
 from skfairtest.report._report import SCHEMA_VERSION, AuditReport
+from skfairtest.space._sensitive_features import split_sensitive
 
 
 def audit(
@@ -72,8 +73,11 @@ def audit(
         Rows of people, and what shows which inputs exist: columns, kinds, domains.
     y : array-like of shape (n_samples,), default=None
         What is true of the rows; adds rates of errors to the selection table.
-    sensitive_features : "auto" or list of columns, default="auto"
-        The sensitive attributes; "auto" takes common ones by their names.
+    sensitive_features : "auto", columns, Series, DataFrame, dict or array, default="auto"
+        The sensitive attributes: names of columns of X, or values, one a row, beside it; a list may
+        hold both. "auto" takes common names. What the model does not take, values and columns of X
+        that are not in its `feature_names_in_`, is kept from it: twins are then equal by
+        construction, nothing is searched, and the report says what the groups get.
     auditor : auditor or str, default=None
         Which tester searches: an unfitted auditor, whose own parameters (the domain, constraints,
         `plausible`, its budget) are kept, or a name such as "surrogate". None is ``SBFTAuditor()``.
@@ -112,8 +116,9 @@ def audit(
     Raises
     ------
     ValueError, TypeError
-        For parameters and tables that cannot be audited, before the first query: columns that the
-        model does not take, targets that are missing or no labels of the model.
+        For parameters and tables that cannot be audited, before the first query: other columns
+        that the model does not take, sensitive values of another length or index than X, targets
+        that are missing or no labels of the model.
     NotFittedError
         If the estimator is not fitted.
 
@@ -177,16 +182,27 @@ def audit(
     shown = make_progress(progress)
     seed = _seed(random_state)
     template.set_params(estimator=estimator)
-    if not (isinstance(sensitive_features, str) and sensitive_features == "auto"):
-        template.set_params(sensitive_features=sensitive_features)
+    if isinstance(sensitive_features, str) and sensitive_features == "auto":
+        sensitive_features = template.sensitive_features
     template._check_params()
-    space = template._make_space(X)
+    sensitive = split_sensitive(X, sensitive_features, estimator=estimator)
+    beside = sensitive.beside
+    # Values that are not in the table cannot be named by the code that repeats the audit.
+    in_table = beside is None or set(beside) <= set(getattr(X, "columns", ()))
+    X = sensitive.X
+    if beside is None:
+        template.set_params(sensitive_features=sensitive.names)
+        space = template._make_space(X)
+    else:
+        check_beside(beside)
+        template.set_params(sensitive_features=sensitive.names or "auto")
+        space = template._make_space(X) if sensitive.names else template._make_untwinned(X)
     # Without the model: copies of the template would copy it.
     template.set_params(estimator=None)
     check_columns(estimator, X, space)
     if y is not None:
         check_targets(estimator, y, len(space.data))
-    case = Case(estimator, X, y, template, space, seed, n_jobs)
+    case = Case(estimator, X, y, template, space, seed, n_jobs, beside)
     case.favourable = _favourable(case, favourable, groups)
     if case.favourable is not None:
         warn_of_guess(case.favourable)
@@ -195,7 +211,9 @@ def audit(
         results = plan.run()
     finally:
         shown.finish()
-    data = plain(_report(case, plan, results, {**given, "random_state": seed}))
+    given |= {"random_state": seed}
+    given["sensitive_features"] = case.sensitive_names if in_table else None
+    data = plain(_report(case, plan, results, given))
     _warn_of_no_disparity(case, data["searches"][-1])
     return AuditReport(data, auditors=case.auditors)
 
@@ -247,12 +265,13 @@ def _report(
         {
             "sensitive": names,
             "label": label,
+            "taken": space is not None,
             "auditor": type(case.template).__name__,
             **results["search"][label],
             "rows": results["rows"][label],
             "bracket": results["certificate"][label],
         }
-        for label, names, _ in plan.searches
+        for label, names, space in plan.searches
     ]
     settle(case, searches)
     parts = plan.course.parts
@@ -262,7 +281,9 @@ def _report(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "status": status,
         "reason": reason,
-        "sentence": finding(searches[-1], case.template.threshold, case.seed),
+        "sentence": headline(
+            searches, plain(results["selection"]), case.template.threshold, case.seed
+        ),
         "model": describe_model(case),
         "data": {
             "n_rows": len(case.space.data),
@@ -270,7 +291,7 @@ def _report(
             "target_given": case.y is not None,
         },
         "domain": describe_domain(case),
-        "sensitive_features": searches[-1]["sensitive"],
+        "sensitive_features": [in_words(name) for name in case.sensitive_names],
         "threshold": case.template.threshold,
         "favourable": describe_favourable(case, results["selection"]["favourable"]),
         "searches": searches,
@@ -293,7 +314,7 @@ def _report(
             "n_jobs": case.n_jobs,
         },
         "versions": versions(),
-        "code": repeating_code(case.template, given, case.space.sensitive_features),
+        "code": repeating_code(case.template, given),
         "not_shown": NOT_SHOWN,
     }
 

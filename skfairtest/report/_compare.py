@@ -9,6 +9,7 @@ import pandas as pd
 
 from skfairtest.report import _known
 from skfairtest.report._known import Known
+from skfairtest.report._render.words import listed, not_taken
 
 
 def compare_reports(
@@ -49,7 +50,7 @@ def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
         found[f"largest difference: {label}"] = _known.degree(search)
         if rows["rate"] is not None:
             found[f"discriminatory rows: {label}"] = _known.rate(search)
-        found[f"largest difference on rows: {label}"] = _known.degree_on_rows(rows)
+        found[f"largest difference on rows: {label}"] = _known.degree_on_rows(search)
         for part in rows["above"]:
             name = f"rows above {part['share_of_spread']:.0%} of the spread: {label}"
             found[name] = _known.share_of(rows, part, name)
@@ -94,6 +95,8 @@ def _notes(first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]
     if first["data"]["n_rows"] != second["data"]["n_rows"]:
         notes.append("The numbers of rows differ.")
     for name, report in zip(names, (first, second), strict=True):
+        if beside := not_taken(report["searches"]):
+            notes.append(f"The model of {name} does not take {listed(beside, 'or')}.")
         if report["status"] != "complete":
             notes.append(f"{name} is {report['status']}: {report['reason']}")
     return notes

@@ -32,13 +32,15 @@ class Known(NamedTuple):
 
 def degree(search: dict[str, Any]) -> Known:
     """The largest difference: at least what anything has shown, at most what is certified."""
+    label = " and ".join(map(str, search["sensitive"]))
+    if not search["taken"]:
+        return _zero(f"largest difference between twins in {label}")
     on_rows = real(search["rows"]["degree"])
     # Rows may lie outside of the domain, and what they show counts as well.
     found = max((x for x in (real(search["degree"]), on_rows) if x == x), default=math.nan)
     upper = real(search["bracket"]["upper"])
     upper = max(upper, found) if found == found else upper
     interval = "lower bound" if math.isnan(upper) else "certified bracket"
-    label = " and ".join(map(str, search["sensitive"]))
     return Known(f"largest difference between twins in {label}", found, found, upper, interval)
 
 
@@ -46,6 +48,8 @@ def rate(search: dict[str, Any]) -> Known:
     """The share of the rows of data that are discriminatory."""
     label = " and ".join(map(str, search["sensitive"]))
     figure = f"share of rows that a twin in {label} shows to be discriminatory"
+    if not search["taken"]:
+        return _zero(figure)
     return share_of(search["rows"], search["rows"], figure)
 
 
@@ -60,8 +64,16 @@ def share_of(rows: dict[str, Any], part: dict[str, Any], figure: str) -> Known:
     return Known(figure, value, part["low"], part["high"], interval)
 
 
-def degree_on_rows(rows: dict[str, Any]) -> Known:
+def _zero(figure: str) -> Known:
+    """Of twins in columns that the model does not take, which are one input to it."""
+    return Known(figure, 0.0, 0.0, 0.0, "by construction")
+
+
+def degree_on_rows(search: dict[str, Any]) -> Known:
     """The largest difference on the rows of data; a sample shows a lower bound."""
+    rows = search["rows"]
+    if not search["taken"]:
+        return _zero("largest difference on rows")
     value = real(rows["degree"])
     is_exact = rows["n"] == rows["n_rows"] and not with_some_twins(rows)
     high, interval = (value, "exact") if is_exact else (math.nan, "lower bound")

@@ -218,6 +218,8 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
     - The largest difference is at least what a search or a row has shown, also a row outside the
       domain (of `bounds`, `categories`, `constraint`), and at most what is certified of the domain.
       Without a certificate it is never within a limit.
+    - Of twins in attributes that the model does not take both are 0 by construction. Limits on
+      groups are about what these get.
     - The share of discriminatory rows is exact where all rows were compared with all their twins.
       Of a sample it has an interval (Clopper and Pearson's, 95%), and where rows were compared with
       some of their twins only it is a lower bound.
@@ -312,6 +314,9 @@ def _check(
 def _check_degree(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:
     search = data["searches"][-1]
     known = _known.degree(search)
+    if not search["taken"]:
+        words = f"no difference is above {in_full(limit)}: {search['reason']}"
+        return _check("max_degree", limit, "within", known, words)
     status = _at_most(known, limit, False)
     if math.isnan(known.value):
         return _unknown("max_degree", limit, known, search)
@@ -341,13 +346,17 @@ def _check_degree(data: dict[str, Any], limit: float, estimates_decide: bool) ->
 
 
 def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:
-    rows = data["searches"][-1]["rows"]
+    search = data["searches"][-1]
+    rows = search["rows"]
+    if not search["taken"]:
+        words = f"no row is discriminatory, within {limit:.2%}: {search['reason']}"
+        return _check("max_on_data_rate", limit, "within", _known.rate(search), words)
     if rows["status"] == "done" and rows["rate"] is None:
         raise ValueError(
             "max_on_data_rate needs a threshold: without one, rows whose predictions differ at all "
             "would count, which of a regressor are nearly all. Give audit(..., threshold=...)."
         )
-    known = _known.rate(data["searches"][-1])
+    known = _known.rate(search)
     if rows["rate"] is None:
         return _unknown("max_on_data_rate", limit, known, rows)
     status = _at_most(known, limit, estimates_decide)

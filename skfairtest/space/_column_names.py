@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from skfairtest.space._columns import Column, check_bounds
 
@@ -23,6 +24,12 @@ def resolve_columns(names: list[Any], wanted: Any) -> list[int]:
     """Positions of the named columns, in the order of the table."""
     if isinstance(wanted, (str, int, np.integer)):
         wanted = [wanted]
+    if isinstance(wanted, (pd.Series, pd.DataFrame)):
+        raise ValueError(
+            "sensitive_features must name columns of X here, since twins are made of the columns "
+            f"that a model takes; got a {type(wanted).__name__} of values. audit, SubgroupAuditor "
+            "and selection_table take values, and compare what groups get."
+        )
     if not isinstance(wanted, Iterable):
         raise ValueError(
             f"sensitive_features must be 'auto', a column or a list of columns; got {wanted!r}."

@@ -205,7 +205,7 @@ def test_sensitive_columns_that_the_model_does_not_see(refused):
     said = refused(*words)
     assert "Name the sensitive columns" in said and "'sex', 'age'" in said
     said = refused(*words, "--sensitive", "hired")
-    assert "the model does not see it" in said and "selection_table" in said
+    assert "it is what the model predicts" in said
 
 
 def test_strings_for_numbers(refused):

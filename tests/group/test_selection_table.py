@@ -447,7 +447,11 @@ def test_lists_of_columns_and_missing_values_in_lists():
     two = selection_table(
         [1, 0, 1, 0, 0, 1], sensitive_features=[SEX, pd.Series(range(6), name="n")]
     )
-    assert two["attribute"].unique().tolist() == ["sensitive_0", "n", "sensitive_0 × n"]
+    assert two["attribute"].unique().tolist() == [
+        "sensitive feature 0",
+        "n",
+        "sensitive feature 0 × n",
+    ]
     # np.asarray would make the word "nan" of it.
     missing = selection_table([1, 0, 1], sensitive_features=["f", float("nan"), None])
     assert missing["group"].tolist() == ["f", "(unknown)"] and missing["n"].tolist() == [1, 2]

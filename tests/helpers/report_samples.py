@@ -98,7 +98,8 @@ def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), brac
     """One search with all its parts; `rows`, `bracket` and `changes` overwrite."""
     largest = worst["difference"] if worst else 0.0
     what = {
-        "sensitive": list(sensitive), "label": label or sensitive[0], "auditor": "SBFTAuditor",
+        "sensitive": list(sensitive), "label": label or sensitive[0], "taken": True,
+        "auditor": "SBFTAuditor",
         "status": "done", "reason": "", "degree": largest, "found": 812 if worst else 0,
         "kept": 100 if worst else 0, "inputs": 9_400, "search_queries": 20_000, "queries": 80_824,
         "seconds": 9.1, "shown_by": "the search" if worst else "",

@@ -496,3 +496,40 @@ def test_twins_share_the_draw_of_a_randomized_classifier():
     assert (said == model.predict(X.assign(sex="f"))).all()
     assert (said[:10] == model.predict(X.iloc[:10])).all()
     assert estimate_discrimination(model, X, sensitive_features="sex", n_samples=500).rate == 0
+
+
+# Sensitive columns beside X -----------------------------------------------------------------------
+
+
+def test_groups_that_no_model_is_given_are_compared():
+    X, y = people()
+    inputs, sex = X[["a", "b", "c"]], X["sex"].mask(np.arange(len(X)) < 50)
+    ways = ["drop", "marginalize", "retrain twins", "retrain groups", "correlation remover",
+            "exponentiated parity"]  # fmt: skip
+    table = compare(LogisticRegression(), inputs, y, sensitive_features=sex, methods=ways)
+    original = table.loc["original"]
+    assert (original[["share_rows", "share_near", "degree", "degree_bound"]] == 0).all()
+    for way in ways:
+        assert "the model does not take sex" in table.loc[way, "note"]
+        assert np.isnan(table.loc[way, "accuracy"])
+    groups = frame_of(table, "original")
+    assert groups["rows"].to_dict() == {
+        f"sex = {group}": int((sex == group).sum()) for group in ("f", "m")
+    } | {"sex = missing": 50}
+    assert original["worst_group"] in groups.index
+    assert original["demographic_parity_difference"] > 0
+    assert table.attrs["settings"]["sensitive_features"] == ["sex"]
+
+
+def test_some_columns_are_given_to_the_models_and_some_are_not():
+    X, y = people(120)
+    ward = np.resize(["u", "v"], len(X))
+    given = {"sensitive_features": ["sex", ward], "methods": ["drop", "exponentiated odds"]}
+    table = compare(coder(LogisticRegression()), X, y, **given)
+    alone = compare(coder(LogisticRegression()), X, y, sensitive_features="sex", methods=["drop"])
+    for name in ("accuracy", "share_rows", "degree"):
+        assert table.loc["drop", name] == alone.loc["drop", name]
+    assert "works on columns that the model takes" in table.loc["exponentiated odds", "note"]
+    assert len(table.attrs["groups"]["original"]) == 4
+    with pytest.raises(ValueError, match="one row for each row of X"):
+        compare(coder(LogisticRegression()), X, y, sensitive_features=["sex", ward[:3]])

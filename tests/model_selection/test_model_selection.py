@@ -18,6 +18,8 @@ from sklearn.model_selection import (
     cross_val_score,
     cross_validate,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tiers import SAMPLE, slow_sample
 
@@ -473,3 +475,56 @@ def test_weights_that_count_for_nobody_are_refused(people):
     for weights in (np.zeros(len(X)), np.ones(3), -np.ones(len(X))):
         with pytest.raises(ValueError, match="sample_weight must"):
             scorer(model, X, y, sample_weight=weights)
+
+
+# Sensitive columns beside X -----------------------------------------------------------------------
+
+
+def _of_groups(metric="selection_rate"):
+    auditor = SubgroupAuditor(
+        metric=metric, sensitive_features=None, correction="none", favourable=1
+    )
+    return make_audit_scorer(auditor, random_state=0)
+
+
+def test_sensitive_columns_are_routed_to_scorers_of_groups():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=240), "b": rng.normal(size=240)})
+    group = pd.Series(rng.choice(["u", "v"], 240), name="group")
+    X["a"] += group == "u"
+    y = (X["a"] > 0.5).astype(int)
+    pipe = make_pipeline(StandardScaler(), LogisticRegression())
+    with sklearn.config_context(enable_metadata_routing=True):
+        wants = _of_groups().set_score_request(sensitive_features=True)
+        accuracy = make_scorer(accuracy_score)
+        found = cross_validate(
+            pipe, X, y, cv=3, scoring={"groups": wants, "accuracy": accuracy},
+            params={"sensitive_features": group}, return_estimator=True, return_indices=True,
+        )  # fmt: skip
+        search = GridSearchCV(
+            pipe, {"logisticregression__C": [0.001, 1.0]}, scoring=wants, cv=3
+        ).fit(X, y, sensitive_features=group)
+        with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError, match="sensitive_features"):
+            cross_validate(pipe, X, y, scoring=_of_groups(), params={"sensitive_features": group})
+    for k, held in enumerate(found["indices"]["test"]):
+        predicted = found["estimator"][k].predict(X.iloc[held])
+        by = pd.Series(predicted).groupby(group.iloc[held].to_numpy()).mean()
+        assert found["test_groups"][k] == pytest.approx(-abs(by["u"] - by["v"]))
+    assert (search.cv_results_["mean_test_score"] < 0).all()
+    # What was said of weights stays as it was.
+    wants.set_score_request(sample_weight=True)
+    requests = wants.get_metadata_routing().score.requests
+    assert requests == {"sample_weight": True, "sensitive_features": True}
+
+
+def test_sensitive_columns_are_of_no_use_to_scorers_of_twins(people):
+    X, y = people
+    model, beside = LogisticRegression().fit(X, y), np.resize(["a", "b"], len(y))
+    scorer = make_audit_scorer(RandomAuditor(sensitive_features=[0], max_queries=50))
+    with pytest.raises(ValueError, match="RandomAuditor compares twins, which in columns that"):
+        scorer(model, X, y, sensitive_features=beside)
+    with pytest.raises(ValueError, match="one row for each row of X"):
+        _of_groups()(model, X, y, sensitive_features=beside[:3])
+    in_space = make_audit_scorer(TestSGDAuditor(sensitive_features=[0]), space=X, random_state=0)
+    with pytest.raises(ValueError, match="Leave space=None"):
+        in_space(model, X, y, sensitive_features=beside)

@@ -260,8 +260,8 @@ class TwoPhaseAuditor(BaseAuditor):
                 "gradient use MAFTAuditor."
             )
 
-    def _make_space(self, X: Any) -> InputSpace:
-        space = super()._make_space(X)
+    def _make_space(self, X: Any, sensitive: Any = None) -> InputSpace:
+        space = super()._make_space(X, sensitive)
         check_enough_rows(space, self.n_clusters)
         return space
 

@@ -174,8 +174,8 @@ class SymbolicAuditor(BaseAuditor):
         check_whole(self, whole)
         check_real(self, {"t1": "[0, 1]", "t2": "[0, 1]"})
 
-    def _make_space(self, X: Any) -> InputSpace:
-        space = super()._make_space(X)
+    def _make_space(self, X: Any, sensitive: Any = None) -> InputSpace:
+        space = super()._make_space(X, sensitive)
         check_enough_rows(space, self.n_clusters)
         return space
 

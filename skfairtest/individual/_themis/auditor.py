@@ -217,8 +217,8 @@ class ThemisAuditor(BaseAuditor):
             )
         check_whole(self, {"min_samples": 1, "max_subset_size": 1}, optional=("max_subset_size",))
 
-    def _make_space(self, X: Any) -> InputSpace:
-        space = super()._make_space(X)
+    def _make_space(self, X: Any, sensitive: Any = None) -> InputSpace:
+        space = super()._make_space(X, sensitive)
         names = space.sensitive_features
         n = space.n_combinations if np.isfinite(space.n_combinations) else space.n_twins
         check_combinations(int(n), names, "Name fewer sensitive")

@@ -31,6 +31,7 @@ from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, run_fol
 from skfairtest.mitigation._comparison.table import Measured, Scores, make_table
 from skfairtest.mitigation._shares import affordable_inputs, draw_crossings, draw_uniform
 from skfairtest.oracle._favourable import favourable_places
+from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import Parcel, on_workers
 
@@ -71,8 +72,10 @@ def compare_mitigations(
         Rows.
     y : array-like of shape (n_rows,)
         Targets.
-    sensitive_features : "auto", str, int or list of these, default="auto"
-        Sensitive columns by name or position; "auto" takes the names of common ones.
+    sensitive_features : "auto", columns, Series, DataFrame, dict or array, default="auto"
+        Sensitive columns by name or position; "auto" takes the names of common ones. Values, one a
+        row, are beside X and no model is given them: twins are then equal by construction, groups
+        are compared, and ways that change the columns do not apply.
     methods : "all", list of str, or dict of str to estimator, default="all"
         Names of ways, see the notes, or estimators of your own by their names, unfitted. The
         original is always there.
@@ -164,7 +167,9 @@ def compare_mitigations(
       [2]_ for demographic parity and equalized odds, two classes. It is a mixture of classifiers
       that draws one at random. Here a person's draw is made once, and twins share it.
 
-    A way that fails, or needs what is not installed, has a row with the reason. Groups are the
+    A way that fails, does not apply, or needs what is not installed, has a row with the reason. A
+    model that is not given an attribute may act on others that stand for it (proxies): the figures
+    of groups show that, those of twins do not. Groups are the
     combinations of sensitive values; numbers with more than six values are cut at their quartiles.
     The rates are as fairlearn defines them [3]_.
 
@@ -207,16 +212,19 @@ def compare_mitigations(
         check_one_whole(name, value, 2)
     _check_numbers(certify_time, confidence)
     _check_estimator(estimator)
-    template = BaseAuditor(sensitive_features=sensitive_features, space=space, threshold=threshold,
-                           estimator=estimator)  # fmt: skip
+    template = BaseAuditor(space=space, threshold=threshold, estimator=estimator)
     template._check_params()
     X = check_table(template, X)
+    sensitive = split_sensitive(X, sensitive_features)
     y, classes = _targets(estimator, y, len(X))
     weights = None if sample_weight is None else check_weights(sample_weight, len(X))
     if weights is not None:
         for one in (estimator, *(own for own in named.values() if own is not None)):
             check_takes_weights(one)
-    domain = template._make_space(X)
+    if sensitive.names is None and sensitive.beside is not None:
+        domain = template._make_untwinned(X)
+    else:
+        domain = template.set_params(sensitive_features=sensitive.names)._make_space(X)
     rng = make_generator(random_state)
     case = Case(
         estimator,
@@ -229,6 +237,7 @@ def compare_mitigations(
         max_queries,
         weights is not None,
         bool(get_config()["enable_metadata_routing"]),
+        sensitive.beside,
     )
     folds = _folds(case, y, cv, n_inputs, rng)
     results = _run_all(named, case, folds, y, weights, certify_time, n_jobs, verbose)
@@ -247,7 +256,7 @@ def compare_mitigations(
         "max_queries": max_queries,
         "certify_time": certify_time,
         "confidence": confidence,
-        "sensitive_features": domain.sensitive_features,
+        "sensitive_features": [*domain.sensitive_features, *case.names_beside],
     }  # fmt: skip
     return table
 
@@ -336,13 +345,16 @@ def _folds(case: Case, y: Any, cv: Any, n_inputs: int, rng: np.random.Generator)
     folds = []
     for number, (training, held) in enumerate(parts):
         rows = case.space.data[held]
-        near = draw_crossings(case.space.with_codes(rows), each, rng)
-        inputs = {
-            "rows": rows,
-            "near": near.rows,
-            "uniform": draw_uniform(case.space, each, rng),
-        }
-        folds.append(Fold(number, training, held, inputs, near.homes, int(rng.integers(2**31 - 1))))
+        inputs, homes = {}, None
+        if case.has_twins:
+            near = draw_crossings(case.space.with_codes(rows), each, rng)
+            inputs = {
+                "rows": rows,
+                "near": near.rows,
+                "uniform": draw_uniform(case.space, each, rng),
+            }
+            homes = near.homes
+        folds.append(Fold(number, training, held, inputs, homes, int(rng.integers(2**31 - 1))))
     return folds
 
 

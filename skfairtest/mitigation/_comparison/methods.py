@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -27,6 +29,7 @@ from skfairtest.mitigation._comparison.with_fairlearn import (
     has_fairlearn,
 )
 from skfairtest.mitigation._retraining.retrainer import OF_GROUPS, FairnessRetrainer
+from skfairtest.space._sensitive_features import not_taken
 from skfairtest.space._space import InputSpace
 
 
@@ -60,6 +63,8 @@ class Case:
         Whether the rows have weights.
     routes : bool
         Whether metadata routing is on, which workers do not know.
+    beside : DataFrame or None
+        Sensitive columns that the models are not given.
     """
 
     estimator: Any
@@ -72,6 +77,26 @@ class Case:
     max_queries: int
     weighted: bool
     routes: bool
+    beside: pd.DataFrame | None = None
+
+    @property
+    def has_twins(self) -> bool:
+        """Whether the models take a sensitive column."""
+        return len(self.space.sensitive) > 0
+
+    @property
+    def names_beside(self) -> list[Any]:
+        """Names of the sensitive columns that they are not given."""
+        return [] if self.beside is None else list(self.beside.columns)
+
+    def group_names(self) -> NDArray[Any]:
+        """Name of each row's group, by the columns of the table and those beside it."""
+        parts = [self.groups.names(self.X)] if self.has_twins else []
+        if self.beside is not None:
+            space = InputSpace.from_data(self.beside, None, one_hot=None)
+            everything = space.with_sensitive_features(range(len(self.beside.columns)))
+            parts.append(Groups(everything).names(self.beside))
+        return np.array([", ".join(row) for row in zip(*parts, strict=True)], dtype=object)
 
     @property
     def places(self) -> list[int]:
@@ -180,4 +205,11 @@ def make_method(name: str, own: Any, case: Case, seed: int) -> Any:
     NotApplicableError
         If the way does not suit the case.
     """
-    return clone(own) if own is not None else METHODS[name](case, seed)
+    if own is not None:
+        return clone(own)
+    of_groups = name.startswith("exponentiated")
+    if case.names_beside and name != "original" and (of_groups or not case.has_twins):
+        raise NotApplicableError(
+            f"{not_taken(case.names_beside)}; {name!r} works on columns that the model takes"
+        )
+    return METHODS[name](case, seed)

@@ -20,6 +20,7 @@ from skfairtest.mitigation._comparison.methods import Case, NotApplicableError, 
 from skfairtest.mitigation._retraining.training import seeded
 from skfairtest.mitigation._shares import PLACES, Judged, judge
 from skfairtest.space._rows import take_rows
+from skfairtest.space._sensitive_features import not_taken
 
 #: Queries of the search for the largest difference of a fold's model.
 DEGREE_QUERIES = 1_000
@@ -39,8 +40,8 @@ class Fold:
         Rows to train on, and rows held out.
     inputs : dict of str to ndarray
         Codes by place: the rows held out, inputs near them, and uniform ones.
-    homes : ndarray of int
-        The rows that inputs near them are near to.
+    homes : ndarray of int or None
+        The rows that inputs near them are near to; None where there are no twins to compare.
     seed : int
         Of everything that is trained; the same for all ways, so that what differs is the way.
     """
@@ -49,7 +50,7 @@ class Fold:
     training: Ints
     held: Ints
     inputs: dict[str, Floats]
-    homes: Ints
+    homes: Ints | None
     seed: int
 
 
@@ -124,6 +125,10 @@ def _run(
         # What is audited and certified is the model inside, and not how it came about.
         model = model.estimator_
     result.answers, result.predict_seconds = _answers(model, X_held, case.classes)
+    if not case.has_twins:
+        result.degree = result.bound = 0.0
+        result.certificate = not_taken(case.names_beside)
+        return
     whole = judge(
         model, case.space, np.concatenate([fold.inputs[place] for place in PLACES]), case.settings
     )

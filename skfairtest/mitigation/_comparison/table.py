@@ -64,7 +64,7 @@ class Measured:
 def make_table(measured: Measured, *, mean: bool) -> pd.DataFrame:
     """One row a way, with what does not fit into columns in ``attrs``."""
     case, name = measured.case, measured.scores.name
-    groups = case.groups.names(case.X)
+    groups = case.group_names()
     number = deal(_strata(measured), measured.scores.rng)
     scorers = {name: measured.scores.scorer}
     if case.classes is not None:
@@ -153,6 +153,9 @@ def _shares(measured: Measured, way: str, mean: bool) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for place in PLACES:
         name = f"{'difference' if mean else 'share'}_{place}"
+        if not measured.case.has_twins:  # twins are one input to the models
+            row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), 0.0)
+            continue
         whole = together([result.judged[place] for result in results])
         measure = whole.measure(mean=mean, confidence=measured.scores.confidence)
         row |= {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}

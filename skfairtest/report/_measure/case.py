@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone, is_classifier, is_regressor
 
 from skfairtest import _clock
@@ -52,6 +53,8 @@ class Case:
         Of every part.
     n_jobs : int or None
         Of every part.
+    beside : DataFrame or None
+        Sensitive columns that the model does not take, in the order of the rows.
     seconds_per_query : float
         As measured last; 0 before.
     extra_queries : int
@@ -71,6 +74,7 @@ class Case:
     space: InputSpace
     seed: int
     n_jobs: int | None
+    beside: pd.DataFrame | None = None
     seconds_per_query: float = 0.0
     extra_queries: int = 0
     auditors: dict[str, Any] = field(default_factory=dict)
@@ -102,6 +106,16 @@ class Case:
             random_state=self.seed,
             **own,
         )
+
+    @property
+    def names_beside(self) -> list[Any]:
+        """Names of the sensitive attributes that the model does not take."""
+        return [] if self.beside is None else list(self.beside.columns)
+
+    @property
+    def sensitive_names(self) -> list[Any]:
+        """Names of all sensitive attributes, those that the model takes first."""
+        return [*self.space.sensitive_features, *self.names_beside]
 
     @property
     def task(self) -> str:

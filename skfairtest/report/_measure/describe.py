@@ -70,9 +70,14 @@ def versions() -> dict[str, str]:
     return found
 
 
-def repeating_code(template: BaseAuditor, given: dict[str, Any], names: list[Any]) -> str:
-    """Lines of Python that make the same report from the same model and table."""
-    words = {"sensitive_features": repr([_short(name) for name in names])}
+def repeating_code(template: BaseAuditor, given: dict[str, Any]) -> str:
+    """Lines of Python that make the same report from the same model and table.
+
+    Values of sensitive features that are no columns of the table have a name there as it has.
+    """
+    names = given["sensitive_features"]
+    told = "sensitive_features" if names is None else repr([_short(name) for name in names])
+    words = {"sensitive_features": told}
     imports = {"audit"}
     for name in ("threshold", "certify", "groups", "favourable", "max_time", "random_state"):
         value = given[name]

@@ -7,6 +7,7 @@ from typing import Any
 from skfairtest.group import SubgroupAuditor
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.groups import compare_rows
+from skfairtest.space._sensitive_features import rows_beside
 
 
 def metrics_of(task: str, has_favourable: bool) -> tuple[str, ...]:
@@ -25,6 +26,7 @@ def compare_errors(
     """Look at every frequent rule over all columns."""
     rows, predicted, queries = case.predictions(seconds)
     X, truth = case.rows_of(rows)
+    beside = rows_beside(case.beside, rows)
     if case.task == "regression" or metric == "accuracy":
         favourable = None
     space = case.space
@@ -32,8 +34,8 @@ def compare_errors(
     auditor = SubgroupAuditor(
         metric=metric,
         # Columns of the table: a one-hot group has the name of none of them.
-        sensitive_features=[space.container.names[place] for place in places],
+        sensitive_features=[space.container.names[place] for place in places] or None,
         favourable=favourable,
     )
-    result = compare_rows(case, metric, auditor, X, truth, rows, predicted)
+    result = compare_rows(case, metric, auditor, X, truth, rows, predicted, beside)
     return {**result, "queries": queries}

@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.base import is_regressor
 
 from skfairtest.group._outcomes import column
+from skfairtest.group._value_table import MOST_CATEGORIES
 from skfairtest.oracle._favourable import known_classes
 from skfairtest.space._space import InputSpace
 
@@ -47,10 +48,30 @@ def check_columns(estimator: Any, X: Any, space: InputSpace) -> None:
                 says = f"X has the model's columns in another order: {_listed(got)}"
         elif wanted is not None and n_wanted == len(got):
             says = f"X has no names of columns, and the model was fitted to {_listed(wanted)}"
+        beside = ""
+        if len(got) > n_wanted:
+            beside = "; what is sensitive and no input, as values: sensitive_features=X['race']"
         raise ValueError(
-            f"{says}. Give the columns that {type(estimator).__name__} was fitted to. Of the first "
-            f"row it said: {next(iter(str(error).splitlines()), type(error).__name__)}"
+            f"{says}. Give the columns that {type(estimator).__name__} was fitted to{beside}. Of "
+            f"the first row it said: {next(iter(str(error).splitlines()), type(error).__name__)}"
         ) from error
+
+
+def check_beside(beside: pd.DataFrame) -> None:
+    """See that the sensitive columns beside the model's table divide the rows into groups."""
+    for name, values in beside.items():
+        n = values.nunique(dropna=False)
+        if n < 2:
+            raise ValueError(
+                f"Sensitive column {name!r} has one value only (n_samples={len(values)}), so there "
+                "are no groups to compare. Give rows with other values, or leave it out."
+            )
+        if n > MOST_CATEGORIES and not pd.api.types.is_numeric_dtype(values):
+            raise ValueError(
+                f"Sensitive column {name!r} has {n:,} different values in {len(values):,} rows; "
+                f"expected at most {MOST_CATEGORIES:,}, as groups of few rows say nothing. Merge "
+                "values, or leave it out."
+            )
 
 
 def check_targets(estimator: Any, y: Any, n_rows: int) -> None:

@@ -47,7 +47,7 @@ def compare_groups(case: Case, favourable: Any, seconds: float | None) -> dict[s
     auditor = SubgroupAuditor(
         metric=metric, favourable=None if metric == "mean_prediction" else favourable
     )
-    values = sensitive_values(case, case.space.data[rows])
+    values = sensitive_values(case, rows)
     result = compare_rows(case, "groups", auditor, values, None, rows, predicted)
     if metric_of(case) == "selection_rate" and case.favourable is not None:
         result["favourable"] = labels_in_words(case)
@@ -66,10 +66,18 @@ def labels_in_words(case: Case) -> str:
 
 
 def compare_rows(
-    case: Case, name: str, auditor: Any, X: Any, truth: Any, rows: Any, predicted: Any
+    case: Case,
+    name: str,
+    auditor: Any,
+    X: Any,
+    truth: Any,
+    rows: Any,
+    predicted: Any,
+    beside: Any = None,
 ) -> dict[str, Any]:
     """Look at every frequent rule over columns of these rows of the data; their predictions known.
 
+    Columns beside the table of the model are those of `beside`.
     Rules are as long as can be looked at in seconds. The auditor is kept by this name.
     """
     container = make_container(X)
@@ -78,12 +86,15 @@ def compare_rows(
         sensitive = list(container.names)
     auditor.set_params(sensitive_features=sensitive, n_jobs=case.n_jobs, random_state=case.seed)
     attributes = values_of(X, auditor.bins)
+    if beside is not None:
+        attributes |= values_of(beside, auditor.bins)
     if not attributes:
         raise ValueError("there is no column whose values tell groups of rows apart")
     auditor.set_params(attributes=list(attributes))
     for most in range(affordable_conditions(len(rows), sum(attributes.values())), 0, -1):
         try:
-            auditor.set_params(max_conditions=most).fit(X, truth, y_pred=predicted)
+            auditor.set_params(max_conditions=most)
+            auditor.fit(X, truth, y_pred=predicted, sensitive_features=beside)
             break
         except TooManyRules:
             if most == 1:

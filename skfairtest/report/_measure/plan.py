@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,8 @@ from skfairtest.report._measure import (
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.course import Course
 from skfairtest.report._measure.settle import gather
+from skfairtest.space._sensitive_features import not_taken
+from skfairtest.space._space import InputSpace
 
 #: Shares of the time: of the parts for all sensitive attributes together, of those for each alone
 #: (divided by their number), of groups and of the table.
@@ -38,6 +41,10 @@ COLUMNS_SECONDS = 1.0
 COLUMNS, GROUPS, SELECTION = "columns that matter", "groups", "selection table"
 
 
+#: Label, sensitive names and space; no space where the model takes none of them.
+Search = tuple[str, list[str], InputSpace | None]
+
+
 class Plan:
     """The parts of an audit in their order, each with a share of the time."""
 
@@ -51,25 +58,26 @@ class Plan:
     ) -> None:
         self.case = case
         self.certify, self.groups = certify, groups
-        positions = case.space.sensitive.tolist()
-        names = [in_words(name) for name in case.space.sensitive_features]
-        together = (", ".join(names) + " together", names, case.space)
-        #: Label, sensitive names and space of each search; all together is the last.
-        self.searches = [(names[0], names, case.space)]
-        if len(positions) > 1:
-            alone = [
-                (name, [name], case.space.with_sensitive_features([j]))
-                for name, j in zip(names, positions, strict=True)
-            ]
-            self.searches = [*alone, together]
-        self.labels = [label for label, _, _ in self.searches]
+        beside = [in_words(name) for name in case.names_beside]
+        #: All together is the last.
+        self.searches: list[Search] = []
+        if not len(case.space.sensitive):
+            self.searches += _alone_and_together(beside, [None] * len(beside), None)
+        else:
+            names = [in_words(name) for name in case.space.sensitive_features]
+            positions = case.space.sensitive.tolist()
+            spaces = [case.space.with_sensitive_features([j]) for j in positions]
+            self.searches += [(name, [name], None) for name in beside]
+            self.searches += _alone_and_together(names, spaces, case.space)
+        self.taken = [(label, space) for label, _, space in self.searches if space is not None]
+        self.labels = [label for label, _ in self.taken]
         weights = {
             self.name(part, label): self._weight(part, label)
             for part in ("rows", "search", "certificate")
             for label in self.labels
         }
+        weights |= {COLUMNS: WEIGHTS["columns"]} if self.labels else {}
         weights |= {
-            COLUMNS: WEIGHTS["columns"],
             GROUPS: WEIGHTS["groups"],
             SELECTION: WEIGHTS["selection"],
         }
@@ -93,8 +101,14 @@ class Plan:
         """Run all parts; results by part, those of searches by label."""
         case, course = self.case, self.course
         found: dict[str, dict[str, Any]] = {"rows": {}, "search": {}, "certificate": {}}
+        for label, names, space in self.searches:
+            if space is None:
+                reason = not_taken(names)
+                course.leave_out(self.name("twins", label), reason)
+                for part, result in by_construction(case, reason).items():
+                    found[part][label] = result
         # All together first: if the time is short, it is what everybody asks for.
-        for label, _, space in self.searches[::-1]:
+        for label, space in self.taken[::-1]:
             kept: list[Judgement] = []
             found["rows"][label] = {
                 **rows.NOTHING,
@@ -104,7 +118,7 @@ class Plan:
                     partial(rows.rescue_rows, case, label, space, kept),
                 ),
             }
-        for label, _, space in self.searches[::-1]:
+        for label, space in self.taken[::-1]:
             found["search"][label] = {
                 **search.NOTHING,
                 **course.run(
@@ -137,8 +151,9 @@ class Plan:
         reason = "certify=False" if self.certify is False else bracket.why_not(case)
         for label in self.labels[::-1]:
             found["certificate"][label] = {**bracket.NOTHING, **self._certificate(label, reason)}
-        gather(case, self.labels[-1])
-        course.run(COLUMNS, partial(columns.measure_columns, case), at_least=COLUMNS_SECONDS)
+        if self.labels:
+            gather(case, self.labels[-1])
+            course.run(COLUMNS, partial(columns.measure_columns, case), at_least=COLUMNS_SECONDS)
         return {
             **found,
             "groups": {**groups.NOTHING, **found_groups},
@@ -176,6 +191,9 @@ class Plan:
         return not isinstance(self.groups, (bool, str))
 
     def _perturbed(self, favourable: Any) -> dict[str, Any]:
+        if not self.labels:
+            reason = not_taken(self.searches[-1][1])
+            return {**perturbed.NOTHING, **self.course.leave_out(perturbed.NAME, reason)}
         template = self.groups.set_params(favourable=favourable)
         found = self.course.run(
             perturbed.NAME,
@@ -194,6 +212,29 @@ class Plan:
                 "favourable="
             )
         return ""
+
+
+def _alone_and_together(
+    names: list[str], spaces: Sequence[InputSpace | None], whole: InputSpace | None
+) -> list[Search]:
+    """Each attribute alone and, where there are several, all of them together."""
+    if len(names) == 1:
+        return [(names[0], names, whole)]
+    alone = [(name, [name], space) for name, space in zip(names, spaces, strict=True)]
+    return [*alone, (", ".join(names) + " together", names, whole)]
+
+
+def by_construction(case: Case, reason: str) -> dict[str, dict[str, Any]]:
+    """What is known of twins in columns that the model does not take: they are one input to it."""
+    part = {"status": "left out", "reason": reason, "queries": 0, "seconds": 0.0}
+    has_rate = case.response != "regression" or case.template.threshold is not None
+    known = {"degree": 0.0, "rate": 0.0 if has_rate else None, "n_rows": len(case.space.data)}
+    ends = {"found": 0.0, "lower": 0.0, "upper": 0.0, "certified": True, "stop_reason": reason}
+    return {
+        "rows": {**rows.NOTHING, **part, **known, "n_twins": 1, "n_combinations": 1},
+        "search": {**search.NOTHING, **part, "degree": 0.0, "stop_reason": reason},
+        "certificate": {**bracket.NOTHING, **part, **ends},
+    }
 
 
 def in_words(name: Any) -> str:

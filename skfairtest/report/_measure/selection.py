@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skfairtest._typing import Ints
 from skfairtest.group import selection_table
 from skfairtest.oracle._favourable import favourable_labels, in_words
 from skfairtest.report._measure.case import Case
+from skfairtest.space._sensitive_features import rows_beside
 
 CONFIDENCE = 0.95
 #: Groups below this share of the rows are listed, without a ratio: the two percent that New York's
@@ -33,7 +35,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
                 f"none of {len(rows):,} predictions is {words}, so there are no rates to compare"
             )
             return {"status": "left out", "reason": reason, "queries": queries}
-    sensitive = sensitive_values(case, case.space.data[rows])
+    sensitive = sensitive_values(case, rows)
     what: dict[str, Any] = {
         "sensitive_features": sensitive,
         "favourable": "mean" if regresses else favourable,
@@ -74,15 +76,18 @@ def ends_of_smallest_ratio(
     return float(table["impact_ratio_low"].min()), float(at_once["impact_ratio_high"].min())
 
 
-def sensitive_values(case: Case, Z: Any) -> pd.DataFrame:
-    """The sensitive attributes of rows of codes, one column each; a one-hot group is one."""
-    values = {}
+def sensitive_values(case: Case, rows: Ints) -> pd.DataFrame:
+    """The sensitive attributes of rows of the data, one column each; a one-hot group is one."""
+    values, Z = {}, case.space.data[rows]
     for j in case.space.sensitive.tolist():
         column, codes = case.space.columns[j], Z[:, j]
         taken = np.full(len(codes), None, dtype=object)
         known = ~np.isnan(codes)
         taken[known] = column.take(codes[known])
         values[str(column.name)] = pd.Series(taken).infer_objects()
+    beside = rows_beside(case.beside, rows)
+    if beside is not None:
+        values |= {str(name): beside[name] for name in beside}
     return pd.DataFrame(values)
 
 

@@ -47,8 +47,17 @@ def _found(search: dict[str, Any]) -> Any:
     return search["bracket"]["found"] if known else search["degree"]
 
 
+def _of_twins(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """The searches of attributes that the model takes."""
+    searches = [search for search in report["searches"] if search["taken"]]
+    if not searches:
+        raise ValueError(f"The report has no twins to show. {report['sentence']}")
+    return searches
+
+
 def _curve(report: dict[str, Any]) -> Any:
-    curves = [pd.DataFrame({"name": s["label"], **s["rows"]["curve"]}) for s in report["searches"]]
+    searches = _of_twins(report)
+    curves = [pd.DataFrame({"name": s["label"], **s["rows"]["curve"]}) for s in searches]
     pair = report["searches"][-1]["pair"]
     output = pair["output"] if pair else name_output(report["model"]["response"])
     return inspection.DisparityCurveDisplay(
@@ -57,7 +66,8 @@ def _curve(report: dict[str, Any]) -> Any:
 
 
 def _history(report: dict[str, Any]) -> Any:
-    courses = [pd.DataFrame({"name": s["label"], **s["history"]}) for s in report["searches"]]
+    searches = _of_twins(report)
+    courses = [pd.DataFrame({"name": s["label"], **s["history"]}) for s in searches]
     return inspection.HistoryDisplay(pd.concat(courses, ignore_index=True))
 
 

@@ -28,7 +28,7 @@ from skfairtest.report._render.blocks import (
     table,
     together,
 )
-from skfairtest.report._render.words import beyond_domain
+from skfairtest.report._render.words import beyond_domain, not_taken, twins_beside
 
 #: Columns of a pair besides the changed ones that are shown; where there are many pairs, fewer.
 MOST_CELLS, MOST_CELLS_OF_MANY = 15, 7
@@ -97,7 +97,9 @@ def finding(report: dict[str, Any]) -> Section:
         )
     sentence = report["sentence"]
     blocks.append(Lead(_with_names(sentence, report)))
-    which = together(report["sensitive_features"]) or "the sensitive attributes"
+    if beside := not_taken(report["searches"]):
+        blocks.append(Text(_with_names(twins_beside(beside), report)))
+    which = together(main_search(report)["sensitive"]) or "the sensitive attributes"
     words = TWINS.format(which=which)
     if report["threshold"] is not None or report["model"]["task"] != "regression":
         words += f" Twins that {treated_differently(report)} count as discriminatory."
@@ -143,6 +145,8 @@ def _found(report: dict[str, Any]) -> Fact:
     search = main_search(report)
     if search["degree"] is None:
         return Fact(name, ABSENT, "nothing was measured")
+    if not search["taken"]:
+        return Fact(name, figure(0.0), "by construction, without a search")
     if beyond_domain(search):
         note = f"of a row of data outside of the domain; in the domain {figure(search['degree'])}"
         return Fact(name, figure(search["rows"]["degree"]), note)
@@ -154,6 +158,8 @@ def _found(report: dict[str, Any]) -> Fact:
 
 def _how_sure(report: dict[str, Any]) -> Fact:
     name = "How large it can get"
+    if not main_search(report)["taken"]:
+        return Fact(name, figure(0.0), f"by construction: {main_search(report)['reason']}")
     bracket = main_search(report)["bracket"]
     if bracket["upper"] is None:
         return Fact(name, "unknown", f"no certificate. {LOWER_BOUND}")
@@ -165,6 +171,9 @@ def _how_sure(report: dict[str, Any]) -> Fact:
 
 def _real_rows(report: dict[str, Any]) -> Fact:
     search = main_rows(report)
+    if not main_search(report)["taken"]:
+        note = "by construction: each row and its twins are one input to the model"
+        return Fact("Real rows treated differently", "none", note)
     if search is None:
         return Fact("Real rows", ABSENT, "no rows of data were compared")
     rows = search["rows"]
@@ -221,6 +230,8 @@ def the_pair(report: dict[str, Any]) -> Section:
     search = main_search(report)
     if search["pair"] is None:
         words = f"No twins were found that {treated_differently(report)}."
+        if not search["taken"]:
+            words = "There are no two twins to show: to the model they are one input."
         if search["degree"] is None:
             words = "No twins were compared."
         return Section("pair", title, (Text(words), *_states(report)))
@@ -263,7 +274,7 @@ def _states(report: dict[str, Any]) -> list[Notice]:
     return [
         notice
         for search in report["searches"]
-        for notice in why_not(search, f"Search of {isolate(search['label'])}")
+        for notice in why_not(search, f"Twins in {isolate(search['label'])}")
     ]
 
 
@@ -355,7 +366,8 @@ def how_large(report: dict[str, Any]) -> Section:
     if report["carries"]:
         blocks.append(Text(_with_names(report["carries"], report)))
     for search in report["searches"]:
-        blocks += why_not(search["bracket"], f"Certificate of {isolate(search['label'])}")
+        if search["taken"]:
+            blocks += why_not(search["bracket"], f"Certificate of {isolate(search['label'])}")
     courses = [search for search in searches if len(search["history"]["queries"]) > 1]
     if courses:
         alt = "; ".join(
@@ -416,6 +428,8 @@ def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> F
 
 def real_rows(report: dict[str, Any]) -> Section:
     """How many rows of data have a twin that is treated differently, and the worst of them."""
+    if not main_search(report)["taken"]:
+        return Section("rows", "Real rows", (*_states(report),))
     blocks: list[Any] = [
         Text(
             "Each row of the data is compared with its own twins. This says how many rows have a "
@@ -437,7 +451,8 @@ def real_rows(report: dict[str, Any]) -> Section:
             caption = f"The rows with the largest differences ({isolate(main['label'])})"
             blocks.append(pairs_table(caption, "row", rows))
     for search in report["searches"]:
-        blocks += why_not(search["rows"], f"Rows of data, {isolate(search['label'])}")
+        if search["taken"]:
+            blocks += why_not(search["rows"], f"Rows of data, {isolate(search['label'])}")
     return Section("rows", "Real rows", tuple(blocks))
 
 

@@ -11,6 +11,7 @@ from skfairtest.report._render.blocks import Figure, Notice, Table, count, secon
 from skfairtest.report._render.findings import LOWER_BOUND, MADE_UP, MOST_CELLS, main_search
 from skfairtest.report._render.sections import sections_of, title_of
 from skfairtest.report._render.text import bracket_in_words, rows_in_words, status_in_words
+from skfairtest.report._render.words import not_taken, twins_beside
 
 NO_JINJA = (
     "The report as HTML needs jinja2, which could not be imported. Install the extra `report` "
@@ -65,25 +66,29 @@ def render_fragment(report: dict[str, Any]) -> str:
     """
     search = main_search(report)
     cost = report["cost"]
-    facts = [
-        ("real rows", rows_in_words(search["rows"], report["threshold"])),
-        (
-            "cost",
-            f"{count(cost['queries'])} queries, {seconds(cost['seconds'])}",
-        ),
+    facts = []
+    if search["taken"]:
+        facts.append(("real rows", rows_in_words(search["rows"], report["threshold"])))
+    if report["favourable"]["words"]:
+        facts.append(("labels", report["favourable"]["words"]))
+    if beside := not_taken(report["searches"]):
+        facts.append(("twins", twins_beside(beside)))
+    facts += [
+        ("cost", f"{count(cost['queries'])} queries, {seconds(cost['seconds'])}"),
         ("seed", str(report["seed"])),
     ]
-    if report["favourable"]["words"]:
-        facts.insert(1, ("labels", report["favourable"]["words"]))
     if report["status"] != "complete":
         facts.insert(0, (report["status"], status_in_words(report)))
+    note = ""
+    if search["taken"]:
+        note = MADE_UP if search["bracket"]["certified"] else LOWER_BOUND
     return findings_card(
         title_of(report),
         report["sentence"],
         pair=None if search["pair"] is None else Pair.from_dict(search["pair"]),
-        bracket=f"How large it can get: {bracket_in_words(search)}.",
+        bracket=f"How large it can get: {bracket_in_words(search)}." if search["taken"] else "",
         facts=facts,
-        note=MADE_UP if search["bracket"]["certified"] else LOWER_BOUND,
+        note=note,
     )
 
 

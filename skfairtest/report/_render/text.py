@@ -7,7 +7,7 @@ from typing import Any
 
 from skfairtest.finding._words import number, two_numbers, value_in_words
 from skfairtest.report._render.blocks import rule_score
-from skfairtest.report._render.words import beyond_domain
+from skfairtest.report._render.words import beyond_domain, not_taken, twins_beside
 
 WIDTH = 88
 
@@ -23,8 +23,12 @@ def render_text(report: dict[str, Any], more: str = "report.to_dict()['not_shown
         lines += _wrapped(status_in_words(report))
     if search["pair"] is not None:
         lines += ["", *_pair(search["pair"])]
-    lines += ["", *_wrapped(bracket_in_words(search), "  bracket   ")]
-    lines += _wrapped(rows_in_words(search["rows"], report["threshold"]), "  real rows ")
+    lines += [""]
+    if search["taken"]:
+        lines += _wrapped(bracket_in_words(search), "  bracket   ")
+        lines += _wrapped(rows_in_words(search["rows"], report["threshold"]), "  real rows ")
+    if beside := not_taken(report["searches"]):
+        lines += _wrapped(twins_beside(beside), "  twins     ")
     if report["favourable"]["words"]:
         lines += _wrapped(f"{report['favourable']['words']}.", "  labels    ")
     if report["carries"]:

@@ -26,10 +26,10 @@ NOT_SHOWN = [
 ]
 
 
-def listed(names: list[str]) -> str:
+def listed(names: list[str], between: str = "and") -> str:
     """Names in a sentence: "age, race and sex"."""
     *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
+    return f"{', '.join(most)} {between} {last}" if most else last
 
 
 def seen(search: dict[str, Any]) -> float | None:
@@ -53,6 +53,84 @@ def of_rows_in_words(search: dict[str, Any]) -> str:
     )
 
 
+def headline(
+    searches: list[dict[str, Any]],
+    selection: dict[str, Any],
+    threshold: float | None,
+    seed: int | None,
+) -> str:
+    """What is read first: the finding, and of what the model does not take what the groups get."""
+    main = searches[-1]
+    beside = not_taken(searches)
+    sentences = [finding(main, threshold, seed)] if main["taken"] else []
+    if beside:
+        sentences.append(f"The model does not take {listed(beside, 'or')}.")
+        sentences.append(what_groups_get(selection, beside))
+    return " ".join(sentences)
+
+
+def not_taken(searches: list[dict[str, Any]]) -> list[str]:
+    """The sensitive attributes that the model does not take, so that nothing was searched."""
+    names = [name for search in searches if not search["taken"] for name in search["sensitive"]]
+    return list(dict.fromkeys(names))
+
+
+def twins_beside(names: list[str]) -> str:
+    """What that means, and what it does not."""
+    them = "it" if len(names) == 1 else "them"
+    return (
+        f"Inputs that differ in {listed(names)} alone are one input to the model and get one "
+        f"output, by construction; nothing was searched. Its other columns may stand for {them} "
+        "(proxies): what the groups get shows that, twins do not."
+    )
+
+
+def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
+    """The groups of these attributes that get least and most, with what chance leaves of that."""
+    rows = [dict(zip(selection["columns"], row, strict=True)) for row in selection["rows"]]
+    rows = [row for row in rows if row["attribute"] in attributes]
+    if "mean_prediction" in selection["columns"]:
+        means = [row for row in rows if row["mean_prediction_low"] is not None]
+        if not means:
+            return "No group is large enough for its mean prediction to be compared."
+        low, high = min(means, key=_mean), max(means, key=_mean)
+        return (
+            f"The mean prediction for {_in_group(low)} is {_with_ends(low, 'mean_prediction')}, "
+            f"and for {_in_group(high)} {_with_ends(high, 'mean_prediction')}."
+        )
+    ratios = [row for row in rows if row.get("impact_ratio") is not None]
+    # A few rows have extreme rates by chance.
+    ratios = [row for row in ratios if not row["note"]] or ratios
+    if not ratios:
+        reason = selection["reason"] or "no group is large enough to be compared"
+        return f"Rates of its groups were not compared: {reason}."
+    worst = min(ratios, key=lambda row: float(row["impact_ratio"]))
+    best = max(
+        (row for row in ratios if row["attribute"] == worst["attribute"]),
+        key=lambda row: float(row["impact_ratio"]),
+    )
+    return (
+        f"{selection['favourable']} is predicted for {worst['selection_rate']:.1%} of "
+        f"{_in_group(worst)} and for {best['selection_rate']:.1%} of {best['group']}: impact ratio "
+        f"{_with_ends(worst, 'impact_ratio')}."
+    )
+
+
+def _mean(row: dict[str, Any]) -> float:
+    return float(row["mean_prediction"])
+
+
+def _in_group(row: dict[str, Any]) -> str:
+    return f"{row['group']} ({row['attribute']})"
+
+
+def _with_ends(row: dict[str, Any], name: str) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    if low is None or high is None:
+        return number(row[name])
+    return f"{number(row[name])} ({number(low)} to {number(high)} at 95%)"
+
+
 def finding(search: dict[str, Any], threshold: float | None, seed: int | None) -> str:
     """The finding in one sentence, of the search for all sensitive attributes.
 
@@ -68,9 +146,10 @@ def _in_domain(search: dict[str, Any], threshold: float | None, seed: int | None
     if not search["degree"]:
         proof = search["bracket"]
         if proof["certified"] and proof["upper"] == 0:
+            its = "its value" if len(search["sensitive"]) == 1 else "their values"
             return (
-                f"No two inputs of the domain that differ only in {names} get different outputs; "
-                "this was certified."
+                f"The model takes {names} and gives every input of the domain the same output "
+                f"whatever {its}; this was certified."
             )
         return (
             f"No difference was found between inputs that differ only in {names}, in "

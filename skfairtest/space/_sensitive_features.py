@@ -1,0 +1,356 @@
+"""`sensitive_features` in every form: names of columns, and values beside the model's table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skfairtest._typing import Ints
+from skfairtest.space._chunks import Chunks
+from skfairtest.space._containers import make_container
+from skfairtest.space._protected_names import protected_names
+
+#: What a column without a name is called; several are numbered.
+STANDARD_NAME = "sensitive feature"
+#: What pandas calls columns of dates.
+DATES = ("datetime64", "datetime", "date")
+
+
+class SensitiveFeatures(NamedTuple):
+    """Where the sensitive attributes of a model are.
+
+    Attributes
+    ----------
+    X : table
+        The columns that the model takes.
+    names : "auto", None or list
+        Sensitive columns of that table; None where all are beside it.
+    beside : DataFrame or None
+        Sensitive columns that the model does not take, in the order of the rows.
+    """
+
+    X: Any
+    names: Any
+    beside: pd.DataFrame | None
+
+
+def split_sensitive(
+    X: Any, given: Any, *, values: Any = None, estimator: Any = None
+) -> SensitiveFeatures:
+    """Find the sensitive columns in a table, and beside what the model takes of it.
+
+    Parameters
+    ----------
+    X : table
+        Rows.
+    given : "auto", column, list of these, or values
+        The sensitive attributes: names and positions of columns of X, or values, one a row. A list
+        may hold both.
+    values : Series, DataFrame, dict or array, default=None
+        More of them, one value a row.
+    estimator : object, default=None
+        Its `feature_names_in_`, where it has been fitted to names, are the columns that it takes;
+        sensitive columns of X that are none of them are beside the table.
+
+    Returns
+    -------
+    SensitiveFeatures
+        The table that the model takes, the sensitive columns in it, and those beside it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For values of another length or index than X, and values under the name of a column of X
+        that are not those of the column.
+    """
+    if isinstance(X, Chunks):
+        return SensitiveFeatures(X, given, None)
+    n, index = n_rows(X), getattr(X, "index", None) if isinstance(X, pd.DataFrame) else None
+    named, parts = _sorted_out(given, n)
+    if values is not None:
+        parts.append(values)
+    names = _names(X)
+    beside: dict[Any, Any] = {}
+    several = len(parts) > 1
+    for place, part in enumerate(parts):
+        table = as_columns(part, n, index, f"{STANDARD_NAME} {place}" if several else STANDARD_NAME)
+        for name in table.columns:
+            if name in beside:
+                raise ValueError(
+                    f"sensitive_features has the column {name!r} more than once; give each one "
+                    "once."
+                )
+            if name in names:
+                _check_same(X, names.index(name), name, table[name])
+                known = _asked(named, names)
+                named = [*_listed(named, names), *([] if name in known else [name])]
+            else:
+                beside[name] = table[name]
+    taken = getattr(estimator, "feature_names_in_", None) if names else None
+    if taken is not None:
+        takes = set(taken)
+        away = [name for name in _asked(named, names) if name not in takes]
+        if away:
+            for name in away:
+                beside[name] = as_columns(_column(X, name), n)[name]
+            # By names, as positions change.
+            named = [name for name in _listed(named, names) if name not in away]
+            X = _without(X, away)
+    if not isinstance(named, str) and beside:
+        # A name of what stands beside the table says nothing more.
+        named = [name for name in _listed(named, names) if name in names or name not in beside]
+    if not isinstance(named, str) and not named and beside:
+        named = None
+    return SensitiveFeatures(X, named, pd.DataFrame(beside) if beside else None)
+
+
+def is_values(given: Any) -> bool:
+    """Whether these are values of rows, and no names of columns."""
+    if isinstance(given, (pd.Series, pd.DataFrame, Mapping, pd.Categorical)):
+        return True
+    if isinstance(given, np.ndarray):
+        return True
+    return nw.dependencies.is_into_dataframe(given) or nw.dependencies.is_into_series(given)
+
+
+def not_taken(names: Iterable[Any]) -> str:
+    """In words, why there are no twins in columns that a model does not take."""
+    told = list(map(str, names))
+    listed = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} or {told[-1]}"
+    them = "it" if len(told) == 1 else "them"
+    return f"the model does not take {listed}, so twins in {them} are equal by construction"
+
+
+def as_columns(
+    given: Any, n_samples: int, index: Any = None, standard: str = STANDARD_NAME
+) -> pd.DataFrame:
+    """Sensitive values, one a row, as a frame of named columns.
+
+    Parameters
+    ----------
+    given : Series, DataFrame, dict, array, list of values or list of columns
+        The values.
+    n_samples : int
+        Rows that there must be.
+    index : Index, default=None
+        That of the table beside which they stand: what has another one belongs to other rows.
+    standard : str, default="sensitive feature"
+        What a column without a name is called.
+    """
+    if given is None or isinstance(given, (str, bytes)):
+        raise _no_values(given)
+    _check_index(given, index)
+    table = _frame(given, n_samples, standard)
+    if not len(table.columns):
+        raise ValueError("sensitive_features has no column; name at least one.")
+    for name in table.columns:
+        if pd.api.types.infer_dtype(table[name], skipna=True) in DATES:
+            raise ValueError(
+                f"sensitive_features has the column {name!r} of dates, and each date is a group of "
+                f"few rows. Give groups of dates, such as years or decades: "
+                f"X[{name!r}].dt.year // 10 * 10."
+            )
+    make_container(table)  # says which columns are taken
+    if len(table) != n_samples:
+        raise ValueError(
+            "sensitive_features must have one row for each row of X, in the same order; got "
+            f"{len(table)} rows for {n_samples}."
+        )
+    return table
+
+
+def rows_beside(beside: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
+    """Rows of the columns beside the table."""
+    return None if beside is None else beside.iloc[rows].reset_index(drop=True)
+
+
+def n_rows(X: Any) -> int:
+    """Number of rows of any table."""
+    return len(X) if hasattr(X, "__len__") else len(nw.from_native(X, eager_only=True))
+
+
+# Names ---------------------------------------------------------------------------------------
+
+
+def _sorted_out(given: Any, n_samples: int) -> tuple[Any, list[Any]]:
+    """Names, and values; an array of names is known by its length."""
+    if isinstance(given, np.ndarray) and given.ndim == 1 and len(given) != n_samples:
+        given = given.tolist()
+    if is_values(given):
+        return [], [given]
+    if not isinstance(given, (list, tuple)):
+        return given, []
+    parts = [item for item in given if is_values(item)]
+    return ([item for item in given if not is_values(item)] if parts else given), parts
+
+
+def _names(X: Any) -> list[Any]:
+    """Names of the columns; none of an array, and of a table that names two of them alike."""
+    columns = getattr(X, "columns", None)
+    names = [] if columns is None or isinstance(X, np.ndarray) else list(columns)
+    return names if len(set(names)) == len(names) else []
+
+
+def _asked(named: Any, names: list[Any]) -> list[Any]:
+    """Those of the named columns that are columns of the table."""
+    return [name for name in _listed(named, names) if name in names]
+
+
+def _listed(named: Any, names: list[Any]) -> list[Any]:
+    """Columns by their names; what is no column of the table stays as it is."""
+    if named is None:
+        return []
+    if isinstance(named, str) and named == "auto" and "auto" not in names:
+        return protected_names(names)
+    if isinstance(named, (str, int, np.integer)) or not isinstance(named, Iterable):
+        named = [named]
+    told = []
+    for name in named:
+        is_place = isinstance(name, (int, np.integer)) and not isinstance(name, (bool, np.bool_))
+        if name not in names and is_place and 0 <= name < len(names):
+            name = names[name]
+        told.append(name)
+    return told
+
+
+# Tables --------------------------------------------------------------------------------------
+
+
+def _column(X: Any, name: Any) -> dict[Any, Any]:
+    return {name: X[name]}
+
+
+def _without(X: Any, names: list[Any]) -> Any:
+    if isinstance(X, pd.DataFrame):
+        return X.drop(columns=names)
+    return nw.from_native(X, eager_only=True).drop(names).to_native()
+
+
+def _check_same(X: Any, place: int, name: Any, given: pd.Series) -> None:
+    """See that values under the name of a column of X are those of the column."""
+    own = make_container(X).column_values(X, place)
+    frame = given.to_frame()
+    other = make_container(frame).column_values(frame, 0)
+    if not _are_equal(own, other):
+        raise ValueError(
+            f"sensitive_features has the column {name!r}, and X has another one of that name, with "
+            "other values. Rename one of them, or name the column of X: "
+            f"sensitive_features=[{name!r}]."
+        )
+
+
+def _are_equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    gone = pd.isna(one)
+    if (gone != pd.isna(other)).any():
+        return False
+    return bool(np.all(np.asarray(one[~gone], dtype=object) == other[~gone]))
+
+
+def _check_index(given: Any, index: Any) -> None:
+    if isinstance(given, Mapping):
+        for column in given.values():
+            _check_index(column, index)
+        return
+    if index is None or not isinstance(given, (pd.Series, pd.DataFrame)):
+        return
+    if len(given) == len(index) and not given.index.equals(index):
+        how = "in another order" if set(given.index) == set(index) else "with other labels"
+        raise ValueError(
+            f"sensitive_features has another index than X ({how}), so its rows may be those of "
+            "other people. Select the rows of X, sensitive_features.loc[X.index], or, where the "
+            "order is that of X, pass sensitive_features.to_numpy()."
+        )
+
+
+def _frame(given: Any, n_samples: int, standard: str) -> pd.DataFrame:
+    """A frame of pandas whose rows are numbered, whatever the values came in."""
+    if isinstance(given, pd.DataFrame):
+        frame = given.reset_index(drop=True)
+        if isinstance(given.columns, pd.RangeIndex):  # nobody has named them
+            frame.columns = pd.Index(_standard_names(standard, len(frame.columns)), dtype=object)
+        return frame
+    if isinstance(given, Mapping):
+        return _columns(given)
+    if isinstance(given, (pd.Series, pd.Index)):
+        name = standard if given.name is None else given.name
+        return _columns({name: pd.Series(given)})
+    if isinstance(given, pd.Categorical):
+        return _columns({standard: given})
+    if isinstance(given, np.ndarray):
+        if given.ndim not in (1, 2):
+            raise ValueError(
+                "sensitive_features must be one column or a table of columns, an array of 1 or 2 "
+                f"dimensions; got one of {given.ndim}."
+            )
+        table = given.reshape(len(given), -1)
+        names = _standard_names(standard, table.shape[1])
+        return pd.DataFrame(table, columns=pd.Index(names, dtype=object)).infer_objects()
+    if nw.dependencies.is_into_series(given):
+        name = nw.from_native(given, series_only=True).name or standard
+        return _columns({name: given})
+    if isinstance(given, (list, tuple)) and len(given):
+        return _of_list(list(given), n_samples, standard)
+    if nw.dependencies.is_into_dataframe(given):
+        container = make_container(given)
+        columns = {}
+        for j, name in enumerate(container.names):
+            values, order = container.column_values(given, j), container.level_order(j)
+            columns[name] = values if order is None else pd.Categorical(values, categories=order)
+        return _columns(columns)
+    if isinstance(given, (list, tuple)):
+        raise ValueError("sensitive_features has no column; name at least one.")
+    raise _no_values(given)
+
+
+def _no_values(given: Any) -> TypeError:
+    return TypeError(
+        "sensitive_features must hold the sensitive values, one a row: a Series, a DataFrame, "
+        f"a dict of columns, an array or a list; got {given!r}. Pass X['sex'], say."
+    )
+
+
+def _of_list(given: list[Any], n_samples: int, standard: str) -> pd.DataFrame:
+    if not any(_is_column(item) for item in given):
+        # Not an array of all: it would make the word "nan" of a missing value among words.
+        return _columns({standard: given})
+    if not all(_is_column(item) and len(item) == n_samples for item in given):
+        raise ValueError(
+            "sensitive_features is a list of columns; each must have one value a row, "
+            f"{n_samples}; got {[len(item) if _is_column(item) else item for item in given][:9]}."
+            " Transpose a list of rows, or pass a DataFrame."
+        )
+    names = [getattr(item, "name", None) for item in given]
+    others = _standard_names(standard, len(given))
+    told = [
+        other if name is None or names.count(name) > 1 else name
+        for name, other in zip(names, others, strict=True)
+    ]
+    return _columns(dict(zip(told, given, strict=True)))
+
+
+def _standard_names(standard: str, n: int) -> list[str]:
+    return [standard] if n == 1 else [f"{standard} {j}" for j in range(n)]
+
+
+def _columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
+    """Columns side by side, by position."""
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(
+            f"The columns of sensitive_features must be of one length; got {lengths!r}."
+        )
+    told = {}
+    for name, column in columns.items():
+        if not isinstance(column, (pd.Series, pd.Categorical, np.ndarray)):
+            column = pd.Series(list(column), dtype=object)
+        told[name] = pd.Series(column).reset_index(drop=True).infer_objects()
+    return pd.DataFrame(told)
+
+
+def _is_column(item: Any) -> bool:
+    return isinstance(item, Iterable) and not isinstance(item, (str, bytes))

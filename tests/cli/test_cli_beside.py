@@ -1,0 +1,119 @@
+"""The command line with sensitive columns that the model does not take."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import skops.io
+from gate_samples import people
+from sklearn.linear_model import LogisticRegression
+
+from skfairtest.__main__ import main
+
+QUICK = ["--max-queries", "300", "--max-time", "none", "--quiet", "--favourable", "yes"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a command beside a model of age and income, and data that have sex and region, too."""
+    monkeypatch.chdir(tmp_path)
+    frame = people()
+    frame.to_csv("data.csv", index=False)
+    frame.drop(columns=["sex", "region"]).to_csv("inputs.csv", index=False)
+    frame[["sex", "region"]].to_csv("people.csv", index=False)
+    frame[["sex"]].to_parquet("people.parquet")
+    frame[["sex"]][:10].to_csv("few.csv", index=False)
+    frame[["income"]].to_csv("income.csv", index=False)
+    model = LogisticRegression(max_iter=1000).fit(frame[["age", "income"]], frame["hired"])
+    skops.io.dump(model, "model.skops")
+    bare = LogisticRegression(max_iter=1000).fit(
+        frame[["age", "income"]].to_numpy(), frame["hired"]
+    )
+    skops.io.dump(bare, "bare.skops")
+
+    def run(*words):
+        code = main([str(word) for word in words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["data.csv", "--drop", "sex,region", "--sensitive", "sex"],
+        ["data.csv", "--drop", "region", "--sensitive", "sex"],
+        ["data.csv", "--drop", "sex,region", "--sensitive", "sex", "--sensitive", "sex"],
+        ["inputs.csv", "--sensitive-file", "people.csv", "--sensitive", "sex"],
+        ["inputs.csv", "--sensitive-file", "people.parquet"],
+    ],
+)
+def test_each_way_gives_the_same_headline(run, words):
+    code, out, err = run("audit", "model.skops", *words, "--target", "hired", *QUICK)
+    assert code == 0 and not err
+    assert out.startswith("No limits were given. The model does not take sex. yes is predicted for")
+
+
+def test_some_are_taken_and_some_are_not(run):
+    words = ["--sensitive", "age,sex,region", "--target", "hired", *QUICK, "--json", "r.json"]
+    assert run("audit", "model.skops", "data.csv", *words)[0] == 0
+    data = json.loads(Path("r.json").read_text("utf-8"))
+    assert data["sensitive_features"] == ["age", "sex", "region"]
+    assert [s["label"] for s in data["searches"] if not s["taken"]] == ["sex", "region"]
+    auto = ["--sensitive", "auto", "--drop", "region", *words[2:]]
+    assert run("audit", "model.skops", "data.csv", *auto)[0] == 0
+    data = json.loads(Path("r.json").read_text("utf-8"))
+    assert data["sensitive_features"] == ["age", "sex"]
+    # All columns of the file, beside a model that knows columns by their places.
+    words = ["--sensitive", "age", "--sensitive-file", "people.csv", *words[2:]]
+    code, _, err = run("audit", "bare.skops", "inputs.csv", *words)
+    assert code == 0, err
+    data = json.loads(Path("r.json").read_text("utf-8"))
+    assert len(data["searches"]) == 3 and data["searches"][-1]["taken"]
+
+
+def test_limits_on_twins_are_within_and_those_on_groups_decide(run):
+    words = ["data.csv", "--drop", "region", "--sensitive", "sex", "--target", "hired", *QUICK]
+    code, out, _ = run("audit", "model.skops", *words, "--max-degree", "0")
+    assert code == 0 and "the model does not take sex" in out
+    code, out, _ = run("audit", "model.skops", *words, "--min-impact-ratio", "0.99")
+    assert code in (1, 3) and "impact ratio" in out
+
+
+def test_two_models_are_compared(run):
+    words = ["data.csv", "--sensitive", "sex", "--drop", "region", "--target", "hired", *QUICK]
+    code, out, err = run("compare", "model.skops", "model.skops", *words)
+    assert code == 0 and "largest difference: sex" in out and "does not take sex" in out + err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["inputs.csv", "--sensitive-file", "few.csv"], "has 10 rows, the data have 200"),
+        (["inputs.csv", "--sensitive-file", "income.csv"], "columns that the data have, too"),
+        (["inputs.csv", "--sensitive-file", "none.csv"], "'none.csv' does not exist"),
+        (["inputs.csv", "--sensitive-file", "people.csv", "--sensitive", "sxe"], "mean 'sex'"),
+        (["inputs.csv", "--sensitive", "sex"], "names 'sex', which is not a column"),
+        (["data.csv", "--sensitive", "sex"], "does not know: 'region'"),
+        (["data.csv", "--drop", "region,sex"], "Name the sensitive columns"),
+    ],
+)
+def test_bad_input_is_one_line(run, words, says):
+    code, out, err = run("audit", "model.skops", *words, "--target", "hired", *QUICK)
+    assert code == 2 and not out and says in err and err.count("\n") == 1, err
+
+
+def test_there_is_nothing_to_certify(run):
+    words = ["data.csv", "--drop", "region", "--sensitive", "sex", "--target", "hired"]
+    code, _, err = run("certify", "model.skops", *words)
+    assert code == 2 and "There is nothing to certify: the model does not take sex" in err
+
+
+def test_a_constant_column_divides_nobody(run):
+    np.savetxt("one.csv", np.ones(200), header="ward", comments="", fmt="%d")
+    code, _, err = run(
+        "audit", "model.skops", "inputs.csv", "--sensitive-file", "one.csv", "--target", "hired"
+    )
+    assert code == 2 and "'ward' has one value only" in err

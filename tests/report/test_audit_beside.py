@@ -1,0 +1,274 @@
+"""Audits of a model that is not given a sensitive attribute, or takes it and ignores it."""
+
+import json
+import warnings
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import pytest
+from jsonschema import Draft202012Validator
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from skfairtest import AuditReport, Limits, SBFTAuditor, SubgroupAuditor, audit, selection_table
+
+SCHEMA = json.loads(files("skfairtest.report").joinpath("schema/v1.json").read_text("utf-8"))
+N = 400
+
+
+def people():
+    """Rows whose income stands for race, labels by income, and an index out of order."""
+    rng = np.random.default_rng(0)
+    index = rng.permutation(N)
+    race = pd.Series(rng.choice(["a", "b"], N), index, name="race")
+    X = pd.DataFrame({"sex": rng.integers(0, 2, N), "hours": rng.integers(20, 60, N)}, index)
+    X["income"] = (rng.normal(size=N) + (race == "a")).round(1)
+    score = X["income"] + 0.5 * X["sex"] + rng.normal(size=N)
+    return X, race, pd.Series(np.where(score > 0.5, "yes", "no"), index)
+
+
+X, RACE, Y = people()
+BLIND = LogisticRegression().fit(X[["hours", "income"]], Y)
+SEES_SEX = LogisticRegression().fit(X, Y)
+INPUTS = X[["hours", "income"]]
+
+
+class Counts(ClassifierMixin, BaseEstimator):
+    """A fitted classifier that keeps the rows that it is asked about."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, X, y):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    @property
+    def classes_(self):
+        return self.model.classes_
+
+    @property
+    def feature_names_in_(self):
+        return self.model.feature_names_in_
+
+    def predict(self, X):
+        self.seen = [*getattr(self, "seen", []), X]
+        return self.model.predict(X)
+
+    def predict_proba(self, X):
+        self.seen = [*getattr(self, "seen", []), X]
+        return self.model.predict_proba(X)
+
+
+def look(model, table, sensitive, y=Y, **params):
+    params = {
+        "auditor": SBFTAuditor(max_queries=300), "max_time": None, "random_state": 0,
+        "progress": False, "favourable": "yes", **params,
+    }  # fmt: skip
+    report = audit(model, table, y, sensitive_features=sensitive, **params)
+    Draft202012Validator(SCHEMA).validate(report.to_dict())
+    return report
+
+
+@pytest.fixture(scope="module")
+def blind():
+    return look(BLIND, INPUTS, RACE)
+
+
+def test_the_headline_says_that_it_is_not_taken_and_what_the_groups_get(blind):
+    table = selection_table(BLIND.predict(INPUTS), sensitive_features=RACE, favourable="yes")
+    low, high = sorted(table["selection_rate"])
+    ratio = table["impact_ratio"].min()
+    assert blind.sentence.startswith(
+        f"The model does not take race. yes is predicted for {low:.1%} of b (race) and for "
+        f"{high:.1%} of a: impact ratio {ratio:.2f} ("
+    )
+    assert blind.status == "complete"
+    text = repr(blind)
+    assert "(proxies)" in text and "bracket" not in text and "real rows" not in text
+    assert (blind.fairness_degree, blind.on_data_degree, blind.on_data_rate) == (0, 0, 0)
+    assert blind.upper_bound == 0 and blind.worst_case is None
+    (search,) = blind.to_dict()["searches"]
+    assert not search["taken"] and search["label"] == "race" and search["search_queries"] == 0
+
+
+def test_no_twin_is_asked_for():
+    model = Counts(BLIND)
+    report = look(model, INPUTS, RACE)
+    rows = pd.concat(model.seen)
+    assert rows.merge(INPUTS, how="left", indicator=True)["_merge"].eq("both").all()
+    # Each row once, and a few that show how the model is asked.
+    assert N <= len(rows) <= N + 64 and report.to_dict()["cost"]["queries"] == N
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        (X[["hours", "income"]].assign(race=RACE), "race"),
+        (INPUTS.assign(race=RACE), "auto"),
+        (INPUTS, RACE.to_frame()),
+        (INPUTS, {"race": RACE.to_numpy()}),
+        (INPUTS.reset_index(drop=True), RACE.reset_index(drop=True)),
+    ],
+)
+def test_each_way_to_give_it_is_the_same_report(blind, given):
+    table, sensitive = given
+    y = Y if table.index.equals(Y.index) else Y.reset_index(drop=True)
+    report = look(BLIND, table, sensitive, y)
+    assert report.sentence == blind.sentence
+    assert report.to_dict()["selection"]["rows"] == blind.to_dict()["selection"]["rows"]
+    assert report.to_dict()["errors"][0]["rules"] == blind.to_dict()["errors"][0]["rules"]
+
+
+def test_errors_are_by_the_groups_beside(blind):
+    auditor = blind.auditors["false_negative_rate"]
+    assert "race" in auditor.attributes_ and auditor.sensitive_features_ == ["race"]
+
+
+def test_limits_on_twins_are_within_and_those_on_groups_are_measured(blind):
+    outcome = blind.check(Limits(max_degree=0.0, max_on_data_rate=0.0))
+    assert outcome.status == "within"
+    for check in outcome.checks:
+        assert (check.value, check.low, check.high, check.interval) == (0, 0, 0, "by construction")
+        assert "the model does not take race" in check.words
+    (ratio,) = blind.check(Limits(min_impact_ratio=0.95)).checks
+    assert ratio.status == "exceeded" and "(race)" in ratio.figure
+
+
+def test_every_form_of_the_report_follows(blind, tmp_path):
+    html, card, markdown = blind.to_html(), blind._repr_html_(), blind.to_markdown()
+    for form in (html, card, markdown):
+        assert "The model does not take race." in form and "(proxies)" in form
+        assert "certified: no larger" not in form
+    assert "by construction" in html
+    blind.to_json(tmp_path / "r.json")
+    assert AuditReport.from_json(tmp_path / "r.json").sentence == blind.sentence
+    assert "sensitive_features=sensitive_features," in blind.to_dict()["code"]
+    for kind in ("curve", "history", "pair"):
+        with pytest.raises(ValueError, match="no (twins|pair) to show. The model does not take"):
+            blind.display(kind)
+    assert len(blind.display("bracket").frame()) == 1
+    assert len(blind.display("selection").frame()) == 2
+
+
+def test_some_are_taken_and_some_are_not(blind):
+    report = look(SEES_SEX, X.assign(race=RACE), ["sex", "race"])
+    data = report.to_dict()
+    assert [(s["label"], s["taken"]) for s in data["searches"]] == [("race", False), ("sex", True)]
+    assert data["sensitive_features"] == ["sex", "race"]
+    assert data["sentence"].startswith("Two inputs that differ only in sex get different outputs")
+    assert "The model does not take race. yes is predicted for" in data["sentence"]
+    assert set(report.selection_table["attribute"]) == {"sex", "race", "sex × race"}
+    assert "sensitive_features=['sex', 'race']" in data["code"]
+    table = blind.compare(report)
+    assert table.loc["largest difference: race", "says"] == "equal"
+    notes = table.attrs["notes"]
+    assert "The model of this does not take race." in notes
+    # The same model and search as without race beside it.
+    alone = look(SEES_SEX, X, "sex")
+    assert alone.fairness_degree == report.fairness_degree
+    both = look(BLIND, X.assign(race=RACE), ["sex", "race"])
+    assert both.sentence.startswith("The model does not take sex or race.")
+    assert both.to_dict()["searches"][-1]["label"] == "sex, race together"
+
+
+def test_a_model_that_takes_a_column_and_ignores_it():
+    selects = make_column_transformer(("passthrough", ["hours", "income"]))
+    model = make_pipeline(selects, LogisticRegression()).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that no disparity was found
+        report = look(model, X, "sex")
+    assert report.sentence == (
+        "The model takes sex and gives every input of the domain the same output whatever its "
+        "value; this was certified."
+    )
+    (search,) = report.to_dict()["searches"]
+    assert search["taken"] and search["bracket"]["certified"] and search["search_queries"] > 0
+
+
+def test_a_regressor_tells_mean_predictions():
+    model = LinearRegression().fit(INPUTS, X["income"])
+    report = look(model, INPUTS, RACE, X["income"], favourable=None)
+    assert report.sentence.startswith(
+        "The model does not take race. The mean prediction for b (race) is "
+    )
+    assert report.check(Limits(max_degree=0.0, max_on_data_rate=0.0)).status == "within"
+
+
+def test_values_that_are_missing_are_unknown_and_small_groups_are_no_headline():
+    race = RACE.mask(np.arange(N) < 40)
+    race.iloc[50] = "c"  # a group of one row
+    report = look(BLIND, INPUTS, race)
+    table = report.selection_table.set_index("group")
+    assert table["n"].to_dict()["(unknown)"] == 40 and table["n"].to_dict()["c"] == 1
+    assert " of b (race) " in report.sentence and report.status == "complete"
+    assert "race = missing" in str(report.auditors["false_negative_rate"].rules_["rule"].tolist())
+
+
+def test_numbers_beside_are_cut_into_groups():
+    wealth = pd.Series(np.linspace(0, 1, N), X.index, name="wealth")
+    report = look(BLIND, INPUTS, wealth)
+    assert len(report.selection_table) == 4 and report.status == "complete"
+
+
+@pytest.mark.parametrize(
+    ("sensitive", "says"),
+    [
+        (RACE[:9], "got 9 rows for 400"),
+        (RACE.sort_index(), "another index than X"),
+        (RACE.rename("income"), "has the column 'income', and X has another one"),
+        (RACE.map(lambda _: "z"), "'race' has one value only"),
+        (RACE.map(lambda _: None), "'race' has one value only"),
+        (np.zeros((N, 1, 1)), "1 or 2 dimensions"),
+        (pd.Series(pd.date_range("2000", periods=N), X.index, name="born"), "'born' of dates"),
+        ("race", "names 'race', which is not a column of X"),
+    ],
+)
+def test_bad_values_are_one_error_before_a_query(sensitive, says):
+    model = Counts(BLIND)
+    with pytest.raises(ValueError, match=says):
+        look(model, INPUTS, sensitive)
+    assert not hasattr(model, "seen")
+
+
+def test_names_of_people_are_no_groups():
+    n = 1_200
+    rows = INPUTS.sample(n, replace=True, random_state=0, ignore_index=True)
+    names = pd.Series([f"person {j}" for j in range(n)], name="name")
+    with pytest.raises(ValueError, match="'name' has 1,200 different values"):
+        look(BLIND, rows, names, None)
+
+
+def test_other_columns_that_the_model_does_not_know_are_an_error_still():
+    with pytest.raises(ValueError, match="does not know .'sex'.*as values: sensitive_features="):
+        look(BLIND, X.assign(race=RACE), "race")
+
+
+def test_testers_of_twins_say_that_there_is_nothing_to_search():
+    for table, sensitive in ((INPUTS, RACE), (INPUTS.assign(race=RACE), ["race"])):
+        auditor = SBFTAuditor(BLIND, sensitive_features=sensitive)
+        with pytest.raises(ValueError, match="does not take race, so twins in it are equal by"):
+            auditor.fit(table)
+    auditor = SBFTAuditor(SEES_SEX, sensitive_features=["sex", "race"], max_queries=200)
+    with pytest.warns(UserWarning, match="The model does not take race.*Searched are twins in"):
+        auditor.fit(X.assign(race=RACE))
+    assert auditor.sensitive_features_ == ["sex"] and auditor.n_features_in_ == 3
+
+
+def test_a_subgroup_auditor_keeps_columns_from_a_model_that_does_not_take_them():
+    whole = INPUTS.assign(race=RACE)
+    auditor = SubgroupAuditor(BLIND, favourable="yes", random_state=0, n_resamples=99).fit(whole)
+    given = SubgroupAuditor(BLIND, favourable="yes", random_state=0, n_resamples=99)
+    given.fit(INPUTS, sensitive_features=RACE)
+    assert auditor.worst_rule_["rule"] == given.worst_rule_["rule"] == "race = a"
+    for rows, beside in ((whole, None), (INPUTS, RACE)):
+        held = auditor.matches(rows, "race = a", sensitive_features=beside)
+        assert (held == (RACE == "a")).all()
+    assert len(auditor.confirm(whole, 1)) == 1
+    with pytest.raises(ValueError, match="X does not have them"):
+        auditor.matches(INPUTS, 0)
