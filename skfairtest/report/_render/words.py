@@ -95,8 +95,8 @@ def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
             return "No group is large enough for its mean prediction to be compared."
         low, high = min(means, key=_mean), max(means, key=_mean)
         return (
-            f"The mean prediction for {_in_group(low)} is {_with_ends(low, 'mean_prediction')}, and "
-            f"for {_in_group(high)} {_with_ends(high, 'mean_prediction')}."
+            f"The mean prediction for {_in_group(low)} is {_with_ends(low, 'mean_prediction')}, "
+            f"and for {_in_group(high)} {_with_ends(high, 'mean_prediction')}."
         )
     ratios = [row for row in rows if row.get("impact_ratio") is not None]
     # A few rows have extreme rates by chance.
@@ -109,6 +109,11 @@ def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
         (row for row in ratios if row["attribute"] == worst["attribute"]),
         key=lambda row: float(row["impact_ratio"]),
     )
+    if worst["impact_ratio"] == best["impact_ratio"]:
+        return (
+            f"{selection['favourable']} is predicted for {worst['selection_rate']:.1%} of every "
+            f"group of {worst['attribute']}."
+        )
     return (
         f"{selection['favourable']} is predicted for {worst['selection_rate']:.1%} of "
         f"{_in_group(worst)} and for {best['selection_rate']:.1%} of {best['group']}: impact ratio "
