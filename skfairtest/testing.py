@@ -56,7 +56,7 @@ def assert_within(
         Rows like those that the model is used on; they show which inputs exist.
     limits : Limits
         What is allowed; at least one limit.
-    sensitive_features : "auto" or list of columns, default="auto"
+    sensitive_features : "auto", columns, Series, DataFrame, dict or array, default="auto"
         The sensitive attributes; "auto" takes common ones by their names.
     y : array-like of shape (n_samples,), default=None
         What is true of the rows.

@@ -75,6 +75,13 @@ def split_sensitive(
     if values is not None:
         parts.append(values)
     names = _names(X)
+    words = isinstance(named, (list, tuple)) and all(isinstance(name, str) for name in named)
+    if words and len(named) == n > len(names) and not set(named) & set(names):
+        raise ValueError(
+            f"sensitive_features is a list of {n} words, of which none is a column of X. A list "
+            "names columns; give values, one a row, as a Series or an array: "
+            "sensitive_features=numpy.asarray(values)."
+        )
     beside: dict[Any, Any] = {}
     several = len(parts) > 1
     for place, part in enumerate(parts):

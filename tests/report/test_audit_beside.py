@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 
@@ -227,6 +228,7 @@ def test_numbers_beside_are_cut_into_groups():
         (np.zeros((N, 1, 1)), "1 or 2 dimensions"),
         (pd.Series(pd.date_range("2000", periods=N), X.index, name="born"), "'born' of dates"),
         ("race", "names 'race', which is not a column of X"),
+        (RACE.tolist(), "a list of 400 words, of which none is a column of X"),
     ],
 )
 def test_bad_values_are_one_error_before_a_query(sensitive, says):
@@ -234,6 +236,17 @@ def test_bad_values_are_one_error_before_a_query(sensitive, says):
     with pytest.raises(ValueError, match=says):
         look(model, INPUTS, sensitive)
     assert not hasattr(model, "seen")
+
+
+def test_values_that_are_no_plain_values_are_refused():
+    with pytest.raises(TypeError, match="'tags' must hold one plain value a row; got .1."):
+        look(BLIND, INPUTS, pd.Series([[1], [2]] * (N // 2), X.index, name="tags"))
+
+
+def test_a_model_that_predicts_alike_for_everybody_favours_no_group():
+    always = DummyClassifier(strategy="constant", constant="yes").fit(INPUTS, Y)
+    report = look(always, INPUTS, RACE)
+    assert "yes is predicted for 100.0% of every group of race." in report.sentence
 
 
 def test_names_of_people_are_no_groups():

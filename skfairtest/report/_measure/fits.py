@@ -60,7 +60,13 @@ def check_columns(estimator: Any, X: Any, space: InputSpace) -> None:
 def check_beside(beside: pd.DataFrame) -> None:
     """See that the sensitive columns beside the model's table divide the rows into groups."""
     for name, values in beside.items():
-        n = values.nunique(dropna=False)
+        try:
+            n = values.nunique(dropna=False)
+        except TypeError as error:  # lists and the like
+            raise TypeError(
+                f"Sensitive column {name!r} must hold one plain value a row; got "
+                f"{values.iloc[0]!r}."
+            ) from error
         if n < 2:
             raise ValueError(
                 f"Sensitive column {name!r} has one value only (n_samples={len(values)}), so there "

@@ -109,6 +109,11 @@ def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
         (row for row in ratios if row["attribute"] == worst["attribute"]),
         key=lambda row: float(row["impact_ratio"]),
     )
+    if worst["impact_ratio"] == best["impact_ratio"]:
+        return (
+            f"{selection['favourable']} is predicted for {worst['selection_rate']:.1%} of every "
+            f"group of {worst['attribute']}."
+        )
     return (
         f"{selection['favourable']} is predicted for {worst['selection_rate']:.1%} of "
         f"{_in_group(worst)} and for {best['selection_rate']:.1%} of {best['group']}: impact ratio "
