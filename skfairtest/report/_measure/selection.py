@@ -81,7 +81,7 @@ def sensitive_values(case: Case, Z: Any) -> pd.DataFrame:
         column, codes = case.space.columns[j], Z[:, j]
         taken = np.full(len(codes), None, dtype=object)
         known = ~np.isnan(codes)
-        taken[known] = column.take(codes[known])
+        taken[known] = column.shown(codes[known])
         values[str(column.name)] = pd.Series(taken).infer_objects()
     return pd.DataFrame(values)
 
