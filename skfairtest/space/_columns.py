@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
 from skfairtest.space._dates import Dates
+from skfairtest.space._identifiers import what_integers_are, what_texts_are
 from skfairtest.space._resolution import Listed, Scale, given_scale, learn_scale, moved_by
 from skfairtest.space._seen import Seen, look
 
@@ -59,6 +60,9 @@ class Column:
     dates : Dates or None
         What the numbers stand for, in a column of dates: its kind is "integer", and its scale lists
         the dates that were seen.
+    looks_like : {"identifier", "free text"} or None
+        What the column seems to be, where its domain was not given: its values were seen, and
+        others are not tried.
     given : bool
         Whether the user gave the domain.
     nan_is_missing : bool
@@ -78,8 +82,13 @@ class Column:
         self.missing: float | None = None
         self.top = np.inf
         self.scale = self.dates = None
+        self.looks_like: str | None = None
         self.given = False
         self.nan_is_missing = False
+        self._lookup: tuple[Any, Any] = None, None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_lookup": (None, None)}
 
     def __repr__(self) -> str:
         if self.dates is not None:
@@ -186,7 +195,10 @@ class Column:
             codes = numbers if self.scale is None else self.scale.codes(numbers)
             return codes if self.missing is None else self._with_missing(codes)
         gone = np.asarray(pd.isna(values), dtype=bool)
-        codes = pd.Index(self.levels).get_indexer(values).astype(np.float64)
+        # A column of names has as many levels as rows: to hash them takes longer than a batch.
+        if self._lookup[0] is not self.levels:
+            self._lookup = self.levels, pd.Index(self.levels)
+        codes = self._lookup[1].get_indexer(values).astype(np.float64)
         unknown = (codes < 0) & ~gone
         if unknown.any():
             raise ValueError(
@@ -342,6 +354,8 @@ def _describe(
         )
     levels = _observed_levels(name, present, order)
     column = _categorical(name, levels, present, seen.any_missing, step, given=False)
+    if present.dtype.kind == "O":
+        column.looks_like = what_texts_are(np.asarray(levels, dtype=object), seen.n_present)
     if present.dtype.kind == "f" and levels:
         # Other numbers in later data are no error: they lie between the levels.
         column.scale = Listed(np.array(levels, dtype=np.float64), dtype)
@@ -425,6 +439,11 @@ def _numeric(
         scale = given_scale(low, high, float(step), dtype)
     else:
         scale = learn_scale(seen, whole, bounds, dtype)
+    looks_like = None
+    if whole and bounds is None and step is None:
+        looks_like = what_integers_are(name, seen)
+        if looks_like is not None:
+            scale = Listed(seen.distinct, dtype)
     kind = "integer" if whole else "real"
     if scale is None:
         unit = 1.0 if whole or high == low else (high - low) / 100
@@ -436,7 +455,7 @@ def _numeric(
         unit = max(1.0, np.rint((last - first) / 100)) if long else 1.0
         column = Column(name, kind, first, last, unit)
         column.scale = scale
-    column.given = bounds is not None
+    column.given, column.looks_like = bounds is not None, looks_like
     if seen.any_missing:
         column.let_missing(dtype)
     return column

@@ -363,6 +363,9 @@ class PandasContainer(Container):
             return _cast(column.take(codes), dtype)
         if isinstance(dtype, np.dtype):  # object; a bare array of strings would become "str"
             return pd.Series(column.take(codes), dtype=object)
+        assert column.levels is not None
+        if len(codes) < len(column.levels):  # names of rows, say
+            return pd.array(list(column.take(codes)), dtype=dtype)
         # A lookup among a handful of typed levels is far cheaper than parsing each row's string.
         levels = pd.array(list(column.padded_levels()), dtype=dtype)
         return levels.take(column.positions(codes))
@@ -549,6 +552,8 @@ class NarwhalsContainer(Container):
         dtype: Any = getattr(nw, self.dtypes[index])
         if str(index) in self.categories:
             dtype = nw.Enum(list(self.categories[str(index)]))
+        if len(codes) < len(column.levels):  # names of rows, say
+            return nw.new_series(name, list(column.take(codes)), dtype, backend=self.backend)
         levels = nw.new_series(name, list(column.padded_levels()), dtype, backend=self.backend)
         return levels[column.positions(codes).tolist()]
 

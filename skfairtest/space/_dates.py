@@ -213,12 +213,12 @@ def dates_of_objects(name: Any, values: NDArray[Any]) -> Dates | None:
         If there is something else beside them.
     """
     inferred = pd.api.types.infer_dtype(values, skipna=True)
-    if inferred == "empty" and len(values) and values[0] is pd.NaT:
-        return Dates("date", cls="Timestamp")
     if inferred not in OBJECTS and not inferred.startswith("mixed"):
         return None
     gone = np.asarray(pd.isna(values), dtype=bool)
     present = values[~gone]
+    if not len(present) and values[0] is pd.NaT:
+        return Dates("date", cls="Timestamp")
     classes = {type(value) for value in present}
     if not any(issubclass(cls, ANY_DATE) for cls in classes):
         return None

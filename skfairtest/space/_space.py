@@ -7,6 +7,7 @@ below it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest._progress import users_level
 from skfairtest._typing import Floats
 from skfairtest.space._column_names import check_sensitive
 from skfairtest.space._columns import MISSING_SHARE
@@ -24,6 +26,7 @@ from skfairtest.space._constraints.contradictions import check_constraints, culp
 from skfairtest.space._containers import make_container
 from skfairtest.space._describe import conditions, describe
 from skfairtest.space._given import FORM, Rule, read_rules, warn_of_data
+from skfairtest.space._identifiers import warning_of
 from skfairtest.space._layout import Layout
 from skfairtest.space._learn_chunks import learn_chunks
 from skfairtest.space._learn_layout import learn_layout
@@ -276,6 +279,8 @@ class InputSpace(SensitiveValues):
         if sensitive_features is not None:
             positions = layout.resolve(sensitive_features)
             check_sensitive(columns, positions, n_rows)
+        if odd := [column for column in columns if column.looks_like is not None]:
+            warnings.warn(warning_of(odd), UserWarning, stacklevel=users_level())
         constraint = read_constraint(constraint)
         if given is not None and not isinstance(given, Mapping) and not callable(given):
             raise TypeError(f"given= must be a mapping or a function; got {given!r}. {FORM}")

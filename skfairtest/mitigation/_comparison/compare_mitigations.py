@@ -22,6 +22,7 @@ from skfairtest._validation import (
     check_takes_weights,
     is_real,
     make_generator,
+    warn_of_target,
 )
 from skfairtest.base import BaseAuditor
 from skfairtest.group._outcomes import check_weights
@@ -211,6 +212,7 @@ def compare_mitigations(
                            estimator=estimator)  # fmt: skip
     template._check_params()
     X = check_table(template, X)
+    warn_of_target(X, y)
     y, classes = _targets(estimator, y, len(X))
     weights = None if sample_weight is None else check_weights(sample_weight, len(X))
     if weights is not None:
