@@ -51,7 +51,8 @@ class InputSpace(SensitiveValues):
     one_hot : dict of name to list
         The columns of each one-hot group.
     kinds : list of {"categorical", "integer", "real"}
-        Kind of each attribute; fractions are "real", whether in steps or not.
+        Kind of each attribute; fractions are "real", whether in steps or not, and dates, whose
+        codes number those in the data, are "integer" here and called by their kind in `describe`.
     low, high, steps : ndarray of shape (n_features,)
         Ends of the closed domains and the length of one step, in codes.
     sensitive, free : ndarray of int
@@ -168,7 +169,8 @@ class InputSpace(SensitiveValues):
             Closed domains of numeric columns; by default the smallest and largest value present.
             Where a column has missing values in X, missing is one more value of its domain.
         categories : dict of name to list, default=None
-            Domains of categorical columns and of one-hot groups; by default the values present.
+            Domains of categorical columns, of dates and of one-hot groups; by default the values
+            present.
         steps : dict of name to float, default=None
             Resolution of numeric columns: their values are the low end of the domain and multiples
             of the step above it. By default learned from the values, where these are evidence.
@@ -201,6 +203,11 @@ class InputSpace(SensitiveValues):
             For sparse input and dtypes without an input domain.
         DetectorFailedError
             If the detector fails on the rows of `X`.
+
+        Warns
+        -----
+        UserWarning
+            That names the columns which are identifiers or free text; these cannot be sensitive.
         """
         layout, values = learn_layout(X, make_container(X), bounds, categories, steps, one_hot)
         rows = layout, layout.codes_of(values), len(values[0])
