@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
-import sys
 import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
@@ -20,22 +20,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from skfairtest._progress import FIT_WRAPPERS
+from skfairtest._progress import FIT_WRAPPERS, users_level
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._containers import make_container
+from skfairtest.space._rows import take_rows
 
-#: Packages between the user's line and ours.
-BETWEEN = ("skfairtest", "sklearn", "joblib", "threadpoolctl", "contextlib", "functools")
-
-
-def users_level() -> int:
-    """`stacklevel` of a warning that the caller gives: the first line that is not a library's."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
-        BETWEEN
-    ):
-        frame, level = frame.f_back, level + 1
-    return level
+#: Rows, and rows with other values than the commonest one, from which a column that is equal to the
+#: target is not so by chance.
+LEAST_EQUAL_ROWS = 20
+LEAST_OTHER_ROWS = 5
 
 
 def check_table(owner: Any, X: Any) -> Any:
@@ -150,6 +143,52 @@ def warn_of_retraining(estimator: Any, y: Any) -> None:
 def as_it_stands(estimator: Any, y: Any) -> Any:
     """The estimator where it is audited as it stands; None where a clone is fitted to y."""
     return estimator if y is None or isinstance(estimator, FrozenEstimator) else None
+
+
+def warn_of_target(X: Any, y: Any) -> None:
+    """Say which columns of X are the target, by their name or by their values.
+
+    A model that is given what it should predict has nothing to do with what people will get.
+    """
+    if y is None or as_chunks(X) is not None:
+        return
+    container, target = make_container(X), np.asarray(y)
+    name = y.columns[0] if hasattr(y, "columns") and len(y.columns) else getattr(y, "name", None)
+    told = [f"{own!r} (it has the name of y)" for own in container.names
+            if isinstance(own, str) and own == name]  # fmt: skip
+    if target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    if target.ndim == 1 and len(target) == len(X) and not _may_agree_by_chance(target):
+        head = np.arange(min(len(target), 100))
+        first = take_rows(X, head)
+        for j, own in enumerate(container.names):
+            # Most columns are other from the first rows on.
+            if own != name and _is_equal(container.column_values(first, j), target[head]):
+                if _is_equal(container.column_values(X, j), target):
+                    told.append(f"{own!r} (it is equal to y)")
+    if told:
+        warnings.warn(
+            f"X seems to hold the target: column {', '.join(told)}. A model that sees it need not "
+            "look at anything else, so figures would be about no model in use. Drop it from X, and "
+            "train the model without it.",
+            UserWarning,
+            stacklevel=users_level(),
+        )
+
+
+def _may_agree_by_chance(target: Any) -> bool:
+    """Whether a column of the same values may well be equal throughout without being the same."""
+    counts = pd.Series(target).value_counts()
+    few = len(target) < LEAST_EQUAL_ROWS
+    return few or len(target) - int(counts.max() if len(counts) else 0) < LEAST_OTHER_ROWS
+
+
+def _is_equal(values: Any, target: Any) -> bool:
+    if values.dtype.kind in "fb" and target.dtype.kind in "biuf":
+        return bool((values.astype(np.float64) == target).all())
+    if values.dtype.kind in "fb" or target.dtype.kind in "biufmM":
+        return False
+    return bool(np.all(values == target.astype(object)))
 
 
 def _is_fitted(estimator: Any) -> bool:

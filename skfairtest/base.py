@@ -22,6 +22,7 @@ from skfairtest._validation import (
     make_generator,
     table_or_chunks,
     warn_of_retraining,
+    warn_of_target,
 )
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.finding._fitted_cards import auditor_card
@@ -199,6 +200,7 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
         valid_rows = ValidRows(space, self.proposals)
         seconds_spent = _check_constraint(space, valid_rows, rng, self.max_time)
         warn_of_retraining(self.estimator, y)
+        warn_of_target(X, y)
         self.estimator_ = self._make_estimator(X, y, fit_params)
         self.space_ = space
         self.sensitive_features_ = space.sensitive_features

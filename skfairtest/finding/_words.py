@@ -8,6 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from skfairtest.space._dates import ANY_DATE, date_text
+
 #: Digits that two outputs are told with, at least; more where they would read alike.
 DIGITS = 3
 
@@ -57,7 +59,7 @@ def value_in_words(value: Any) -> str:
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
         real = float(value)
         return f"{int(real)}" if real.is_integer() and abs(real) < 1e15 else f"{real:.6g}"
-    return str(value)
+    return date_text(value) if isinstance(value, ANY_DATE) else str(value)
 
 
 def difference_in_words(pair: Any) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column, describe_column
+from skfairtest.space._dates import Dates
 
 #: A categorical attribute of more values has too many subsets to look at: 2 ** 14 already are
 #: 16,000 rules, and support prunes none of them while one common value is among the chosen ones.
@@ -59,7 +60,7 @@ class RuleAttribute:
             self.members = (masks[:, None] >> np.arange(self.n_cells)) & 1 == 1
             self.low = self.high = np.empty(0, dtype=np.intp)
             self.complexity = self.members.sum(axis=1)
-            self.texts = level_texts(column.levels, column.missing)
+            self.texts = level_texts(column.levels, column.missing, column.dates)
             return
         self.n_cells = len(cuts) + 1
         low, high = np.triu_indices(self.n_cells)
@@ -123,8 +124,11 @@ class RuleAttribute:
             assert self.column.levels is not None
             held = np.flatnonzero(self.members[rule])
             missing = self.column.missing
-            return tuple(None if j == missing else self.column.levels[j] for j in held)
-        cuts = [-np.inf, *self.cuts, np.inf]
+            levels = self.column.shown(np.arange(self.n_cells, dtype=np.float64))
+            return tuple(None if j == missing else levels[j] for j in held)
+        cuts, dates = [-np.inf, *self.cuts, np.inf], self.column.dates
+        if dates is not None:
+            return dates.interval(cuts[self.low[rule]], cuts[self.high[rule]])
         return pd.Interval(cuts[self.low[rule]], cuts[self.high[rule]], closed="left")
 
     def words(self, rule: int) -> str:
@@ -135,17 +139,19 @@ class RuleAttribute:
             return (
                 f"{name} = {texts[0]}" if len(texts) == 1 else f"{name} in {{{', '.join(texts)}}}"
             )
-        return range_text(self.name, self.cuts, self.low[rule], self.high[rule])
+        ends = self.low[rule], self.high[rule]
+        return range_text(self.name, self.cuts, *ends, self.column.dates)
 
 
-def range_text(name: Any, cuts: Floats, first: int, last: int) -> str:
+def range_text(name: Any, cuts: Floats, first: int, last: int, dates: Dates | None = None) -> str:
     """The run of bins from `first` to before `last` in words; the outermost ones are open."""
     name = name_text(name)
+    texts = [_text(cut) for cut in cuts] if dates is None else dates.texts(cuts)
     if first == 0:
-        return f"{name} < {_text(cuts[last - 1])}"
+        return f"{name} < {texts[last - 1]}"
     if last == len(cuts) + 1:
-        return f"{name} >= {_text(cuts[first - 1])}"
-    return f"{_text(cuts[first - 1])} <= {name} < {_text(cuts[last - 1])}"
+        return f"{name} >= {texts[first - 1]}"
+    return f"{texts[first - 1]} <= {name} < {texts[last - 1]}"
 
 
 def _text(value: Any) -> str:
@@ -162,12 +168,16 @@ def name_text(name: Any) -> str:
     return quoted(name) if isinstance(name, str) and not _is_plain(name) else str(name)
 
 
-def level_texts(levels: NDArray[Any], missing: float | None) -> list[str]:
+def level_texts(
+    levels: NDArray[Any], missing: float | None, dates: Dates | None = None
+) -> list[str]:
     """The levels of a column in words, no two of them alike.
 
     Strings are quoted where they would read as something else: as a number, as the missing value,
     or as several levels.
     """
+    if dates is not None:
+        return dates.texts(levels)
     texts = []
     for j, level in enumerate(levels):
         if j == missing:
@@ -231,13 +241,16 @@ def make_attribute(column: Column, codes: Floats, bins: Any, binning: str) -> Ru
         )
     if column.levels is None and len(present) == 2 and not isinstance(bins, list):
         # Two numbers are a yes and a no: "sex = 1" says more than "sex >= 1".
-        column = describe_column(column.name, present, categories=list(present))
+        two, dates = describe_column(column.name, present, categories=list(present)), column.dates
+        two.dates, column = dates, two
     if column.levels is not None:
         return _categorical(column)
     if isinstance(bins, list):
-        cuts = given_edges(column.name, bins, "n_bins")
+        cuts = given_edges(column.name, bins, "n_bins", column.dates)
     else:
         cuts = _cuts(column, codes, bins, binning)
+        if column.dates is not None:
+            cuts = seen_cuts(cuts, present)
     # Edges beyond the data bound bins that are empty: what is left out divides nobody.
     cuts = cuts[(cuts > present[0]) & (cuts <= present[-1])]
     if not len(cuts):
@@ -277,8 +290,10 @@ def _cuts(column: Column, codes: Floats, bins: int, binning: str) -> Floats:
     return rounded_cuts(cuts)
 
 
-def given_edges(name: Any, edges: list[Any], label: str) -> Floats:
+def given_edges(name: Any, edges: list[Any], label: str, dates: Dates | None = None) -> Floats:
     """The edges between bins as the user wrote them."""
+    if dates is not None:
+        edges = dates.numbers(name, edges).tolist()
     try:
         values = np.asarray(edges, dtype=np.float64)
     except (TypeError, ValueError):
@@ -294,6 +309,12 @@ def given_edges(name: Any, edges: list[Any], label: str) -> Floats:
             f"edges; got {edges!r}."
         )
     return rounded_cuts(values)
+
+
+def seen_cuts(cuts: Floats, present: Floats) -> Floats:
+    """Cut points between dates, moved up to such as occur: what is counted stays as it is."""
+    ordered = np.unique(present)
+    return np.unique(ordered[np.searchsorted(ordered, cuts[cuts <= ordered[-1]])])
 
 
 def rounded_cuts(cuts: Floats) -> Floats:

@@ -14,6 +14,7 @@ from skfairtest.finding._words import value_in_words
 from skfairtest.group._row_groups import Cells
 from skfairtest.group._sensitive_groups import cut_points, words_of_cuts
 from skfairtest.space._containers import make_container
+from skfairtest.space._dates import Dates
 from skfairtest.space._sensitive_features import as_columns
 
 #: Groups of an attribute beyond which it is taken for a mistake: a name or a number of a person.
@@ -60,7 +61,13 @@ def sensitive_attributes(
     container = make_container(table)
     names = list(container.names)
     single = [
-        _divide(name, container.column_values(table, j), container.level_order(j), counts)
+        _divide(
+            name,
+            container.column_values(table, j),
+            container.level_order(j),
+            counts,
+            container.dates_of(j),
+        )
         for j, name in enumerate(names)
     ]
     return single + [
@@ -68,7 +75,9 @@ def sensitive_attributes(
     ]
 
 
-def _divide(name: Any, values: Any, order: Any, counts: Any = None) -> Attribute:
+def _divide(
+    name: Any, values: Any, order: Any, counts: Any = None, dates: Dates | None = None
+) -> Attribute:
     """The groups of one column."""
     told = value_in_words(name)
     missing = pd.isna(values)
@@ -78,7 +87,8 @@ def _divide(name: Any, values: Any, order: Any, counts: Any = None) -> Attribute
     cuts = cut_points(known, of_known) if known.dtype.kind == "f" else np.empty(0)
     if len(cuts):
         codes[~missing] = np.searchsorted(cuts, known)
-        return Attribute(told, words_of_cuts(told, cuts), codes)
+        ends = cuts if dates is None else dates.objects(cuts)
+        return Attribute(told, words_of_cuts(told, ends), codes)
     try:
         found, levels = pd.factorize(np.asarray(known))
     except TypeError as error:
@@ -91,7 +101,10 @@ def _divide(name: Any, values: Any, order: Any, counts: Any = None) -> Attribute
     place = np.empty(len(different), dtype=np.int64)
     place[sorted_first] = np.arange(len(different))
     codes[~missing] = place[found]
-    return Attribute(told, _words([different[j] for j in sorted_first.tolist()]), codes)
+    different = different[sorted_first]
+    return Attribute(
+        told, _words(list(different if dates is None else dates.objects(different))), codes
+    )
 
 
 def _order(different: Any, order: Any) -> Any:

@@ -72,10 +72,10 @@ class Groups:
         for code in np.unique(codes):
             names[code] = f"{column.name} missing"
             if j not in self.cuts and not np.isnan(code):
-                value = column.take(np.array([code]))[0]
+                value = column.shown(np.array([code]))[0]
                 names[code] = f"{column.name} = {value_in_words(value)}"
         if j in self.cuts:
-            words = words_of_cuts(column.name, column.take(self.cuts[j]))
+            words = words_of_cuts(column.name, column.shown(self.cuts[j]))
             names |= {
                 code: words[np.searchsorted(self.cuts[j], code)] for code in names if code == code
             }

@@ -20,6 +20,7 @@ from skfairtest._validation import (
     check_whole,
     fitted_estimator,
     make_generator,
+    warn_of_target,
 )
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group._asked_metric import AskedMetric
@@ -299,7 +300,8 @@ class SubgroupAuditor(SubgroupResults):
         """
         start = _clock.now()
         self._check_params(y_pred is not None)
-        X, y = check_table(self, X), self._one_column(y)
+        X, target = check_table(self, X), y
+        y = self._one_column(y)
         rng = make_generator(self.random_state)
         n = n_rows(X)
         given = None if y_pred is None else column("y_pred", y_pred, n)
@@ -313,6 +315,8 @@ class SubgroupAuditor(SubgroupResults):
             estimator=self.estimator if given is None else None,
         )
         X = check_table(self, X)
+        if given is None:
+            warn_of_target(X, target)
         tables = ValueTables(X, sensitive, self.attributes, beside)
         columns = tables.divide(X, beside, self.bins, self.binning)
         patterns = self._frequent(tables, columns)

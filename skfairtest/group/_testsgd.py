@@ -20,6 +20,7 @@ from skfairtest._validation import (
     make_generator,
     table_or_chunks,
     warn_of_retraining,
+    warn_of_target,
 )
 from skfairtest.group._answers import Answers
 from skfairtest.group._base import GroupAuditor, stop_of
@@ -249,6 +250,7 @@ class TestSGDAuditor(GroupAuditor):
         if y is not None:  # else nothing is fitted that could want them
             fit_params = self._routed(fit_params, sensitive_features)
         warn_of_retraining(self.estimator, y)
+        warn_of_target(X, y)
         self.estimator_ = fitted_estimator(self, X, y, fit_params)
         answers = Answers(
             self.estimator_, tables.space, self.favourable, self.response_method, self.n_jobs

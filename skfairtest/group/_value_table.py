@@ -17,10 +17,12 @@ from skfairtest.group._rule_attribute import (
     name_text,
     range_text,
     rounded_cuts,
+    seen_cuts,
 )
 from skfairtest.group._sensitive_table import new_rows
 from skfairtest.space._column_names import by_position, resolve_columns
 from skfairtest.space._containers import Container, make_container
+from skfairtest.space._dates import Dates
 from skfairtest.space._protected_names import protected_names
 from skfairtest.space._sensitive_features import n_rows
 
@@ -39,6 +41,8 @@ class ValueAttribute:
         Name of the column.
     levels : ndarray of object, or None
         Categories, or the few numbers of a column that is not binned.
+    dates : Dates or None
+        What the numbers stand for, in a column of dates.
     cuts : ndarray of float, or None
         Where one bin ends and the next begins.
     missing : int
@@ -47,16 +51,23 @@ class ValueAttribute:
         How many values there are.
     """
 
+    dates: Dates | None
+
     def __init__(
-        self, name: Any, levels: NDArray[Any] | None, cuts: Floats | None, has_missing: bool
+        self,
+        name: Any,
+        levels: NDArray[Any] | None,
+        cuts: Floats | None,
+        has_missing: bool,
+        dates: Dates | None = None,
     ) -> None:
-        self.name = name
+        self.name, self.dates = name, dates
         self.levels = levels
         self.cuts = cuts
         known = len(levels) if levels is not None else len(self._edges) + 1
         self.missing = known if has_missing else -1
         self.n_values = known + has_missing
-        texts = [] if levels is None else level_texts(levels, -1)
+        texts = [] if levels is None else level_texts(levels, -1, dates)
         #: Conditions in words: rules repeat them thousands of times.
         self._words = [self._say(number, texts) for number in range(self.n_values)]
 
@@ -94,8 +105,11 @@ class ValueAttribute:
         if number == self.missing:
             return (None,)
         if self.levels is not None:
-            return (self.levels[number],)
+            levels = self.levels[[number]]
+            return tuple(levels if self.dates is None else self.dates.objects(levels))
         ends = [-np.inf, *self._edges, np.inf]
+        if self.dates is not None:
+            return self.dates.interval(ends[number], ends[number + 1])
         return pd.Interval(ends[number], ends[number + 1], closed="left")
 
     def words(self, number: int) -> str:
@@ -107,7 +121,7 @@ class ValueAttribute:
             return f"{name_text(self.name)} = {MISSING}"
         if self.levels is not None:
             return f"{name_text(self.name)} = {texts[number]}"
-        return range_text(self.name, self._edges, number, number + 1)
+        return range_text(self.name, self._edges, number, number + 1, self.dates)
 
     @property
     def complexity(self) -> NDArray[np.intp]:
@@ -119,7 +133,7 @@ class ValueAttribute:
 
 
 def read_attribute(
-    name: Any, values: NDArray[Any], bins: Any, binning: str
+    name: Any, values: NDArray[Any], bins: Any, binning: str, dates: Dates | None = None
 ) -> tuple[ValueAttribute, Values]:
     """Divide a column; the attribute, and the number of each row's value.
 
@@ -133,6 +147,8 @@ def read_attribute(
         Number of bins, or the edges between them.
     binning : {"quantile", "uniform"}
         Bins of equal numbers of rows, or of equal width.
+    dates : Dates, default=None
+        What the numbers stand for, in a column of dates.
 
     Raises
     ------
@@ -147,8 +163,8 @@ def read_attribute(
                 "them missing."
             )
         if isinstance(bins, list) or len(pd.unique(present)) > bins:
-            cuts = _cuts(name, present, bins, binning)
-            attribute = ValueAttribute(name, None, cuts, len(present) < len(values))
+            cuts = _cuts(name, present, bins, binning, dates)
+            attribute = ValueAttribute(name, None, cuts, len(present) < len(values), dates)
             return attribute, attribute.numbers(values)
     try:
         codes, levels = pd.factorize(values)
@@ -168,17 +184,21 @@ def read_attribute(
         order = np.argsort(levels, kind="stable")
     except TypeError:  # of several types
         order = np.array(sorted(range(len(levels)), key=lambda j: repr(levels[j])), dtype=np.intp)
-    attribute = ValueAttribute(name, levels[order], None, bool((codes < 0).any()))
+    attribute = ValueAttribute(name, levels[order], None, bool((codes < 0).any()), dates)
     number = np.full(len(levels) + 1, attribute.missing, dtype=np.int16)
     number[order] = np.arange(len(levels))
     return attribute, number[codes]  # the code of a missing value is -1, the last place
 
 
-def _cuts(name: Any, present: Floats, bins: Any, binning: str) -> Floats:
+def _cuts(
+    name: Any, present: Floats, bins: Any, binning: str, dates: Dates | None = None
+) -> Floats:
     if isinstance(bins, list):
-        cuts = given_edges(name, bins, "bins")
+        cuts = given_edges(name, bins, "bins", dates)
     else:
         cuts = _cuts_between(present, bins, binning)
+        if dates is not None and len(present):
+            cuts = seen_cuts(cuts, present)
     if len(present):
         # Edges beyond the data bound bins that are empty: what is left out divides nobody.
         cuts = cuts[(cuts > present.min()) & (cuts <= present.max())]
@@ -250,7 +270,7 @@ class ValueTables:
                 name = container.names[j]
                 values = container.column_values(table, j)
                 wish = bins_of(name, j, bins, "bins", 5)
-                attribute, here = read_attribute(name, values, wish, binning)
+                attribute, here = read_attribute(name, values, wish, binning, container.dates_of(j))
                 if attribute.n_values < 2:
                     if self.is_all:  # says nothing of anybody
                         continue

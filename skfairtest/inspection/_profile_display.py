@@ -158,7 +158,7 @@ class ProfileDisplay:
         attribute = asked.space.columns[j]
         table = pd.DataFrame(
             {
-                "value": list(attribute.take(codes)),
+                "value": list(attribute.shown(codes)),
                 "first": outputs[:, 0],
                 "second": outputs[:, 1],
                 "is_pair": codes == Z[0, j],
@@ -293,7 +293,7 @@ class _Asked:
         first, second = (
             ", ".join(
                 f"{self.space.columns[j].name}: "
-                f"{value_in_words(self.space.columns[j].take(self.Z[[side], j])[0])}"
+                f"{value_in_words(self.space.columns[j].shown(self.Z[[side], j])[0])}"
                 for j in apart
             )
             for side in (0, 1)

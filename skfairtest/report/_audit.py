@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import individual
-from skfairtest._validation import is_real, make_generator
+from skfairtest._validation import is_real, make_generator, warn_of_target
 from skfairtest.base import BaseAuditor, _check_budget
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
@@ -202,6 +202,7 @@ def audit(
     check_columns(estimator, X, space)
     if y is not None:
         check_targets(estimator, y, len(space.data))
+        warn_of_target(X, y)
     case = Case(estimator, X, y, template, space, seed, n_jobs, beside)
     case.favourable = _favourable(case, favourable, groups)
     if case.favourable is not None:

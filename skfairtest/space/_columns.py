@@ -16,6 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
+from skfairtest.space._dates import Dates
+from skfairtest.space._identifiers import what_integers_are, what_texts_are
 from skfairtest.space._resolution import Listed, Scale, given_scale, learn_scale, moved_by
 from skfairtest.space._seen import Seen, look
 
@@ -55,6 +57,12 @@ class Column:
         The largest code of a number, in a column of numbers that has a missing value.
     scale : Scale or None
         Values by whole codes; None where codes of numbers are the numbers.
+    dates : Dates or None
+        What the numbers stand for, in a column of dates: its kind is "integer", and its scale lists
+        the dates that were seen.
+    looks_like : {"identifier", "free text"} or None
+        What the column seems to be, where its domain was not given: its values were seen, and
+        others are not tried.
     given : bool
         Whether the user gave the domain.
     nan_is_missing : bool
@@ -62,6 +70,7 @@ class Column:
     """
 
     scale: Scale | None
+    dates: Dates | None
 
     def __init__(self, name: Any, kind: str, low: float, high: float, step: float) -> None:
         self.name = name
@@ -72,11 +81,18 @@ class Column:
         self.levels: NDArray[Any] | None = None
         self.missing: float | None = None
         self.top = np.inf
-        self.scale = None
+        self.scale = self.dates = None
+        self.looks_like: str | None = None
         self.given = False
         self.nan_is_missing = False
+        self._lookup: tuple[Any, Any] = None, None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_lookup": (None, None)}
 
     def __repr__(self) -> str:
+        if self.dates is not None:
+            return f"Column({self.name!r}, {self.dates!r}, {self.n_values:.0f} values)"
         if self.levels is not None:
             return f"Column({self.name!r}, categorical, {self.n_values:.0f} values)"
         return (
@@ -167,6 +183,8 @@ class Column:
     def encode(self, values: NDArray[Any]) -> Floats:
         """Codes of the values; an error names those that the column does not know."""
         if self.levels is None or self.scale is not None:
+            if self.dates is not None and values.dtype.kind == "O":  # as people write them
+                values = self.dates.numbers(self.name, values)
             try:
                 numbers = np.asarray(values, dtype=np.float64)
             except (TypeError, ValueError) as error:
@@ -177,7 +195,10 @@ class Column:
             codes = numbers if self.scale is None else self.scale.codes(numbers)
             return codes if self.missing is None else self._with_missing(codes)
         gone = np.asarray(pd.isna(values), dtype=bool)
-        codes = pd.Index(self.levels).get_indexer(values).astype(np.float64)
+        # A column of names has as many levels as rows: to hash them takes longer than a batch.
+        if self._lookup[0] is not self.levels:
+            self._lookup = self.levels, pd.Index(self.levels)
+        codes = self._lookup[1].get_indexer(values).astype(np.float64)
         unknown = (codes < 0) & ~gone
         if unknown.any():
             raise ValueError(
@@ -227,7 +248,14 @@ class Column:
         if not self.is_coded:
             return self
         kind = "real" if self.kind == "categorical" else self.kind
-        return Column(self.name, kind, *self.ends, 1.0)
+        field = Column(self.name, kind, *self.ends, 1.0)
+        field.dates = self.dates
+        return field
+
+    def shown(self, codes: Floats) -> NDArray[Any]:
+        """Values of the codes as people know them: dates, not the numbers that stand for them."""
+        values = self.take(codes)
+        return values if self.dates is None else self.dates.objects(values)
 
     def positions(self, codes: Floats) -> NDArray[np.intp]:
         """Places of the codes in `padded_levels`."""
@@ -285,8 +313,11 @@ def describe_seen(
     integral: bool = False,
     order: NDArray[Any] | None = None,
     dtype: str | None = None,
+    dates: Dates | None = None,
 ) -> Column:
     """The same from what was seen of a column, in one piece or in chunks."""
+    if dates is not None:
+        return _describe_dates(name, seen, dates, bounds, categories, step)
     column = _describe(name, seen, bounds, categories, step, integral, order, dtype)
     column.nan_is_missing = seen.nan_is_missing
     return column
@@ -323,9 +354,42 @@ def _describe(
         )
     levels = _observed_levels(name, present, order)
     column = _categorical(name, levels, present, seen.any_missing, step, given=False)
+    if present.dtype.kind == "O":
+        column.looks_like = what_texts_are(np.asarray(levels, dtype=object), seen.n_present)
     if present.dtype.kind == "f" and levels:
         # Other numbers in later data are no error: they lie between the levels.
         column.scale = Listed(np.array(levels, dtype=np.float64), dtype)
+    return column
+
+
+def _describe_dates(
+    name: Any, seen: Seen, dates: Dates, bounds: Any, categories: Any, step: Any
+) -> Column:
+    """A column of dates: its domain are those that were seen, or those that the user lists.
+
+    Others in later data are no error: they lie between these.
+    """
+    for label, wish in (("bounds", bounds), ("steps", step)):
+        if wish is not None:
+            raise ValueError(
+                f"{label}= names column {name!r}, which holds dates; its domain is the values in "
+                "X. List others in categories=, or leave it out."
+            )
+    listed, any_missing = seen.distinct, seen.any_missing
+    if categories is not None:
+        numbers = dates.numbers(name, _given_levels(name, categories))
+        listed, any_missing = np.unique(numbers[~np.isnan(numbers)]), bool(np.isnan(numbers).any())
+    if not len(listed):  # nothing but missing
+        column = _categorical(
+            name, [], np.empty(0), any_missing, None, given=categories is not None
+        )
+    else:
+        column = Column(name, "integer", 0, len(listed) - 1, 1.0)
+        column.scale = Listed(listed)
+        column.given = categories is not None
+        if any_missing:
+            column.let_missing(None)
+    column.dates = dates
     return column
 
 
@@ -375,6 +439,11 @@ def _numeric(
         scale = given_scale(low, high, float(step), dtype)
     else:
         scale = learn_scale(seen, whole, bounds, dtype)
+    looks_like = None
+    if whole and bounds is None and step is None:
+        looks_like = what_integers_are(name, seen)
+        if looks_like is not None:
+            scale = Listed(seen.distinct, dtype)
     kind = "integer" if whole else "real"
     if scale is None:
         unit = 1.0 if whole or high == low else (high - low) / 100
@@ -386,7 +455,7 @@ def _numeric(
         unit = max(1.0, np.rint((last - first) / 100)) if long else 1.0
         column = Column(name, kind, first, last, unit)
         column.scale = scale
-    column.given = bounds is not None
+    column.given, column.looks_like = bounds is not None, looks_like
     if seen.any_missing:
         column.let_missing(dtype)
     return column

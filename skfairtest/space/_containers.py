@@ -18,6 +18,8 @@ from scipy import sparse
 
 from skfairtest._typing import Floats
 from skfairtest.space._columns import Column
+from skfairtest.space._dates import NAT, Dates, as_numbers, as_whole, dates_of_objects
+from skfairtest.space._pandas_dates import as_dates, date_numbers, dates_of_dtype
 
 #: Dtypes that hold fewer digits than codes have, by their names in NumPy, pandas and polars, and
 #: what NumPy calls them.
@@ -59,8 +61,8 @@ def objects_as_numbers(values: NDArray[Any]) -> NDArray[Any]:
 
 def _refuse(name: Any, dtype: Any) -> TypeError:
     return TypeError(
-        f"Column {name!r} has dtype {dtype}; an input space takes numbers, strings, booleans and "
-        "categories. Convert the column (a date to a number of days, say) before the estimator."
+        f"Column {name!r} has dtype {dtype}; an input space takes numbers, strings, booleans, "
+        "categories and dates. Convert the column before the estimator, or leave it out."
     )
 
 
@@ -68,9 +70,15 @@ class Container:
     """What is known of a kind of table; subclasses know one kind each."""
 
     names: list[Any]
+    #: What the columns of dates hold, by position; others are absent.
+    dates: dict[str, Dates]
+
+    def dates_of(self, index: int) -> Dates | None:
+        """What the dates of a column are; None for a column of other values."""
+        return self.dates.get(str(index))
 
     def column_values(self, X: Any, index: int) -> NDArray[Any]:
-        """One column as floats (NaN is missing), booleans or objects."""
+        """One column as floats (NaN is missing), booleans or objects; dates are floats."""
         raise NotImplementedError
 
     def holds_objects(self, index: int) -> bool:
@@ -168,6 +176,7 @@ class ArrayContainer(Container):
         self.names = list(range(X.shape[1]))
         is_object = X.dtype.kind == "O"
         self.none_is_missing = [j for j in self.names if is_object and _has_none(X[:, j])]
+        self.dates = _dates_in([X[:, j] for j in self.names] if is_object else [], self.names)
 
     @property
     def kind(self) -> str:
@@ -177,6 +186,8 @@ class ArrayContainer(Container):
     def column_values(self, X: NDArray[Any], index: int) -> NDArray[Any]:
         """One column as floats (NaN is missing), booleans or objects."""
         values = X[:, index]
+        if (dates := self.dates_of(index)) is not None:
+            return dates.numbers(index, values)
         if values.dtype.kind in "iuf":
             return values.astype(np.float64)
         if values.dtype.kind == "b":
@@ -185,7 +196,7 @@ class ArrayContainer(Container):
 
     def holds_objects(self, index: int) -> bool:
         """Whether the column may hold anything, so that all of it tells what it is."""
-        return np.dtype(self.dtype).kind == "O"
+        return np.dtype(self.dtype).kind == "O" and self.dates_of(index) is None
 
     def is_integral(self, index: int) -> bool:
         """Whether the column can hold nothing but integers."""
@@ -211,6 +222,9 @@ class ArrayContainer(Container):
         objects = np.empty(Z.shape, dtype=object)
         for index, column in enumerate(columns):
             values = column.take(Z[:, index])
+            if (dates := self.dates_of(index)) is not None:
+                objects[:, index] = dates.objects(values)
+                continue
             is_number = column.levels is None
             is_none = index in self.none_is_missing
             objects[:, index] = _as_objects(column, values, is_none) if is_number else values
@@ -236,6 +250,14 @@ class PandasContainer(Container):
             )
         self.names = list(X.columns)
         self.dtypes = [_dtype_name(name, X[name].dtype) for name in self.names]
+        objects = [
+            X[name].to_numpy() if self.dtypes[index] == "object" else None
+            for index, name in enumerate(self.names)
+        ]
+        self.dates = _dates_in(objects, self.names)
+        for index, name in enumerate(self.names):
+            if (dates := dates_of_dtype(X[name].dtype)) is not None:
+                self.dates[str(index)] = dates
         self.none_is_missing = [
             index
             for index, name in enumerate(self.names)
@@ -266,6 +288,8 @@ class PandasContainer(Container):
         """One column as floats (NaN is missing), booleans or objects."""
         series = X[self.names[index]]
         dtype = series.dtype
+        if (dates := self.dates_of(index)) is not None:
+            return date_numbers(self.names[index], series, dates)
         if pd.api.types.is_bool_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype):
             if series.isna().any():
                 return series.astype(object).to_numpy()
@@ -285,7 +309,7 @@ class PandasContainer(Container):
 
     def holds_objects(self, index: int) -> bool:
         """Whether the column may hold anything, so that all of it tells what it is."""
-        return self.dtypes[index] == "object"
+        return self.dtypes[index] == "object" and self.dates_of(index) is None
 
     def learn_levels(self, other: Container) -> None:
         """Take over the categories of another chunk of the table that are not known yet."""
@@ -326,6 +350,8 @@ class PandasContainer(Container):
 
     def _array(self, index: int, column: Column, codes: Floats) -> Any:
         dtype = self.dtype(index)
+        if (dates := self.dates_of(index)) is not None:
+            return as_dates(column.take(codes), dtype, dates)
         if column.levels is None:
             if pd.api.types.is_object_dtype(dtype):
                 is_none = index in self.none_is_missing
@@ -337,6 +363,9 @@ class PandasContainer(Container):
             return _cast(column.take(codes), dtype)
         if isinstance(dtype, np.dtype):  # object; a bare array of strings would become "str"
             return pd.Series(column.take(codes), dtype=object)
+        assert column.levels is not None
+        if len(codes) < len(column.levels):  # names of rows, say
+            return pd.array(list(column.take(codes)), dtype=dtype)
         # A lookup among a handful of typed levels is far cheaper than parsing each row's string.
         levels = pd.array(list(column.padded_levels()), dtype=dtype)
         return levels.take(column.positions(codes))
@@ -359,12 +388,23 @@ def _dtype_name(name: Any, dtype: Any) -> str:
         or pd.api.types.is_bool_dtype(dtype)
         or (pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype))
         or pd.api.types.is_object_dtype(dtype)
+        or dates_of_dtype(dtype) is not None
     )
     if not accepted or isinstance(dtype, pd.SparseDtype):
         raise _refuse(name, dtype)
     if isinstance(dtype, pd.StringDtype) and str(dtype) == "str":
         return "str"
     return str(dtype)
+
+
+def _dates_in(columns: list[Any], names: list[Any]) -> dict[str, Dates]:
+    """What is in the columns of objects that hold dates, by position; None is another column."""
+    found = {}
+    for index, values in enumerate(columns):
+        dates = None if values is None else dates_of_objects(names[index], values)
+        if dates is not None:
+            found[str(index)] = dates
+    return found
 
 
 def _has_none(values: NDArray[Any]) -> bool:
@@ -393,6 +433,10 @@ def _cast(values: NDArray[Any], dtype: Any) -> Any:
     return pd.array([None if np.isnan(value) else value for value in values], dtype=dtype)
 
 
+#: Dates of narwhals by the names of their dtypes.
+_NARWHALS = {"Date": "date", "Datetime": "date", "Duration": "duration", "Time": "time of day"}
+
+
 class NarwhalsContainer(Container):
     """A polars frame, or another table that narwhals reads, held as names and dtype names."""
 
@@ -402,11 +446,19 @@ class NarwhalsContainer(Container):
         self.backend = frame.implementation.value
         self.dtypes: list[str] = []
         self.categories: dict[str, NDArray[Any]] = {}
+        self.dates = {}
+        # The units that dates are counted in, by position.
+        self.units: dict[str, str] = {}
         self.none_is_missing: list[int] = []
         for index, name in enumerate(self.names):
             dtype = frame[name].dtype
             text = type(dtype).__name__ if not isinstance(dtype, type) else dtype.__name__
             known = text in ("String", "Categorical", "Enum", "Boolean", "Object")
+            if text in _NARWHALS:
+                zone = getattr(dtype, "time_zone", None)
+                self.dates[str(index)] = Dates(_NARWHALS[text], zone=zone, missing="None")
+                self.units[str(index)] = {"Date": "D", "Time": "ns"}.get(text) or dtype.time_unit
+                known = True
             if not (dtype.is_numeric() or known):
                 raise _refuse(name, dtype)
             self.dtypes.append(text)
@@ -424,6 +476,8 @@ class NarwhalsContainer(Container):
     def column_values(self, X: Any, index: int) -> NDArray[Any]:
         """One column as floats (NaN is missing), booleans or objects."""
         series = nw.from_native(X, eager_only=True)[self.names[index]]
+        if self.dates_of(index) is not None:
+            return self._date_numbers(index, series)
         if series.dtype.is_numeric():
             return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
         if self.dtypes[index] == "Boolean" and not series.is_null().any():
@@ -448,7 +502,39 @@ class NarwhalsContainer(Container):
 
     def dtype_name(self, index: int) -> str:
         """Name of the column's dtype."""
-        return self.dtypes[index]
+        is_date = self.dates_of(index) is not None
+        return str(self._date_dtype(index)) if is_date else self.dtypes[index]
+
+    def _date_dtype(self, index: int) -> Any:
+        text, unit, zone = self.dtypes[index], self.units[str(index)], self.dates[str(index)].zone
+        dtype: Any = getattr(nw, text)
+        if text == "Datetime":
+            return dtype(unit, zone)
+        return dtype(unit) if text == "Duration" else dtype
+
+    def _date_numbers(self, index: int, series: Any) -> Floats:
+        name = self.names[index]
+        if type(dtype := series.dtype).__name__ != self.dtypes[index]:
+            raise ValueError(
+                f"Column {name!r} is of the dtype {dtype}; expected "
+                f"{self._date_dtype(index)}, as in fit. Convert it."
+            )
+        # pyarrow counts days in 32 bits, and goes from there alone.
+        whole = series.cast(nw.Int32) if self.dtypes[index] == "Date" else series
+        whole = whole.cast(nw.Int64).fill_null(NAT).to_numpy()
+        unit = self.units[str(index)]
+        if unit not in ("D", "ns") or self.dtypes[index] == "Datetime":
+            unit = str(getattr(series.dtype, "time_unit", unit))
+        return as_numbers(name, np.array(whole, dtype=np.int64), unit)
+
+    def _dates(self, index: int, name: str, numbers: Floats) -> Any:
+        whole: Any = as_whole(numbers, self.units[str(index)])
+        if (gone := whole == NAT).any():
+            whole = [None if none else v for none, v in zip(gone, whole.tolist(), strict=True)]
+        series = nw.new_series(name, whole, nw.Int64, backend=self.backend)
+        if self.dtypes[index] == "Date":
+            series = series.cast(nw.Int32)
+        return series.cast(self._date_dtype(index))
 
     def build(self, Z: Floats, columns: list[Column]) -> Any:
         """A table of the codes' values, with the names and dtypes of the table seen in fit."""
@@ -459,11 +545,15 @@ class NarwhalsContainer(Container):
 
     def _series(self, index: int, column: Column, codes: Floats) -> Any:
         name = str(self.names[index])
+        if self.dates_of(index) is not None:
+            return self._dates(index, name, column.take(codes))
         if column.levels is None or column.levels.dtype.kind == "f":
             return self._numbers(index, name, column.take(codes))
         dtype: Any = getattr(nw, self.dtypes[index])
         if str(index) in self.categories:
             dtype = nw.Enum(list(self.categories[str(index)]))
+        if len(codes) < len(column.levels):  # names of rows, say
+            return nw.new_series(name, list(column.take(codes)), dtype, backend=self.backend)
         levels = nw.new_series(name, list(column.padded_levels()), dtype, backend=self.backend)
         return levels[column.positions(codes).tolist()]
 

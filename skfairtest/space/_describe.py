@@ -37,7 +37,7 @@ def describe(space: Space) -> pd.DataFrame:
         rows.append(
             {
                 "attribute": column.name,
-                "kind": "one-hot group" if len(names) > 1 else column.kind,
+                "kind": _kind(column) if len(names) == 1 else "one-hot group",
                 "domain": _domain(column),
                 "step": _step(column),
                 "columns": len(names),
@@ -70,7 +70,16 @@ def conditions(space: Space) -> list[str]:
     return lines
 
 
+def _kind(column: Column) -> str:
+    return column.kind if column.dates is None else column.dates.family
+
+
 def _domain(column: Column) -> str:
+    if column.dates is not None and column.scale is not None:
+        n = int(column.n_values - column.has_missing)
+        ends = dict.fromkeys(column.dates.texts(np.array(column.ends)))
+        missing = ", or missing" if column.has_missing else ""
+        return " to ".join(ends) + (f" ({n} values)" if n > 2 else "") + missing
     if column.levels is not None and column.scale is None:
         values = [_text(value) for value in column.take(column.grid()).tolist()]
     elif isinstance(column.scale, Listed):

@@ -217,7 +217,7 @@ class Layout:
         """For each column of the table the arithmetic that makes its numbers of codes, or None."""
         found: list[list[tuple[str, Any]] | None] = [None] * len(self.fields)
         for column, places, group in zip(self.columns, self.places, self.groups, strict=True):
-            if group is None and column.missing is None:
+            if group is None and column.missing is None and column.dates is None:
                 found[places[0]] = [] if column.scale is None else column.scale.operations()
         return found
 

@@ -83,6 +83,7 @@ class Wishes:
                 integral=container.is_integral(j),
                 order=container.level_order(j),
                 dtype=container.rounds_to(j),
+                dates=container.dates_of(j),
             )
             for j, name in enumerate(names)
         ]

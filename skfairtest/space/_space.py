@@ -7,6 +7,7 @@ below it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest._progress import users_level
 from skfairtest._typing import Floats
 from skfairtest.space._column_names import check_sensitive
 from skfairtest.space._columns import MISSING_SHARE
@@ -24,6 +26,7 @@ from skfairtest.space._constraints.contradictions import check_constraints, culp
 from skfairtest.space._containers import make_container
 from skfairtest.space._describe import conditions, describe
 from skfairtest.space._given import FORM, Rule, read_rules, warn_of_data
+from skfairtest.space._identifiers import warning_of
 from skfairtest.space._layout import Layout
 from skfairtest.space._learn_chunks import learn_chunks
 from skfairtest.space._learn_layout import learn_layout
@@ -48,7 +51,8 @@ class InputSpace(SensitiveValues):
     one_hot : dict of name to list
         The columns of each one-hot group.
     kinds : list of {"categorical", "integer", "real"}
-        Kind of each attribute; fractions are "real", whether in steps or not.
+        Kind of each attribute; fractions are "real", whether in steps or not, and dates, whose
+        codes number those in the data, are "integer" here and called by their kind in `describe`.
     low, high, steps : ndarray of shape (n_features,)
         Ends of the closed domains and the length of one step, in codes.
     sensitive, free : ndarray of int
@@ -165,7 +169,8 @@ class InputSpace(SensitiveValues):
             Closed domains of numeric columns; by default the smallest and largest value present.
             Where a column has missing values in X, missing is one more value of its domain.
         categories : dict of name to list, default=None
-            Domains of categorical columns and of one-hot groups; by default the values present.
+            Domains of categorical columns, of dates and of one-hot groups; by default the values
+            present.
         steps : dict of name to float, default=None
             Resolution of numeric columns: their values are the low end of the domain and multiples
             of the step above it. By default learned from the values, where these are evidence.
@@ -198,6 +203,11 @@ class InputSpace(SensitiveValues):
             For sparse input and dtypes without an input domain.
         DetectorFailedError
             If the detector fails on the rows of `X`.
+
+        Warns
+        -----
+        UserWarning
+            That names the columns which are identifiers or free text; these cannot be sensitive.
         """
         layout, values = learn_layout(X, make_container(X), bounds, categories, steps, one_hot)
         rows = layout, layout.codes_of(values), len(values[0])
@@ -276,6 +286,8 @@ class InputSpace(SensitiveValues):
         if sensitive_features is not None:
             positions = layout.resolve(sensitive_features)
             check_sensitive(columns, positions, n_rows)
+        if odd := [column for column in columns if column.looks_like is not None]:
+            warnings.warn(warning_of(odd), UserWarning, stacklevel=users_level())
         constraint = read_constraint(constraint)
         if given is not None and not isinstance(given, Mapping) and not callable(given):
             raise TypeError(f"given= must be a mapping or a function; got {given!r}. {FORM}")

@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 import skops.io
 from clocks import HANGING
-from gate_samples import Fails, Foreign, Talkative, classifier, people, regressor
+from gate_samples import Fails, Foreign, ReadsDates, Talkative, classifier, people, regressor
 from jsonschema import Draft202012Validator
 from places import TOP
 from tiers import slow_sample
@@ -587,3 +587,29 @@ def test_importing_the_command_line_is_quick():
     )
     loaded = set(done.stdout.split())
     assert "skfairtest.cli" in loaded and not loaded & {"sklearn", "scipy", "pandas", "numpy"}
+
+
+def test_dates_in_parquet(run):
+    pytest.importorskip("pyarrow")
+    opened = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(200) % 70, unit="D")
+    frame = people().assign(opened=opened)
+    frame.loc[3, "opened"] = pd.NaT
+    frame.to_parquet("data.pq")
+    skops.io.dump(ReadsDates().fit(frame.drop(columns="hired"), frame["hired"]), "dates.skops")
+    trust = ["--trust", "gate_samples.ReadsDates"]
+    told = [*WHO, *QUICK, *trust, "--json", "out.json"]
+    code, _, err = run("audit", "dates.skops", "data.pq", *told)
+    assert code == 0, err
+    (search, *_) = json.loads(Path("out.json").read_text("utf-8"))["searches"]
+    cells = {cell["name"]: cell["first"] for cell in search["pair"]["cells"]}
+    assert re.fullmatch(r"2020-\d\d-\d\dT00:00:00", cells["opened"])
+
+
+def test_a_target_in_the_data_is_named(run):
+    frame = people()
+    frame["label"] = frame["hired"]
+    frame.to_csv("data.csv", index=False)
+    skops.io.dump(Foreign().fit(frame.drop(columns="hired"), frame["hired"]), "own.skops")
+    trust = ["--trust", "gate_samples.Foreign"]
+    _, _, err = run("audit", "own.skops", "data.csv", *WHO, *QUICK, *trust)
+    assert err.count("X seems to hold the target: column 'label' (it is equal to y)") == 1

@@ -106,3 +106,13 @@ class ArrayOnly(RegressorMixin, BaseEstimator):
     def predict(self, X):
         """The first column counts."""
         return 3.0 * X[:, 0] + X[:, 1]
+
+
+class ReadsDates(Foreign):
+    """A model that reads a column of dates by pandas."""
+
+    def predict_proba(self, X):
+        """Probabilities that depend on sex and the month."""
+        yes = np.where(np.asarray(X["sex"]) == "m", 0.7, 0.4)
+        yes = yes + 0.01 * X["opened"].dt.month.fillna(0).to_numpy()
+        return np.column_stack([1 - yes, yes])

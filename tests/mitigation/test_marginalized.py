@@ -963,3 +963,13 @@ def test_a_model_that_was_read_wrongly_is_noticed(grid, monkeypatch):
 )
 def test_scikit_learn_checks(model):
     assert_conforms(model)
+
+
+def test_a_model_of_one_class_is_sure_of_it():
+    # HistGradientBoostingClassifier has a second column for no class.
+    X = np.random.default_rng(0).integers(0, 3, (60, 2)).astype(float)
+    model = MarginalizedClassifier(
+        HistGradientBoostingClassifier(max_iter=2), sensitive_features=[0]
+    ).fit(X, np.ones(60))
+    assert model.predict_proba(X).tolist() == [[1.0]] * 60
+    assert (model.predict(X) == 1).all()

@@ -20,7 +20,8 @@ PACKAGE = Path(skfairtest.__file__).parent
 #: ground floor, but for those that have a floor of their own.
 FLOORS = [
     {"_", "exceptions"},
-    {"space", "finding", "workers"},
+    {"space", "workers"},
+    {"finding"},  # tells the values of tables
     {"_validation"},  # of tables, too
     {"oracle", "whitebox", "remote"},
     {"_audit_results"},

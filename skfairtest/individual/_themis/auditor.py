@@ -290,5 +290,11 @@ class ThemisAuditor(BaseAuditor):
 def sensitive_groups(space: InputSpace) -> list[list[Any]]:
     """Sensitive values of each combination, as in the table."""
     codes = space.twin_codes
-    values = [space.columns[j].take(codes[:, i]) for i, j in enumerate(space.sensitive)]
-    return [list(group) for group in zip(*(v.tolist() for v in values), strict=True)]
+    values = [_told(space.columns[j], codes[:, i]) for i, j in enumerate(space.sensitive)]
+    return [list(group) for group in zip(*values, strict=True)]
+
+
+def _told(column: Any, codes: Any) -> list[Any]:
+    # Dates in words: not every file format has dates.
+    values = column.take(codes)
+    return values.tolist() if column.dates is None else column.dates.texts(values)

@@ -228,6 +228,8 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
             labels = np.asarray(self.estimator_.predict(X))
             return np.asarray(labels[:, None] == self.classes_, dtype=np.float64)
         outputs = super()._ask(method, X)
+        if n == 1 and method == "predict_proba":  # some have a second column for no class
+            return np.ones((len(outputs), 1))
         scores_of_two = method == "decision_function" and n == 2 and outputs.ndim == 1
         if not scores_of_two and outputs.shape[1:] != (n,):
             raise ValueError(

@@ -22,6 +22,7 @@ from skfairtest._validation import (
     check_takes_weights,
     is_real,
     make_generator,
+    warn_of_target,
 )
 from skfairtest.base import BaseAuditor
 from skfairtest.group._outcomes import check_weights
@@ -216,6 +217,7 @@ def compare_mitigations(
     template._check_params()
     X = check_table(template, X)
     sensitive = split_sensitive(X, sensitive_features)
+    warn_of_target(X, y)
     y, classes = _targets(estimator, y, len(X))
     weights = None if sample_weight is None else check_weights(sample_weight, len(X))
     if weights is not None:

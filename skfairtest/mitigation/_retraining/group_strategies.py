@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.frozen import FrozenEstimator
 
+from skfairtest._progress import ABOUT_X
 from skfairtest._statistics import score_interval, sides_of
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import NoDisparityWarning
@@ -96,6 +97,7 @@ class Groups:
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoDisparityWarning)
+            warnings.filterwarnings("ignore", ABOUT_X)  # said once
             auditor.fit(self.task.X)
         if not fresh:
             # What a round is measured by is what the next one is made from.

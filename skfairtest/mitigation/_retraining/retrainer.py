@@ -18,7 +18,14 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
-from skfairtest._validation import check_real, check_table, check_whole, is_real, make_generator
+from skfairtest._validation import (
+    check_real,
+    check_table,
+    check_whole,
+    is_real,
+    make_generator,
+    warn_of_target,
+)
 from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDisparityWarning
 from skfairtest.finding._fitted_cards import retrainer_card
 from skfairtest.finding._shown import ShownFinding
@@ -281,6 +288,7 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
         """
         self._check_params()
         X = check_table(self, X)
+        warn_of_target(X, y)
         y = self._check_targets(y, len(X))
         if get_config()["enable_metadata_routing"]:
             fit_params = process_routing(self, "fit", **fit_params).estimator.fit

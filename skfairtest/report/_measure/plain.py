@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skfairtest.space._dates import ANY_DATE, iso
+
 
 def plain(value: Any) -> Any:
     """The value as JSON can say it: what has no number (NaN, infinity, missing) is None."""
@@ -28,7 +30,7 @@ def plain(value: Any) -> Any:
         return float(value) if math.isfinite(value) else None
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return None
-    return str(value)
+    return iso(value) if isinstance(value, ANY_DATE) else str(value)
 
 
 def real(value: Any) -> float:

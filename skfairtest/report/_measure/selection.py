@@ -83,7 +83,7 @@ def sensitive_values(case: Case, rows: Ints) -> pd.DataFrame:
         column, codes = case.space.columns[j], Z[:, j]
         taken = np.full(len(codes), None, dtype=object)
         known = ~np.isnan(codes)
-        taken[known] = column.take(codes[known])
+        taken[known] = column.shown(codes[known])
         values[str(column.name)] = pd.Series(taken).infer_objects()
     beside = rows_beside(case.beside, rows)
     if beside is not None:

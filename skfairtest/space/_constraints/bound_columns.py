@@ -113,6 +113,15 @@ class BoundColumns:
 
     def numbers(self, j: int, owner: Any) -> Floats | Scale | None:
         """The numbers that a column's codes stand for; None where they are the codes."""
+        if self.columns[j].dates is not None:
+            raise ValueError(
+                f"{owner!r} needs numbers, but column {self.names[j]!r} holds dates. Use Order to "
+                "compare two columns of dates, and Is for a range or a list of them."
+            )
+        return self._numbers(j, owner)
+
+    def _numbers(self, j: int, owner: Any) -> Floats | Scale | None:
+        """The same, of dates too."""
         column, levels = self.columns[j], self.columns[j].levels
         if isinstance(column.scale, Listed):
             values = column.scale.values(np.arange(column.n_values))
@@ -146,6 +155,9 @@ class BoundColumns:
         self, i: int, j: int, owner: Any, offset: float
     ) -> tuple[Floats | Scale | None, Floats | Scale | None]:
         """The numbers of two columns, or ranks where both have the same ordered ones."""
+        dates = self.columns[i].dates, self.columns[j].dates
+        if dates != (None, None):
+            return self._comparable_dates(i, j, owner, offset)
         one, two = self._ranks(i), self._ranks(j)
         if one is None and two is None:
             return self.numbers(i, owner), self.numbers(j, owner)
@@ -160,6 +172,24 @@ class BoundColumns:
                 f"{owner!r}: categories have an order, but no distance. Leave offset=0."
             )
         return one[1], two[1]
+
+    def _comparable_dates(
+        self, i: int, j: int, owner: Any, offset: float
+    ) -> tuple[Floats | Scale | None, Floats | Scale | None]:
+        """The numbers of two columns of dates."""
+        one, two = self.columns[i].dates, self.columns[j].dates
+        if one is None or not one.is_like(two):
+            raise ValueError(
+                f"{owner!r} compares {self.names[i]!r} ({one or 'no date'}) with "
+                f"{self.names[j]!r} ({two or 'no date'}). Expected two columns of the same kind of "
+                "dates, both with a time zone or both without."
+            )
+        if offset:
+            raise ValueError(
+                f"{owner!r}: dates are compared without an offset. Leave offset=0, or give a "
+                "callable as the constraint."
+            )
+        return self._numbers(i, owner), self._numbers(j, owner)
 
     def range_of(
         self, j: int, ends: tuple[Any, Any], owner: Any
@@ -176,7 +206,12 @@ class BoundColumns:
                     )
             low, high = (None if end is None else float(order.index(end)) for end in ends)
             return ranks[1], (low, high)
-        values = self.numbers(j, owner)
+        values, dates = self._numbers(j, owner), self.columns[j].dates
+        if dates is not None:
+            first, last = (
+                None if end is None else dates.numbers(self.names[j], [end])[0] for end in ends
+            )
+            ends = first, last
         try:
             low, high = (None if end is None else float(end) for end in ends)
         except (TypeError, ValueError) as error:
@@ -196,6 +231,8 @@ class BoundColumns:
         gone = np.asarray(pd.isna(listed), dtype=bool)
         codes = np.full(len(listed), np.nan if column.missing is None else float(column.missing))
         if column.levels is None or column.scale is not None:
+            if column.dates is not None:
+                listed = column.dates.numbers(column.name, listed)
             known = gone | np.array([isinstance(v, (int, float, np.number)) for v in listed])
             some = known & ~gone
             numbers = listed[some].astype(np.float64)
