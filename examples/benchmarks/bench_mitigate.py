@@ -152,7 +152,11 @@ def mitigate_twins(data, name, strategy, near, labeler, seed, options):
     # A seed of its own: inputs that no audit, estimate or choice has seen.
     rng = np.random.default_rng(1000 + seed)
     tested = space.with_data(X_test)
-    places = [tested.data, draw_crossings(tested, 10_000, rng), draw_uniform(space, 20_000, rng)]
+    places = [
+        tested.data,
+        draw_crossings(tested, 10_000, rng).rows,
+        draw_uniform(space, 20_000, rng),
+    ]
     shares = [[judge(m, space, Z, {}).differs.mean() for Z in places] for m in models]
     right = [m.predict(X_test) == y_test for m in models]
     return [*shares[0], *shares[1], len(right[0]), right[0].mean(), right[1].mean(),

@@ -190,7 +190,7 @@ def test_inputs_near_the_data_have_one_label_for_all_twins():
     X, y = people(300)
     task, lanes = lanes_of(X, y)
     rng = np.random.default_rng(1)
-    Z = draw_crossings(lanes[0].space, 40, rng)
+    Z = draw_crossings(lanes[0].space, 40, rng).rows
 
     def label(pairs):
         assert len(pairs.twins) == 2
@@ -341,7 +341,7 @@ def test_crossings_are_made_of_rows_and_uniform_inputs_fill_the_domain():
     X, y = people(400)
     space = InputSpace.from_data(X, [0])
     rng = np.random.default_rng(0)
-    near, uniform = draw_crossings(space, 500, rng), draw_uniform(space, 500, rng)
+    near, uniform = draw_crossings(space, 500, rng).rows, draw_uniform(space, 500, rng)
     values = [set(column) for column in space.data.T]
     assert all(set(near[:, j]) <= values[j] for j in range(4))
     # The first column follows the second in the data, and not in the domain.
