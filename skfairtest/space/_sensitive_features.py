@@ -17,8 +17,6 @@ from skfairtest.space._protected_names import protected_names
 
 #: What a column without a name is called; several are numbered.
 STANDARD_NAME = "sensitive feature"
-#: What pandas calls columns of dates.
-DATES = ("datetime64", "datetime", "date")
 
 
 class SensitiveFeatures(NamedTuple):
@@ -155,13 +153,6 @@ def as_columns(
     table = _frame(given, n_samples, standard)
     if not len(table.columns):
         raise ValueError("sensitive_features has no column; name at least one.")
-    for name in table.columns:
-        if pd.api.types.infer_dtype(table[name], skipna=True) in DATES:
-            raise ValueError(
-                f"sensitive_features has the column {name!r} of dates, and each date is a group of "
-                f"few rows. Give groups of dates, such as years or decades: "
-                f"X[{name!r}].dt.year // 10 * 10."
-            )
     make_container(table)  # says which columns are taken
     if len(table) != n_samples:
         raise ValueError(

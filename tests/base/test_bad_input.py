@@ -146,16 +146,6 @@ def test_bad_parameters_of_sbft(models, frame, params, message):
 BAD_TABLES = {
     "constant sex": (lambda X: X.assign(sex="f"), ValueError, "'sex' has one value only"),
     "no rows": (lambda X: X[:0], ValueError, "0 sample"),
-    "dates": (
-        lambda X: X.assign(age=pd.date_range("2020", periods=40)),
-        TypeError,
-        "'age' has dtype datetime64.*days",
-    ),
-    "time spans": (
-        lambda X: X.assign(age=pd.to_timedelta(np.arange(40), unit="D")),
-        TypeError,
-        "'age' has dtype timedelta64",
-    ),
     "complex numbers": (lambda X: X.assign(age=1j), TypeError, "complex"),
     "infinity": (
         lambda X: X.assign(income=np.r_[np.inf, np.arange(39)]),

@@ -142,7 +142,9 @@ def wide_integers(dtype, low, high, n=400):
     """A sensitive column and one of many whole numbers, both of one type."""
     rng = np.random.default_rng(5)
     values = np.linspace(low, high, n)
-    values = values if np.dtype(dtype).kind == "f" else values.round()
+    if np.dtype(dtype).kind != "f":
+        values = values.round()
+        values[1::10] = values[::10]  # that none repeats would be an identifier's way
     X = pd.DataFrame({"s": rng.integers(0, 2, n).astype(dtype), "v": values.astype(dtype)})
     return X, (X["s"] * np.sin(np.linspace(0, 9, n)) + rng.normal(size=n) * 0.2).to_numpy()
 

@@ -366,7 +366,7 @@ def test_groups_are_combinations_and_numbers_are_cut_at_quartiles():
         {"sex": ["f", "m"] * 50, "age": np.arange(100.0), "n": np.arange(100) % 7,
          "race": [None, "b"] * 50}
     )  # fmt: skip
-    space = InputSpace.from_data(X, ["sex", "age"], one_hot=None)
+    space = InputSpace.from_data(X, ["sex", "age"], one_hot=None, bounds={"age": (0, 99)})
     names = Groups(space).names(X)
     assert len(set(names)) == 8 and names[0] == "sex = f, age <= 24"
     assert names[99] == "sex = m, age > 74" and names[31] == "sex = m, 24 < age <= 49"

@@ -215,6 +215,9 @@ def test_numbers_beside_are_cut_into_groups():
     wealth = pd.Series(np.linspace(0, 1, N), X.index, name="wealth")
     report = look(BLIND, INPUTS, wealth)
     assert len(report.selection_table) == 4 and report.status == "complete"
+    born = pd.Series(pd.date_range("2000", periods=N), X.index, name="born")
+    groups = look(BLIND, INPUTS, born).selection_table["group"]
+    assert len(groups) == 4 and groups[0].endswith("2000-04-09")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +229,6 @@ def test_numbers_beside_are_cut_into_groups():
         (RACE.map(lambda _: "z"), "'race' has one value only"),
         (RACE.map(lambda _: None), "'race' has one value only"),
         (np.zeros((N, 1, 1)), "1 or 2 dimensions"),
-        (pd.Series(pd.date_range("2000", periods=N), X.index, name="born"), "'born' of dates"),
         ("race", "names 'race', which is not a column of X"),
         (RACE.tolist(), "a list of 400 words, of which none is a column of X"),
     ],
