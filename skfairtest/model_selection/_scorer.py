@@ -276,9 +276,9 @@ def make_audit_scorer(
     metric : str, default="auto"
         "fairness_degree", "discrimination_rate", "on_data_degree" or "on_data_rate" of a tester of
         twins, "group_fairness_score" (the worst one) of a tester of groups; "auto" is the first of
-        these that the auditor has. The names of the tables
-        work as well: "degree" is the fairness degree, "success_rate" the discrimination rate (both
-        of `compare_auditors`), "share_rows" the rate on the data (of `compare_mitigations`).
+        these that the auditor has. The names of the tables work as well: "degree" is the fairness
+        degree, "success_rate" the discrimination rate (both of `compare_auditors`), "share_rows"
+        the rate on the data (of `compare_mitigations`).
     space : InputSpace or table, default=None
         Domain of every audit. None takes it from the rows that are scored, which differ from fold
         to fold. A table gives its domain and stands for the data; so does an `InputSpace`, whose

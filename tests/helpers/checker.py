@@ -100,7 +100,7 @@ def _missing_of(series: pd.Series) -> Any:
 
 @dataclass
 class Domain:
-    """The domain of one column: listed values, or an interval of numbers."""
+    """The domain of one column: listed values, or an interval of numbers, and missing beside it."""
 
     name: Any
     values: list[Any] | None
@@ -108,11 +108,14 @@ class Domain:
     high: float = 0.0
     whole: bool = False
     slack: float = 0.0
+    missing: bool = False
 
     def holds(self, value: Any) -> bool:
         if self.values is not None:
             return value in self.values
-        if value is MISSING or not isinstance(value, (int, float)):
+        if value is MISSING:
+            return self.missing
+        if not isinstance(value, (int, float)):
             return False
         if self.whole and value != int(value):
             return False
@@ -126,9 +129,8 @@ class Domain:
         """All values of a finite domain."""
         if self.values is not None:
             return list(self.values)
-        if not self.whole:
-            return [self.low]
-        return list(range(int(self.low), int(self.high) + 1))
+        numbers = list(range(int(self.low), int(self.high) + 1)) if self.whole else [self.low]
+        return [*numbers, MISSING] if self.missing else numbers
 
 
 def read_domains(
@@ -166,7 +168,8 @@ def _domain(table: Any, name: Any, bounds: Any, categories: Any) -> Domain:
         return Domain(name, levels)
     low, high = bounds if bounds is not None else (min(present), max(present))
     whole = whole and low == int(low) and high == int(high)
-    return Domain(name, None, low, high, whole, _slack(table, name, low, high))
+    missing = len(present) < len(column)
+    return Domain(name, None, low, high, whole, _slack(table, name, low, high), missing)
 
 
 def _slack(table: Any, name: Any, low: float, high: float) -> float:
@@ -415,7 +418,8 @@ def naive_disparities(question: Question, model: Any, rows: Any) -> tuple[np.nda
     values = []
     for name in question.sensitive:
         domain = question.domains[name]
-        values.append([domain.low, domain.high] if domain.is_real else domain.listed())
+        gone = [MISSING] if domain.missing else []
+        values.append([domain.low, domain.high, *gone] if domain.is_real else domain.listed())
     places = [question.names.index(name) for name in question.sensitive]
     twins, starts = [], [0]
     for row in rows_of(rows, question.names):

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from checker import Question, ask, chosen_response, make_rows, rows_of
+from checker import MISSING, Question, ask, chosen_response, make_rows, rows_of
 from sklearn.pipeline import Pipeline
 
 #: Rows of an enumeration; beyond them a random part of the free inputs is taken.
@@ -39,7 +39,7 @@ def enumerate_degree(question: Question, model: Any, rng: np.random.Generator) -
         if domain.is_real:
             chosen, cells = representatives(question, model, name, rng)
             complete &= cells
-            values.append(chosen)
+            values.append([*chosen, MISSING] if domain.missing else chosen)
         else:
             values.append(domain.listed())
     free = [question.names.index(name) for name in question.free]
@@ -85,7 +85,7 @@ def representatives(
     present = [row[place] for row in rows_of(question.table, question.names)]
     drawn = rng.uniform(domain.low, domain.high, 9).tolist()
     candidates = [domain.low, domain.high, *drawn]
-    candidates += [value for value in present if domain.holds(value)]
+    candidates += [value for value in present if value is not MISSING and domain.holds(value)]
     if question.constraint is not None:
         return _held(question, name, candidates), False
     cells = Cells(question, model, name)
