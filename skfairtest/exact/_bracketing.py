@@ -16,7 +16,7 @@ from skfairtest.oracle._stop import StopReason
 #: Width, relative to the bound, that rounding takes of a bracket at most where `rtol` is larger.
 ROOM = 1e-9
 #: The same of what single precision takes: beyond it the ends of the bracket differ.
-MOST_ROOM = 1e-3
+MOST_ROOM = 2e-3
 #: Kinds of stops by what ended the search for a bound; of others the bracket is still open.
 KINDS = {"time": StopReason.MAX_TIME}
 #: Twins of rows of data that are put to the model as it was read in one go.
