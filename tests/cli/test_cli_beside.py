@@ -8,6 +8,7 @@ import pytest
 import skops.io
 from gate_samples import people
 from sklearn.linear_model import LogisticRegression
+from tiers import slow_sample
 
 from skfairtest.__main__ import main
 
@@ -50,12 +51,14 @@ def run(tmp_path, monkeypatch, capsys):
         ["inputs.csv", "--sensitive-file", "people.parquet"],
     ],
 )
+@slow_sample
 def test_each_way_gives_the_same_headline(run, words):
     code, out, err = run("audit", "model.skops", *words, "--target", "hired", *QUICK)
     assert code == 0 and not err
     assert out.startswith("No limits were given. The model does not take sex. yes is predicted for")
 
 
+@slow_sample
 def test_some_are_taken_and_some_are_not(run):
     words = ["--sensitive", "age,sex,region", "--target", "hired", *QUICK, "--json", "r.json"]
     assert run("audit", "model.skops", "data.csv", *words)[0] == 0

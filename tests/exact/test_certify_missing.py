@@ -112,6 +112,7 @@ def enumerated(model, X, sensitive, most=6_000):
 
 
 @pytest.mark.parametrize("kind", some(MODELS, 3))
+@slow_sample
 def test_a_table_with_missing_values(kind):
     check(7, kind)
 

@@ -102,6 +102,7 @@ def test_who_has_no_time_does_not_wait_for_the_compiler(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["regression", "two classes", "three classes", "labels of sets"])
+@slow_sample
 def test_twins_of_rows_on_cells_are_those_of_the_trees(kind):
     pytest.importorskip("numba")
     rng = np.random.default_rng(2)

@@ -219,6 +219,7 @@ def test_hundreds_of_networks_are_not_crossed(start):
             assert max(degree, boxes.known) <= hidden.upper + 2 * family.rounding
 
 
+@slow_sample
 def test_single_precision_certifies_no_ends_that_differ():
     """Where the sensitive column hardly counts, rounding is most of the bracket."""
     rng = np.random.default_rng(0)

@@ -135,6 +135,7 @@ def open_boxes(worker):
     ]
 
 
+@slow_sample
 def test_boxes_that_change_hands_are_neither_lost_nor_doubled():
     search = make_search(n_workers=2)
     one, two = search.workers

@@ -134,6 +134,7 @@ AROUND = {
 
 
 @pytest.mark.parametrize("kind", AROUND)
+@slow_sample
 def test_models_around_models_are_told_apart(kind):
     """Whatever they hold can be put into a digest, and copies have the same one."""
     model, task = AROUND[kind]

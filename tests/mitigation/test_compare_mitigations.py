@@ -521,6 +521,7 @@ def test_groups_that_no_model_is_given_are_compared():
     assert table.attrs["settings"]["sensitive_features"] == ["sex"]
 
 
+@slow_sample
 def test_some_columns_are_given_to_the_models_and_some_are_not():
     X, y = people(120)
     ward = np.resize(["u", "v"], len(X))

@@ -186,6 +186,7 @@ def test_many_combinations_of_sensitive_values():
 
 
 @pytest.mark.parametrize("kind", some(["pandas", "polars"]))
+@slow_sample
 def test_frames_and_pipelines(kind, mixed, pipeline_of):
     X, y = mixed
     y = (y > y.median()).to_numpy()

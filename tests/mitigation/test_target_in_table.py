@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from tiers import slow_sample
 
 from skfairtest import (
     FairnessRetrainer,
@@ -67,6 +68,7 @@ WAYS = {
 @pytest.mark.parametrize("way", list(WAYS))
 @pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 @pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning")
+@slow_sample
 def test_a_target_in_the_table_is_named_once(case, way):
     X, y = case
     with pytest.warns(UserWarning, match=WARNING) as caught:

@@ -267,6 +267,7 @@ def test_errors_need_the_truth():
     }
 
 
+@slow_sample
 def test_a_regressor_without_a_threshold_is_never_discriminatory_everywhere():
     model = coded(GradientBoostingRegressor(n_estimators=10)).fit(X, SCORE)
     report = look(model, y=SCORE, sensitive_features=["sex", "race"], certify=False)
@@ -371,6 +372,7 @@ def test_arrays_and_polars_frames():
     assert again.fairness_degree == pytest.approx(first.fairness_degree, abs=1e-3)
 
 
+@slow_sample
 def test_errors_by_group_are_the_same_in_every_kind_of_table():
     frame = X[["income"]].assign(sex=(X["sex"] == "m") * 1.0, race=X["race"].map(ord) * 1.0)
     names = ["sex", "race"]
@@ -494,6 +496,7 @@ def test_hundreds_of_sensitive_values_and_columns(n):
 # Time, failures, interrupts -----------------------------------------------------------------
 
 
+@slow_sample
 def test_a_slow_model_gets_a_sample_of_the_rows_with_an_interval():
     slow = Wrapped(LOGISTIC, seconds=0.002)
     report = look(slow, y=LABELS, max_time=3, sensitive_features=["sex"], auditor=None)

@@ -12,6 +12,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from tiers import slow_sample
 
 from skfairtest import (
     SBFTAuditor,
@@ -103,6 +104,7 @@ def test_a_table_of_groups_has_quarters_of_dates(case):
     assert set(table["group"]) == {*named, "(unknown)"}
 
 
+@slow_sample
 def test_a_report_has_dates_in_the_form_of_iso(case):
     model, X, _ = case
     quick = SBFTAuditor(max_queries=200, random_state=0)
