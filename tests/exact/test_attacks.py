@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -387,6 +388,18 @@ def test_rows_reach_all_leaves(several):
         assert leaves <= 2
         assert len(Z) <= 2 * 4_096
         assert len(np.unique(Z[:, X.columns.get_loc("k")])) == space.high[-1] - space.low[-1] + 1
+
+
+def test_a_column_whose_codes_hold_zero_and_whose_values_do_not():
+    """It was asked with NaN, which such a model does not take."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"s": rng.integers(0, 2, 600), "v": rng.permutation(600) + 1000})
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, X["s"] * (X["v"] > 1300))
+    space = InputSpace.from_data(X, ["s"])
+    assert space.low[1] == 0  # which stands for 1000
+    Z = TreeFamily(model, space, "regression", False).through(rng)
+    assert space.contains(Z).all()
+    assert read_family(model, space, "regression", False, rng)
 
 
 def wrong_leaf(nodes, leaf):

@@ -83,7 +83,6 @@ class _Cover:
         self.spans = [
             slice(*self.layout.word_start[self.layout.place[j][0] :][:2]) for j in self.others
         ]
-
         self.zeros = np.array([_zero_of(column) for column in self.space.columns])
 
     def rows(self, known: Floats, most: int) -> Floats:
@@ -120,10 +119,7 @@ class _Cover:
             np.full(len(leaves), -1),
         )]  # fmt: skip
         for j in map(int, self.layout.attributes):
-            if (
-                not self.space.low[j] <= 0 <= self.space.high[j]
-                or self.space.kinds[j] == "categorical"
-            ):
+            if np.isnan(self.zeros[j]):  # codes may hold 0 where the values do not
                 continue
             tests = reached[forest.attribute[reached] == j]
             own = _Targets(
