@@ -33,7 +33,7 @@ from skfairtest.oracle._restarts import N_SEEDS, Searcher, run_restarts
 from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch, stopped_by
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._learn_chunks import SAMPLE_ROWS, sample_chunks
-from skfairtest.space._sensitive_features import not_taken, split_sensitive
+from skfairtest.space._sensitive_features import SensitiveFeatures, not_taken, split_sensitive
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import ValidRows, is_late
 
@@ -346,13 +346,16 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
             return InputSpace.from_chunks(X, sensitive, **domain)
         return InputSpace.from_data(X, sensitive, **domain)
 
-    def _make_untwinned(self, X: Any) -> InputSpace:
-        """The domain where no column of X is sensitive, so that there are no twins."""
+    def _make_space_of(self, found: SensitiveFeatures) -> InputSpace:
+        """The domain of what the model takes; without twins where no column of it is sensitive."""
+        if found.names is not None or found.beside is None:
+            return self.set_params(sensitive_features=found.names)._make_space(found.X)
+        self.set_params(sensitive_features="auto")
         if self.space is not None:
-            return self.space.with_data(X).with_sensitive_features([])
+            return self.space.with_data(found.X).with_sensitive_features([])
         # What is plausible, and what follows from sensitive values, only twins need.
         names = [name for name in DOMAIN if name not in ("plausible", "given")]
-        return InputSpace.from_data(X, None, **{name: getattr(self, name) for name in names})
+        return InputSpace.from_data(found.X, None, **{name: getattr(self, name) for name in names})
 
     def _given_space(self, X: Any, given: Any) -> InputSpace:
         """The domain of `space` with the rows of X as its data."""

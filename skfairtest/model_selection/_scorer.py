@@ -43,7 +43,7 @@ METRICS = (
     "fairness_degree", "discrimination_rate", "on_data_degree", "on_data_rate",
     "group_fairness_score",
 )  # fmt: skip
-#: What a scorer may be routed, and how scikit-learn writes that nothing is said of it.
+#: What a scorer may be routed.
 ROUTED = ("sample_weight", "sensitive_features")
 #: What tables call these results: those of `compare_auditors` and of `compare_mitigations`.
 ALIASES = {

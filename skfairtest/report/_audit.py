@@ -190,13 +190,9 @@ def audit(
     # Values that are not in the table cannot be named by the code that repeats the audit.
     in_table = beside is None or set(beside) <= set(getattr(X, "columns", ()))
     X = sensitive.X
-    if beside is None:
-        template.set_params(sensitive_features=sensitive.names)
-        space = template._make_space(X)
-    else:
+    if beside is not None:
         check_beside(beside)
-        template.set_params(sensitive_features=sensitive.names or "auto")
-        space = template._make_space(X) if sensitive.names else template._make_untwinned(X)
+    space = template._make_space_of(sensitive)
     # Without the model: copies of the template would copy it.
     template.set_params(estimator=None)
     check_columns(estimator, X, space)

@@ -451,21 +451,26 @@ def test_a_mistake_about_a_set_of_categories_is_seen(monkeypatch):
         read_family(model, InputSpace.from_data(X, ["s"]), "regression", False, rng)
 
 
+def weigh_wrongly(monkeypatch, place):
+    """Have linear models read with one wrong weight."""
+    exact = _linear.linear_map
+
+    def read(*asked):
+        weights, *rest = exact(*asked)
+        weights = weights.copy()
+        weights[place] += 0.1
+        return weights, *rest
+
+    monkeypatch.setattr(_linear, "linear_map", read)
+
+
 def test_a_mistake_about_one_of_many_values_is_seen(monkeypatch):
     """One column of 1,500 that a category is encoded to has another weight."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"s": rng.integers(0, 2, 3_000), "c": rng.permutation(3_000) % 1_500})
     steps = make_column_transformer((OneHotEncoder(), ["c"]), remainder="passthrough")
     model = make_pipeline(steps, Ridge()).fit(X, X["s"] + X["c"] % 7)
-    exact = _linear.linear_map
-
-    def read(*asked):
-        weights, *rest = exact(*asked)
-        weights = weights.copy()
-        weights[777] += 0.1
-        return weights, *rest
-
-    monkeypatch.setattr(_linear, "linear_map", read)
+    weigh_wrongly(monkeypatch, 777)
     with pytest.raises(ValueError, match="gives other outputs"):
         certified(model, X)
 
@@ -477,14 +482,6 @@ def test_a_mistake_about_one_piece_of_a_step_is_seen(monkeypatch):
     bins = KBinsDiscretizer(200, encode="onehot-dense", strategy="quantile")
     steps = make_column_transformer((bins, [1]), remainder="passthrough")
     model = make_pipeline(steps, Ridge()).fit(X, X[:, 0] + np.sin(X[:, 1]))
-    exact = _linear.linear_map
-
-    def read(*asked):
-        weights, *rest = exact(*asked)
-        weights = weights.copy()
-        weights[100] += 0.1
-        return weights, *rest
-
-    monkeypatch.setattr(_linear, "linear_map", read)
+    weigh_wrongly(monkeypatch, 100)
     with pytest.raises(ValueError, match="gives other outputs"):
         certified(model, X, [0])

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
@@ -223,10 +222,7 @@ def compare_mitigations(
     if weights is not None:
         for one in (estimator, *(own for own in named.values() if own is not None)):
             check_takes_weights(one)
-    if sensitive.names is None and sensitive.beside is not None:
-        domain = template._make_untwinned(X)
-    else:
-        domain = template.set_params(sensitive_features=sensitive.names)._make_space(X)
+    domain = template._make_space_of(sensitive)
     rng = make_generator(random_state)
     case = Case(
         estimator,
@@ -238,7 +234,6 @@ def compare_mitigations(
         {"threshold": threshold, "response_method": response_method},
         max_queries,
         weights is not None,
-        bool(get_config()["enable_metadata_routing"]),
         sensitive.beside,
     )
     folds = _folds(case, y, cv, n_inputs, rng)

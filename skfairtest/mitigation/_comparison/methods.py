@@ -61,8 +61,6 @@ class Case:
         Budget of one audit of a retrainer.
     weighted : bool
         Whether the rows have weights.
-    routes : bool
-        Whether metadata routing is on, which workers do not know.
     beside : DataFrame or None
         Sensitive columns that the models are not given.
     """
@@ -76,7 +74,6 @@ class Case:
     settings: dict[str, Any]
     max_queries: int
     weighted: bool
-    routes: bool
     beside: pd.DataFrame | None = None
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
+from sklearn import get_config
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
@@ -112,12 +112,12 @@ def _run(
     extra: dict[str, Any] = {}
     if weights is not None:
         name_of = "sample_weight"
-        if type(estimator) is Pipeline and not case.routes:  # ours, around the user's estimator
+        routed = get_config()["enable_metadata_routing"]
+        if type(estimator) is Pipeline and not routed:  # ours, around the user's estimator
             name_of = f"{estimator.steps[-1][0]}__{name_of}"
         extra[name_of] = weights[fold.training]
     start = _clock.now()
-    with config_context(enable_metadata_routing=case.routes):
-        model = estimator.fit(X, y[fold.training], **extra)
+    model = estimator.fit(X, y[fold.training], **extra)
     result.fit_seconds = _clock.now() - start
     result.queries = float(getattr(model, "n_queries_", np.nan))
     if hasattr(model, "original_estimator_"):

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skfairtest._progress import ABOUT_X
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import SubgroupAuditor
 from skfairtest.group._asked_metric import AskedMetric
@@ -76,7 +75,6 @@ class HeldOutGroups:
             ]
             with warnings.catch_warnings():  # no errors at all are no reason to warn here
                 warnings.simplefilter("ignore", NoDisparityWarning)
-                warnings.filterwarnings("ignore", ABOUT_X)  # said of the whole table
                 auditor.fit(
                     take_rows(task.X, self.rows),
                     task.y[self.rows],

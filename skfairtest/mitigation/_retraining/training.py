@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context, get_config
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import column_or_1d
@@ -76,7 +75,6 @@ class Task:
         n_jobs: int | None = None,
     ) -> None:
         self.fit_params, self.weights = _split_params(fit_params, len(y))
-        self.routes = bool(get_config()["enable_metadata_routing"])  # workers do not know it
         if self.weights is not None:
             check_takes_weights(estimator)
         self.X, self.y = X, y
@@ -106,7 +104,7 @@ class Task:
             if added is not None and added.weights is not None:
                 more = added.weights
             params["sample_weight"] = np.concatenate([weights, more])
-        with config_context(enable_metadata_routing=self.routes), threads_to_train(len(y)):
+        with threads_to_train(len(y)):
             return clone(self.estimator).fit(X, y, **params)
 
     def train_all(self, lanes: list[Lane], added: list[Addition] | None = None) -> list[Any]:

@@ -49,7 +49,7 @@ def compare_groups(case: Case, favourable: Any, seconds: float | None) -> dict[s
     )
     values = sensitive_values(case, rows)
     result = compare_rows(case, "groups", auditor, values, None, rows, predicted)
-    if metric_of(case) == "selection_rate" and case.favourable is not None:
+    if metric == "selection_rate" and case.favourable is not None:
         result["favourable"] = labels_in_words(case)
     if not result["rules"]:
         least = f"{auditor.min_support:.0%} of the rows"
