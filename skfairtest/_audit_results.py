@@ -109,7 +109,7 @@ class AuditResults:
         if "worst_z" not in state:
             return None
         twins = np.tile(state["worst_z"], (2, 1))
-        return self.space_.decode(self.space_.with_sensitive(twins, state["worst_pair"]))
+        return self.space_.decode(self.space_.twins_.with_sensitive(twins, state["worst_pair"]))
 
     @property
     def worst_case_outputs_(self) -> Floats | None:
@@ -137,7 +137,9 @@ class AuditResults:
 
     def _twins(self, name: str, side: int) -> Any:
         state = self._result(name)
-        return self.space_.decode(self.space_.with_sensitive(state["Z"], state["pairs"][:, side]))
+        return self.space_.decode(
+            self.space_.twins_.with_sensitive(state["Z"], state["pairs"][:, side])
+        )
 
     @property
     def history_(self) -> pd.DataFrame:
@@ -153,7 +155,9 @@ class AuditResults:
         if self.space_.plausibility is not None:
             return self.space_.plausibility
         if "judge" not in state:
-            state["judge"] = Plausibility("auto", self.space_)
+            state["judge"] = Plausibility(
+                "auto", self.space_.layout, self.space_.domain, self.space_.data
+            )
         judge: Plausibility = state["judge"]
         return judge
 
@@ -216,7 +220,9 @@ class AuditResults:
         state = self._state
         if "worst_z" not in state:
             return 0.0, None
-        worst = self.space_.with_sensitive(np.tile(state["worst_z"], (2, 1)), state["worst_pair"])
+        worst = self.space_.twins_.with_sensitive(
+            np.tile(state["worst_z"], (2, 1)), state["worst_pair"]
+        )
         if self.space_.plausibility is not None:
             return self.fairness_degree_, worst
         if "worst_plausible" not in state:
@@ -235,7 +241,7 @@ class AuditResults:
         return degree, twins
 
     def _found_rows(self, side: int) -> Floats:
-        return self.space_.with_sensitive(self._state["Z"], self._state["pairs"][:, side])
+        return self.space_.twins_.with_sensitive(self._state["Z"], self._state["pairs"][:, side])
 
     @property
     def domains_(self) -> pd.DataFrame:

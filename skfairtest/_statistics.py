@@ -225,7 +225,7 @@ def score_interval(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return np.where(across, 0.0, np.minimum(np.abs(low), np.abs(high))), largest
 
 
-def n_needed(smallest: float, *, n_side: int, error: float, alpha: float, kind: str) -> int:
+def n_needed(smallest: float, *, n_side: int, error: float, alpha: float) -> int:
     """Rows of one shared pool that give every rule set its rows and its error.
 
     The smaller side of any rule set that counts holds at least the share `smallest` of the rows.
@@ -234,7 +234,7 @@ def n_needed(smallest: float, *, n_side: int, error: float, alpha: float, kind: 
     """
     z = float(stats.norm.isf(alpha / 2))
     per_row = np.array([1 / smallest, 1 / (1 - smallest)])
-    spread = np.sqrt(per_row).sum() if kind in ("paper", "wilson") else np.sqrt(per_row.sum())
+    spread = np.sqrt(per_row.sum())
     n = max((z * 0.5 * spread / error) ** 2, n_side / smallest)
     # Rows are drawn by chance: three and a half standard deviations more, so that they suffice.
     least = n * smallest

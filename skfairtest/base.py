@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import warnings
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,10 @@ from sklearn.base import clone
 from skfairtest import _clock
 from skfairtest._audit_results import AuditResults
 from skfairtest._delegation import DelegatingEstimator
+from skfairtest._parameters import DeclaredParameters, checked, is_real, one_of, whole
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._validation import (
     as_it_stands,
-    check_one_whole,
     check_table,
     fitted_estimator,
     make_generator,
@@ -28,31 +27,17 @@ from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.finding._fitted_cards import auditor_card
 from skfairtest.finding._shown import ShownFinding
 from skfairtest.oracle._findings import Findings, findings_of, joint_stop, merged
+from skfairtest.oracle._model import RESPONSE_METHODS
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._restarts import N_SEEDS, Searcher, run_restarts
 from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch, stopped_by
 from skfairtest.space._chunks import Chunks
-from skfairtest.space._learn_chunks import SAMPLE_ROWS, sample_chunks
 from skfairtest.space._sensitive_features import SensitiveFeatures, not_taken, split_sensitive
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import ValidRows, is_late
 
 __all__ = ["BaseAuditor"]
 
-#: Where new inputs are drawn.
-PROPOSALS = ("uniform", "data")
-#: Parameters that describe the domain, in place of which `space` may be given, and their defaults.
-DOMAIN = {
-    "bounds": None,
-    "categories": None,
-    "steps": None,
-    "one_hot": "auto",
-    "constraint": None,
-    "plausible": None,
-    "given": None,
-}
-#: All parameters that tell which inputs are audited.
-DOMAIN_PARAMS = (*DOMAIN, "sensitive_features", "space")
 #: Inputs looked at to see that the constraint leaves twins to compare.
 CONSTRAINT_PROBE = 256
 #: Inputs below which a run without any disparity says little: of 300 random ones of which none
@@ -60,10 +45,37 @@ CONSTRAINT_PROBE = 256
 FEW_INPUTS = 300
 
 
-class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEstimator):
-    """Base of all auditors; subclasses write `_search` and their parameters.
+def _check_budget(name: str, value: Any) -> None:
+    # 1e5 queries are as good as 100_000.
+    least = 2 if name == "max_queries" else 1
+    if value is not None and not (is_real(value) and value >= least and value == int(value)):
+        hint = " (a pair of twins is two queries)" if name == "max_queries" else ""
+        raise ValueError(
+            f"{name} must be None or a whole number of at least {least}{hint}; got {value!r}."
+        )
 
-    A subclass passes the shared parameters on to this ``__init__`` and sets its own beside them.
+
+def check_max_time(name: str, value: Any) -> None:
+    """Check a time limit."""
+    if value is not None and not (is_real(value) and value > 0):
+        raise ValueError(f"{name} must be None or a positive number of seconds; got {value!r}.")
+
+
+def _check_threshold(name: str, value: Any) -> None:
+    if value is not None and not (is_real(value) and value >= 0):
+        raise ValueError(
+            f"{name} must be None or a finite number of at least 0, in the units of the outputs; "
+            f"got {value!r}."
+        )
+
+
+class BaseAuditor(
+    DeclaredParameters, ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEstimator
+):
+    """Base of all auditors; subclasses write `_search` and declare their own parameters.
+
+    A parameter is an annotated attribute with its default, ``n_walks: int = 10``. Those of the
+    bases come before it.
     The search is a plain loop that asks ``oracle.disparity(Z)`` and never returns by itself unless
     it is done:
     the oracle ends the run when the budget is spent.
@@ -80,64 +92,29 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
     >>> from skfairtest.base import BaseAuditor
     >>> class CornerAuditor(BaseAuditor):
     ...     def _search(self, oracle, rng):
-    ...         oracle.disparity(np.vstack([oracle.space.low, oracle.space.high]))
+    ...         oracle.disparity(np.vstack([oracle.space.domain.low, oracle.space.domain.high]))
     >>> X = np.array([[0.0, 1.0], [1.0, 5.0], [0.0, 3.0]])
     >>> model = LinearRegression().fit(X, [0.0, 2.0, 0.0])
     >>> round(CornerAuditor(model, sensitive_features=[0]).fit(X).fairness_degree_, 6)
     2.0
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        sensitive_features: Any = "auto",
-        threshold: float | None = None,
-        response_method: str = "auto",
-        bounds: Any = None,
-        categories: Any = None,
-        steps: Any = None,
-        one_hot: Any = "auto",
-        constraint: Any = None,
-        plausible: Any = None,
-        given: Any = None,
-        space: Any = None,
-        proposals: str = "uniform",
-        max_queries: int | None = 20_000,
-        max_time: float | None = None,
-        max_found: int | None = None,
-        max_inputs: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        n_restarts: int = 1,
-    ) -> None:
-        self.estimator = estimator
-        self.sensitive_features = sensitive_features
-        self.threshold = threshold
-        self.response_method = response_method
-        self.bounds = bounds
-        self.categories = categories
-        self.steps = steps
-        self.one_hot = one_hot
-        self.constraint = constraint
-        self.plausible = plausible
-        self.given = given
-        self.space = space
-        self.proposals = proposals
-        self.max_queries = max_queries
-        self.max_time = max_time
-        self.max_found = max_found
-        self.max_inputs = max_inputs
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_restarts = n_restarts
+    estimator: Any = field(default=None, kw_only=False)
+    sensitive_features: Any = "auto"
+    threshold: float | None = checked(default=None, check=_check_threshold)
+    response_method: str = one_of(default="auto", options=RESPONSE_METHODS)
+    space: InputSpace | None = None
+    max_queries: int | None = checked(default=20_000, check=_check_budget)
+    max_time: float | None = checked(default=None, check=check_max_time)
+    max_found: int | None = checked(default=None, check=_check_budget)
+    max_inputs: int | None = checked(default=None, check=_check_budget)
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    n_restarts: int = whole(default=1, least=1)
 
     #: Whether the search reads the model's fitted attributes, and refuses a model of unknown kind.
     _is_white_box = False
-    #: Whether ``max_time=0`` has a meaning; a search needs time.
-    _max_time_may_be_zero = False
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         """Spend the budget; the one hook of a tester."""
@@ -197,14 +174,14 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
         self._chunks = X if isinstance(X, Chunks) else None
         if self._chunks is not None:
             X = check_table(self, space.decode(space.data))
-        valid_rows = ValidRows(space, self.proposals)
+        valid_rows = space.valid_rows()
         seconds_spent = _check_constraint(space, valid_rows, rng, self.max_time)
         warn_of_retraining(self.estimator, y)
         warn_of_target(X, y)
         self.estimator_ = self._make_estimator(X, y, fit_params)
         self.space_ = space
         self.sensitive_features_ = space.sensitive_features
-        self.one_hot_ = space.one_hot
+        self.one_hot_ = space.layout.one_hot
         progress = Progress(self, X, self.verbose)
         if self.verbose:
             print(f"[{type(self).__name__}] sensitive: {self.sensitive_features_!r}")
@@ -248,7 +225,7 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
     def _run_restarts(self, oracle: Oracle, rng: np.random.Generator, progress: Progress) -> None:
         """Several searches with a part of the budget each; `oracle` has the clock of the run."""
         searcher = Searcher(
-            self._alone(), self.estimator_, oracle.space, self.proposals,
+            self._alone(), self.estimator_, oracle.space,
             {"threshold": self.threshold, "response_method": self.response_method},
         )  # fmt: skip
         limits = {name: getattr(self, name) for name in LIMITS}
@@ -335,63 +312,55 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
     def _make_space(self, X: Any, sensitive: Any = None) -> InputSpace:
         """The domain, with these sensitive columns of X; None for those of the parameter."""
         sensitive = self.sensitive_features if sensitive is None else sensitive
-        if self.space is not None:
-            return self._given_space(X, sensitive)
+        if self.space is not None and not isinstance(self.space, InputSpace):
+            raise TypeError(
+                f"space must be an InputSpace or None; got {type(self.space).__name__}. Describe "
+                "what is audited by InputSpace(bounds=..., constraint=...)."
+            )
+        if self.space is not None and self.space.__sklearn_is_fitted__():
+            return self._learned_space(X, sensitive)
         if sensitive is None:  # a space may be without, an audit may not
             raise ValueError(
                 "sensitive_features must be 'auto', a column or a list of columns; got None."
             )
-        domain = {name: getattr(self, name) for name in DOMAIN}
-        if isinstance(X, Chunks):
-            return InputSpace.from_chunks(X, sensitive, **domain)
-        return InputSpace.from_data(X, sensitive, **domain)
+        return self._described_space().fit(X, sensitive)
+
+    def _described_space(self) -> InputSpace:
+        """The description of the space, to be learned; a copy."""
+        return InputSpace() if self.space is None else clone(self.space)
 
     def _make_space_of(self, found: SensitiveFeatures) -> InputSpace:
         """The domain of what the model takes; without twins where no column of it is sensitive."""
         if found.names is not None or found.beside is None:
             return self.set_params(sensitive_features=found.names)._make_space(found.X)
         self.set_params(sensitive_features="auto")
-        if self.space is not None:
+        if self.space is not None and self.space.__sklearn_is_fitted__():
             return self.space.with_data(found.X).with_sensitive_features([])
         # What is plausible, and what follows from sensitive values, only twins need.
-        names = [name for name in DOMAIN if name not in ("plausible", "given")]
-        return InputSpace.from_data(found.X, None, **{name: getattr(self, name) for name in names})
+        return self._described_space().set_params(plausible=None, twins=None).fit(found.X, None)
 
-    def _given_space(self, X: Any, given: Any) -> InputSpace:
-        """The domain of `space` with the rows of X as its data."""
+    def _learned_space(self, X: Any, sensitive: Any) -> InputSpace:
+        """The space that was handed over learned, with the rows of X as its data."""
         space = self.space
-        if not isinstance(space, InputSpace):
-            raise TypeError(
-                f"space must be an InputSpace or None; got {type(space).__name__}. Make one with "
-                "InputSpace.from_data(X, sensitive_features)."
-            )
-        doubled = [name for name, default in DOMAIN.items() if getattr(self, name) is not default]
-        if doubled:
-            raise ValueError(
-                f"space= already says which inputs exist; got {doubled} beside it. Give them to "
-                "InputSpace.from_data, or leave space=None."
-            )
-        if not (isinstance(given, str) and given == "auto"):
-            wanted = space.layout.resolve(given)
+        assert space is not None
+        if not (isinstance(sensitive, str) and sensitive == "auto"):
+            wanted = space.layout.resolve(sensitive)
             if sorted(wanted) != sorted(space.sensitive.tolist()):
                 raise ValueError(
-                    f"sensitive_features={given!r} are not those of space=, "
-                    f"{space.sensitive_features!r}. Leave sensitive_features='auto', or make the "
+                    f"sensitive_features={sensitive!r} are not those that space= has learned, "
+                    f"{space.sensitive_features!r}. Leave sensitive_features='auto', or fit the "
                     "space with others."
                 )
         if not len(space.sensitive):
             raise ValueError(
-                "space= has no sensitive column, and so no twins. Name some in "
-                "InputSpace.from_data(X, sensitive_features)."
+                "space= has learned no sensitive column, and so has no twins. Name some: "
+                "InputSpace(...).fit(X, sensitive_features)."
             )
-        if isinstance(X, Chunks):
-            X = sample_chunks(X, SAMPLE_ROWS, np.random.default_rng(0))
         return space.with_data(X)
 
     def _in_space(self, space: InputSpace, **params: Any) -> Any:
-        """An unfitted copy that audits a given space, whatever domain it has of its own."""
-        without = {**DOMAIN, "sensitive_features": "auto"}
-        return clone(self).set_params(**without, space=space, **params)
+        """An unfitted copy that audits a learned space, whatever space it has of its own."""
+        return clone(self).set_params(sensitive_features="auto", space=space, **params)
 
     def _make_estimator(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
         """The estimator to audit, fitted; a hook as well."""
@@ -410,76 +379,42 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
                 f"estimator must be an instance; got the class {self.estimator.__name__}. Write "
                 f"{self.estimator.__name__}()."
             )
-        smallest = {"max_queries": 2, "max_time": 0, "max_found": 1, "max_inputs": 1}
-        for name, least in smallest.items():
-            _check_budget(name, getattr(self, name), least, may_be_zero=self._max_time_may_be_zero)
-        if all(getattr(self, name) is None for name in smallest):
+        self._check_declared()
+        if all(getattr(self, name) is None for name in LIMITS):
             raise ValueError(
-                f"The run would never end: {', '.join(smallest)} are all None. Set at least one."
+                f"The run would never end: {', '.join(LIMITS)} are all None. Set at least one."
             )
-        check_one_whole("n_restarts", self.n_restarts, 1)
         if self.max_queries is not None and self.max_queries < 2 * self.n_restarts:
             raise ValueError(
                 f"n_restarts={self.n_restarts} share max_queries={self.max_queries}, which leaves "
                 "less than a pair of twins for each. Raise max_queries, or lower n_restarts."
             )
-        if self.threshold is not None and not _is_number(self.threshold, 0):
-            raise ValueError(
-                "threshold must be None or a finite number of at least 0, in the units of the "
-                f"outputs; got {self.threshold!r}."
-            )
-        if self.proposals not in PROPOSALS:
-            raise ValueError(
-                f"proposals must be one of {PROPOSALS}: inputs from anywhere in the domain, or "
-                f"near rows of the data; got {self.proposals!r}."
-            )
         self._check_own_params()
-
-
-def _is_number(value: Any, least: float) -> bool:
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return real and math.isfinite(value) and value >= least
-
-
-def _check_budget(name: str, value: Any, least: int, *, may_be_zero: bool = False) -> None:
-    if value is None:
-        return
-    kind = (
-        "a positive number of seconds"
-        if name == "max_time"
-        else f"a whole number of at least {least}"
-    )
-    fits = _is_number(value, least)
-    if name == "max_time":
-        fits = fits and (value > 0 or may_be_zero)
-    else:
-        fits = fits and value == int(value)
-    if not fits:
-        hint = " (a pair of twins is two queries)" if name == "max_queries" else ""
-        raise ValueError(f"{name} must be None or {kind}{hint}; got {value!r}.")
 
 
 def _check_constraint(
     space: InputSpace, valid_rows: ValidRows, rng: np.random.Generator, max_time: float | None
 ) -> float:
     """See that some valid input has two valid twins, before a query is spent; seconds it took."""
-    if space.constraint is None:
+    if space.constraint_ is None:
         return 0.0
     began = _clock.now()
     deadline = began + max_time if max_time else None
-    Z = space.admit(valid_rows.sample(CONSTRAINT_PROBE, rng, deadline=deadline).rows, rng)
-    width = int(min(space.n_combinations, 64))
+    Z = space.admission.repair(
+        valid_rows.sample(CONSTRAINT_PROBE, rng, deadline=deadline).rows, rng
+    )
+    width = int(min(space.twins_.n_combinations, 64))
     n_valid = np.zeros(len(Z), dtype=int)
-    if space.is_enumerable:
-        chosen = rng.choice(int(space.n_combinations), size=width, replace=False)
-        values = space.combination_codes(chosen)
+    if space.twins_.is_enumerable:
+        chosen = rng.choice(int(space.twins_.n_combinations), size=width, replace=False)
+        values = space.twins_.combination_codes(chosen)
     else:
-        values = space.draw_sensitive(width, rng)
+        values = space.twins_.draw_sensitive(width, rng)
     # With many combinations the input's own is a twin that a sample of them may lack.
-    if width < space.n_combinations:
+    if width < space.twins_.n_combinations:
         n_valid += 1
     for codes in values:
-        n_valid += space.valid(space.with_sensitive(Z, codes))
+        n_valid += space.valid(space.twins_.with_sensitive(Z, codes))
         if n_valid.max(initial=0) >= 2 or is_late(deadline):
             return _clock.now() - began
     raise ValueError(

@@ -240,7 +240,7 @@ def find_diversity(
     if len(finds):
         paths = len(np.unique(tree.apply(finds))) / tree.get_n_leaves()
     if len(finds) > 1:
-        spread = (space.high - space.low)[space.free]
+        spread = (space.domain.high - space.domain.low)[space.free]
         scaled = finds / np.where(spread > 0, spread, 1.0)
         first, step = rng.integers(len(finds), size=20_000), rng.integers(1, len(finds), 20_000)
         second = (first + step) % len(finds)

@@ -119,7 +119,7 @@ def test_own_models_have_one_thread(several, monkeypatch):
         monkeypatch.setattr(HistGradientBoostingClassifier, method, noted)
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.integers(0, 2, 400), rng.normal(size=(400, 3)).round(2)])
-    space = InputSpace.from_data(X, [0], plausible=0.9)
-    space.plausibility.score(space.draw(2000, rng))
+    space = InputSpace(plausible=0.9).fit(X, [0])
+    space.plausibility.score(space.domain.draw(2000, rng))
     assert len(had) > 3
     assert set(had) == {1}

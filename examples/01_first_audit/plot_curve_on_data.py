@@ -23,7 +23,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skfairtest import DisparityCurveDisplay, SBFTAuditor
+from skfairtest import DisparityCurveDisplay, InputSpace, SBFTAuditor
 from skfairtest.datasets import make_biased_classification
 
 bunch = make_biased_classification(n_samples=1000, random_state=0)
@@ -54,10 +54,9 @@ def has_room_for_experience(rows):
 auditor = SBFTAuditor(
     model,
     sensitive_features="sex",
-    bounds={"points": (20, 65)},
-    constraint=has_room_for_experience,
     max_queries=10_000,
     random_state=0,
+    space=InputSpace(bounds={"points": (20, 65)}, constraint=has_room_for_experience),
 )
 auditor.fit(X_train)
 

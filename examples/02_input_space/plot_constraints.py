@@ -93,15 +93,15 @@ rules = [
 with warnings.catch_warnings():
     # Invented data: some of its rows break these rules, which a warning says.
     warnings.simplefilter("ignore", ConstraintWarning)
-    space = InputSpace.from_data(X, ["sex"], constraint=rules)
-print(space.constraint)
+    space = InputSpace(constraint=rules).fit(X, ["sex"])
+print(space.constraint_)
 rng = np.random.default_rng(0)
-drawn = space.draw(10_000, rng)
+drawn = space.domain.draw(10_000, rng)
 print(f"valid: {space.valid(drawn).mean():.0%} of random inputs, ", end="")
-print(f"{space.valid(space.admit(drawn, rng)).mean():.0%} of those that were admitted")
+print(f"{space.valid(space.admission.repair(drawn, rng)).mean():.0%} of those that were admitted")
 
 try:
-    InputSpace.from_data(X, ["sex"], constraint=[*rules, Is("income", (150, None))])
+    InputSpace(constraint=[*rules, Is("income", (150, None))]).fit(X, ["sex"])
 except ValueError as error:
     print(error)
 

@@ -44,11 +44,8 @@ low_for_women = np.where(faulty["sex_male"] == 1, 60.0, 0.0)
 model = RandomForestRegressor(50, max_depth=9, random_state=0)
 model.fit(pd.concat([X, faulty]), np.concatenate([score, low_for_women]))
 
-space = InputSpace.from_data(
-    X,
-    ["sex"],
-    constraint=Order("experience", "<=", "age", offset=-18),
-    plausible="auto",
+space = InputSpace(constraint=Order("experience", "<=", "age", offset=-18), plausible="auto").fit(
+    X, ["sex"]
 )
 print(space.describe().to_string(index=False))
 for line in space.conditions:

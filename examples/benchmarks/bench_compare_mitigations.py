@@ -56,7 +56,7 @@ def load(name, rows, seed):
             y = (y > y.quantile(1 - 0.29)).astype(int)
     chosen = np.random.default_rng(seed).permutation(len(X))[:rows]
     X, y = X.iloc[chosen].reset_index(drop=True), np.asarray(y)[chosen]
-    return X, y, InputSpace.from_data(X, sensitive, bounds=bounds, one_hot=None), mixed
+    return X, y, InputSpace(bounds=bounds, one_hot=None).fit(X, sensitive), mixed
 
 
 def figures(row):

@@ -125,7 +125,7 @@ def twin_data(name, seed, rows):
         everything, domain = pd.concat([X, X_test], ignore_index=True), {}
         domain["sensitive_features"] = ["sex"]
     # Of all rows: a category that test rows alone have is one of the domain.
-    space = InputSpace.from_data(everything, domain.pop("sensitive_features"), **domain)
+    space = InputSpace(**domain).fit(everything, domain.pop("sensitive_features"))
     return X[:rows], X_test[:rows], y[:rows], y_test[:rows], space
 
 

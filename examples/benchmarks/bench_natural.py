@@ -30,6 +30,7 @@ import warnings
 import numpy as np
 import pandas as pd
 from _machine import describe_machine
+from skfairtest.space._plausible.likeness import cross_rows, with_foreign_values
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -53,7 +54,6 @@ from skfairtest.comparison import told_apart
 from skfairtest.datasets import fetch_adult, fetch_communities, fetch_german_credit
 from skfairtest.individual._surrogate.natural import NaturalSearch
 from skfairtest.space._plausible.judge import Plausibility
-from skfairtest.space._plausible.likeness import cross_rows, with_foreign_values
 
 MODELS = {
     "forest": RandomForestClassifier(50, min_samples_leaf=3, random_state=0),
@@ -144,7 +144,7 @@ def split(name):
     """Rows to train on with labels, rows for the testers, rows kept, and the space of all."""
     X, y, sensitive = load(name)
     first, second = int(0.4 * len(X)), int(0.7 * len(X))
-    space = InputSpace.from_data(X, sensitive, one_hot=None)
+    space = InputSpace(one_hot=None).fit(X, sensitive)
     parts = [X[:first], X[first:second], X[second:]]
     return parts[0], y[:first], parts[1], parts[2], space
 
@@ -183,7 +183,7 @@ class Auto:
 def scaled(space, Z):
     """Ranges of one, a flag a category; distances between such rows have a meaning."""
     columns = []
-    for j, column in enumerate(space.columns):
+    for j, column in enumerate(space.domain.columns):
         if column.kind == "categorical" and column.n_values > 2:
             columns.append(0.5 * (Z[:, [j]] == np.arange(column.n_values)))
         else:
@@ -204,7 +204,7 @@ def table_of_detectors(names, n):
         others = {
             "crossed": cross_rows(real, n, rng),
             "values": with_foreign_values(real, n, rng),
-            "uniform": space.draw(n, rng),
+            "uniform": space.domain.draw(n, rng),
         }
         detectors = {
             "isolation forest": IsolationForest(random_state=0),

@@ -46,7 +46,7 @@ def mixed_case():
 
 
 def predict_seconds(model, X, sensitive, n_queries):
-    space = InputSpace.from_data(X, sensitive)
+    space = InputSpace().fit(X, sensitive)
     rows = space.decode(space.sample(n_queries, np.random.default_rng(0)))
     take = rows.iloc.__getitem__ if isinstance(rows, pd.DataFrame) else rows.__getitem__
     batches = [take(slice(start, start + BATCH)) for start in range(0, n_queries, BATCH)]

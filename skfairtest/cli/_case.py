@@ -30,7 +30,7 @@ class Case(NamedTuple):
 
     model: Any
     table: Table
-    domain: dict[str, Any]
+    space: Any
 
 
 def read_case(options: argparse.Namespace, model: str, data: str) -> Case:
@@ -51,13 +51,13 @@ def read_case(options: argparse.Namespace, model: str, data: str) -> Case:
         sensitive_file=options.sensitive_file,
     )
     names = list(getattr(table.X, "columns", range(table.X.shape[1])))
-    domain = read_space(options.space, names) if options.space else {}
-    if len(table.X) == 1 and not domain:
+    space = read_space(options.space, names) if options.space else None
+    if len(table.X) == 1 and space is None:
         raise CommandError(
             "The data hold one row only, which shows one value of each column: twins could not "
             "differ. Give more rows, or say by --space which values there are."
         )
-    return Case(loaded, table, domain)
+    return Case(loaded, table, space)
 
 
 def check_fitted(model: Any, where: str) -> None:
@@ -88,7 +88,7 @@ def make_auditor(options: argparse.Namespace, case: Case, name: str | None) -> A
             f"{did_you_mean(short, names)}"
         )
     auditor = make_template(short, options.threshold)
-    auditor.set_params(**case.domain)
+    auditor.set_params(space=case.space)
     if options.max_queries is not None:
         auditor.set_params(max_queries=options.max_queries)
     return auditor

@@ -112,7 +112,7 @@ def make_certified(options: Any, case: Case) -> Any:
         sensitive_features=case.table.sensitive,
         max_time=options.max_time,
         random_state=options.seed,
-        **case.domain,
+        space=case.space,
     )
     if options.max_queries is not None:
         auditor.set_params(max_queries=options.max_queries)

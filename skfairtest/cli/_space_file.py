@@ -1,4 +1,4 @@
-"""The file of --space: which inputs exist, as JSON or TOML, for the parameters of an auditor."""
+"""The file of --space: an `InputSpace` as JSON or TOML."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 from skfairtest.cli._errors import CommandError
 from skfairtest.cli._names import did_you_mean
 from skfairtest.space import _constraints as constraints
+from skfairtest.space._space import InputSpace
 
-TOP = ("columns", "one_hot", "constraints", "given", "plausible")
+TOP = ("columns", "one_hot", "constraints", "twins", "plausible", "proposals")
 OF_A_COLUMN = ("bounds", "values", "step")
 KINDS = {
     "order": ("order", "offset"),
@@ -23,12 +24,12 @@ KINDS = {
     "allowed": ("allowed",),
     "where": ("where",),
 }
-OF_A_GIVEN = ("where", "set")
+OF_A_TWIN = ("where", "set")
 OF_A_RANGE = ("min", "max")
 
 
-def read_space(where: str, names: list[Any]) -> dict[str, Any]:
-    """Parameters of an auditor that say which inputs exist.
+def read_space(where: str, names: list[Any]) -> InputSpace:
+    """Read which inputs exist from a file.
 
     Parameters
     ----------
@@ -39,9 +40,8 @@ def read_space(where: str, names: list[Any]) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        Of `bounds`, `categories`, `steps`, `one_hot`, `constraint`, `given`, `plausible` those that
-        the file tells.
+    InputSpace
+        With the parameters that the file tells, to be learned from the data.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def read_space(where: str, names: list[Any]) -> dict[str, Any]:
         If the file cannot be read, or holds what has no meaning.
     """
     try:
-        return _Reader(repr(where), names).parameters(read_mapping(where))
+        return InputSpace(**_Reader(repr(where), names).parameters(read_mapping(where)))
     except (ValueError, TypeError) as error:
         raise CommandError(f"{where!r}: {error}") from error
 
@@ -109,10 +109,11 @@ class _Reader:
         if "constraints" in found:
             listed = _list(found["constraints"], "constraints")
             read["constraint"] = [self._constraint(one) for one in listed]
-        if "given" in found:
-            read["given"] = self._given(_list(found["given"], "given"))
-        if "plausible" in found:
-            read["plausible"] = found["plausible"]
+        if "twins" in found:
+            read["twins"] = self._twins(_list(found["twins"], "twins"))
+        for name in ("plausible", "proposals"):
+            if name in found:
+                read[name] = found[name]
         return read
 
     def _column(self, name: Any) -> Any:
@@ -174,15 +175,15 @@ class _Reader:
         self._known(values, OF_A_RANGE, "a range")
         return values.get("min"), values.get("max")
 
-    def _given(self, found: list[Any]) -> dict[Any, Any]:
+    def _twins(self, found: list[Any]) -> dict[Any, Any]:
         rules: dict[Any, Any] = {}
         for one in found:
-            one = _mapping(one, "given")
-            self._known(one, OF_A_GIVEN, "given")
-            where, follows = (_mapping(one.get(key), f"given.{key}") for key in OF_A_GIVEN)
+            one = _mapping(one, "twins")
+            self._known(one, OF_A_TWIN, "twins")
+            where, follows = (_mapping(one.get(key), f"twins.{key}") for key in OF_A_TWIN)
             if len(where) != 1:
                 raise CommandError(
-                    f"{self.told}: given.where must have one sensitive column; got {where!r}."
+                    f"{self.told}: twins.where must have one sensitive column; got {where!r}."
                 )
             ((column, value),) = where.items()
             of_value = rules.setdefault(self._column(column), {}).setdefault(value, {})

@@ -28,12 +28,12 @@ def all_inputs(space: InputSpace, most: int) -> Floats | None:
     ndarray of shape (n, n_attributes) or None
         None where there are more.
     """
-    sizes = np.where(space.discrete, space.high - space.low + 1, np.inf)
-    sizes = np.where(space.high > space.low, sizes, 1)
+    sizes = np.where(space.domain.discrete, space.domain.high - space.domain.low + 1, np.inf)
+    sizes = np.where(space.domain.high > space.domain.low, sizes, 1)
     if not np.prod(sizes) <= most:
         return None
     order = [*space.free.tolist(), *space.sensitive.tolist()]
-    grids = [space.low[j] + np.arange(int(sizes[j])) for j in order]
+    grids = [space.domain.low[j] + np.arange(int(sizes[j])) for j in order]
     rows = np.array(list(itertools.product(*grids)))
     back = np.empty_like(rows)
     back[:, order] = rows
@@ -58,7 +58,7 @@ def look_at(
     """
     valid = space.valid(rows)
     said = evaluate(rows)
-    n_twins = int(np.prod((space.high - space.low + 1)[space.sensitive]))
+    n_twins = int(np.prod((space.domain.high - space.domain.low + 1)[space.sensitive]))
     shape = (-1, n_twins, said.shape[1])
     high = np.where(valid[:, None], said, -np.inf).reshape(shape)
     low = np.where(valid[:, None], said, np.inf).reshape(shape)

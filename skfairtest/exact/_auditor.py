@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numbers
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from skfairtest import _clock
 from skfairtest._docstrings import document
+from skfairtest._parameters import checked, is_real
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._bracketing import close, known_twins, look_at_data
@@ -33,6 +35,12 @@ TIME_SHARE = 0.25
 FEW_ROWS = 16
 #: Queries kept back, so that the pair that the bound's search finds can be confirmed.
 RESERVE = 64
+
+
+def check_seconds(name: str, value: Any) -> None:
+    """Check a time limit, which may be 0."""
+    if value is not None and not (is_real(value) and value >= 0):
+        raise ValueError(f"{name} must be None or a number of seconds, 0 or more; got {value!r}.")
 
 
 @document
@@ -146,58 +154,12 @@ class CertifiedAuditor(BaseAuditor):
     """
 
     _is_white_box = True
-    _max_time_may_be_zero = True
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        sensitive_features: Any = "auto",
-        threshold: float | None = None,
-        response_method: str = "auto",
-        bounds: Any = None,
-        categories: Any = None,
-        steps: Any = None,
-        one_hot: Any = "auto",
-        constraint: Any = None,
-        plausible: Any = None,
-        given: Any = None,
-        space: Any = None,
-        proposals: str = "uniform",
-        max_queries: int | None = 20_000,
-        max_time: float | None = 60.0,
-        max_found: int | None = None,
-        max_inputs: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        rtol: float = 1e-9,
-        engine: str = "auto",
-    ) -> None:
-        super().__init__(
-            estimator,
-            sensitive_features=sensitive_features,
-            threshold=threshold,
-            response_method=response_method,
-            bounds=bounds,
-            categories=categories,
-            steps=steps,
-            one_hot=one_hot,
-            constraint=constraint,
-            plausible=plausible,
-            given=given,
-            space=space,
-            proposals=proposals,
-            max_queries=max_queries,
-            max_time=max_time,
-            max_found=max_found,
-            max_inputs=max_inputs,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.rtol = rtol
-        self.engine = engine
+    max_time: float | None = checked(default=60.0, check=check_seconds)
+    # Boxes are shared out instead of searches.
+    n_restarts: int = field(default=1, init=False)
+    rtol: float = 1e-9
+    engine: str = "auto"
 
     @staticmethod
     def supports(estimator: Any) -> Support:
@@ -248,7 +210,7 @@ class CertifiedAuditor(BaseAuditor):
         # The clock of the run is that of the oracle, so that reading the model takes from it, too.
         limits = Limits(_clock.now() - oracle.seconds + seconds, self.rtol)
         asked = (
-            self.estimator_, self.space_.independent(), oracle.response, COMPILED[self.engine],
+            self.estimator_, self.space_.relax_dependents(), oracle.response, COMPILED[self.engine],
         )  # fmt: skip
         family, self.n_check_queries_ = read_family(*asked, rng, self.n_jobs, limits.deadline)
         self._note(oracle.degree, family.trivial(), False, 0)
@@ -287,7 +249,7 @@ class CertifiedAuditor(BaseAuditor):
 
     def _glance(self, oracle: Oracle, rng: np.random.Generator) -> StopSearch | None:
         """A few rows of data, where there is no time for a search."""
-        rows = oracle.space.repair(oracle.space.data[:FEW_ROWS], rng)
+        rows = oracle.space.domain.move_inside(oracle.space.data[:FEW_ROWS], rng)
         with oracle.budget() as part:
             oracle.judge(rows, rng)
         return part.stop

@@ -136,9 +136,9 @@ def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
         return "the memory for open boxes was full before the bracket was closed"
     if oracle.queries_left < 2 * oracle.cost:
         return "max_queries left no room to confirm the pair that attains the bound"
-    if oracle.space.repairs:
+    if oracle.space.admission.repairs:
         return "constraint= may exclude the pairs that reach the bound of what was not cut off"
-    if oracle.space.constraint is not None:
+    if oracle.space.constraint_ is not None:
         return "the bound holds for the whole box; constraint= may exclude the pairs that reach it"
     if oracle.space.plausibility is not None:
         return "the bound holds for the whole box, where pairs need not be plausible"
@@ -163,9 +163,15 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         When to go on with the pairs seen so far, by `_clock.now`.
     """
     space = oracle.space
-    rows = space.data[((space.low <= space.data) & (space.data <= space.high)).all(axis=1)]
-    rows = pd.DataFrame(rows[(rows == space.clip(rows)).all(axis=1)]).drop_duplicates().to_numpy()
-    twins = space.twin_codes
+    rows = space.data[
+        ((space.domain.low <= space.data) & (space.data <= space.domain.high)).all(axis=1)
+    ]
+    rows = (
+        pd.DataFrame(rows[(rows == space.domain.clip(rows)).all(axis=1)])
+        .drop_duplicates()
+        .to_numpy()
+    )
+    twins = space.twins_.twin_codes
     size = max(1, LOOKED_AT // (len(twins) + 1))
     best, pair = oracle.degree, None
     for start in range(0, len(rows), size):
@@ -176,10 +182,10 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         # Each row counts with its own value, too, which stand-ins for an interval may lack.
         values = np.concatenate([part[:, None, space.sensitive], values], axis=1)
         every = np.repeat(part, values.shape[1], axis=0)
-        every = space.with_sensitive(every, values.reshape(len(every), -1))
+        every = space.twins_.with_sensitive(every, values.reshape(len(every), -1))
         shape = values.shape[:2]
         # Where more follows from the sensitive values, they do not tell twins.
-        many = getattr(family, "evaluate_twins", None) if space.given is None else None
+        many = getattr(family, "evaluate_twins", None) if space.twins_.dependents is None else None
         answers, n_seen = _evaluate_in_time(family, many, part, values, every, until)
         valid = space.valid(every).reshape(shape) & (np.arange(shape[1]) < n_seen)
         valid = valid[:, :, None]
@@ -225,7 +231,7 @@ def known_twins(oracle: Oracle) -> tuple[Floats, Floats] | None:
     if oracle.worst is None:
         return None
     z, pair = oracle.worst.z, np.stack([oracle.worst.first, oracle.worst.second])
-    first, second = oracle.space.with_sensitive(np.tile(z, (2, 1)), pair)
+    first, second = oracle.space.twins_.with_sensitive(np.tile(z, (2, 1)), pair)
     return first, second
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import _clock
-from skfairtest.base import BaseAuditor, _check_budget
-from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params
+from skfairtest.base import BaseAuditor
+from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params, check_seconds
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._bracketing import close, known_twins, look_at_data
 from skfairtest.exact._checkpoint import check_path
@@ -144,7 +144,7 @@ def certify(
     (True, True)
     """
     check_is_fitted(auditor)
-    _check_budget("max_time", max_time, 0, may_be_zero=True)
+    check_seconds("max_time", max_time)
     check_bracket_params(rtol, engine)
     path = None if resume is None else Path(resume)
     if path is not None:
@@ -158,7 +158,7 @@ def certify(
     if "worst_z" in state:
         with oracle.budget():  # a space of one input is exhausted at once
             oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
-    asked = auditor.estimator_, auditor.space_.independent(), oracle.response, COMPILED[engine]
+    asked = auditor.estimator_, auditor.space_.relax_dependents(), oracle.response, COMPILED[engine]
     family, _ = read_family(*asked, rng, auditor.n_jobs, limits.deadline)
     kept = checkpoint_of(path, family, asked)
     found = max(oracle.degree, float(auditor.fairness_degree_))
@@ -171,7 +171,7 @@ def certify(
     if oracle.worst is not None:
         twins = np.tile(oracle.worst.z, (2, 1))
         pair = np.stack([oracle.worst.first, oracle.worst.second])
-        worst = auditor.space_.decode(auditor.space_.with_sensitive(twins, pair))
+        worst = auditor.space_.decode(auditor.space_.twins_.with_sensitive(twins, pair))
         if oracle.response != "labels":
             outputs = np.array(oracle.worst.outputs)
         of_class = oracle.output_name(oracle.worst.output)

@@ -29,8 +29,8 @@ def rows_with_ends(space: InputSpace, n: int, rng: np.random.Generator) -> Float
     ndarray of shape (n, n_attributes)
         Constraints are not looked at.
     """
-    Z = space.draw(n, rng)
-    ends = np.where(rng.random(Z.shape) < 0.5, space.low, space.high)
+    Z = space.domain.draw(n, rng)
+    ends = np.where(rng.random(Z.shape) < 0.5, space.domain.low, space.domain.high)
     return np.where(rng.random(Z.shape) < 0.25, ends, Z)
 
 

@@ -35,14 +35,11 @@ N_REPAIRED = 16
 def narrowed(space: InputSpace, low: Floats, high: Floats) -> InputSpace:
     """The space of one box, whose ends are codes of shape (n_features,)."""
     columns = []
-    for column, least, most in zip(space.columns, low, high, strict=True):
+    for column, least, most in zip(space.domain.columns, low, high, strict=True):
         own = copy.copy(column)
         own.low, own.high = float(least), float(most)
         columns.append(own)
-    return InputSpace(
-        space.layout.with_columns(columns), space.sensitive.tolist(), space.data,
-        space.constraint, space.plausibility, space.given,
-    )  # fmt: skip
+    return space.with_layout(space.layout.with_columns(columns))
 
 
 class ConstrainedFamily:
@@ -70,7 +67,7 @@ class ConstrainedFamily:
         self, space: InputSpace, make: Callable[[InputSpace, float], Any], deadline: float
     ) -> None:
         self.space, self._make = space, make
-        self.admission: Admission = space._admits()
+        self.admission: Admission = space.admission
         self.root = narrowed(space, self.admission.root.low[0], self.admission.root.high[0])
         self.base = make(self.root, deadline)
         self.rounding: float = self.base.rounding
@@ -163,7 +160,7 @@ class _Parts:
     def _bound(self, upper: float, boxes: Boxes, seen: bool) -> None:
         space = narrowed(self.space, boxes.low[0], boxes.high[0])
         self.n_boxes += 1
-        if space.n_combinations < 2:
+        if space.twins_.n_combinations < 2:
             return  # no twins
         now, deadline = _clock.now(), self.limits.deadline
         if seen:
@@ -212,8 +209,8 @@ class _Parts:
             # Within the part, where the model may well give the same outputs.
             part = narrowed(space, boxes.low[0], boxes.high[0])
             twins = np.broadcast_to(values, (N_REPAIRED, *values.shape))
-            Z = self.admission.admit(Z, part, self.rng, twins)
-            pairs = np.stack([space.with_sensitive(Z, codes) for codes in values], axis=1)
+            Z = self.admission.within(part.domain).repair(Z, self.rng, twins)
+            pairs = np.stack([space.twins_.with_sensitive(Z, codes) for codes in values], axis=1)
         n = len(pairs)
         flat = pairs.reshape(2 * n, -1)
         valid = space.valid(flat).reshape(n, 2).all(axis=1)
@@ -256,13 +253,13 @@ class _Parts:
         """Where a column may be cut: the largest codes of the lower part."""
         low, high = float(boxes.low[0, j]), float(boxes.high[0, j])
         middle = [(low + high) / 2, (at + repaired) / 2]
-        top = float(self.space.top[j])
+        top = float(self.space.domain.top[j])
         # What is missing breaks no rule: it is cut off as a whole.
         own = {top} if low <= top < high else set()
-        if self.space.discrete[j]:
+        if self.space.domain.discrete[j]:
             places = {float(np.floor(place)) for place in (*middle, at, at - 1)}
             return sorted(place for place in places | own if low <= place < high)
-        least = FINEST * float(self.space.high[j] - self.space.low[j])
+        least = FINEST * float(self.space.domain.high[j] - self.space.domain.low[j])
         inner = {place for place in middle if low + least < place < min(top, high) - least}
         return sorted(inner | own)
 
@@ -277,8 +274,8 @@ class _Parts:
                 child.high[0, j] = at
             else:
                 # Real parts share the code between them.
-                child.low[0, j] = at + 1 if self.space.discrete[j] else at
-                if at == self.space.top[j]:
+                child.low[0, j] = at + 1 if self.space.domain.discrete[j] else at
+                if at == self.space.domain.top[j]:
                     child.low[0, j] = child.high[0, j]
             if not child.empty[0] and self.rule.narrow(child)[0]:
                 found.append(child)
@@ -286,7 +283,7 @@ class _Parts:
 
     def _size(self, boxes: Boxes) -> float:
         """Share of the domain that a part takes."""
-        whole = np.maximum(self.space.high - self.space.low, 1e-300)
+        whole = np.maximum(self.space.domain.high - self.space.domain.low, 1e-300)
         return float(np.prod((boxes.high[0] - boxes.low[0] + 1e-3 * whole) / whole))
 
 

@@ -25,7 +25,7 @@ from skfairtest.exact._constrained import ConstrainedFamily
 from skfairtest.exact._expression import Answer, Node
 from skfairtest.exact._joined_trees import as_trees
 from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
-from skfairtest.exact._mixture import MixtureFamily, audited_parts, without_constraint
+from skfairtest.exact._mixture import MixtureFamily, audited_parts
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.read_network import is_network
 from skfairtest.exact._polynomial import PolynomialFamily
@@ -151,7 +151,11 @@ def read_family(
             return NetworkFamily(estimator, part, response)
         return TreeFamily(estimator, part, response, compiled, n_jobs, until)
 
-    family = ConstrainedFamily(space, make, deadline) if space.repairs else make(space, deadline)
+    family = (
+        ConstrainedFamily(space, make, deadline)
+        if space.admission.repairs
+        else make(space, deadline)
+    )
     return family, _compare(family, estimator, space, response, rng)
 
 
@@ -173,7 +177,7 @@ def _read_mixture(
     rest = None
     if parts.rest and mixture.strength > 0:
         # The average asks about rows that a constraint may exclude.
-        rest, more = read(model, without_constraint(space, parts.rest))
+        rest, more = read(model, space.without_constraint().with_sensitive_features(parts.rest))
         n_rows += more
     family = MixtureFamily(mixture.strength, parts, inner, rest, response)
     asked = _asking(estimator, space, response)
@@ -250,9 +254,9 @@ def _asking(estimator: Any, space: InputSpace, response: str) -> Model:
 
 def _valid_rows(Z: Any, space: InputSpace, rng: Any) -> Any:
     """Rows that the constraint admits, and enough of them: the model is asked about no other."""
-    if space.constraint is None:
+    if space.constraint_ is None:
         return Z
-    admitted = space.admit(Z, rng)
+    admitted = space.admission.repair(Z, rng)
     admitted = admitted[space.valid(admitted)]
     more = space.sample(max(0, min(len(Z), N_COMPARED) - len(admitted)), rng)
     return np.concatenate([admitted, more])

@@ -56,9 +56,15 @@ def identity(family: Family, space: InputSpace, response: str) -> str:
     ValueError
         If a step holds something that cannot be put into words.
     """
-    domain = [space.low, space.high, space.discrete, space.single, space.sensitive]
+    domain = [
+        space.domain.low,
+        space.domain.high,
+        space.domain.discrete,
+        space.domain.single,
+        space.sensitive,
+    ]
     # Narrow constraints admit none of these inputs; what they say still tells them apart.
-    admitted = space.valid(space.draw(N_ASKED, np.random.default_rng(0)))
+    admitted = space.valid(space.domain.draw(N_ASKED, np.random.default_rng(0)))
     said = [response, family, *domain, space.conditions, admitted, _meant(space)]
     return _Digests().of(said).hex()
 
@@ -67,10 +73,12 @@ def _meant(space: InputSpace) -> list[Any]:
     """What the codes of each attribute stand for in the table."""
     codes = [
         np.linspace(low, high, int(min(N_VALUES, high - low + 1)) if whole else 2)
-        for low, high, whole in zip(space.low, space.high, space.discrete, strict=True)
+        for low, high, whole in zip(
+            space.domain.low, space.domain.high, space.domain.discrete, strict=True
+        )
     ]
     n = max(len(own) for own in codes)
-    Z = space.clip(np.column_stack([np.resize(own, n) for own in codes]))
+    Z = space.domain.clip(np.column_stack([np.resize(own, n) for own in codes]))
     table = space.decode(Z)
     if isinstance(table, np.ndarray):
         return [table]

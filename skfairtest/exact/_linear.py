@@ -217,8 +217,10 @@ class LinearFamily:
             Of the model as it was read.
         """
         o = int(self._ranges().argmax())
-        first = self.space.clip(((self.space.low + self.space.high) / 2)[None])[0]
-        first[self.space.sensitive] = self.space.low[self.space.sensitive]
+        first = self.space.domain.clip(
+            ((self.space.domain.low + self.space.domain.high) / 2)[None]
+        )[0]
+        first[self.space.sensitive] = self.space.domain.low[self.space.sensitive]
         second = first.copy()
         for j, found in self.sensitive.items():
             first[j], second[j] = found.at_high[o], found.at_low[o]
@@ -260,22 +262,26 @@ class LinearFamily:
         low = float(sum(found.low[o] for found in self.sensitive.values()))
         middle = -(high + low) / 2 - float(effects.base[o])
         sets, wide = {}, {}
-        codes = self.space.clip(((self.space.low + self.space.high) / 2)[None])[0]
+        codes = self.space.domain.clip(
+            ((self.space.domain.low + self.space.domain.high) / 2)[None]
+        )[0]
         for j in (int(j) for j in self.space.free):
             if j in effects.tables:
                 sets[j] = effects.tables[j][:, o]
             elif j in effects.wide:
                 found = effects.extremes(j)
-                n = self.space.high[j] - self.space.low[j] + 1
-                if listed and self.space.discrete[j] and n <= MOST_LISTED:
-                    sets[j] = effects.part(j, self.space.low[j] + np.arange(n))[:, o]
+                n = self.space.domain.high[j] - self.space.domain.low[j] + 1
+                if listed and self.space.domain.discrete[j] and n <= MOST_LISTED:
+                    sets[j] = effects.part(j, self.space.domain.low[j] + np.arange(n))[:, o]
                 else:
                     wide[j] = found
         ends = [(float(found.low[o]), float(found.high[o])) for found in wide.values()]
         reached = nearest_sum(middle, sets, ends)
         for j, place in reached.places.items():
             listed_here = j not in effects.tables
-            codes[j] = self.space.low[j] + place if listed_here else self.features.grids[j][place]
+            codes[j] = (
+                self.space.domain.low[j] + place if listed_here else self.features.grids[j][place]
+            )
         left = reached.left
         # Steps of whole numbers leave a rest: the finer ones, and real numbers, make up for it.
         rest_low, rest_high = sum(end[0] for end in ends), sum(end[1] for end in ends)
@@ -284,7 +290,7 @@ class LinearFamily:
             rest_low, rest_high = rest_low - found.low[o], rest_high - found.high[o]
             codes[j] = self._code_of(j, o, found, left - (rest_low + rest_high) / 2)
             left -= float(effects.part(j, codes[[j]])[0, o])
-        codes = self.space.clip(codes[None])[0]
+        codes = self.space.domain.clip(codes[None])[0]
         # The gap falls evenly to both sides of the middle.
         score = middle + float(effects.base[o]) + reached.distance
         gap = expit(self.factor * (score + high)) - expit(self.factor * (score + low))
@@ -292,9 +298,11 @@ class LinearFamily:
 
     def _step(self, j: int, found: Extremes, o: int) -> float:
         """How much the part of a wide attribute changes from one value to the next."""
-        if not self.space.discrete[j]:
+        if not self.space.domain.discrete[j]:
             return 0.0
-        return float((found.high[o] - found.low[o]) / (self.space.high[j] - self.space.low[j]))
+        return float(
+            (found.high[o] - found.low[o]) / (self.space.domain.high[j] - self.space.domain.low[j])
+        )
 
     def _code_of(self, j: int, o: int, found: Extremes, wanted: float) -> float:
         """A code of a wide attribute at which its part is next to a number, by bisection."""
@@ -307,7 +315,7 @@ class LinearFamily:
             # Most parts are straight lines, so that the first guess is nearly right.
             share = (wanted - under) / (over - under) if turn % 2 == 0 else 0.5
             middle = low + share * (high - low)
-            middle = float(np.rint(middle)) if self.space.discrete[j] else middle
+            middle = float(np.rint(middle)) if self.space.domain.discrete[j] else middle
             part = float(self.effects.part(j, np.array([middle]))[0, o])
             if abs(part - wanted) <= enough:
                 return middle

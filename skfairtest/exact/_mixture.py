@@ -95,8 +95,8 @@ def audited_parts(space: InputSpace, steps: list[Any], mixture: Mixture) -> Part
             codes = space.layout.codes(j, values)
         except ValueError:
             codes = np.array([np.nan])
-        inside = (codes >= space.low[j]) & (codes <= space.high[j])
-        if space.discrete[j]:
+        inside = (codes >= space.domain.low[j]) & (codes <= space.domain.high[j])
+        if space.domain.discrete[j]:
             inside &= codes == np.rint(codes)
         if not inside.all():
             raise ValueError(
@@ -114,11 +114,6 @@ def _columns_by_attribute(space: InputSpace, steps: list[Any]) -> dict[int, set[
         return {j: set(places) for j, places in enumerate(space.layout.places)}
     features = Chain(space, steps).features
     return {j: set(features.of(j).tolist()) for j in range(space.n_features)}
-
-
-def without_constraint(space: InputSpace, sensitive: list[int]) -> InputSpace:
-    """The whole box with other sensitive columns."""
-    return InputSpace(space.layout, sensitive, space.data)
 
 
 class MixtureFamily:
@@ -242,7 +237,7 @@ class MixtureFamily:
             The largest deviation in excess of rounding, relative to the largest output or to 1.
         """
         twins = np.array(Z)
-        twins[:, space.sensitive] = space.draw_sensitive(len(Z), rng)
+        twins[:, space.sensitive] = space.twins_.draw_sensitive(len(Z), rng)
         for j in self.parts.rest:
             twins[:, j] = Z[:, j]
         valid = space.valid(twins)

@@ -78,7 +78,7 @@ class Monomials:
         space = self.space
         return {
             j: np.arange(len(self._tables[j])) if j in self._tables
-            else (float(space.low[j]), float(space.high[j]))
+            else (float(space.domain.low[j]), float(space.domain.high[j]))
             for j in self.attributes
         }  # fmt: skip
 
@@ -88,9 +88,9 @@ class Monomials:
             return np.asarray(self.features.grids[attribute][values])
         low, high = values
         middle = (low + high) / 2
-        if self.space.discrete[attribute]:
+        if self.space.domain.discrete[attribute]:
             middle = float(np.floor(middle))
-        if self.space.single[attribute]:
+        if self.space.domain.single[attribute]:
             middle = float(np.float32(middle))
         first, last = self.features.piece_ends(attribute)
         inner = np.concatenate([first, last])

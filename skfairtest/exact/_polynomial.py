@@ -128,7 +128,7 @@ class PolynomialFamily:
 
     def _rounding(self, weights: Floats, base: Floats, chain: Chain) -> float:
         """How far rounding may carry an output: it grows with the terms that are added up."""
-        table: Any = self.space.decode(self.space.low[None])
+        table: Any = self.space.decode(self.space.domain.low[None])
         for step in chain.steps:
             table = run_step(step, table)
         single = getattr(table, "dtype", None) == np.float32
@@ -326,8 +326,10 @@ class _Search:
         """Twins in a box, one column after another set to what takes them furthest apart."""
         family, space = self.family, self.family.space
         monomials = family.monomials
-        pair = np.repeat(space.clip(((space.low + space.high) / 2)[None]), 2, axis=0)
-        pair[:, space.sensitive] = space.low[space.sensitive]
+        pair = np.repeat(
+            space.domain.clip(((space.domain.low + space.domain.high) / 2)[None]), 2, axis=0
+        )
+        pair[:, space.sensitive] = space.domain.low[space.sensitive]
         boxes = [(0, 1, part.free), (0, 0, part.one), (1, 1, part.two)]
         if part.pair is not None:
             assert family.combinations is not None
@@ -382,7 +384,11 @@ class _Search:
         if not isinstance(values, tuple):
             return len(values) < 2
         space = self.family.space
-        least = 0.0 if space.discrete[j] else FINEST * float(space.high[j] - space.low[j])
+        least = (
+            0.0
+            if space.domain.discrete[j]
+            else FINEST * float(space.domain.high[j] - space.domain.low[j])
+        )
         return values[1] - values[0] <= least
 
     def _moved(self, part: Part, name: str, j: int) -> float:
@@ -414,9 +420,9 @@ class _Search:
             # Pieces apart, of which one ends where the next one begins.
             k = inside[np.abs(first[inside] - middle).argmin()]
             return [(low, float(last[k - 1])), (float(first[k]), high)]
-        if self.family.space.discrete[j]:
+        if self.family.space.domain.discrete[j]:
             middle = float(np.floor(middle))
             return [(low, middle), (middle + 1, high)]
-        if self.family.space.single[j]:
+        if self.family.space.domain.single[j]:
             middle = float(np.float32(middle))
         return [(low, middle), (middle, high)]

@@ -230,7 +230,7 @@ class _Rounds:
             self.known, self.twins = whole.lower, whole.twins
         upper = min(whole.upper, self.family.trivial())
         space = self.family.space
-        root = Boxes(space.low[None], space.high[None], np.array([upper]))
+        root = Boxes(space.domain.low[None], space.domain.high[None], np.array([upper]))
         if whole.reason not in OPEN:
             self._is_settled(whole.reason)
             self.done = root
@@ -292,7 +292,7 @@ class _Rounds:
         """A box in up to n, where the difference between twins changes most."""
         space = narrowed(self.family.space, box.low[0], box.high[0])
         rng = np.random.default_rng(0)
-        Z = space.draw(N_SHOWN, rng)
+        Z = space.domain.draw(N_SHOWN, rng)
         valid = space.valid(Z)
         # A box may have few valid rows, or none; where to cut it does not matter then.
         Z = Z[valid] if valid.sum() >= N_VALID else Z
@@ -308,11 +308,11 @@ class _Rounds:
                 high.append(above)
                 continue
             j, at = int(free[inner.feature[node]]), float(inner.threshold[node])
-            if space.discrete[j]:
+            if space.domain.discrete[j]:
                 at = float(np.floor(at))
             # Real boxes share the code between them.
             left_high, right_low = above.copy(), below.copy()
-            left_high[j], right_low[j] = at, at + 1 if space.discrete[j] else at
+            left_high[j], right_low[j] = at, at + 1 if space.domain.discrete[j] else at
             stack.append((int(inner.children_right[node]), right_low, above))
             stack.append((int(inner.children_left[node]), below, left_high))
         return Boxes(np.array(low), np.array(high), np.full(len(low), box.upper[0]))
@@ -320,11 +320,11 @@ class _Rounds:
     def _gaps(self, Z: Floats, rng: np.random.Generator) -> Floats:
         """How far twins of some inputs differ."""
         space = self.family.space
-        codes = space.twin_codes if space.n_combinations <= N_TWINS else None
+        codes = space.twins_.twin_codes if space.twins_.n_combinations <= N_TWINS else None
         if codes is None:
-            codes = space.draw_sensitive_pairs(N_TWINS // 2, rng).reshape(N_TWINS, -1)
+            codes = space.twins_.draw_sensitive_pairs(N_TWINS // 2, rng).reshape(N_TWINS, -1)
         said = [
-            self.family.evaluate(space.with_sensitive(Z, np.tile(own, (len(Z), 1))))
+            self.family.evaluate(space.twins_.with_sensitive(Z, np.tile(own, (len(Z), 1))))
             for own in codes
         ]
         return np.asarray(np.ptp(np.stack(said), axis=0).max(axis=1))

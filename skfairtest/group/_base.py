@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,16 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
 from skfairtest._delegation import DelegatingEstimator
+from skfairtest._parameters import DeclaredParameters, one_of, real, whole
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress
 from skfairtest._statistics import CORRECTIONS, Sides
 from skfairtest._typing import Floats
-from skfairtest._validation import check_real, check_whole
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.finding._fitted_cards import rules_card
 from skfairtest.finding._shown import ShownFinding
 from skfairtest.group._answers import Answers
-from skfairtest.group._at_once import KINDS
 from skfairtest.group._results import SIDES, GroupResults
+from skfairtest.oracle._model import RESPONSE_METHODS
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 from skfairtest.workers._sending import n_workers
 
@@ -29,7 +30,13 @@ from skfairtest.workers._sending import n_workers
 BATCH = 16_384
 
 
-class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingEstimator):
+#: Share of the rows that a rule set leaves outside, at least, to be ranked.
+MIN_OUTSIDE = 0.05
+
+
+class GroupAuditor(
+    DeclaredParameters, ShownFinding, CallbackSupportMixin, GroupResults, DelegatingEstimator
+):
     """Base of the group auditors. Not for use by itself.
 
     Apart from `BaseAuditor`, because a group has no twins: degree, worst pair and discriminatory
@@ -42,24 +49,17 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
     False
     """
 
-    _corrections: tuple[str, ...] = CORRECTIONS
     #: What `n_inside` and `n_outside` count, in words.
     _counted = "perturbed inputs"
 
-    # Set by the constructors of the subclasses, which scikit-learn reads the parameters from.
-    favourable: Any
-    response_method: str
-    min_support: float
-    min_outside: float
-    max_attributes: int | None
-    sampling_threshold: int
-    error_threshold: float
-    max_rules: int
-    max_queries: int
-    n_jobs: int | None
-    random_state: Any
-    verbose: int
-    sensitive_features: Any
+    estimator: Any = field(default=None, kw_only=False)
+    favourable: Any = None
+    min_support: float = real(default=0.05, interval="(0, 1)")
+    confidence: float = real(default=0.95, interval="(0, 1)")
+    max_rules: int = whole(default=20_000, least=1)
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Routing of fit and score parameters to the estimator, and of what fit itself takes.
@@ -96,25 +96,6 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
                 f"estimator must be an instance; got the class {self.estimator.__name__}. Write "
                 f"{self.estimator.__name__}()."
             )
-
-    def _check_intervals(self) -> None:
-        """What all auditors of groups say of their rules and intervals."""
-        check_real(self, dict.fromkeys(("min_support", "confidence"), "(0, 1)"))
-        check_whole(self, {"max_rules": 1})
-        self._check_among("correction", self._corrections)
-
-    def _check_among(self, name: str, known: tuple[str, ...]) -> None:
-        if getattr(self, name) not in known:
-            raise ValueError(f"{name} must be one of {known}; got {getattr(self, name)!r}.")
-
-    def _check_shared_params(self) -> None:
-        """Of the auditors that ask about a pool of rows."""
-        self._check_estimator()
-        self._check_intervals()
-        self._check_among("ci_method", KINDS)
-        check_real(self, {"min_outside": "(0, 1)", "error_threshold": "(0, inf)"})
-        whole = ("sampling_threshold", "max_queries", "max_attributes")
-        check_whole(self, dict.fromkeys(whole, 1), optional=("max_attributes",))
 
     def _alpha(self, n_groups: int) -> float:
         """The error that one of so many intervals may have."""
@@ -223,6 +204,21 @@ class GroupAuditor(ShownFinding, CallbackSupportMixin, GroupResults, DelegatingE
             NoDisparityWarning,
             stacklevel=4 + FIT_WRAPPERS,
         )
+
+
+class PoolAuditor(GroupAuditor):
+    """Base of the group auditors that ask about a pool of perturbed rows. Not for use by itself."""
+
+    response_method: str = one_of(default="auto", options=RESPONSE_METHODS)
+    max_attributes: int | None = whole(default=None, least=1)
+    sampling_threshold: int = whole(default=1000, least=1)
+    error_threshold: float = real(default=0.05, interval="(0, inf)")
+    correction: str = one_of(default="bonferroni", options=CORRECTIONS)
+    max_queries: int = whole(default=100_000, least=1)
+
+    def _check_params(self) -> None:
+        self._check_estimator()
+        self._check_declared()
 
     def _warn_budget(self, needed: int) -> None:
         warnings.warn(

@@ -45,7 +45,6 @@ class GroupResults:
     _state: dict[str, Any]
     confidence: float
     correction: str
-    ci_method: str
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:
         """A rule set in words, the attributes that it names, and their values."""
@@ -67,7 +66,7 @@ class GroupResults:
         """Score, its interval, whether that excludes 0, and the paper's error."""
         low, high, differs = intervals_at_once(
             sides,
-            kind=self.ci_method,
+            kind="likelihood",
             confidence=self.confidence,
             correction=self.correction,
             n_rules=n_rules,

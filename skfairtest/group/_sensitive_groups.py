@@ -55,7 +55,7 @@ class Groups:
         self.cuts: dict[int, Floats] = {}
         for j in space.sensitive.tolist():
             known = space.data[~np.isnan(space.data[:, j]), j]
-            if space.columns[j].kind != "categorical":
+            if space.domain.columns[j].kind != "categorical":
                 cuts = cut_points(known)
                 if len(cuts):
                     self.cuts[j] = cuts
@@ -67,7 +67,7 @@ class Groups:
         return np.array([", ".join(row) for row in zip(*parts, strict=True)], dtype=object)
 
     def _names_by(self, j: int, codes: Floats) -> list[str]:
-        column = self.space.columns[j]
+        column = self.space.domain.columns[j]
         names = {}
         for code in np.unique(codes):
             names[code] = f"{column.name} missing"

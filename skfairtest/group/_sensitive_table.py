@@ -8,10 +8,10 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.group._rule_attribute import RuleAttribute, bins_of, make_attribute, recode
-from skfairtest.space._chunks import Chunks
 from skfairtest.space._column_names import by_position
 from skfairtest.space._columns import Column
 from skfairtest.space._containers import Container
@@ -73,7 +73,7 @@ class SensitiveTables:
         """Cells of the rows of new tables, shape (n, n_attributes)."""
         cells: list[Ints] = []
         others = None if self.beside is None else self.beside.container
-        X, beside = new_rows(X, sensitive_features, self.space.container, others)
+        X, beside = new_rows(X, sensitive_features, self.space.layout.container, others)
         tables = [(self.space, self.inputs, X)]
         if self.beside is not None:
             tables.append((self.beside, self.others, beside))
@@ -150,13 +150,15 @@ def new_rows(
     return inputs.check_names(X), others.check_names(beside)
 
 
-def make_tables(
-    X: Any, sensitive: Any, beside: Any, space_settings: dict[str, Any]
-) -> SensitiveTables:
+def make_tables(X: Any, sensitive: Any, beside: Any, space: InputSpace | None) -> SensitiveTables:
     """Find the sensitive columns of X and beside it."""
-    make = InputSpace.from_chunks if isinstance(X, Chunks) else InputSpace.from_data
-    space = make(X, None, **space_settings)
-    other = None if beside is None else InputSpace.from_data(beside, None)
+    own = InputSpace() if space is None else clone(space)
+    if own.__sklearn_is_fitted__():
+        space = own.with_data(X)
+    else:
+        # The perturbed rows have no twins.
+        space = own.set_params(plausible=None, twins=None).fit(X, None)
+    other = None if beside is None else InputSpace().fit(beside, None)
     if isinstance(sensitive, str) and sensitive == "auto":
         names = space.feature_names
         found = protected_names(names)

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import _clock
 from skfairtest._docstrings import document
+from skfairtest._parameters import check_whole, one_of, whole
 from skfairtest._progress import FIT_WRAPPERS, with_callbacks
 from skfairtest._typing import Floats
 from skfairtest._validation import (
     check_table,
     check_takes_weights,
-    check_whole,
     fitted_estimator,
     make_generator,
     warn_of_target,
@@ -47,7 +47,6 @@ from skfairtest.group._value_table import ValueTables
 from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._sensitive_features import n_rows, split_sensitive
 
-AGAINST = ("rest", "whole")
 BINNINGS = ("quantile", "uniform")
 
 
@@ -207,44 +206,13 @@ class SubgroupAuditor(SubgroupResults):
     True
     """
 
-    _corrections = ("resampling", "none")
     _counted = "rows"
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        metric: Any = "selection_rate",
-        sensitive_features: Any = "auto",
-        attributes: Any = None,
-        min_support: float = 0.05,
-        max_conditions: int | None = None,
-        bins: Any = 5,
-        binning: str = "quantile",
-        against: str = "rest",
-        favourable: Any = None,
-        confidence: float = 0.95,
-        correction: str = "resampling",
-        n_resamples: int = 999,
-        max_rules: int = 20_000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.metric = metric
-        self.sensitive_features, self.attributes = sensitive_features, attributes
-        self.min_support, self.max_conditions = min_support, max_conditions
-        self.bins, self.binning, self.against = bins, binning, against
-        self.favourable = favourable
-        self.confidence = confidence
-        self.correction, self.n_resamples = correction, n_resamples
-        self.max_rules, self.n_jobs, self.random_state, self.verbose = (
-            max_rules,
-            n_jobs,
-            random_state,
-            verbose,
-        )
+    sensitive_features: Any = "auto"
+    attributes: Any = None
+    max_conditions: int | None = whole(default=None, least=1)
+    bins: Any = 5
+    binning: str = one_of(default="quantile", options=BINNINGS)
 
     # Fit -------------------------------------------------------------------------------------
 
@@ -329,7 +297,7 @@ class SubgroupAuditor(SubgroupResults):
             self.estimator_ = self._fitted(X, y, sample_weight, fit_params)
         else:
             self.estimator_ = self.estimator
-        self._tables = tables
+        self._tables: ValueTables = tables
         self.attributes_ = tables.names
         self.sensitive_features_ = tables.sensitive
         self._begin(X, seconds)
@@ -348,13 +316,10 @@ class SubgroupAuditor(SubgroupResults):
         if not has_predictions:
             self._check_estimator(", or predictions: fit(X, y, y_pred=...)")
         check_metric(self.metric)
-        self._check_intervals()
-        drawn = self.correction == "resampling"  # as many as the confidence needs
-        least = math.ceil(1 / (1 - self.confidence) - 1e-9) - 1 if drawn else 1
-        whole = {"max_conditions": 1, "n_resamples": least}
-        check_whole(self, whole, optional=("max_conditions",))
-        self._check_among("against", AGAINST)
-        self._check_among("binning", BINNINGS)
+        self._check_declared()
+        if self.correction == "resampling":  # as many as the confidence needs
+            least = math.ceil(1 / (1 - self.confidence) - 1e-9) - 1
+            check_whole("n_resamples", self.n_resamples, least)
 
     def _frequent(self, tables: ValueTables, columns: list[Any]) -> Patterns:
         """All frequent rules, as long as was asked for; else as long as can be looked at."""

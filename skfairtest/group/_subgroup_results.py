@@ -10,9 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from skfairtest._parameters import check_whole, one_of, whole
 from skfairtest._statistics import Sides
 from skfairtest._typing import Bools, Floats
-from skfairtest._validation import check_one_whole, make_generator
+from skfairtest._validation import make_generator
 from skfairtest.group._asked_metric import AskedMetric
 from skfairtest.group._at_once import all_at_once
 from skfairtest.group._base import GroupAuditor
@@ -22,19 +23,17 @@ from skfairtest.group._pattern_search import GivenRowSets, part_of_whole, rows_t
 from skfairtest.group._resampled import Patterns as RowSets
 from skfairtest.group._resampled import pattern_sides, resampled
 from skfairtest.group._results import Description, describe
-from skfairtest.group._value_table import ValueTables
+
+AGAINST = ("rest", "whole")
 
 
 class SubgroupResults(GroupAuditor):
     """What fit of `SubgroupAuditor` stores as arrays, as tables. Not for use by itself."""
 
-    _tables: ValueTables
-    _short: dict[str, NDArray[Any]]
-
-    # Set by the constructor of the subclass, which scikit-learn reads the parameters from.
-    metric: str | Callable[..., Any]
-    against: str
-    n_resamples: int
+    metric: str | Callable[..., Any] = "selection_rate"
+    against: str = one_of(default="rest", options=AGAINST)
+    correction: str = one_of(default="resampling", options=("resampling", "none"))
+    n_resamples: int = whole(default=999, least=1)
 
     def _at_once(
         self,
@@ -172,7 +171,7 @@ class SubgroupResults(GroupAuditor):
             If predictions or truth are missing or of another kind.
         """
         self._result("confirm")
-        check_one_whole("n_rules", n_rules, 1)
+        check_whole("n_rules", n_rules, 1)
         columns = self._tables.numbers(X_new, sensitive_features)
         n = len(columns[0])
         if not n:

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from skfairtest import _clock
 from skfairtest._docstrings import document
+from skfairtest._parameters import check_whole, one_of
 from skfairtest._progress import with_callbacks
 from skfairtest._statistics import n_needed, sides_of
 from skfairtest._validation import (
     as_it_stands,
-    check_one_whole,
     check_table,
     fitted_estimator,
     make_generator,
@@ -23,7 +23,7 @@ from skfairtest._validation import (
     warn_of_target,
 )
 from skfairtest.group._answers import Answers
-from skfairtest.group._base import GroupAuditor, stop_of
+from skfairtest.group._base import MIN_OUTSIDE, PoolAuditor, stop_of
 from skfairtest.group._chunked_rows import ChunkedRows
 from skfairtest.group._ranking import Counted, compare_rule_sets, count_rule_sets
 from skfairtest.group._results import Description, describe
@@ -31,10 +31,11 @@ from skfairtest.group._sensitive_table import GivenRows, SensitiveTables, make_t
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._perturb import draw_near
 from skfairtest.space._sensitive_features import split_sensitive
+from skfairtest.space._space import InputSpace
 
 
 @document
-class TestSGDAuditor(GroupAuditor):
+class TestSGDAuditor(PoolAuditor):
     """Find the group that gets the most different share of favourable outcomes.
 
     A rule names values of one sensitive attribute: any of its categories, or a run of adjacent
@@ -61,14 +62,12 @@ class TestSGDAuditor(GroupAuditor):
     max_attributes : int, default=None
         Most conditions of a rule set; None for as many as there are sensitive attributes.
     {rule_parameters}
-    bounds, categories, steps, constraint : default=None
-        Domains of the columns of X, as for `InputSpace`. A numeric column named in `categories`
-        becomes categorical; `steps` is the resolution of a column, and how far it is moved. By
-        default an attribute is moved by 1 for integers, by a hundredth of the domain for reals, and
-        to the neighbouring category.
-    one_hot : "auto", dict of name to list of columns, or None, default="auto"
-        Groups of 0/1 columns that are one attribute each, as for `InputSpace`: rules name the
-        categories, and a perturbed row has another category of the group.
+    space : InputSpace, default=None
+        Domains of the columns of X, and constraints; None: learned from X. `steps` is the
+        resolution of a column, and how far it is moved: by default by 1 for integers, by a
+        hundredth of the domain for reals, and to the neighbouring category. Of a one-hot group
+        rules name the categories, and a perturbed row has another one. What is said of twins and
+        plausibility is not used.
     {run_parameters}
 
     Attributes
@@ -127,59 +126,13 @@ class TestSGDAuditor(GroupAuditor):
     True
     """
 
-    tables_: SensitiveTables
-
     #: pytest takes classes named Test... for tests.
     __test__ = False
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        sensitive_features: Any = "auto",
-        favourable: Any = None,
-        response_method: str = "auto",
-        n_bins: Any = 10,
-        binning: str = "uniform",
-        min_support: float = 0.05,
-        min_outside: float = 0.05,
-        sampling_threshold: int = 1000,
-        error_threshold: float = 0.05,
-        confidence: float = 0.95,
-        max_attributes: int | None = None,
-        correction: str = "bonferroni",
-        ci_method: str = "likelihood",
-        max_rules: int = 20_000,
-        bounds: Any = None,
-        categories: Any = None,
-        steps: Any = None,
-        one_hot: Any = "auto",
-        constraint: Any = None,
-        max_queries: int = 100_000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.sensitive_features = sensitive_features
-        self.favourable = favourable
-        self.response_method = response_method
-        self.n_bins = n_bins
-        self.binning = binning
-        self.min_support, self.min_outside = min_support, min_outside
-        self.sampling_threshold = sampling_threshold
-        self.error_threshold = error_threshold
-        self.confidence = confidence
-        self.max_attributes = max_attributes
-        self.correction = correction
-        self.ci_method = ci_method
-        self.max_rules = max_rules
-        self.bounds, self.categories = bounds, categories
-        self.steps, self.one_hot, self.constraint = steps, one_hot, constraint
-        self.max_queries = max_queries
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    sensitive_features: Any = "auto"
+    n_bins: Any = 10
+    binning: str = one_of(default="uniform", options=("uniform", "quantile"))
+    space: InputSpace | None = None
 
     # Fit -------------------------------------------------------------------------------------
 
@@ -227,7 +180,7 @@ class TestSGDAuditor(GroupAuditor):
         chunked = None
         if isinstance(X, Chunks):
             chunked = ChunkedRows(X, sensitive_features, self.max_queries, rng)
-            tables = make_tables(X, self.sensitive_features, None, self._domain())
+            tables = make_tables(X, self.sensitive_features, None, self.space)
             X = check_table(self, tables.space.decode(tables.space.data))
         else:
             X, tables = self._tables_of(X, sensitive_features, as_it_stands(self.estimator, y))
@@ -237,11 +190,11 @@ class TestSGDAuditor(GroupAuditor):
             n_bins=self.n_bins,
             binning=self.binning,
             min_support=self.min_support,
-            min_outside=self.min_outside,
+            min_outside=MIN_OUTSIDE,
             max_attributes=self.max_attributes,
         )
         space = tables.space
-        if space.constraint is not None and not space.valid(space.data).any():
+        if space.constraint_ is not None and not space.valid(space.data).any():
             raise ValueError(
                 f"constraint= admits none of the {len(space.data)} rows of X, so no input near "
                 "them can be asked about. Correct the constraint, or give rows for which it holds."
@@ -257,7 +210,7 @@ class TestSGDAuditor(GroupAuditor):
         )
         self.space_ = tables.space
         self.sensitive_features_ = tables.names
-        self.one_hot_ = tables.space.one_hot
+        self.one_hot_ = tables.space.layout.one_hot
         self.tables_ = tables
         self._begin(X, seconds)
         try:
@@ -268,10 +221,6 @@ class TestSGDAuditor(GroupAuditor):
         self._finish(ended)
         return self
 
-    def _domain(self) -> dict[str, Any]:
-        names = ("bounds", "categories", "steps", "one_hot", "constraint")
-        return {name: getattr(self, name) for name in names}
-
     def _tables_of(
         self, X: Any, sensitive_features: Any, estimator: Any
     ) -> tuple[Any, SensitiveTables]:
@@ -279,7 +228,7 @@ class TestSGDAuditor(GroupAuditor):
         X, sensitive, beside = split_sensitive(
             X, self.sensitive_features, values=sensitive_features, estimator=estimator
         )
-        return check_table(self, X), make_tables(X, sensitive, beside, self._domain())
+        return check_table(self, X), make_tables(X, sensitive, beside, self.space)
 
     def _search(
         self,
@@ -295,7 +244,6 @@ class TestSGDAuditor(GroupAuditor):
             n_side=self.sampling_threshold,
             error=self.error_threshold,
             alpha=self._alpha(census.n_groups),
-            kind=self.ci_method,
         )
         if needed > self.max_queries:
             self._warn_budget(needed)
@@ -327,11 +275,6 @@ class TestSGDAuditor(GroupAuditor):
         )
         self._check_occurs(answers, float(values.sum()), len(values))
         return ended
-
-    def _check_params(self) -> None:
-        self._check_shared_params()
-        if self.binning not in ("uniform", "quantile"):
-            raise ValueError(f"binning must be 'uniform' or 'quantile'; got {self.binning!r}.")
 
     # Results ---------------------------------------------------------------------------------
 
@@ -403,11 +346,11 @@ class TestSGDAuditor(GroupAuditor):
             If a sensitive value was not seen in fit.
         """
         self._result("confirm")
-        check_one_whole("n_rules", n_rules, 1)
+        check_whole("n_rules", n_rules, 1)
         cells = self.tables_.cells(X_new, sensitive_features)
         if not len(cells):
             raise ValueError("X_new has no rows; give rows to confirm the rule sets on.")
-        rows = GivenRows(self.space_.container.check_names(X_new))
+        rows = GivenRows(self.space_.layout.container.check_names(X_new))
         answers = Answers(
             self.estimator_, rows, self.favourable_, self.response_method, self.n_jobs
         )

@@ -10,15 +10,11 @@ from numpy.typing import NDArray
 
 from skfairtest import _clock
 from skfairtest._docstrings import document
+from skfairtest._parameters import check_whole, whole
 from skfairtest._progress import with_callbacks
-from skfairtest._validation import (
-    check_one_whole,
-    fitted_estimator,
-    make_generator,
-    warn_of_retraining,
-)
+from skfairtest._validation import fitted_estimator, make_generator, warn_of_retraining
 from skfairtest.group._answers import Answers
-from skfairtest.group._base import BATCH, GroupAuditor, is_failure, stop_of
+from skfairtest.group._base import BATCH, MIN_OUTSIDE, PoolAuditor, is_failure, stop_of
 from skfairtest.group._results import Description
 from skfairtest.group._rule_attribute import quoted
 from skfairtest.group._terms import IDENTITY_TERMS, Terms, TextRows, check_texts
@@ -36,7 +32,7 @@ from skfairtest.oracle._stop import StopReason, StopSearch
 
 
 @document
-class TextSGDAuditor(GroupAuditor):
+class TextSGDAuditor(PoolAuditor):
     """Find the terms that change the share of favourable predictions most.
 
     A rule set names at most one term of each category, such as "gay" and "taoist". Inside of it are
@@ -102,46 +98,8 @@ class TextSGDAuditor(GroupAuditor):
     _default_queries = "2_000_000"
     _counted = "texts"
 
-    terms_: Terms
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        categories: Any = None,
-        favourable: Any = None,
-        response_method: str = "auto",
-        min_support: float = 0.05,
-        min_outside: float = 0.05,
-        sampling_threshold: int = 1000,
-        error_threshold: float = 0.05,
-        confidence: float = 0.95,
-        max_attributes: int | None = None,
-        correction: str = "bonferroni",
-        ci_method: str = "likelihood",
-        max_rules: int = 20_000,
-        max_queries: int = 2_000_000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.categories = categories
-        self.favourable = favourable
-        self.response_method = response_method
-        self.min_support = min_support
-        self.min_outside = min_outside
-        self.sampling_threshold = sampling_threshold
-        self.error_threshold = error_threshold
-        self.confidence = confidence
-        self.max_attributes = max_attributes
-        self.correction = correction
-        self.ci_method = ci_method
-        self.max_rules = max_rules
-        self.max_queries = max_queries
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    categories: Any = None
+    max_queries: int = whole(default=2_000_000, least=1)
 
     def __sklearn_tags__(self) -> Any:
         """Tags of the estimator; the input is a list of strings."""
@@ -181,7 +139,7 @@ class TextSGDAuditor(GroupAuditor):
             If the estimator fails during the audit; rule sets asked about so far are ranked.
         """
         start = _clock.now()
-        self._check_shared_params()
+        self._check_params()
         texts, kind = check_texts(X)
         terms = Terms(IDENTITY_TERMS if self.categories is None else self.categories)
         rng = make_generator(self.random_state)
@@ -241,7 +199,7 @@ class TextSGDAuditor(GroupAuditor):
         table, inside = np.array(asked.rules, dtype=np.int16), np.array(asked.inside)
         outside, share = corpus.outside(table, rows, weights, values, bool(answers.binary))
         score = np.abs(inside[:, 1] - outside[:, 1])
-        ranked = (share >= self.min_outside) & np.isfinite(score)
+        ranked = (share >= MIN_OUTSIDE) & np.isfinite(score)
         # Fewer conditions first among equal scores.
         order = np.lexsort(((table >= 0).sum(axis=1), -np.nan_to_num(score), ~ranked))
         order = order[: self.max_rules]
@@ -330,7 +288,7 @@ class TextSGDAuditor(GroupAuditor):
             compare with the search. Where a side is empty, nothing is known: the score is NaN.
         """
         self._result("confirm")
-        check_one_whole("n_rules", n_rules, 1)
+        check_whole("n_rules", n_rules, 1)
         corpus = Corpus(self.terms_, check_texts(X_new)[0])
         answers = Answers(
             self.estimator_,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from skfairtest._docstrings import document
+from skfairtest._parameters import one_of, real, whole
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason
@@ -43,10 +41,9 @@ class AequitasAuditor(BaseAuditor):
     n_local : int, default=1000
         Steps of the walk from each discriminatory input. Where a round has fewer of them than
         `batch_size`, several walks of no fewer than 50 steps share them.
-    delta_v : float, default=0.001
-        Change of a direction's probability after each step.
-    delta_pr : float, default=0.001
-        Gain of an attribute's probability after each step that led to a discriminatory input.
+    delta : float, default=0.001
+        Change of a direction's probability after each step, and gain of an attribute's probability
+        after each step that led to a discriminatory input.
     batch_size : int, default=2048
         Walks that go in lockstep and share each ``predict`` call. 1 is the published algorithm: one
         walk after another, and the probabilities change after every step.
@@ -99,78 +96,15 @@ class AequitasAuditor(BaseAuditor):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        sensitive_features: Any = "auto",
-        threshold: float | None = None,
-        response_method: str = "auto",
-        bounds: Any = None,
-        categories: Any = None,
-        steps: Any = None,
-        one_hot: Any = "auto",
-        constraint: Any = None,
-        plausible: Any = None,
-        given: Any = None,
-        space: Any = None,
-        proposals: str = "uniform",
-        max_queries: int | None = 20_000,
-        max_time: float | None = None,
-        max_found: int | None = None,
-        max_inputs: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        n_restarts: int = 1,
-        strategy: str = "fully-directed",
-        n_global: int | None = None,
-        n_local: int = 1000,
-        delta_v: float = 0.001,
-        delta_pr: float = 0.001,
-        batch_size: int = 2048,
-    ) -> None:
-        super().__init__(
-            estimator,
-            sensitive_features=sensitive_features,
-            threshold=threshold,
-            response_method=response_method,
-            bounds=bounds,
-            categories=categories,
-            steps=steps,
-            one_hot=one_hot,
-            constraint=constraint,
-            plausible=plausible,
-            given=given,
-            space=space,
-            proposals=proposals,
-            max_queries=max_queries,
-            max_time=max_time,
-            max_found=max_found,
-            max_inputs=max_inputs,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-            n_restarts=n_restarts,
-        )
-        self.strategy = strategy
-        self.n_global = n_global
-        self.n_local = n_local
-        self.delta_v = delta_v
-        self.delta_pr = delta_pr
-        self.batch_size = batch_size
-
-    def _check_own_params(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise ValueError(
-                f"strategy must be one of {list(STRATEGIES)}; got {self.strategy!r}. Choose one."
-            )
-        check_whole(self, {"n_global": 1, "n_local": 1, "batch_size": 1}, optional=("n_global",))
-        check_real(
-            self,
-            {"delta_v": "[0, 1]", "delta_pr": "[0, 1]"},
-            hint="It is added to a probability at each step; the paper's is 0.001.",
-        )
+    strategy: str = one_of(default="fully-directed", options=STRATEGIES)
+    n_global: int | None = whole(default=None, least=1)
+    n_local: int = whole(default=1000, least=1)
+    delta: float = real(
+        default=0.001,
+        interval="[0, 1]",
+        hint="It is added to probabilities at each step; the paper's is 0.001.",
+    )
+    batch_size: int = whole(default=2048, least=1)
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         walks_bring_news = True
@@ -180,9 +114,7 @@ class AequitasAuditor(BaseAuditor):
             if oracle.n_inputs == n_inputs and not walks_bring_news:
                 continue  # walks from what is known would go round once more
             n_inputs = oracle.n_inputs
-            sigma = Probabilities(
-                len(oracle.space.free), self.strategy, self.delta_v, self.delta_pr
-            )
+            sigma = Probabilities(len(oracle.space.free), self.strategy, self.delta, self.delta)
             starts, pairs, n_steps = self._fill_batch(starts, pairs)
             for first in range(0, len(starts), self.batch_size):
                 batch = slice(first, first + self.batch_size)
@@ -238,10 +170,10 @@ class Walks:
         column = space.free[p]
         rows = np.arange(len(self.Z))
         Z = self.Z.copy()
-        Z[rows, column] += delta * space.steps[column]
-        Z = space.clip(Z)
-        if space.constraint is not None or space.plausibility is not None:
-            Z = np.where(space.admits(Z)[:, None], Z, self.Z)
+        Z[rows, column] += delta * space.domain.steps[column]
+        Z = space.domain.clip(Z)
+        if space.constraint_ is not None or space.plausibility is not None:
+            Z = np.where(space.is_acceptable(Z)[:, None], Z, self.Z)
         moved = np.flatnonzero(Z[rows, column] != self.Z[rows, column])
         self.Z = Z
         pairs = None if self.pairs is None else self.pairs[moved]

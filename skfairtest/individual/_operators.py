@@ -15,15 +15,17 @@ def move_sensitive(codes: Floats, space: InputSpace, rng: np.random.Generator) -
     Drawn anew where all combinations can be listed. Else half of them step from where they are, by
     a third of the domain down to a thousandth, and one in ten goes to an end of it.
     """
-    drawn = space.draw_sensitive(len(codes), rng)
-    if space.is_enumerable:
+    drawn = space.twins_.draw_sensitive(len(codes), rng)
+    if space.twins_.is_enumerable:
         return drawn
-    low, high = space.low[space.sensitive], space.high[space.sensitive]
+    low, high = space.domain.low[space.sensitive], space.domain.high[space.sensitive]
     length = (high - low) * 10.0 ** rng.uniform(-3, -0.5, size=codes.shape)
     stepped = codes + rng.standard_normal(codes.shape) * length
     ends = np.where(rng.random(codes.shape) < 0.5, low, high)
     kind = rng.random(codes.shape)
-    return space.clip_sensitive(np.where(kind < 0.4, drawn, np.where(kind < 0.5, ends, stepped)))
+    return space.twins_.clip_sensitive(
+        np.where(kind < 0.4, drawn, np.where(kind < 0.5, ends, stepped))
+    )
 
 
 def roulette(fitness: Floats, n: int, rng: np.random.Generator) -> Ints:
@@ -52,7 +54,7 @@ def redraw(
     Z: Floats, mask: NDArray[np.bool_], space: InputSpace, rng: np.random.Generator
 ) -> Floats:
     """The masked values drawn anew from their whole domains."""
-    return np.where(mask, space.draw(len(Z), rng), Z)
+    return np.where(mask, space.domain.draw(len(Z), rng), Z)
 
 
 def between(
@@ -62,8 +64,10 @@ def between(
     """The masked values drawn anew between those of two parents, ends included."""
     low, high = np.minimum(first, second), np.maximum(first, second)
     U = rng.random(Z.shape)
-    drawn = np.where(space.discrete, low + np.floor(U * (high - low + 1)), low + U * (high - low))
-    return space.clip(np.where(mask, np.minimum(drawn, high), Z))
+    drawn = np.where(
+        space.domain.discrete, low + np.floor(U * (high - low + 1)), low + U * (high - low)
+    )
+    return space.domain.clip(np.where(mask, np.minimum(drawn, high), Z))
 
 
 def mask_free(
@@ -78,5 +82,5 @@ def mask_free(
 def data_seeds(n: int, space: InputSpace, rng: np.random.Generator) -> Floats:
     """Rows of the data, moved into the domain; at most n, each at most once, valid ones only."""
     chosen = rng.permutation(len(space.data))[:n]
-    Z = space.admit(space.repair(space.data[chosen], rng), rng)
+    Z = space.admission.repair(space.domain.move_inside(space.data[chosen], rng), rng)
     return Z[space.valid(Z)]

@@ -17,21 +17,23 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.oracle._row_hash import row_keys
 from skfairtest.space._space import InputSpace
 
+#: Clusters of the data that seeds are taken from in turn, as in the papers of ADF and SG.
+N_CLUSTERS = 4
 #: Rows of the data that are clustered, at most; a random choice of them beyond.
 MOST_ROWS = 20_000
 
 
-def check_enough_rows(space: InputSpace, n_clusters: int) -> None:
+def check_enough_rows(space: InputSpace) -> None:
     """See that the data hold at least one row a cluster."""
-    if len(space.data) < n_clusters:
+    if len(space.data) < N_CLUSTERS:
         raise ValueError(
-            f"n_clusters={n_clusters} clusters need at least as many rows of X; got "
-            f"n_samples={len(space.data)}. Give more rows, or a smaller n_clusters."
+            f"Seeds are taken from {N_CLUSTERS} clusters of rows, so X must have at least as many; "
+            f"got n_samples={len(space.data)}. Give more rows."
         )
 
 
 @one_thread()
-def cluster_seeds(space: InputSpace, n_clusters: int, rng: np.random.Generator) -> Floats:
+def cluster_seeds(space: InputSpace, rng: np.random.Generator) -> Floats:
     """Rows of the data as inputs of the domain, one of each cluster in turn; valid and unique.
 
     Rows are moved into the domain before they are clustered, so that foreign values make no
@@ -39,16 +41,16 @@ def cluster_seeds(space: InputSpace, n_clusters: int, rng: np.random.Generator) 
     is scaled by the spread of its domain.
     """
     chosen = rng.permutation(len(space.data))[:MOST_ROWS]
-    Z = space.admit(space.repair(space.data[chosen], rng), rng)
+    Z = space.admission.repair(space.domain.move_inside(space.data[chosen], rng), rng)
     Z = Z[space.valid(Z)]
     _, first = np.unique(row_keys(Z[:, space.free]), return_index=True)
     Z = Z[np.sort(first)]
     if not len(Z):
         return Z
-    spread = space.high - space.low
-    scaled = ((Z - space.low) / np.where(spread > 0, spread, 1.0))[:, space.free]
+    spread = space.domain.high - space.domain.low
+    scaled = ((Z - space.domain.low) / np.where(spread > 0, spread, 1.0))[:, space.free]
     means = KMeans(
-        min(n_clusters, len(Z)), n_init=1, random_state=int(rng.integers(2**31))
+        min(N_CLUSTERS, len(Z)), n_init=1, random_state=int(rng.integers(2**31))
     )  # fmt: skip
     return Z[round_robin(means.fit_predict(scaled))]
 

@@ -40,7 +40,7 @@ def twins_of(auditor: Any, place: int | None) -> Floats | None:
         if "worst_z" not in state:
             return None
         pair: Floats = np.tile(state["worst_z"], (2, 1))
-        return np.asarray(space.with_sensitive(pair, state["worst_pair"]))
+        return np.asarray(space.twins_.with_sensitive(pair, state["worst_pair"]))
     n_kept = len(state["Z"])
     whole = isinstance(place, numbers.Integral) and not isinstance(place, bool)
     if not whole or not 0 <= place < n_kept:
@@ -50,7 +50,7 @@ def twins_of(auditor: Any, place: int | None) -> Floats | None:
             f"{place!r}."
         )
     pair = np.tile(state["Z"][place], (2, 1))
-    return np.asarray(space.with_sensitive(pair, state["pairs"][place]))
+    return np.asarray(space.twins_.with_sensitive(pair, state["pairs"][place]))
 
 
 def ask_model(auditor: Any) -> Model:

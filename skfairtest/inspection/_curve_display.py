@@ -16,6 +16,7 @@ from skfairtest.inspection._asking import by_name, check_auditor
 from skfairtest.inspection._style import axes_for, finish, ink, legend, span, steps
 from skfairtest.oracle._model import Model
 from skfairtest.oracle._rows_audit import audit_table
+from skfairtest.space._space import InputSpace
 
 #: Points that a curve keeps at most; at each the share is exact.
 MOST_POINTS = 500
@@ -123,7 +124,7 @@ class DisparityCurveDisplay:
         sensitive_features: Any = "auto",
         threshold: float | None = None,
         response_method: str = "auto",
-        **domain: Any,
+        space: InputSpace | None = None,
     ) -> DisparityCurveDisplay:
         """Ask fitted models about rows.
 
@@ -139,9 +140,8 @@ class DisparityCurveDisplay:
             Disparity above which a row counts as discriminatory; drawn as a line.
         response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
             How the models are asked.
-        **domain : dict
-            `bounds`, `categories`, `steps`, `one_hot`, `constraint` and `given`, as of the
-            auditors.
+        space : InputSpace, default=None
+            What is audited, as of the auditors; None: learned from X.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class DisparityCurveDisplay:
         EstimatorFailedError
             If an estimator fails.
         """
-        template = BaseAuditor(estimator, sensitive_features=sensitive_features, **domain)
+        template = BaseAuditor(estimator, sensitive_features=sensitive_features, space=space)
         space = template._make_space(check_table(template, X))
         settings = {"threshold": threshold, "response_method": response_method, "n_jobs": None}
         curves, outputs = [], set()

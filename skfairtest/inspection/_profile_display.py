@@ -155,7 +155,7 @@ class ProfileDisplay:
         j = asked.choose() if column is None else asked.resolve(column)
         codes = asked.codes(j, N_POINTS)
         outputs = asked.ask(j, codes)
-        attribute = asked.space.columns[j]
+        attribute = asked.space.domain.columns[j]
         table = pd.DataFrame(
             {
                 "value": list(attribute.shown(codes)),
@@ -292,8 +292,8 @@ class _Asked:
         apart = [j for j in self.space.sensitive if self.Z[0, j] != self.Z[1, j]]
         first, second = (
             ", ".join(
-                f"{self.space.columns[j].name}: "
-                f"{value_in_words(self.space.columns[j].shown(self.Z[[side], j])[0])}"
+                f"{self.space.domain.columns[j].name}: "
+                f"{value_in_words(self.space.domain.columns[j].shown(self.Z[[side], j])[0])}"
                 for j in apart
             )
             for side in (0, 1)
@@ -304,7 +304,7 @@ class _Asked:
         """Place of a column that may be followed."""
         j = int(self.space.layout.resolve(column)[0])
         if j not in self.free():
-            names = [self.space.columns[k].name for k in self.free()]
+            names = [self.space.domain.columns[k].name for k in self.free()]
             raise ValueError(
                 f"column={column!r} is sensitive, follows from sensitive values, or has one value "
                 f"only; twins are not followed along it. Name one of {names[:20]}."
@@ -316,19 +316,21 @@ class _Asked:
         return [
             int(j)
             for j in self.space.free
-            if self.Z[0, j] == self.Z[1, j] and self.space.high[j] > self.space.low[j]
+            if self.Z[0, j] == self.Z[1, j] and self.space.domain.high[j] > self.space.domain.low[j]
         ]
 
     def codes(self, j: int, most: int) -> Floats:
         """Values of a column as codes, that of the pair among them."""
-        column = self.space.columns[j]
+        column = self.space.domain.columns[j]
         if column.kind == "categorical" or column.n_values <= most:
             codes = np.arange(column.low, column.high + 1)
             if len(codes) > most and most == N_LOOKS:
                 codes = codes[np.linspace(0, len(codes) - 1, most).round().astype(int)]
         else:
             codes = np.linspace(column.low, min(column.high, column.top), most)
-            codes = np.rint(codes) if column.discrete else self.space.hold(codes, j)
+            codes = (
+                np.rint(codes) if column.discrete else self.space.domain.round_to_dtype(codes, j)
+            )
             if column.has_missing:
                 codes = np.append(codes, column.high)
         return np.unique(np.append(codes, self.Z[0, j]))
@@ -338,7 +340,7 @@ class _Asked:
         rows = np.repeat(self.Z[None], len(codes), axis=0)
         rows[:, :, j] = codes[:, None]
         flat = rows.reshape(-1, self.space.n_features)
-        followed = self.space.follow(flat.copy())
+        followed = self.space.twins_.apply_dependents(flat.copy())
         same = (followed == flat) | (np.isnan(followed) & np.isnan(flat))
         exists = self.space.valid(flat) & same.all(axis=1)
         outputs = np.full(len(flat), np.nan)

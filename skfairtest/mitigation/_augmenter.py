@@ -14,7 +14,8 @@ from sklearn.base import clone
 from sklearn.utils import assert_all_finite, get_tags
 
 from skfairtest._docstrings import LinksToDocs
-from skfairtest._validation import check_real, check_table, make_generator
+from skfairtest._parameters import check_real
+from skfairtest._validation import check_table, make_generator
 from skfairtest.exceptions import MitigationWarning
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._labelers import Panel, check_labeler
@@ -139,7 +140,7 @@ class FairnessAugmenter(LinksToDocs, BaseSampler):
                 "labeler='auto' takes labelers in turn, round by round, and here is one round. "
                 "Write labeler='majority' or 'average'."
             )
-        check_real(self, {"share": "(0, inf)"}, hint="It is a share of the rows of X.")
+        check_real("share", self.share, "(0, inf)", "It is a share of the rows of X.")
         y, binarized = check_target_type(y, indicate_one_vs_all=True)
         X, y = check_table(self, X), np.asarray(y)
         y = y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y
@@ -181,7 +182,7 @@ class FairnessAugmenter(LinksToDocs, BaseSampler):
                 values = container.column_values(X, place)
                 if values.dtype.kind == "f":
                     assert_all_finite(values, input_name="X")
-        InputSpace.from_data(X, None)  # refuses values that are neither numbers nor categories
+        InputSpace().fit(X, None)  # refuses values that are neither numbers nor categories
         return self
 
     def _fit_resample(self, X: Any, y: Values, **params: Any) -> tuple[Any, Values]:

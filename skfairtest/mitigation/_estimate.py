@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from skfairtest._parameters import is_real
 from skfairtest._typing import Floats, Ints
-from skfairtest._validation import is_real, make_generator, table_or_chunks
+from skfairtest._validation import make_generator, table_or_chunks
 from skfairtest.base import BaseAuditor
 from skfairtest.mitigation._shares import draw_crossings, draw_uniform, judge
-from skfairtest.space._chunks import Chunks
-from skfairtest.space._learn_chunks import SAMPLE_ROWS
 from skfairtest.space._space import InputSpace
 
 
@@ -76,11 +75,7 @@ def estimate_discrimination(
     near: str | None = None,
     threshold: float | None = None,
     response_method: str = "auto",
-    bounds: Any = None,
-    categories: Any = None,
-    steps: Any = None,
-    one_hot: Any = "auto",
-    constraint: Any = None,
+    space: InputSpace | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> DiscriminationEstimate:
@@ -91,9 +86,8 @@ def estimate_discrimination(
     estimator : estimator
         Fitted regressor, classifier or pipeline.
     X : array-like or DataFrame of shape (n_rows, n_features), or chunks
-        Rows that show which inputs exist; or such a table in chunks, as for
-        `InputSpace.from_chunks`, in one pass: rows are then drawn from a random sample of it, of
-        100,000 rows or `n_samples` if that is more.
+        Rows that show which inputs exist; or such a table in chunks, as for `InputSpace.fit`, in
+        one pass: rows are then drawn from a random sample of 100,000 of them.
     sensitive_features : "auto", str, int or list of these, default="auto"
         Sensitive columns by name or position; "auto" takes the names of common ones.
     n_samples : int, default=10_000
@@ -107,7 +101,7 @@ def estimate_discrimination(
         of its neighbours, that is, half of its values replaced by the neighbour's: inputs that
         resemble people in the table. "rows" takes the rows of X as they are, all of them up to
         `n_samples`.
-    threshold, response_method, bounds, categories, steps, one_hot, constraint, n_jobs
+    threshold, response_method, space, n_jobs
         As for every auditor.
     random_state : int, RandomState or Generator, default=None
         Seed.
@@ -165,22 +159,8 @@ def estimate_discrimination(
             f"'rows' (rows of X); got {near!r}."
         )
     rng = make_generator(random_state)
-    domain = {
-        "bounds": bounds,
-        "categories": categories,
-        "steps": steps,
-        "one_hot": one_hot,
-        "constraint": constraint,
-    }
-    template = BaseAuditor(sensitive_features=sensitive_features, **domain)
-    X = table_or_chunks(template, X)
-    if isinstance(X, Chunks):
-        most = max(int(n_samples), SAMPLE_ROWS)
-        space = InputSpace.from_chunks(
-            X, sensitive_features, **domain, max_rows=most, random_state=rng.spawn(1)[0]
-        )
-    else:
-        space = template._make_space(X)
+    template = BaseAuditor(sensitive_features=sensitive_features, space=space)
+    space = template._make_space(table_or_chunks(template, X))
     homes = None
     if near is None:
         Z = draw_uniform(space, n_samples, rng)

@@ -13,7 +13,6 @@ from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.space._plausible.neighbours import Crossed
 from skfairtest.space._space import InputSpace
-from skfairtest.space._valid_rows import ValidRows
 
 #: Twins that an input is compared with at most.
 MOST_COMPARED = 100
@@ -94,7 +93,7 @@ def judge(
 
 def affordable_inputs(space: InputSpace, n: int) -> int:
     """How many of n inputs to judge: fewer where each is compared with many twins."""
-    few = FEW_COMBINATIONS / min(space.n_twins, MOST_COMPARED)
+    few = FEW_COMBINATIONS / min(space.twins_.n_twins, MOST_COMPARED)
     return max(min(LEAST_INPUTS, n), int(n * min(1.0, few)))
 
 
@@ -114,7 +113,7 @@ def together(parts: list[Judged]) -> Judged:
 
 def draw_uniform(space: InputSpace, n: int, rng: np.random.Generator) -> Floats:
     """Uniform inputs of the whole domain, plausible or not, that the constraint admits."""
-    return space.whole().sample(n, rng, uniform=True)
+    return space.without_plausibility().sample(n, rng, uniform=True)
 
 
 def draw_crossings(space: InputSpace, n: int, rng: np.random.Generator) -> Crossed:
@@ -130,7 +129,7 @@ class Crossings:
 
     def __init__(self, space: InputSpace) -> None:
         self.space = space
-        self._source = ValidRows(space)
+        self._source = space.valid_rows()
 
     def draw(self, n: int, rng: np.random.Generator) -> Crossed:
         """See `draw_crossings`."""

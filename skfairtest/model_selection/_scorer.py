@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
 from skfairtest._docstrings import LinksToDocs
 from skfairtest._validation import check_table
-from skfairtest.base import DOMAIN_PARAMS, BaseAuditor
+from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import SubgroupAuditor
 from skfairtest.group._outcomes import check_weights
@@ -200,7 +200,8 @@ class AuditScorer(LinksToDocs, BaseEstimator):
             warnings.simplefilter("ignore", NoDisparityWarning)
             auditor.fit(rows, **of_rows)
         if auditor is not template:
-            auditor.set_params(**{name: getattr(template, name) for name in DOMAIN_PARAMS})
+            own = {"space": template.space, "sensitive_features": template.sensitive_features}
+            auditor.set_params(**own)
         return auditor
 
     def _check_takes(self, sensitive_features: Any) -> None:

@@ -46,8 +46,8 @@ class Answering:
         codes = values.reshape(n * width, -1)
         rows = np.repeat(Z, width, axis=0)
         rows[:, self.space.sensitive] = codes
-        rows = self.space.follow(rows)
-        if self.space.given is None:
+        rows = self.space.twins_.apply_dependents(rows)
+        if self.space.twins_.dependents is None:
             keys = combine_keys(np.repeat(inputs, width), row_keys(codes))
         else:  # twins differ elsewhere, too
             keys = self.row_keys(rows)
@@ -118,7 +118,9 @@ class Answering:
 
         `values` are their sensitive codes, shape (n, 2, n_sensitive), `inputs` the inputs' keys.
         """
-        twins = np.concatenate([self.space.with_sensitive(Z, values[:, side]) for side in (0, 1)])
+        twins = np.concatenate(
+            [self.space.twins_.with_sensitive(Z, values[:, side]) for side in (0, 1)]
+        )
         codes = np.concatenate([values[:, 0], values[:, 1]])
         keys = combine_keys(np.tile(inputs, 2), row_keys(codes))
         known, _, labels = self._confirmed.find(keys)

@@ -77,8 +77,8 @@ class ChunkAudit:
         self._n_jobs = settings["n_jobs"]
         self._oracle = Oracle(estimator, space, clip=False, **settings)
         self._tables = TwinTables(space) if TwinTables.fits(space) else None
-        self._codes = space.twin_codes
-        width = max(1, len(space.container.names))
+        self._codes = space.twins_.twin_codes
+        width = max(1, len(space.layout.container.names))
         self._call_rows = int(min(CALL_ROWS, max(CHUNK, CALL_NUMBERS // width)))
         self._model: Model | None = None
         self._worst = WorstRows(space.n_features, len(space.sensitive))
@@ -96,7 +96,7 @@ class ChunkAudit:
             If the model fails on them; the message says on which.
         """
         try:
-            X = self.space.container.check_names(chunk.table)
+            X = self.space.layout.container.check_names(chunk.table)
             direct = self._tables is not None and self._tables.accepts(X)
             if self._model is None:
                 head = self.space.encode(rows_of_any(X, 100))

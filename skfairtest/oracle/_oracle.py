@@ -101,7 +101,7 @@ class Oracle:
         # Rows of data are judged as they are: they need not be typical.
         judge = space.plausibility if clip else None
         self._plausible = None if judge is None else PlausibleTwins(judge)
-        self._valid_rows = ValidRows(space) if valid_rows is None else valid_rows
+        self._valid_rows = space.valid_rows() if valid_rows is None else valid_rows
         self.threshold = threshold
         self.progress = progress
         self._archive = Archive(space.n_features, len(space.sensitive))
@@ -126,7 +126,7 @@ class Oracle:
             max_time=max(0.0, self._budget.seconds_left),
             max_inputs=max(0.0, self._budget.limits["max_inputs"] - n_inputs),
             progress=self.progress,
-            valid_rows=ValidRows(space, self._valid_rows.proposals),
+            valid_rows=space.valid_rows(),
         )
 
     # The model -----------------------------------------------------------------------------
@@ -322,11 +322,11 @@ class Oracle:
         if not self._model.probe_cost:
             return
         if self.clip:
-            seeds = self.space.repair(seeds, rng)
-        seeds = self.space.follow(np.array(seeds))
+            seeds = self.space.domain.move_inside(seeds, rng)
+        seeds = self.space.twins_.apply_dependents(np.array(seeds))
         seeds = seeds[self.space.valid(seeds)]
         if not len(seeds):
-            seeds = self.space.follow(self.sample(FEW_PROBED, rng))
+            seeds = self.space.twins_.apply_dependents(self.sample(FEW_PROBED, rng))
         affordable = self.queries_left / (PROBE_SHARE * self._model.probe_cost)
         self._model.probe(seeds[: int(min(PROBE_ROWS, max(1, affordable)))])
 
@@ -336,7 +336,7 @@ class Oracle:
         A model that gives labels alone returns codes of them. Ends the run when the budget
         does not hold all rows.
         """
-        Z = self.space.follow(np.array(Z, dtype=np.float64))
+        Z = self.space.twins_.apply_dependents(np.array(Z, dtype=np.float64))
         if not len(Z):
             return np.zeros((0, 1))
         self._afford(len(Z))
@@ -370,12 +370,12 @@ class Oracle:
     @property
     def compares_all(self) -> bool:
         """Whether `judge` compares all twins of an input, as they are few."""
-        return self.space.n_combinations <= FEW_COMBINATIONS
+        return self.space.twins_.n_combinations <= FEW_COMBINATIONS
 
     @property
     def n_compared(self) -> int:
         """Twins of an input that `judge` compares."""
-        return int(self.space.n_combinations) if self.compares_all else 2
+        return int(self.space.twins_.n_combinations) if self.compares_all else 2
 
     def draw_twins(self, Z: Floats, rng: np.random.Generator) -> Floats | None:
         """Sensitive codes of the twins that `judge` compares; None for all of them.
@@ -386,15 +386,15 @@ class Oracle:
         """
         if self.compares_all:
             return None
-        if self._plausible is not None and self.space.is_enumerable:
-            own = self.space.clip_sensitive(Z[:, self.space.sensitive])
-            pairs = self.space.draw_sensitive_pairs(len(Z), rng)
+        if self._plausible is not None and self.space.twins_.is_enumerable:
+            own = self.space.twins_.clip_sensitive(Z[:, self.space.sensitive])
+            pairs = self.space.twins_.draw_sensitive_pairs(len(Z), rng)
             same = (pairs[:, 0] == own).all(axis=1)
             return np.stack([own, np.where(same[:, None], pairs[:, 1], pairs[:, 0])], axis=1)
-        if self.space.is_enumerable:
-            return self.space.draw_sensitive_pairs(len(Z), rng)
-        own = self.space.clip_sensitive(Z[:, self.space.sensitive])
-        return np.stack([own, self.space.draw_sensitive(len(Z), rng)], axis=1)
+        if self.space.twins_.is_enumerable:
+            return self.space.twins_.draw_sensitive_pairs(len(Z), rng)
+        own = self.space.twins_.clip_sensitive(Z[:, self.space.sensitive])
+        return np.stack([own, self.space.twins_.draw_sensitive(len(Z), rng)], axis=1)
 
     def judge(self, Z: Floats, rng: np.random.Generator) -> Judgement:
         """Judge inputs by all their twins where these are few, else by two random ones.
@@ -432,7 +432,7 @@ class Oracle:
         """
         Z = np.asarray(Z, dtype=np.float64)
         if self.clip:
-            Z = self.space.clip(Z)
+            Z = self.space.domain.clip(Z)
         if not len(Z):
             # A search whose steps all are invalid ends in time as well.
             if self._budget.seconds_left <= 0:
@@ -442,7 +442,7 @@ class Oracle:
         if values is None:
             values = self._twin_values(Z)
         elif self.clip:
-            values = self.space.clip_sensitive(values)
+            values = self.space.twins_.clip_sensitive(values)
         judged: list[Judgement] = []
         start = 0
         while start < len(Z):
@@ -454,12 +454,12 @@ class Oracle:
 
     def _twin_values(self, Z: Floats) -> Floats:
         """Sensitive codes of all twins of the inputs, of rows of data with their own among them."""
-        codes = self.space.twin_codes
+        codes = self.space.twins_.twin_codes
         values = np.broadcast_to(codes, (len(Z), *codes.shape))
         if self.clip:
             return values
         own = Z[:, self.space.sensitive]
-        if self.space.is_enumerable and self.space.has_sensitive(own).all():
+        if self.space.twins_.is_enumerable and self.space.twins_.has_sensitive(own).all():
             return values
         return np.concatenate([values, own[:, None]], axis=1)
 
@@ -595,6 +595,6 @@ class Oracle:
         if not complete or self.queries_left < 2 * self.cost:
             raise self._budget.reached(StopReason.MAX_QUERIES)
         # Where twins cannot be listed, a known input may still differ from one not yet drawn.
-        seen = self.n_inputs >= self.space.n_inputs and self.space.is_enumerable
+        seen = self.n_inputs >= self.space.n_inputs and self.space.twins_.is_enumerable
         if self.clip:
             self._stall.check(all_seen=seen)

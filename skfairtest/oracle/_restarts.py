@@ -17,7 +17,6 @@ from skfairtest.oracle._findings import Findings, findings_of
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import stopped_by
 from skfairtest.space._space import InputSpace
-from skfairtest.space._valid_rows import ValidRows
 from skfairtest.workers._sending import Parcel, n_workers, on_workers
 
 #: Rows of data on which a search gets to know the model.
@@ -35,8 +34,6 @@ class Searcher(NamedTuple):
         Fitted.
     space : InputSpace
         The inputs that exist.
-    proposals : str
-        Where inputs are drawn.
     settings : dict
         Of the oracle: threshold, response_method.
     """
@@ -44,7 +41,6 @@ class Searcher(NamedTuple):
     auditor: Any
     estimator: Any
     space: InputSpace
-    proposals: str
     settings: dict[str, Any]
 
 
@@ -119,7 +115,7 @@ def search_once(
         searcher.estimator,
         searcher.space,
         n_jobs=1,
-        valid_rows=ValidRows(searcher.space, searcher.proposals),
+        valid_rows=searcher.space.valid_rows(),
         **searcher.settings,
         **limits,  # type: ignore[arg-type]
     )

@@ -50,8 +50,8 @@ def judge_rows(
     """
     space = oracle.space
     rng = np.random.default_rng(0)
-    draws = most is not None and space.n_twins > most
-    n_compared = most if most is not None and draws else space.n_twins
+    draws = most is not None and space.twins_.n_twins > most
+    n_compared = most if most is not None and draws else space.twins_.n_twins
     largest = size = max(1, BATCH_ROWS // n_compared)
     if np.isfinite(deadline):
         size = min(largest, FIRST_BATCH)
@@ -62,9 +62,9 @@ def judge_rows(
             return
         part, values = Z[start : start + size], None
         if draws:
-            drawn = rng.integers(space.n_twins, size=(len(part), n_compared - 1))
+            drawn = rng.integers(space.twins_.n_twins, size=(len(part), n_compared - 1))
             values = np.concatenate(
-                [part[:, None, space.sensitive], space.twin_codes[drawn]], axis=1
+                [part[:, None, space.sensitive], space.twins_.twin_codes[drawn]], axis=1
             )
         yield oracle.disparity(part, values)
         start += len(part)

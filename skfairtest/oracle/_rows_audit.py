@@ -178,6 +178,6 @@ def _result(audit: ChunkAudit, space: InputSpace) -> ChunkedRowsAudit:
 
 def _other_twins(space: InputSpace, own: Floats, pairs: list[Floats]) -> Any:
     """Of two twins of each row, given by their sensitive codes, one that differs from it."""
-    twins = [space.with_sensitive(own, codes) for codes in pairs]
+    twins = [space.twins_.with_sensitive(own, codes) for codes in pairs]
     is_own = ((twins[0] == own) | (np.isnan(twins[0]) & np.isnan(own))).all(axis=1)
     return space.decode(np.where(is_own[:, None], twins[1], twins[0]))

@@ -37,11 +37,11 @@ class TwinTables:
     def __init__(self, space: InputSpace) -> None:
         self.space = space
         self.places = [place for j in space.sensitive for place in space.layout.places[j]]
-        codes = space.twin_codes
+        codes = space.twins_.twin_codes
         self.n_twins = len(codes)
         #: One row for each combination: what its sensitive columns hold.
         self._values = space.decode(
-            space.with_sensitive(np.tile(space.low, (len(codes), 1)), codes)
+            space.twins_.with_sensitive(np.tile(space.domain.low, (len(codes), 1)), codes)
         )
         self._columns: dict[int, list[Any]] = {}
         self._dtypes: dict[int, Any] = {}
@@ -51,11 +51,11 @@ class TwinTables:
     def fits(space: InputSpace) -> bool:
         """Whether all twins of this space exist, and differ in the sensitive columns alone."""
         return (
-            isinstance(space.container, (ArrayContainer, PandasContainer))
-            and space.constraint is None
-            and space.given is None
-            and space.is_enumerable
-            and space.n_twins <= MOST_TWINS
+            isinstance(space.layout.container, (ArrayContainer, PandasContainer))
+            and space.constraint_ is None
+            and space.twins_.dependents is None
+            and space.twins_.is_enumerable
+            and space.twins_.n_twins <= MOST_TWINS
         )
 
     def accepts(self, X: Any) -> bool:
@@ -66,7 +66,7 @@ class TwinTables:
         ValueError
             If a column holds categories that are not known.
         """
-        space, layout, container = self.space, self.space.layout, self.space.container
+        space, layout, container = self.space, self.space.layout, self.space.layout.container
         alike = make_container(X).difference(container) is None
         if not alike:
             return False
@@ -114,8 +114,8 @@ class TwinTables:
 
     def _has(self, j: int, codes: Floats) -> bool:
         """Whether all codes are of values in a sensitive column's domain."""
-        inside = codes.min(initial=np.inf) >= self.space.low[j]  # not so where one is NaN
-        inside = inside and codes.max(initial=-np.inf) <= self.space.high[j]
+        inside = codes.min(initial=np.inf) >= self.space.domain.low[j]  # not so where one is NaN
+        inside = inside and codes.max(initial=-np.inf) <= self.space.domain.high[j]
         return bool(inside and (codes == np.rint(codes)).all())
 
     def of(self, X: Any) -> Any:
@@ -132,7 +132,7 @@ class TwinTables:
                 yield twin
             return
         n = len(X)
-        names = self.space.container.names
+        names = self.space.layout.container.names
         for combination in range(self.n_twins):
             twin = X.copy(deep=False)
             for place, column in zip(self.places, self._of(combination, n), strict=True):
@@ -161,7 +161,7 @@ class TwinTables:
             if isinstance(X, np.ndarray):
                 twin[:, place] = self._values[combinations, place]
             else:
-                name = self.space.container.names[place]
+                name = self.space.layout.container.names[place]
                 twin[name] = self._values.iloc[:, place].array.take(combinations)
         return twin
 

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from skfairtest._docstrings import LinksToDocs
+from skfairtest._parameters import check_real, check_whole
 from skfairtest._typing import Floats
-from skfairtest._validation import check_real, check_whole
 from skfairtest.exceptions import RemoteModelError
 from skfairtest.remote._headers import Headers
 from skfairtest.remote._tables import array_of_json, table_as_json
@@ -77,9 +77,11 @@ class RemoteModel(LinksToDocs, BaseEstimator):
 
     def _check(self) -> None:
         check_url(self.url)
-        check_whole(self, {"batch_size": 1, "n_connections": 1, "max_retries": 0})
-        positive = ["timeout", "max_delay"] + ([] if self.rate is None else ["rate"])
-        check_real(self, {**dict.fromkeys(positive, "(0, inf)"), "backoff": "[0, inf)"})
+        for name, least in (("batch_size", 1), ("n_connections", 1), ("max_retries", 0)):
+            check_whole(name, getattr(self, name), least)
+        for name in ("timeout", "max_delay", *([] if self.rate is None else ["rate"])):
+            check_real(name, getattr(self, name), "(0, inf)")
+        check_real("backoff", self.backoff, "[0, inf)")
         for name in ("encode", "decode"):
             if getattr(self, name) is not None and not callable(getattr(self, name)):
                 raise TypeError(

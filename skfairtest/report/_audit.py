@@ -12,8 +12,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import individual
-from skfairtest._validation import is_real, make_generator, warn_of_target
-from skfairtest.base import BaseAuditor, _check_budget
+from skfairtest._parameters import is_real
+from skfairtest._validation import make_generator, warn_of_target
+from skfairtest.base import BaseAuditor, check_max_time
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.oracle._favourable import (
@@ -168,7 +169,7 @@ def audit(
         "y": y, "auditor": auditor, "threshold": threshold, "certify": certify, "groups": groups,
         "favourable": favourable, "max_time": max_time,
     }  # fmt: skip
-    _check_budget("max_time", max_time, 0)
+    check_max_time("max_time", max_time)
     _check_choice("certify", certify)
     groups = _checked_groups(groups)
     template = make_template(auditor, threshold)
@@ -284,7 +285,7 @@ def _report(
         "model": describe_model(case),
         "data": {
             "n_rows": len(case.space.data),
-            "n_columns": len(case.space.container.names),
+            "n_columns": len(case.space.layout.container.names),
             "target_given": case.y is not None,
         },
         "domain": describe_domain(case),

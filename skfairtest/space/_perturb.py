@@ -46,15 +46,17 @@ def draw_near(
     direction = rng.choice([-1.0, 1.0], size=n)
     rows = np.arange(n)
     before = Z[rows, moved]
-    numbers = np.array([column.levels is None for column in space.columns])[moved]
-    high = np.where(numbers, np.minimum(space.high, space.top)[moved], space.high[moved])
-    after = np.clip(before + direction * space.steps[moved], space.low[moved], high)
+    numbers = np.array([column.levels is None for column in space.domain.columns])[moved]
+    high = np.where(
+        numbers, np.minimum(space.domain.high, space.domain.top)[moved], space.domain.high[moved]
+    )
+    after = np.clip(before + direction * space.domain.steps[moved], space.domain.low[moved], high)
     # A step from a value between two of the domain ends on one.
-    after = np.where(space.discrete[moved], np.rint(after), after)
+    after = np.where(space.domain.discrete[moved], np.rint(after), after)
     # Data may lie outside the domain that the user gave, or be a category outside it.
-    inside = (before >= space.low[moved]) & (before <= high)
+    inside = (before >= space.domain.low[moved]) & (before <= high)
     Z[rows, moved] = np.where(inside, after, before)
-    if space.constraint is not None:
+    if space.constraint_ is not None:
         refused = ~space.valid(Z)
         Z[refused] = space.data[seeds[refused]]
     return seeds, Z

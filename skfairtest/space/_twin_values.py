@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.space._columns import Column
+from skfairtest.space._domain import Domain
 
 #: Twins that stand in for all where there are too many to compare them all: in total where several
 #: columns are sensitive, and of a column with more values than that.
@@ -15,24 +13,15 @@ STAND_IN = 1000
 STAND_IN_OF_COLUMN = 256
 
 
-class Space(Protocol):
-    """What is needed of an `InputSpace`."""
-
-    columns: list[Column]
-    sensitive: Ints
-    discrete: Any
-
-    def hold(self, codes: Floats, j: int) -> Floats:
-        """Codes as the table holds them."""
-
-
-def stand_ins(space: Space, observed: list[Floats]) -> list[Floats]:
+def representative_values(domain: Domain, sensitive: Ints, observed: list[Floats]) -> list[Floats]:
     """The values of each sensitive column that are compared; small columns keep all theirs.
 
     Parameters
     ----------
-    space : InputSpace
-        The space.
+    domain : Domain
+        Values of all columns.
+    sensitive : ndarray of int
+        Positions of the sensitive columns.
     observed : list of ndarray
         For each sensitive column of many values those that occur in the data.
 
@@ -41,20 +30,20 @@ def stand_ins(space: Space, observed: list[Floats]) -> list[Floats]:
     list of ndarray
         Codes, the same ones in every call.
     """
-    n_values = [space.columns[j].n_values for j in space.sensitive]
+    n_values = [domain.columns[j].n_values for j in sensitive]
     chosen = [np.empty(0)] * len(n_values)
     room = float(STAND_IN)
     for done, i in enumerate(np.argsort(n_values, kind="stable").tolist()):
         share = max(2, int(room ** (1 / (len(n_values) - done)) + 1e-9))
-        j, n = int(space.sensitive[i]), min(share, STAND_IN_OF_COLUMN)
-        chosen[i] = _stand_in(space, j, observed[i], n)
+        j, n = int(sensitive[i]), min(share, STAND_IN_OF_COLUMN)
+        chosen[i] = _representative(domain, j, observed[i], n)
         room = max(1.0, room / len(chosen[i]))
     return chosen
 
 
-def _stand_in(space: Space, j: int, observed: Floats, n: int) -> Floats:
+def _representative(domain: Domain, j: int, observed: Floats, n: int) -> Floats:
     """At most n codes of a column."""
-    column = space.columns[j]
+    column = domain.columns[j]
     if column.n_values <= n:
         return np.asarray(column.low + np.arange(column.n_values))
     steps = (column.high - column.low) / column.step + 1
@@ -67,4 +56,4 @@ def _stand_in(space: Space, j: int, observed: Floats, n: int) -> Floats:
     # Of the values in the data, each of an equal number of neighbours stands for its like.
     places = np.linspace(0, len(observed) - 1, min(len(observed), n - len(even)))
     codes = np.concatenate([even, observed[np.rint(places).astype(np.intp)]])
-    return np.unique(space.hold(np.rint(codes) if space.discrete[j] else codes, j))
+    return np.unique(domain.round_to_dtype(np.rint(codes) if domain.discrete[j] else codes, j))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.space._constraints.admission import Admission
+from skfairtest.space._domain import Domain
+from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._plausible.neighbours import Crossed, Neighbours
 
 #: Share of uniform draws that must be valid for a sample to be uniform, and draws that tell it.
@@ -24,49 +27,6 @@ MOST_KNOWN = 2_000
 MOST_DATA = 1_000
 #: A step from a valid row is at most 2 ** 6 steps of the column; of a real one at least 2 ** -6.
 SCALES = 6.0
-
-
-class Space(Protocol):
-    """What drawing needs of an `InputSpace`, which needs the drawing itself."""
-
-    columns: Any
-    constraint: Any
-    plausibility: Any
-    data: Floats
-    low: Floats
-    high: Floats
-    top: Floats
-    discrete: Bools
-    steps: Floats
-
-    @property
-    def repairs(self) -> bool:
-        """Whether `admit` moves rows."""
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-
-    def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform rows of the domain."""
-
-    def draw_narrowed(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform rows of a part of it that holds all valid ones."""
-
-    def admit(self, Z: Floats, rng: np.random.Generator) -> Floats:
-        """Rows moved to where constraint objects hold."""
-
-    def culprits(self, Z: Floats) -> str:
-        """Which constraints refuse rows that keep to all others."""
-
-    def valid(self, Z: Floats) -> Bools:
-        """Which rows the constraint admits."""
-
-    def clip(self, Z: Floats) -> Floats:
-        """The nearest rows of the domain."""
-
-    def repair(self, Z: Floats, rng: np.random.Generator) -> Floats:
-        """Rows of data as rows of the domain."""
 
 
 class Sample(NamedTuple):
@@ -92,27 +52,39 @@ class ValidRows:
     Near the data each draw is a row of the data crossed with one of its neighbours. It is so with
     ``proposals="data"``, and in a space of plausible inputs in any case: there uniform draws are
     refused one and all.
+
+    Parameters
+    ----------
+    domain : Domain
+        The values of the attributes.
+    admission : Admission
+        What the constraints allow.
+    data : ndarray of shape (n_rows, n_features)
+        Codes of the data.
+    plausibility : Plausibility or None
+        Says which inputs look like the data.
+    near_data : bool, default=False
+        Whether new inputs are drawn near rows of the data.
     """
 
-    def __init__(self, space: Space, proposals: str = "uniform") -> None:
-        self.space = space
-        self.proposals = proposals
+    def __init__(
+        self, domain: Domain, admission: Admission, data: Floats,
+        plausibility: Plausibility | None, *, near_data: bool = False,
+    ) -> None:  # fmt: skip
+        self.domain, self.admission, self.data = domain, admission, data
+        self.plausibility = plausibility
+        self.near_data = near_data or plausibility is not None
         self._neighbours: Neighbours | None = None
         self.n_drawn = 0
         self.n_valid = 0
         self.most_draws = MAX_DRAWS
-        self._known = np.empty((0, space.n_features))
+        self._known = np.empty((0, domain.n_features))
         self._knows_data = False
-
-    @property
-    def near_data(self) -> bool:
-        """Whether new inputs are drawn near rows of the data."""
-        return self.proposals == "data" or self.space.plausibility is not None
 
     def neighbours(self, rng: np.random.Generator) -> Neighbours:
         """Rows of the data and their neighbours; made at the first call."""
         if self._neighbours is None:
-            self._neighbours = Neighbours(self.space, rng)
+            self._neighbours = Neighbours(self.domain, self.data, rng)
         return self._neighbours
 
     @property
@@ -131,9 +103,9 @@ class ValidRows:
         """Draw n valid rows; see `InputSpace.sample`."""
         if self.near_data:
             return self._sample_near(n, rng, deadline)
-        if self.space.constraint is None:
-            return Sample(self.space.draw(n, rng), np.ones(n, dtype=bool))
-        kept, marks = [np.empty((0, self.space.n_features))], [np.empty(0, dtype=bool)]
+        if not self.admission.rules:
+            return Sample(self.domain.draw(n, rng), np.ones(n, dtype=bool))
+        kept, marks = [np.empty((0, self.domain.n_features))], [np.empty(0, dtype=bool)]
         n_kept = n_drawn = 0
         while n_kept < n and not is_late(deadline):
             size = max(n, 256)
@@ -141,7 +113,7 @@ class ValidRows:
                 size = max(n, LEAST_MIXTURE)
                 batch = self._mixture(size, rng)
             else:
-                batch = Sample(self.space.draw_narrowed(size, rng), np.ones(size, dtype=bool))
+                batch = Sample(self.admission.draw(size, rng), np.ones(size, dtype=bool))
             n_drawn += size
             valid = self._valid(batch.rows, deadline)
             looked_at = batch.uniform[: len(valid)]
@@ -159,7 +131,7 @@ class ValidRows:
                 raise ValueError(
                     f"constraint= admitted none of {n_drawn} rows drawn from the domains. Expected "
                     "a callable that returns True for valid rows; check it, or narrow bounds= and "
-                    f"categories= to where it holds.{self.space.culprits(batch.rows)}"
+                    f"categories= to where it holds.{self.admission.violated(batch.rows)}"
                 )
             if n_drawn >= max(self.most_draws, size) and n_kept < n and not uniform:
                 # Few valid rows exist, or none within reach: those that are known come again.
@@ -179,14 +151,14 @@ class ValidRows:
 
     def _sample_near(self, n: int, rng: np.random.Generator, deadline: float | None) -> Sample:
         """Rows crossed with neighbours, those that are valid and, if that is asked, plausible."""
-        kept = [np.empty((0, self.space.n_features))]
+        kept = [np.empty((0, self.domain.n_features))]
         homes = [np.empty(0, dtype=np.intp)]
         n_kept = n_drawn = 0
         while n_kept < n and not is_late(deadline):
             size = max(256, int(1.2 * (n - n_kept)))
             batch = self.crossings(size, rng, deadline)
-            if self.space.plausibility is not None:
-                batch = batch.part(self.space.plausibility.accepts(batch.rows))
+            if self.plausibility is not None:
+                batch = batch.part(self.plausibility.accepts(batch.rows))
             kept.append(batch.rows)
             homes.append(batch.homes)
             n_kept += len(batch.rows)
@@ -209,10 +181,10 @@ class ValidRows:
     def _valid(self, Z: Floats, deadline: float | None) -> Bools:
         """Which rows are valid; of fewer rows where the time is up."""
         if deadline is None:
-            return self.space.valid(Z)
+            return self.admission.valid(Z)
         verdicts = []
         for start in range(0, len(Z), CHUNK):
-            verdicts.append(self.space.valid(Z[start : start + CHUNK]))
+            verdicts.append(self.admission.valid(Z[start : start + CHUNK]))
             if is_late(deadline):
                 break
         return np.concatenate(verdicts)
@@ -233,18 +205,18 @@ class ValidRows:
         """Half uniform draws, half steps from valid rows."""
         if not self._knows_data:
             self._knows_data = True
-            Z = self.space.data[rng.permutation(len(self.space.data))[:MOST_DATA]]
-            Z = self.space.admit(self.space.repair(Z, rng), rng)
-            self._remember(Z[self.space.valid(Z)], rng)
-        repairs = self.space.repairs
+            Z = self.data[rng.permutation(len(self.data))[:MOST_DATA]]
+            Z = self.admission.repair(self.domain.move_inside(Z, rng), rng)
+            self._remember(Z[self.admission.valid(Z)], rng)
+        repairs = self.admission.repairs
         if not len(self._known) and not repairs:
-            return Sample(self.space.draw(n, rng), np.ones(n, dtype=bool))
-        drawn = self.space.draw_narrowed(n // 2, rng)
+            return Sample(self.domain.draw(n, rng), np.ones(n, dtype=bool))
+        drawn = self.admission.draw(n // 2, rng)
         n_others = n - len(drawn)
         n_anew = (n_others // 2 if len(self._known) else n_others) if repairs else 0
-        others = [self.space.admit(self.space.draw_narrowed(n_anew, rng), rng)] if n_anew else []
+        others = [self.admission.repair(self.admission.draw(n_anew, rng), rng)] if n_anew else []
         if n_others > n_anew:
-            others.append(self.space.admit(self._moved(n_others - n_anew, rng), rng))
+            others.append(self.admission.repair(self._moved(n_others - n_anew, rng), rng))
         moved = np.concatenate(others)
         uniform = np.arange(len(drawn) + len(moved)) < len(drawn)
         return Sample(np.concatenate([drawn, moved]), uniform)
@@ -256,18 +228,21 @@ class ValidRows:
         a logarithmic scale; or the row is moved by the difference of two others, which follows
         constraints that tie columns to each other.
         """
-        space = self.space
+        domain = self.domain
         first, second, third = self._known[rng.integers(len(self._known), size=(3, n))]
-        mask = rng.random(first.shape) < 1 / space.n_features
-        mask[np.arange(n), rng.integers(space.n_features, size=n)] = True
-        scale = 2.0 ** rng.uniform(np.where(space.discrete, 0.0, -SCALES), SCALES, first.shape)
+        mask = rng.random(first.shape) < 1 / domain.n_features
+        mask[np.arange(n), rng.integers(domain.n_features, size=n)] = True
+        scale = 2.0 ** rng.uniform(np.where(domain.discrete, 0.0, -SCALES), SCALES, first.shape)
         sign = rng.choice([-1.0, 1.0], size=first.shape)
         kind = rng.integers(4, size=n)
         mask[kind == 3] = True
         proposals = (
-            space.draw(n, rng), second, first + sign * scale * space.steps, first + second - third,
-        )  # fmt: skip
-        moved = space.clip(np.where(mask, np.choose(kind[:, None], proposals), first))
+            domain.draw(n, rng),
+            second,
+            first + sign * scale * domain.steps,
+            first + second - third,
+        )
+        moved = domain.clip(np.where(mask, np.choose(kind[:, None], proposals), first))
         return moved[(moved != first).any(axis=1)]
 
 

@@ -71,7 +71,7 @@ class Effects:
                 continue
             if features.wide[j]:
                 self.wide.append(j)
-                ends = np.array([[self.space.low[j]], [self.space.high[j]]])
+                ends = np.array([[self.space.domain.low[j]], [self.space.domain.high[j]]])
                 largest = np.abs(self.at(j, ends)).max(axis=(0, 1))
             else:
                 terms = np.stack([features.table(int(t)) for t in own], axis=1)
@@ -103,7 +103,7 @@ class Effects:
                 table.min(axis=0), table.max(axis=0),
                 grid[table.argmin(axis=0)], grid[table.argmax(axis=0)],
             )  # fmt: skip
-        ends = np.array([self.space.low[attribute], self.space.high[attribute]])
+        ends = np.array([self.space.domain.low[attribute], self.space.domain.high[attribute]])
         parts = self.part(attribute, ends)
         found = Extremes(
             parts.min(axis=0), parts.max(axis=0), ends[parts.argmin(axis=0)],
@@ -121,9 +121,9 @@ class Effects:
 
     def _peak(self, attribute: int, o: int, sign: float) -> tuple[float, float]:
         """An upper bound of ``sign * part``, and the best code met: intervals are halved."""
-        least_gap = 1.0 if self.space.discrete[attribute] else 0.0
+        least_gap = 1.0 if self.space.domain.discrete[attribute] else 0.0
         slack = 1e-14 * self.size
-        low, high = self.space.low[[attribute]], self.space.high[[attribute]]
+        low, high = self.space.domain.low[[attribute]], self.space.domain.high[[attribute]]
         at_low, at_high = (sign * self.at(attribute, codes)[:, :, o] for codes in (low, high))
         best, place = -np.inf, float(low[0])
         for turn in range(PEAK_ROUNDS + 1):
@@ -155,23 +155,25 @@ class AdditiveSteps:
     def __init__(self, steps: list[Any], space: InputSpace, hint: str) -> None:
         self.space, self._steps, self._hint = space, steps, hint
         self.single = space.layout.has_single
-        low = space.low[None]
+        low = space.domain.low[None]
         self.origin = self._transform(low)[0]
         self.tables: list[Floats] = []
         #: What a missing number adds, of columns taken as linear.
         self.missing: dict[int, Floats] = {}
-        top = np.minimum(space.top, space.high)
-        self.tabulated = space.discrete & (space.high - space.low < MOST_TABULATED)
+        top = np.minimum(space.domain.top, space.domain.high)
+        self.tabulated = space.domain.discrete & (
+            space.domain.high - space.domain.low < MOST_TABULATED
+        )
         for k in range(space.n_features):
             if self.tabulated[k]:
-                values = np.arange(space.low[k], space.high[k] + 1)
+                values = np.arange(space.domain.low[k], space.domain.high[k] + 1)
             else:
-                values = np.array([space.low[k], top[k], space.high[k]])
+                values = np.array([space.domain.low[k], top[k], space.domain.high[k]])
             rows = np.repeat(low, len(values), axis=0)
             rows[:, k] = values
             table = self._transform(rows) - self.origin
             if not self.tabulated[k]:
-                if top[k] < space.high[k]:
+                if top[k] < space.domain.high[k]:
                     self.missing[k] = table[2]
                 spread = float(top[k] - low[0, k])
                 table = table[1] / spread if spread > 0 else 0.0 * table[1]
@@ -194,7 +196,7 @@ class AdditiveSteps:
             ) from error
 
     def _check(self) -> None:
-        Z = self.space.draw(ROWS_CHECKED, np.random.default_rng(0))
+        Z = self.space.domain.draw(ROWS_CHECKED, np.random.default_rng(0))
         expected = self._transform(Z)
         scale = np.abs(expected).max(axis=0, initial=1.0)
         tolerance = 1e-3 if self.single else 1e-6
@@ -213,9 +215,9 @@ class AdditiveSteps:
             if self.tabulated[k]:
                 out += table[self._places(Z, k)]
             else:
-                part = (Z[:, k] - self.space.low[k])[:, None] * table
+                part = (Z[:, k] - self.space.domain.low[k])[:, None] * table
                 if k in self.missing:
-                    part[Z[:, k] > self.space.top[k]] = self.missing[k]
+                    part[Z[:, k] > self.space.domain.top[k]] = self.missing[k]
                 out += part
         return out
 
@@ -228,14 +230,14 @@ class AdditiveSteps:
                 g[:, k] = G @ table
             elif len(table) > 1:
                 here = self._places(Z, k)
-                last = int(min(len(table) - 1, self.space.top[k] - self.space.low[k]))
+                last = int(min(len(table) - 1, self.space.domain.top[k] - self.space.domain.low[k]))
                 there = np.where(here < last, here + 1, np.maximum(here - 1, 0))
                 change = (table[there] - table[here]) / np.where(there == here, 1, there - here)[
                     :, None
                 ]
                 g[:, k] = np.einsum("ij,ij->i", G, change)
         # From a missing value nothing rises or falls.
-        return np.where(Z > self.space.top, 0.0, g) * self.space.steps
+        return np.where(Z > self.space.domain.top, 0.0, g) * self.space.domain.steps
 
     def _places(self, Z: Floats, k: int) -> Ints:
-        return np.rint(Z[:, k] - self.space.low[k]).astype(np.intp)
+        return np.rint(Z[:, k] - self.space.domain.low[k]).astype(np.intp)

@@ -17,9 +17,12 @@ class CodeOrder:
     """Codes of an attribute as consecutive whole numbers, in their order, and back."""
 
     def __init__(self, space: InputSpace, attribute: int) -> None:
-        self.low, self.high = float(space.low[attribute]), float(space.high[attribute])
-        self.whole = bool(space.discrete[attribute])
-        self.single = bool(space.single[attribute])
+        self.low, self.high = (
+            float(space.domain.low[attribute]),
+            float(space.domain.high[attribute]),
+        )
+        self.whole = bool(space.domain.discrete[attribute])
+        self.single = bool(space.domain.single[attribute])
 
     def ends(self) -> tuple[int, int]:
         """Ranks of the ends of the domain."""

@@ -82,7 +82,7 @@ class Features:
         self.pieces: dict[int, Floats] = {
             j: _with_missing(space, j)
             for j in np.flatnonzero(self.wide).tolist()
-            if space.top[j] < space.high[j]
+            if space.domain.top[j] < space.domain.high[j]
         }
         self._single = False  # whether a step computes in single precision, or in less
         Z, self._blocks = self._probe()
@@ -109,7 +109,7 @@ class Features:
         for t, j in enumerate(self.source):
             ends = probed[self._blocks[j]][[0, -1], t]
             if self.wide[j] and j >= 0 and ends[1] < ends[0]:
-                self.pieces.setdefault(int(j), np.array([space.low[j]]))
+                self.pieces.setdefault(int(j), np.array([space.domain.low[j]]))
         bent = np.isin(self.source, list(self.pieces))
         self._quick = [None if b else own for b, own in zip(bent, self._quick, strict=True)]
         self._check()
@@ -140,7 +140,7 @@ class Features:
         sources, cut = self._sources(part), False
         for bend in bends:
             (j,) = [j for j in sources[bend.column] if self.wide[j]][:1]
-            starts = self.pieces.get(j, np.array([self.space.low[j]]))
+            starts = self.pieces.get(j, np.array([self.space.domain.low[j]]))
             column = partial(self._column, reached, j, bend.column)
             found = first_codes(self.space, j, starts, bend, column)
             # An attribute without bends of its own is nondecreasing still.
@@ -168,7 +168,7 @@ class Features:
 
     def piece_ends(self, attribute: int) -> tuple[Floats, Floats]:
         """First and last codes of the pieces of a wide attribute."""
-        low, high = self.space.low[attribute], self.space.high[attribute]
+        low, high = self.space.domain.low[attribute], self.space.domain.high[attribute]
         first = self.pieces.get(attribute, np.array([low]))
         order = CodeOrder(self.space, attribute)
         last = order.code(order.rank(first[1:]) - 1)
@@ -192,8 +192,8 @@ class Features:
     def _probed_codes(self, attribute: int) -> Floats:
         """Codes of a wide attribute: the ends of its pieces, and some between."""
         space = self.space
-        codes = np.linspace(space.low[attribute], space.high[attribute], 9)
-        if space.discrete[attribute]:
+        codes = np.linspace(space.domain.low[attribute], space.domain.high[attribute], 9)
+        if space.domain.discrete[attribute]:
             codes = np.floor(codes)
         if attribute not in self.pieces:
             return codes
@@ -229,8 +229,8 @@ class Features:
         """Whether codes are the very numbers of the table."""
         return (
             self.space.layout.is_plain
-            and all(column.levels is None for column in self.space.columns)
-            and not self.space.single.any()
+            and all(column.levels is None for column in self.space.domain.columns)
+            and not self.space.domain.single.any()
         )
 
     def table(self, feature: int) -> Floats:
@@ -267,7 +267,7 @@ class Features:
     def _origin_codes(self) -> Floats:
         return np.array(
             [
-                self.space.low[j] if self.wide[j] else self.grids[j][0]
+                self.space.domain.low[j] if self.wide[j] else self.grids[j][0]
                 for j in range(self.space.n_features)
             ]
         )
@@ -276,7 +276,7 @@ class Features:
         """See on random rows that each feature really is a function of its attribute alone."""
         space = self.space
         rng = np.random.default_rng(0)
-        Z = space.draw(N_CHECKED, rng)
+        Z = space.domain.draw(N_CHECKED, rng)
         places = [
             np.zeros(len(Z), dtype=np.intp) if w else rng.integers(len(grid), size=len(Z))
             for w, grid in zip(self.wide, self.grids, strict=True)
@@ -335,7 +335,7 @@ class Features:
         low, high = self.piece_ends(attribute)
         first, last = order.rank(low), order.rank(high)
         between = low[:, None] + (high - low)[:, None] * SHARES
-        if self.space.discrete[attribute]:
+        if self.space.domain.discrete[attribute]:
             between = np.floor(between)
         ranks = np.concatenate(
             [first[:, None] + NEXT, order.rank(between), last[:, None] - NEXT], axis=1
@@ -347,8 +347,10 @@ class Features:
 def _with_missing(space: InputSpace, attribute: int) -> Floats:
     """First codes of the numbers and of what means missing, in the domain of an attribute."""
     order = CodeOrder(space, attribute)
-    first = order.code(order.rank(space.top[[attribute]]) + 1)
-    return np.unique(np.maximum(np.append(first, space.low[attribute]), space.low[attribute]))
+    first = order.code(order.rank(space.domain.top[[attribute]]) + 1)
+    return np.unique(
+        np.maximum(np.append(first, space.domain.low[attribute]), space.domain.low[attribute])
+    )
 
 
 def _after(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -368,7 +370,9 @@ def _moved(before: Any, after: Any, quick: list[Operations | None]) -> list[Oper
 def wide_attributes(space: InputSpace) -> NDArray[np.bool_]:
     """Attributes with too many values for a table, sensitive or not: real ones, and long ranges."""
     many = np.where(
-        space.discrete, space.high - space.low >= MOST_TABLE_ROWS, space.high > space.low
+        space.domain.discrete,
+        space.domain.high - space.domain.low >= MOST_TABLE_ROWS,
+        space.domain.high > space.domain.low,
     )
     # The columns of a one-hot group do not grow with its code, however many they are.
     grouped = [group is not None for group in space.layout.groups]
@@ -377,9 +381,9 @@ def wide_attributes(space: InputSpace) -> NDArray[np.bool_]:
 
 def attribute_grid(space: InputSpace, j: int) -> Floats:
     """Codes of an attribute of finitely many values, in their order."""
-    if not space.discrete[j]:
-        return np.array([space.low[j]])
-    return np.arange(space.low[j], space.high[j] + 1)
+    if not space.domain.discrete[j]:
+        return np.array([space.domain.low[j]])
+    return np.arange(space.domain.low[j], space.domain.high[j] + 1)
 
 
 def _typed_columns(table: Any) -> list[NDArray[Any]]:

@@ -122,7 +122,7 @@ def sets_of(codes: list[list[int]]) -> Bools:
 def first_table(chain: Chain) -> Any:
     """One row of the domain behind the steps, in the container that the model is shown."""
     space = chain.space
-    table = space.decode(space.low[None])
+    table = space.decode(space.domain.low[None])
     for step in chain.steps:
         table = run_step(step, table)
     return table

@@ -93,7 +93,7 @@ def _taken_apart(chain: Chain) -> tuple[Chain, Ints | None, Affine | None]:
         return chain, None, None
     before, own = chain.steps[:first], chain.steps[first]
     if isinstance(own, (ColumnTransformer, FeatureUnion)):
-        table = chain.space.decode(chain.space.low[None])
+        table = chain.space.decode(chain.space.domain.low[None])
         for step in before:
             table = run_step(step, table)
         cut, powers, whole = _cut(own, table)

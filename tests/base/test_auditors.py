@@ -315,9 +315,12 @@ def test_many_equal_rows_with_many_twins_are_all_audited(models):
     auditor = RandomAuditor(model, sensitive_features=[0], max_queries=50, random_state=0).fit(X)
     assert auditor.on_data_degree_ == 2 * 9999
     only_high = RandomAuditor(
-        model, sensitive_features=[0], max_queries=50, random_state=0,
-        constraint=lambda X: X[:, 1] > 1,
-    )  # fmt: skip
+        model,
+        sensitive_features=[0],
+        max_queries=50,
+        random_state=0,
+        space=InputSpace(constraint=lambda X: X[:, 1] > 1),
+    )
     assert only_high.fit(X).on_data_rate_ == pytest.approx(1 / 301)
 
 
@@ -394,7 +397,11 @@ def test_narrow_constraint_lets_the_budget_be_spent(models):
 
     model = models.Regressor(lambda X: X[:, 0] * X[:, 2])
     auditor = RandomAuditor(
-        model, sensitive_features=[2], constraint=narrow, max_queries=100, random_state=0
+        model,
+        sensitive_features=[2],
+        max_queries=100,
+        random_state=0,
+        space=InputSpace(constraint=narrow),
     )
     auditor.fit(narrow_table())
     assert auditor.n_inputs_ == 50 and sum(seen) < 400_000
@@ -412,7 +419,11 @@ def test_rate_of_a_narrow_constraint_is_that_of_uniform_draws(models):
     X[2:, :2] %= 100
     model = models.Regressor(lambda X: X[:, 2] * (X[:, 0] < 100))
     auditor = RandomAuditor(
-        model, sensitive_features=[2], constraint=islands, max_queries=20_000, random_state=0
+        model,
+        sensitive_features=[2],
+        max_queries=20_000,
+        random_state=0,
+        space=InputSpace(constraint=islands),
     )
     auditor.fit(X)
     assert abs(auditor.discrimination_rate_ - 0.25) < 0.06
@@ -550,8 +561,13 @@ def test_a_row_outside_the_domain_counts_with_its_own_sensitive_values(models, s
     X = pd.DataFrame({"age": rng.integers(20, 60, 300), "group": rng.integers(0, 2, 300),
                       "z": rng.integers(0, 9, 300)})  # fmt: skip
     model = models.Regressor(lambda rows: (rows["age"] > 50) * 3.0 + rows["group"] / 8)
-    auditor = RandomAuditor(model, sensitive_features=sensitive, bounds={"age": (20, 40)},
-                            random_state=0, max_queries=500).fit(X)  # fmt: skip
+    auditor = RandomAuditor(
+        model,
+        sensitive_features=sensitive,
+        random_state=0,
+        max_queries=500,
+        space=InputSpace(bounds={"age": (20, 40)}),
+    ).fit(X)
     audit = auditor.audit_rows(X)
     within = 0.125 if isinstance(sensitive, list) else 0.0
     # Twins lie in the domain, the row itself may not.
@@ -591,8 +607,14 @@ def test_sbft_climbs_along_a_real_sensitive_column(models, preset):
             1 + (50 * (rows[:, 0] - 0.7182818)) ** 2
         )
 
-    fitted = SBFTAuditor(models.Regressor(function), sensitive_features=[0], preset=preset,
-                         bounds={0: (0, 1)}, max_queries=6000, random_state=0).fit(X)  # fmt: skip
+    fitted = SBFTAuditor(
+        models.Regressor(function),
+        sensitive_features=[0],
+        preset=preset,
+        max_queries=6000,
+        random_state=0,
+        space=InputSpace(bounds={0: (0, 1)}),
+    ).fit(X)
     best = np.ptp(function(np.linspace(0, 1, 1_000_001)[:, None]))
     assert fitted.fairness_degree_ > (0.9999 if preset == "tuned" else 0.9) * best
 
@@ -624,7 +646,7 @@ def test_a_space_is_handed_over(models, auditor):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"sex": rng.choice(["f", "m"], 99), "z": rng.integers(0, 9, 99)})
     model = models.Regressor(lambda rows: (rows["sex"] == "m") * (rows["z"] + 1.0))
-    space = InputSpace.from_data(X, ["sex"], bounds={"z": (0, 19)})
+    space = InputSpace(bounds={"z": (0, 19)}).fit(X, ["sex"])
     fitted = auditor(model, space=space, random_state=0, max_queries=1500)
     assert clone(fitted).get_params()["space"] is not None
     fitted.fit(X[:40])
@@ -635,7 +657,7 @@ def test_a_space_is_handed_over(models, auditor):
     assert fitted.on_data_degree_ == X["z"][:40].max() + 1
     # Other data, the same domain, as the parameter says.
     fitted.fit(X[40:].assign(z=3))
-    assert fitted.space_.high[1] == 19 and fitted.on_data_degree_ == 4
+    assert fitted.space_.domain.high[1] == 19 and fitted.on_data_degree_ == 4
     alike = auditor(model, sensitive_features=["sex"], space=space, random_state=0)
     assert alike.set_params(max_queries=1500).fit(X[:40]).n_found_ > 0
 
@@ -651,7 +673,7 @@ def test_a_space_is_handed_over(models, auditor):
     ],
 )
 def test_a_space_beside_other_words_of_the_domain_is_refused(models, small, params, message):
-    space = InputSpace.from_data(small, [0])
+    space = InputSpace().fit(small, [0])
     auditor = RandomAuditor(models.Regressor(lambda X: X[:, 0]), **{"space": space, **params})
     with pytest.raises((ValueError, TypeError), match=message):
         auditor.fit(small)
@@ -661,9 +683,9 @@ def test_a_space_beside_other_words_of_the_domain_is_refused(models, small, para
 def test_a_space_without_sensitive_columns_or_with_other_columns_is_refused(models, small):
     model = models.Regressor(lambda X: X[:, 0])
     with pytest.raises(ValueError, match="no sensitive column"):
-        RandomAuditor(model, space=InputSpace.from_data(small, None)).fit(small)
+        RandomAuditor(model, space=InputSpace().fit(small, None)).fit(small)
     with pytest.raises(ValueError, match=r"shape \(n, 3\)"):
-        RandomAuditor(model, space=InputSpace.from_data(small, [0])).fit(small[:, :2])
+        RandomAuditor(model, space=InputSpace().fit(small, [0])).fit(small[:, :2])
 
 
 @pytest.mark.parametrize("auditor", [RandomAuditor(max_queries=50), TestSGDAuditor()])

@@ -11,7 +11,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from skfairtest import EstimatorFailedError, NoDisparityWarning, RandomAuditor, SBFTAuditor
+from skfairtest import (
+    EstimatorFailedError,
+    InputSpace,
+    NoDisparityWarning,
+    RandomAuditor,
+    SBFTAuditor,
+)
 
 AUDITORS = [RandomAuditor, SBFTAuditor]
 
@@ -410,7 +416,10 @@ def test_a_constraint_is_tried_on_twins_whose_sensitive_values_exist(models):
 
     estimator = models.Regressor(lambda rows: rows["t"] * 1.0)
     RandomAuditor(
-        estimator, sensitive_features=["s", "t"], constraint=constraint, max_queries=100
+        estimator,
+        sensitive_features=["s", "t"],
+        max_queries=100,
+        space=InputSpace(constraint=constraint),
     ).fit(frame)
     rows = pd.concat(seen)
     assert rows["s"].isin(["f", "m"]).all()

@@ -362,7 +362,7 @@ def read_wrongly(monkeypatch, change):
 
 def rarest(model, nodes, space):
     """Below tests of the sensitive attribute, a node of which random rows know nothing."""
-    Z = space.draw(5_000, np.random.default_rng(0))
+    Z = space.domain.draw(5_000, np.random.default_rng(0))
     reached = np.unique(nodes.leaves(nodes.features.transform(Z)))
     leaves = np.flatnonzero(nodes.left < 0)
     return np.setdiff1d(leaves, reached)
@@ -372,13 +372,13 @@ def rarest(model, nodes, space):
 def test_rows_reach_all_leaves(several):
     """Of 4 x 500 leaves 256 random rows reach a part."""
     model, X = rare_forest(several)
-    space = InputSpace.from_data(X, ["s"])
+    space = InputSpace().fit(X, ["s"])
     response = "predict_proba" if several else "regression"
     family = TreeFamily(model, space, response, False)
     for seed in range(2):
         rng = np.random.default_rng(seed)
         Z = family.through(rng)
-        assert np.array_equal(space.clip(Z), Z)
+        assert np.array_equal(space.domain.clip(Z), Z)
         leaves = 0
         for tree in model.estimators_:
             own = tree.tree_
@@ -387,7 +387,10 @@ def test_rows_reach_all_leaves(several):
         # Boxes between two numbers next to each other in single precision hold none, as a rule.
         assert leaves <= 2
         assert len(Z) <= 2 * 4_096
-        assert len(np.unique(Z[:, X.columns.get_loc("k")])) == space.high[-1] - space.low[-1] + 1
+        assert (
+            len(np.unique(Z[:, X.columns.get_loc("k")]))
+            == space.domain.high[-1] - space.domain.low[-1] + 1
+        )
 
 
 def test_a_column_whose_codes_hold_zero_and_whose_values_do_not():
@@ -395,8 +398,8 @@ def test_a_column_whose_codes_hold_zero_and_whose_values_do_not():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"s": rng.integers(0, 2, 600), "v": rng.permutation(600) + 1000})
     model = GradientBoostingRegressor(n_estimators=3).fit(X, X["s"] * (X["v"] > 1300))
-    space = InputSpace.from_data(X, ["s"])
-    assert space.low[1] == 0  # which stands for 1000
+    space = InputSpace().fit(X, ["s"])
+    assert space.domain.low[1] == 0  # which stands for 1000
     Z = TreeFamily(model, space, "regression", False).through(rng)
     assert space.contains(Z).all()
     assert read_family(model, space, "regression", False, rng)
@@ -420,7 +423,7 @@ def wrong_threshold(nodes, leaf):
 @pytest.mark.parametrize("place", range(2))
 def test_a_mistake_below_a_rare_test_is_seen(mistake, place, monkeypatch):
     model, X = rare_forest()
-    space = InputSpace.from_data(X, ["s"])
+    space = InputSpace().fit(X, ["s"])
 
     def change(nodes):
         leaves = rarest(model, nodes, space)
@@ -448,7 +451,7 @@ def test_a_mistake_about_a_set_of_categories_is_seen(monkeypatch):
 
     read_wrongly(monkeypatch, change)
     with pytest.raises(ValueError, match="gives other outputs"):
-        read_family(model, InputSpace.from_data(X, ["s"]), "regression", False, rng)
+        read_family(model, InputSpace().fit(X, ["s"]), "regression", False, rng)
 
 
 def weigh_wrongly(monkeypatch, place):

@@ -40,7 +40,7 @@ SINGLE = 1e-5
 
 def read(model, X, sensitive, response=None):
     """The family of a fitted model, and its space."""
-    space = InputSpace.from_data(X, sensitive)
+    space = InputSpace().fit(X, sensitive)
     rng = np.random.default_rng(0)
     family, _ = read_family(model, space, response or response_of(model), False, rng)
     return family, space
@@ -129,7 +129,7 @@ def check_closed(model, X, sensitive, response=None):
     one, two = own_answers(model, space, np.stack(bracket.twins))
     assert np.abs(one - two).max() == pytest.approx(bracket.lower, abs=room)
     rng = np.random.default_rng(1)
-    Z, other = space.draw(2000, rng), space.draw(2000, rng)
+    Z, other = space.domain.draw(2000, rng), space.domain.draw(2000, rng)
     other[:, space.free] = Z[:, space.free]
     gaps = np.abs(own_answers(model, space, Z) - own_answers(model, space, other))
     assert gaps.max() <= bracket.upper + room
@@ -206,7 +206,7 @@ def test_a_mark_of_missing_values_inside_a_real_column(library, more):
     family, space = check_closed(model, X, [0])
     Z = family.rows(2000, rng)
     Z[rng.random(Z.shape) < 0.3] = 0
-    Z = space.clip(Z)
+    Z = space.domain.clip(Z)
     assert (Z[:, 1:] == 0).any()
     off = np.abs(family.evaluate(Z) - own_answers(model, space, Z)).max()
     assert off <= 2 * family.rounding
@@ -280,7 +280,9 @@ def test_wrappers_of_this_package_and_constraints(library):
     assert degrees[1] == pytest.approx(degrees[0] / 2, rel=SINGLE)
     valid = X[X["b"] <= X["k"]]
     order = Order("b", "<=", "k")
-    auditor = CertifiedAuditor(small(library).fit(X, y), constraint=order, **settings).fit(valid)
+    auditor = CertifiedAuditor(
+        small(library).fit(X, y), space=InputSpace(constraint=order), **settings
+    ).fit(valid)
     assert auditor.certified_
     assert 0 < auditor.fairness_degree_ <= degrees[0]
     search = GridSearchCV(small(library), {"n_estimators": [2, 4]}, cv=2).fit(X, y)
@@ -308,7 +310,7 @@ def test_single_precision_is_in_the_bound():
     y = 1000 + X[:, 0] * X[:, 1] + 10 * (X[:, 2] > 0)
     model = small("xgboost", n_estimators=300, learning_rate=0.05, max_depth=5).fit(X, y)
     family, space = read(model, X, [2])
-    Z = space.draw(5000, rng)
+    Z = space.domain.draw(5000, rng)
     off = np.abs(family.evaluate(Z) - own_answers(model, space, Z)).max()
     assert 1e-6 < off <= family.rounding < 1e-4 * 1000
     assert family.single_room(0.0) >= 4 * off
@@ -516,9 +518,9 @@ def test_codes_given_as_numbers():
     # Below zero, between whole numbers, and beyond what was seen.
     values = [-1.0, -0.5, 0.0, 0.5, 1.0, 2.7, 4.0, 40.0]
     for model in (coded, light):
-        space = InputSpace.from_data(X, [0], categories={1: values})
+        space = InputSpace(categories={1: values}).fit(X, [0])
         family, _ = read_family(model, space, "regression", False, rng)
-        Z = space.draw(300, rng)
+        Z = space.domain.draw(300, rng)
         assert len(np.unique(Z[:, 1])) == len(values)
         off = np.abs(family.evaluate(Z) - own_answers(model, space, Z)).max()
         assert off <= 2 * family.rounding

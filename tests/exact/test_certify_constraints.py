@@ -87,7 +87,7 @@ def test_the_bound_is_that_of_the_valid_inputs(kind, monkeypatch):
     box = certified(model, X).fairness_degree_
     for constraint in CONSTRAINTS.values():
         auditor = certified(model, X, constraint=constraint)
-        assert auditor.space_.one_hot  # the group is one column of three values
+        assert auditor.space_.layout.one_hot  # the group is one column of three values
         degree = exhaustive_degree(auditor)
         assert 0 < degree <= box * (1 + 1e-9)
         assert auditor.certified_

@@ -79,8 +79,10 @@ def grid_degree(auditor, n=41):
     """Largest difference of twins on a dense grid of two real columns, and all of the others."""
     space = auditor.space_
     grids = [
-        column.grid() if space.discrete[j] else np.linspace(space.low[j], space.high[j], n)
-        for j, column in enumerate(space.columns)
+        column.grid()
+        if space.domain.discrete[j]
+        else np.linspace(space.domain.low[j], space.domain.high[j], n)
+        for j, column in enumerate(space.domain.columns)
     ]
     free = np.array(list(itertools.product(*(grids[j] for j in space.free))))
     answers = []

@@ -133,7 +133,7 @@ def test_constraints_hold_for_products(clock):
     assert (held.worst_case_["y"] <= held.worst_case_["x"]).all()
     assert held.fairness_degree_upper_bound_ < free.fairness_degree_
     rows = held.space_.sample(4000, np.random.default_rng(0))
-    twins = [held.space_.decode(held.space_.with_sensitive(rows, code)) for code in range(3)]
+    twins = [held.space_.decode(held.space_.twins_.with_sensitive(rows, code)) for code in range(3)]
     said = np.array([model.predict(table) for table in twins])
     assert np.ptp(said, axis=0).max() <= held.fairness_degree_upper_bound_ * (1 + 1e-9)
 

@@ -115,16 +115,16 @@ def test_parts_of_trees_are_bounded_without_reading_anew(kind, wide, compiled):
     if wide:
         X[:, 3:] += rng.normal(size=(len(X), 2)).round(3)
     model = TREES[kind]().fit(X, y)
-    space = InputSpace.from_data(X, [0])
+    space = InputSpace().fit(X, [0])
     family, _ = read_family(model, space, "regression", compiled, np.random.default_rng(0), 1)
     whole = family.solve(0.0, Limits(np.inf, 0.0))
     less = 0
     for _ in range(12):
-        low, high = np.sort(space.draw(2, rng), axis=0)
+        low, high = np.sort(space.domain.draw(2, rng), axis=0)
         low[0], high[0] = 0, SIZES[0] - 1
         part = family.within(low, high).solve(0.0, Limits(np.inf, 0.0))
-        rows = np.clip(space.draw(4000, rng), low, high)
-        said = [family.evaluate(space.with_sensitive(rows, np.full((len(rows), 1), value)))
+        rows = np.clip(space.domain.draw(4000, rng), low, high)
+        said = [family.evaluate(space.twins_.with_sensitive(rows, np.full((len(rows), 1), value)))
                 for value in range(SIZES[0])]  # fmt: skip
         most = float(np.ptp(np.concatenate(said, axis=1), axis=1).max())
         assert most * (1 - 1e-12) <= part.upper <= whole.upper * (1 + 1e-12)
@@ -269,7 +269,7 @@ def test_boxes_in_which_nothing_is_valid_are_cut_as_well(in_boxes):
     rounds = _rounds._Rounds(
         _rounds.RoundsFamily(family, asked, None, None, None), 0.0, Limits(np.inf, 0.0)
     )
-    low, high = space.low.copy(), space.high.copy()
+    low, high = space.domain.low.copy(), space.domain.high.copy()
     low[1], high[3] = 3, 1
     parts = rounds._cut(_rounds.Boxes(low[None], high[None], np.array([1.0])), 4)
     assert len(parts.upper) == 4

@@ -85,7 +85,7 @@ def test_unknown_categories_are_what_the_encoder_makes_of_them():
         ).fit(X, y)
         categories = {"c": ["u", "v", "w", "z", "never seen"], "s": ["p", "q", "r", "other"]}
         auditor = check_finite(model, X, categories=categories)
-        assert "other" in auditor.space_.columns[0].levels
+        assert "other" in auditor.space_.domain.columns[0].levels
 
 
 def test_missing_categories_and_numbers_with_indicators():
@@ -102,7 +102,7 @@ def test_missing_categories_and_numbers_with_indicators():
     for model in (FOREST, Ridge()):
         fitted = make_pipeline(columns, model).fit(X, y)
         auditor = check_finite(fitted, X, categories={"a": [1.0, 2.0, 4.0, np.nan]})
-        assert None in auditor.space_.columns[2].levels
+        assert None in auditor.space_.domain.columns[2].levels
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
@@ -264,7 +264,7 @@ def test_places_of_bends_are_those_of_the_step(kind):
     """Between them each number that the step gives rises or falls, on a grid as elsewhere."""
     X, y = small_table(8, n=120, real=True)
     X = X[["s", "y"]]
-    space = InputSpace.from_data(X, ["s"])
+    space = InputSpace().fit(X, ["s"])
     fitted = ColumnTransformer([("s", OneHotEncoder(), ["s"]), ("step", BENDING[kind], ["y"])])
     fitted = make_pipeline(fitted.set_params(sparse_threshold=0)).fit(X, y)
     features = Features(space, [fitted])

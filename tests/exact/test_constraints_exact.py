@@ -69,7 +69,7 @@ def numbers(X):
 
 
 def all_rows(space):
-    return np.array(list(itertools.product(*(column.grid() for column in space.columns))))
+    return np.array(list(itertools.product(*(column.grid() for column in space.domain.columns))))
 
 
 def outputs(model, table):
@@ -115,9 +115,14 @@ def check_case(seed, engine="numpy", max_time=1.0):
         model.fit(X, y > y.median() if hasattr(model, "predict_proba") else y)
         try:
             auditor = CertifiedAuditor(
-                model, sensitive_features=["s"], constraint=rules, random_state=0, engine=engine,
-                max_queries=300, max_time=max_time,
-            ).fit(X)  # fmt: skip
+                model,
+                sensitive_features=["s"],
+                random_state=0,
+                engine=engine,
+                max_queries=300,
+                max_time=max_time,
+                space=InputSpace(constraint=rules),
+            ).fit(X)
         except ValueError as error:
             assert "constraint=" in str(error)
             return None
@@ -162,15 +167,15 @@ def test_narrowing_cuts_off_no_valid_row():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                space = InputSpace.from_data(X, ["s"], constraint=random_rules(rng, X))
+                space = InputSpace(constraint=random_rules(rng, X)).fit(X, ["s"])
             except ValueError:
                 continue
-        admission = space._admits()
+        admission = space.admission
         Z = all_rows(space)
         valid = space.valid(Z)
         n = 20
         ends = np.sort(rng.integers(0, 5, (2, n, 5)), axis=0)
-        low, high = np.clip(ends, space.low, space.high).astype(float)
+        low, high = np.clip(ends, space.domain.low, space.domain.high).astype(float)
         sets = {4: rng.random((n, 3)) < 0.7}
         low[:, 4], high[:, 4] = 0, 2
         sets[4][~sets[4].any(axis=1)] = True
@@ -201,9 +206,13 @@ def test_real_columns_close_and_certify_takes_the_constraint():
     rules = [Order("a", "<=", "b"), Linear({"a": 1, "c": 1}, "<=", 1)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        kept = CertifiedAuditor(model, constraint=rules, **settings).fit(X)
+        kept = CertifiedAuditor(model, space=InputSpace(constraint=rules), **settings).fit(X)
         found = RandomAuditor(
-            model, sensitive_features=["s"], constraint=rules, max_queries=2000, random_state=0
+            model,
+            sensitive_features=["s"],
+            max_queries=2000,
+            random_state=0,
+            space=InputSpace(constraint=rules),
         ).fit(X)
     assert kept.certified_
     assert kept.fairness_degree_upper_bound_ < 0.9 * whole.fairness_degree_
@@ -217,12 +226,12 @@ def test_real_columns_close_and_certify_takes_the_constraint():
 
 def test_the_box_of_all_valid_rows():
     X = random_table(np.random.default_rng(0))
-    space = InputSpace.from_data(X, ["s"])
+    space = InputSpace().fit(X, ["s"])
     rules = [Order("a", "<", "c"), Is("k", ["u", "w"]), Is("b", (1, None))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        space = InputSpace.from_data(X, ["s"], constraint=rules)
-    root = space._admits().root
-    assert isinstance(space._admits(), Admission)
+        space = InputSpace(constraint=rules).fit(X, ["s"])
+    root = space.admission.root
+    assert isinstance(space.admission, Admission)
     assert root.high[0, 1] == 1 and root.low[0, 3] == 1 and root.low[0, 2] == 1
     np.testing.assert_array_equal(root.sets[4][0], [True, False, True])

@@ -31,7 +31,7 @@ def forest():
     X = np.column_stack([rng.integers(0, 3, 300), rng.normal(size=(300, 4))])
     y = X[:, 0] * (X[:, 1] > 0) + X[:, 2]
     model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
-    return model, InputSpace.from_data(X, [0])
+    return model, InputSpace().fit(X, [0])
 
 
 def refuse(*args, **kwargs):
@@ -109,7 +109,7 @@ def test_twins_of_rows_on_cells_are_those_of_the_trees(kind):
     X = np.column_stack([rng.integers(0, 3, 300), rng.normal(size=300), rng.integers(0, 4, 300)])
     X = np.column_stack([X, rng.normal(size=300).astype(np.float32), rng.normal(size=300)])
     z = X[:, 0] * (X[:, 1] > 0) + X[:, 2] % 2
-    space = InputSpace.from_data(X, [0, 4])
+    space = InputSpace().fit(X, [0, 4])
     if kind == "regression":
         model, response = RandomForestRegressor(5, max_depth=5, random_state=0).fit(X, z), kind
     else:
@@ -122,7 +122,7 @@ def test_twins_of_rows_on_cells_are_those_of_the_trees(kind):
     driver.warm_up(False)
     family = TreeFamily(model, space, response)
     plain = TreeFamily(model, space, response, compiled=False)
-    rows, twins = X[:50], space.twin_codes
+    rows, twins = X[:50], space.twins_.twin_codes
     values = np.broadcast_to(twins, (len(rows), *twins.shape))
     on_cells, by_tests = (f.evaluate_twins(rows, values) for f in (family, plain))
     assert on_cells.shape == by_tests.shape == (50, len(twins), len(family.outputs))
@@ -142,13 +142,13 @@ def test_twins_on_cells_of_bent_columns(kind):
     columns = ColumnTransformer([codes, step], remainder="passthrough", sparse_threshold=0)
     forest = RandomForestRegressor(4, max_depth=4, random_state=0)
     fitted = make_pipeline(columns, forest).fit(X, y)
-    space = InputSpace.from_data(X, ["s", "y"])
+    space = InputSpace().fit(X, ["s", "y"])
     family = TreeFamily(fitted, space, "regression", False)
     rng = np.random.default_rng(0)
-    rows = space.draw(60, rng)
-    values = np.stack([space.draw(60, rng)[:, space.sensitive] for _ in range(4)], axis=1)
+    rows = space.domain.draw(60, rng)
+    values = np.stack([space.domain.draw(60, rng)[:, space.sensitive] for _ in range(4)], axis=1)
     on_cells = outputs_of_twins(family.problems[0], family.outputs[0], rows, values)
-    twins = space.with_sensitive(np.repeat(rows, 4, axis=0), values.reshape(240, -1))
+    twins = space.twins_.with_sensitive(np.repeat(rows, 4, axis=0), values.reshape(240, -1))
     said = family.evaluate(twins).reshape(60, 4)
     np.testing.assert_allclose(on_cells - on_cells[:, :1], said - said[:, :1], atol=1e-9)
 
@@ -169,7 +169,7 @@ def test_ranges_bound_links_too():
     X = np.column_stack([rng.integers(0, 3, 300), rng.normal(size=(300, 3))])
     y = np.digitize(X[:, 0] + X[:, 1], [0.5, 1.5])
     model = GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
-    late = TreeFamily(model, InputSpace.from_data(X, [0]), "predict_proba", False, deadline=0.0)
-    exact = TreeFamily(model, InputSpace.from_data(X, [0]), "predict_proba", False)
+    late = TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", False, deadline=0.0)
+    exact = TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", False)
     upper = exact.solve(0.0, Limits(np.inf, 1e-9)).upper
     assert upper <= late.trivial() <= 1

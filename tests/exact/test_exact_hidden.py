@@ -61,7 +61,7 @@ def network(seed, *, real=True, units=None, classes=False, outputs=1, single=Fal
         net.coefs_ = [weights.astype(np.float32) for weights in net.coefs_]
         net.intercepts_ = [biases.astype(np.float32) for biases in net.intercepts_]
     sensitive = ["s"] if rng.random() < 0.5 else ["s", "t"]
-    space = InputSpace.from_data(frame, sensitive)
+    space = InputSpace().fit(frame, sensitive)
     family = NetworkFamily(model, space, "predict_proba" if classes else "regression")
     return model, frame, sensitive, family
 
@@ -70,7 +70,7 @@ def largest(family, Z):
     """Largest difference among twins over rows of codes, by the network as it was read."""
     space = family.space
     answers = []
-    for values in space.sensitive_values:
+    for values in space.twins_.sensitive_values:
         twins = Z.copy()
         twins[:, space.sensitive] = values
         answers.append(family.evaluate(twins))
@@ -78,8 +78,8 @@ def largest(family, Z):
 
 
 def every_row(space):
-    grids = [space.columns[j].grid() for j in space.free]
-    Z = np.repeat(space.low[None], int(np.prod([len(grid) for grid in grids])), axis=0)
+    grids = [space.domain.columns[j].grid() for j in space.free]
+    Z = np.repeat(space.domain.low[None], int(np.prod([len(grid) for grid in grids])), axis=0)
     Z[:, space.free] = list(itertools.product(*grids))
     return Z
 
@@ -91,7 +91,7 @@ def test_any_multipliers_give_a_bound_of_every_point(seed):
     sets, effects = hidden.units.sets, family.network.effects
     rng = np.random.default_rng(seed)
     Z = family.rows(200, rng)
-    Z[:, family.space.sensitive] = family.space.sensitive_values[0]
+    Z[:, family.space.sensitive] = family.space.twins_.sensitive_values[0]
     sums = (
         family.network.features.transform(Z) @ family.network.weights[0] + family.network.biases[0]
     )
@@ -154,13 +154,13 @@ def test_local_search_report_what_the_network_answers(seed):
     local_search.perturb(NO_LIMITS)
     twins = np.stack(
         local_search.twins(
-            family.network.row_of(family.space.low[family.network.wide_attributes], {}, 0)
+            family.network.row_of(family.space.domain.low[family.network.wide_attributes], {}, 0)
         )
     )
     answers = family.evaluate(twins)
     assert np.abs(answers[0] - answers[1]).max() == pytest.approx(local_search.best, rel=1e-5)
-    assert (twins >= family.space.low).all()
-    assert (twins <= family.space.high).all()
+    assert (twins >= family.space.domain.low).all()
+    assert (twins <= family.space.domain.high).all()
     np.testing.assert_array_equal(*twins[:, family.space.free])
 
 

@@ -20,7 +20,7 @@ from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample
 
-from skfairtest import CertifiedAuditor, RandomAuditor, certify
+from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, certify
 from skfairtest.exact._bracket import Bracket
 from skfairtest.exact._trees.family import TreeFamily
 
@@ -140,7 +140,7 @@ def test_a_bend_inside_the_interval_is_found():
     model = make_pipeline(rise, LinearRegression()).fit(X, X[:, 0])
     model[-1].coef_, model[-1].intercept_ = np.array([6.0, -1.0, 0.5]), 0.0
     auditor = CertifiedAuditor(
-        model, sensitive_features=[0], bounds={0: (0.0, 100.0)}, random_state=0
+        model, sensitive_features=[0], random_state=0, space=InputSpace(bounds={0: (0.0, 100.0)})
     ).fit(X)
     top = X[:, 0].max()
     parts = model.predict(np.column_stack([[0.0, top, 100.0], np.zeros(3)]))
@@ -237,15 +237,18 @@ def test_rows_outside_the_domain_are_not_looked_at(monkeypatch):
     auditor = CertifiedAuditor(
         model,
         sensitive_features="s",
-        bounds=bounds,
         max_queries=40,
         engine="numpy",
         random_state=0,
+        space=InputSpace(bounds=bounds),
     ).fit(X)
     assert auditor.on_data_degree_ > 49 > auditor.fairness_degree_
     kept = CertifiedAuditor(
-        model, sensitive_features="s", constraint=lambda rows: rows["v"] < v - 0.1, max_queries=40,
+        model,
+        sensitive_features="s",
+        max_queries=40,
         engine="numpy",
         random_state=0,
-    ).fit(X)  # fmt: skip
+        space=InputSpace(constraint=lambda rows: rows["v"] < v - 0.1),
+    ).fit(X)
     assert kept.fairness_degree_ < 49

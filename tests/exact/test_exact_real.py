@@ -116,7 +116,7 @@ def enumerated_degree(model, X, sensitive):
 def check_interval(name, seed, single, integers, compiled):
     model, X, sensitive = make_case(name, seed, single, integers)
     response = "predict_proba" if hasattr(model, "predict_proba") else "regression"
-    space = InputSpace.from_data(X, sensitive)
+    space = InputSpace().fit(X, sensitive)
     family = TreeFamily(model, space, response, compiled)
     bracket = family.solve(0.0, Limits(np.inf, 1e-9))
     degree = enumerated_degree(model, X, sensitive)
@@ -127,7 +127,7 @@ def check_interval(name, seed, single, integers, compiled):
         assert np.abs(one - two).max() == pytest.approx(bracket.lower, rel=1e-9)
     # Random values of the interval never show more.
     rng = np.random.default_rng(seed)
-    Z, other = space.draw(2000, rng), space.draw(2000, rng)
+    Z, other = space.domain.draw(2000, rng), space.domain.draw(2000, rng)
     other[:, space.free] = Z[:, space.free]
     ask = getattr(model, "predict_proba", model.predict)
     gaps = np.abs(ask(space.decode(Z)) - ask(space.decode(other)))

@@ -36,7 +36,7 @@ def make_data(seed=0, n=400):
 def make_search(n_workers=1, **params):
     X, y = make_data()
     model = RandomForestRegressor(20, random_state=0, **params).fit(X, y)
-    family = TreeFamily(model, InputSpace.from_data(X, [0]), "regression", True)
+    family = TreeFamily(model, InputSpace().fit(X, [0]), "regression", True)
     return CompiledSearch(family.problems[0], 0.0, n_workers)
 
 
@@ -187,7 +187,7 @@ def probability_problem(seed=1):
     score = 0.6 * X[:, 0] * (X[:, 1] > 0.5) + 1.5 * np.abs(X[:, 2]) + X[:, 3] * (X[:, 4] > 0)
     y = (rng.random(1500) < 1 / (1 + np.exp(-1.5 - score))).astype(int)
     model = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=12, random_state=0).fit(X, y)
-    return TreeFamily(model, InputSpace.from_data(X, [0]), "predict_proba", True).problems[0]
+    return TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", True).problems[0]
 
 
 @pytest.mark.parametrize("engine", [CompiledSearch, ListSearch])

@@ -35,7 +35,7 @@ def certified(model, X, sensitive, seed=0, **params):
 def exhaustive_degree(auditor):
     """Largest disparity over all inputs of a finite space, by the estimator's own answers."""
     space = auditor.space_
-    grids = [space.columns[j].grid() for j in space.free]
+    grids = [space.domain.columns[j].grid() for j in space.free]
     free = np.array(list(itertools.product(*grids)))
     Z = np.zeros((len(free), space.n_features))
     Z[:, space.free] = free
@@ -130,7 +130,7 @@ def test_pairs_beyond_the_limit_are_listed_coarsely_and_never_too_low():
     X = np.random.default_rng(0).normal(size=(600, 4))
     X[:, 0] = X[:, 0] > 0
     model = RandomForestRegressor(10, random_state=0).fit(X, X[:, 1] * X[:, 0] + X[:, 2])
-    problem = TreeFamily(model, InputSpace.from_data(X, [0]), "regression", False).problems[0]
+    problem = TreeFamily(model, InputSpace().fit(X, [0]), "regression", False).problems[0]
     floor, whole = np.full(10, -np.inf), problem.layout.whole
     every = list_pairs(problem.forest, whole, floor, 10**9)
     coarse = list_pairs(problem.forest, whole, floor, 500)
@@ -148,7 +148,7 @@ def test_pairs_beyond_the_limit_are_listed_coarsely_and_never_too_low():
 def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
     model, X, sensitive = make_case(seed, family="trees", real=True)
     response = "predict_proba" if hasattr(model, "predict_proba") else "regression"
-    family = TreeFamily(model, InputSpace.from_data(X, sensitive), response, False)
+    family = TreeFamily(model, InputSpace().fit(X, sensitive), response, False)
     rng = np.random.default_rng(seed)
     for o, problem in enumerate(family.problems):
         layout, search = problem.layout, numpy_engine.ListSearch(problem, 0.0)

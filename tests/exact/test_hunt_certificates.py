@@ -32,8 +32,8 @@ def certified(question, model, **params):
     auditor = sf.CertifiedAuditor(
         model,
         sensitive_features=question.sensitive,
-        bounds=question.bounds,
         response_method=question.response_method,
+        space=InputSpace(bounds=question.bounds),
         **{"max_time": 2.0, "random_state": 0, "rtol": RTOL, **params},
     )
     with warnings.catch_warnings():

@@ -52,7 +52,7 @@ def numbers(n=300, d=5):
 
 
 def told(model, X, sensitive=(0,), **domain):
-    space = InputSpace.from_data(X, list(sensitive), **domain)
+    space = InputSpace(**domain).fit(X, list(sensitive))
     response = "predict_proba" if is_classifier(model) else "regression"
     family, _ = read_family(model, space, response, False, np.random.default_rng(0))
     return identity(family, space, response)
@@ -67,7 +67,7 @@ def test_a_rare_leaf_makes_another_model(tmp_path, monkeypatch):
     other = copy.deepcopy(model)
     tree = other.estimators_[3].tree_
     leaves = np.flatnonzero(tree.children_left < 0)
-    rows = InputSpace.from_data(X, [0]).draw(2_000, np.random.default_rng(0))
+    rows = InputSpace().fit(X, [0]).draw(2_000, np.random.default_rng(0))
     rare = np.setdiff1d(leaves, other.estimators_[3].apply(rows))
     assert len(rare)
     tree.value[rare[0]] = 1e3

@@ -18,7 +18,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample, some
 
-from skfairtest import Linear, TestSGDAuditor
+from skfairtest import InputSpace, Linear, TestSGDAuditor
 
 # Truth ------------------------------------------------------------------------------------------
 
@@ -197,7 +197,9 @@ def test_several_outputs_and_a_constraint_that_admits_nobody_are_refused():
     model = LinearRegression().fit(X, X["sex"])
     for constraint in (lambda rows: np.zeros(len(rows), bool), Linear({"income": 1}, ">=", 99)):
         with pytest.raises(ValueError, match="constraint"):
-            TestSGDAuditor(model, sensitive_features=["sex"], constraint=constraint).fit(X)
+            TestSGDAuditor(
+                model, sensitive_features=["sex"], space=InputSpace(constraint=constraint)
+            ).fit(X)
 
 
 def test_confirm_where_a_side_is_empty():

@@ -137,7 +137,9 @@ def response_of(model):
 
 def enumerated_degree(model, space, response):
     """The largest difference between twins in a finite domain, by the model's own answers."""
-    grids = [np.arange(space.low[j], space.high[j] + 1) for j in range(space.n_features)]
+    grids = [
+        np.arange(space.domain.low[j], space.domain.high[j] + 1) for j in range(space.n_features)
+    ]
     order = [*space.free, *space.sensitive]
     rows = np.array(list(itertools.product(*[grids[j] for j in order])))
     Z = np.empty_like(rows)

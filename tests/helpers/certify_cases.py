@@ -47,10 +47,10 @@ def certified(model, X, sensitive="s", **params):
 def exhaustive_degree(auditor):
     """Largest disparity over all inputs of a finite space, by the estimator's own answers."""
     space = auditor.space_
-    grids = [space.columns[j].grid() for j in space.free]
+    grids = [space.domain.columns[j].grid() for j in space.free]
     free = np.array(list(itertools.product(*grids)))
     Z = np.zeros((len(free), space.n_features))
-    Z[:, space.sensitive] = space.low[space.sensitive]
+    Z[:, space.sensitive] = space.domain.low[space.sensitive]
     Z[:, space.free] = free
     Z = Z[space.valid(Z)]
     oracle = Oracle(auditor.estimator_, space, **auditor._oracle_settings())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tiers import slow_sample, some
 
-from skfairtest import RandomAuditor
+from skfairtest import InputSpace, RandomAuditor
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 from skfairtest.individual._aequitas import (
     STRATEGIES,
@@ -53,7 +53,7 @@ def naive_walks(space, starts, n_local, strategy, delta_v, delta_pr, rng):
                 total += sigma_pr[p]
             delta = -1 if w < sigma_v[p] else 1
             j = space.free[p]
-            z[j] = min(max(z[j] + delta, space.low[j]), space.high[j])
+            z[j] = min(max(z[j] + delta, space.domain.low[j]), space.domain.high[j])
             found = bool(discriminates(z[None])[0])
             visited.append((*z[space.free], found))
             if strategy == "random":
@@ -148,10 +148,14 @@ def test_a_step_changes_one_free_value_by_its_own_unit(batch_size, models, monke
     X = np.column_stack([rng.integers(0, 2, 200), rng.random((200, 2)), rng.integers(0, 9, 200)])
     X[:2] = [[0, 0, 0, 0], [1, 1, 1, 8]]
     auditor = AequitasAuditor(
-        models.Proba(lambda Z: 0.2 + 0.6 * (Z[:, 0] == 1)), sensitive_features=[0],
-        steps={1: 0.25}, max_queries=1000 + 2 * batch_size,
-        n_global=20, batch_size=batch_size, random_state=0,
-    )  # fmt: skip
+        models.Proba(lambda Z: 0.2 + 0.6 * (Z[:, 0] == 1)),
+        sensitive_features=[0],
+        max_queries=1000 + 2 * batch_size,
+        n_global=20,
+        batch_size=batch_size,
+        random_state=0,
+        space=InputSpace(steps={1: 0.25}),
+    )
     step = Walks.step
     tops = []
 
@@ -163,8 +167,8 @@ def test_a_step_changes_one_free_value_by_its_own_unit(batch_size, models, monke
         assert (change[:, 0] == 0).all()
         # The second column counts its steps of a quarter.
         assert (change.max(axis=0) <= np.array([0, 1, 0.01, 1]) + 1e-12).all()
-        assert (walks.Z >= walks.oracle.space.low).all()
-        assert (walks.Z <= walks.oracle.space.high).all()
+        assert (walks.Z >= walks.oracle.space.domain.low).all()
+        assert (walks.Z <= walks.oracle.space.domain.high).all()
         tops.append((walks.Z[:, 3] == 8).any())
         return found
 
@@ -236,9 +240,12 @@ def test_rounds_follow_until_the_budget_is_spent(grid, models):
 
 def test_walks_respect_the_constraint(grid, models):
     auditor = AequitasAuditor(
-        models.Proba(answer), sensitive_features=[0], max_queries=3000, random_state=0,
-        constraint=lambda X: X[:, 1] + X[:, 2] < 20,
-    ).fit(grid)  # fmt: skip
+        models.Proba(answer),
+        sensitive_features=[0],
+        max_queries=3000,
+        random_state=0,
+        space=InputSpace(constraint=lambda X: X[:, 1] + X[:, 2] < 20),
+    ).fit(grid)
     finds = auditor.discriminatory_inputs_
     assert len(finds) > 100
     assert (finds[:, 1] + finds[:, 2] < 20).all()

@@ -115,7 +115,7 @@ def fitted(model, X, y):
 
 
 def make_oracle(model, X, sensitive, **limits):
-    space = InputSpace.from_data(X, sensitive)
+    space = InputSpace().fit(X, sensitive)
     oracle = Oracle(model, space, **limits)
     oracle.begin(space.data[:8], np.random.default_rng(0))
     return oracle
@@ -131,14 +131,14 @@ def check_against_differences(model, X, sensitive):
     column = rng.integers(0, scores.shape[1], len(Z))
     g = analytic(Z, scores, column)
     for k in space.free:
-        if space.discrete[k]:
+        if space.domain.discrete[k]:
             continue
-        step = H * space.steps[k] * np.where(Z[:, k] + H < space.high[k], 1, -1)
+        step = H * space.domain.steps[k] * np.where(Z[:, k] + H < space.domain.high[k], 1, -1)
         moved = Z.copy()
         moved[:, k] += step
         rows = np.arange(len(Z))
         change = oracle.respond(moved)[rows, column] - scores[rows, column]
-        expected = change / step * space.steps[k]
+        expected = change / step * space.domain.steps[k]
         # A kink of a relu inside the difference is rare, and no error.
         close = np.isclose(g[:, k], expected, rtol=1e-3, atol=1e-6)
         assert close.mean() >= 0.95
@@ -217,13 +217,13 @@ def test_zero_order_gradient_is_backward_at_the_upper_end():
     model = LinearRegression().fit(X, X @ [0.0, 2.0, 3.0])
     oracle = make_oracle(model, X, [0])
     space = oracle.space
-    Z = np.array([[0, space.high[1], space.high[2]], [1, 0, space.low[2]]])
+    Z = np.array([[0, space.domain.high[1], space.domain.high[2]], [1, 0, space.domain.low[2]]])
     zero = ZeroOrderGradient(oracle, 1.0)
     rows, moved = zero.neighbours(Z)
-    assert (rows >= space.low).all() and (rows <= space.high).all()
+    assert (rows >= space.domain.low).all() and (rows <= space.domain.high).all()
     assert (np.sign(moved) == [[-1, -1], [1, 1]]).all()
     g = zero(Z, oracle.respond(Z), np.zeros(2, dtype=int))
-    np.testing.assert_allclose(g[:, 1:], [[2, 3 * space.steps[2]]] * 2, rtol=1e-6)
+    np.testing.assert_allclose(g[:, 1:], [[2, 3 * space.domain.steps[2]]] * 2, rtol=1e-6)
     assert (g[:, 0] == 0).all()
 
 
@@ -354,12 +354,12 @@ def test_round_robin_takes_one_of_each_cluster():
 def test_seeds_are_valid_unique_and_in_the_domain():
     X, _ = frame()
     X = pd.concat([X, X], ignore_index=True)
-    space = InputSpace.from_data(
-        X, ["sex"], bounds={"age": (30, 50)}, constraint=lambda rows: rows["income"] < 5
+    space = InputSpace(bounds={"age": (30, 50)}, constraint=lambda rows: rows["income"] < 5).fit(
+        X, ["sex"]
     )
     Z = cluster_seeds(space, 4, np.random.default_rng(0))
     assert len(np.unique(Z[:, space.free], axis=0)) == len(Z) > 50
-    assert (space.low <= Z).all() and (Z <= space.high).all() and space.valid(Z).all()
+    assert (space.domain.low <= Z).all() and (Z <= space.domain.high).all() and space.valid(Z).all()
 
 
 # Auditors ----------------------------------------------------------------------------------

@@ -136,9 +136,9 @@ def test_every_proposal_is_an_input_of_the_domain(forest, models):
     watched = models.Regressor(
         lambda rows: seen.append(rows) or model.predict(rows.to_numpy(dtype=float))
     )
-    space = InputSpace.from_data(frame, ["0"], bounds={"2": (-1.0, 1.5)})
+    space = InputSpace(bounds={"2": (-1.0, 1.5)}).fit(frame, ["0"])
     SBFTAuditor(watched, space=space, max_queries=4000, random_state=0).fit(frame)
     rows = pd.concat(seen)
     codes = space.encode(rows)
-    assert ((space.low <= codes) & (codes <= space.high)).all()
+    assert ((space.domain.low <= codes) & (codes <= space.domain.high)).all()
     assert rows["1"].dtype.kind == "i"

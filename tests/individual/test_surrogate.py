@@ -26,7 +26,7 @@ def space():
             "pay": rng.random(200),
         }
     )
-    return InputSpace.from_data(X, ["sex"])
+    return InputSpace().fit(X, ["sex"])
 
 
 def fitted_tree(space, depth=6):
@@ -55,7 +55,7 @@ def test_regions_are_drawn_where_the_tree_believes(space):
     drawn = regions.sample(1000, np.random.default_rng(3))
     assert tree.predict(drawn[:, space.free]).mean() > 0.99
     assert regions.believe(drawn).min() > 0.4
-    assert (drawn >= space.low).all() and (drawn <= space.high).all()
+    assert (drawn >= space.domain.low).all() and (drawn <= space.domain.high).all()
 
 
 @pytest.mark.parametrize("make, seeds", [
@@ -136,7 +136,7 @@ def test_many_twins_inherit_the_pair(models):
 def test_sweep_draws_every_input_once(space):
     X = np.random.default_rng(0).integers(0, [2, 3, 7, 11], size=(300, 4))
     X[:2] = [[0, 0, 0, 0], [1, 2, 6, 10]]
-    finite = InputSpace.from_data(X, [0])
+    finite = InputSpace().fit(X, [0])
     rng = np.random.default_rng(1)
     sweep = Sweep.of(finite, rng)
     parts = []

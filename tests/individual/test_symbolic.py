@@ -24,7 +24,7 @@ from skfairtest.individual._symbolic.explanations import (
 def space():
     X = np.array([[s, a, a / 2 + 0.25, 10 - a] for s in (0, 1) for a in range(11)])
     X[:, 2] += np.linspace(0, 1e-3, len(X))
-    return InputSpace.from_data(X, [0])
+    return InputSpace().fit(X, [0])
 
 
 def grown(space, rule, n=400):
@@ -40,7 +40,7 @@ def rule(Z):
 def test_split_of_whole_numbers_leaves_no_gap(space):
     assert split_interval(4.5, 1, space) == ((0, 4), (5, 10))
     (low, cut), (above, high) = split_interval(2.0, 2, space)
-    assert (low, high) == (space.low[2], space.high[2])
+    assert (low, high) == (space.domain.low[2], space.domain.high[2])
     assert cut == 2.0 < above
 
 
@@ -78,15 +78,15 @@ def test_negation_is_solved_on_the_other_side(space):
             assert all(p.low <= z[p.attribute] <= p.high for p in others)
             free = [k for k in range(4) if k not in [p.attribute for p in path]]
             np.testing.assert_array_equal(z[free], t[free])
-            assert (z == space.clip(z[None])[0]).all()
+            assert (z == space.domain.clip(z[None])[0]).all()
     assert n_solved > 40
 
 
 def test_solution_meets_the_constraint():
     X = np.array([[s, a, b] for s in (0, 1) for a in range(6) for b in range(6)])
-    space = InputSpace.from_data(X, [0], constraint=lambda rows: rows[:, 1] != 4)
+    space = InputSpace(constraint=lambda rows: rows[:, 1] != 4).fit(X, [0])
     rng = np.random.default_rng(0)
-    box = Box(space.low, space.high).within(1, 3, 5)
+    box = Box(space.domain.low, space.domain.high).within(1, 3, 5)
     t = np.zeros(3)
     values = {solve(t, box, space, rng)[1] for _ in range(50)}
     assert values == {3, 5}
@@ -107,7 +107,7 @@ def test_queue_takes_directed_before_seeds_before_undirected(space):
 
 def test_a_path_constraint_is_queued_once(space):
     queue = Queue(np.zeros((0, 4)))
-    box = Box(space.low, space.high).within(1, 0, 3)
+    box = Box(space.domain.low, space.domain.high).within(1, 0, 3)
     assert queue.visit(box, space)
     assert not queue.visit(box, space)
     # The sensitive columns do not make it another one, and an empty interval has no solution.

@@ -107,7 +107,7 @@ def cast(T):
 
 
 def make_oracle(model, X, sensitive=(0,)):
-    oracle = Oracle(model, InputSpace.from_data(X, list(sensitive)))
+    oracle = Oracle(model, InputSpace().fit(X, list(sensitive)))
     oracle.begin(oracle.space.data[:8], np.random.default_rng(0))
     return oracle
 
@@ -118,10 +118,14 @@ def gradient_and_differences(model, X, sensitive=(0,), n=60):
     space, rng = oracle.space, np.random.default_rng(1)
     analytic = AnalyticGradient(model, space, oracle.response)
     Z = space.sample(n, rng)
-    real = np.flatnonzero(~space.discrete & (np.arange(space.n_features) != space.sensitive[0]))
+    real = np.flatnonzero(
+        ~space.domain.discrete & (np.arange(space.n_features) != space.sensitive[0])
+    )
     # Far enough from the ends that neither neighbour is clipped.
     Z[:, real] = np.clip(
-        Z[:, real], (space.low + space.steps)[real], (space.high - space.steps)[real]
+        Z[:, real],
+        (space.domain.low + space.domain.steps)[real],
+        (space.domain.high - space.domain.steps)[real],
     )
     scores = oracle.respond(Z)
     column = rng.integers(0, scores.shape[1], n)
@@ -129,8 +133,8 @@ def gradient_and_differences(model, X, sensitive=(0,), n=60):
     expected = np.zeros(g.shape)
     for k in real:
         up, down = Z.copy(), Z.copy()
-        up[:, k] += H * space.steps[k]
-        down[:, k] -= H * space.steps[k]
+        up[:, k] += H * space.domain.steps[k]
+        down[:, k] -= H * space.domain.steps[k]
         change = (oracle.respond(up) - oracle.respond(down))[np.arange(n), column]
         expected[:, k] = change / (2 * H)
     assert len(real) and (np.abs(expected[:, real]).max(axis=0) > 0).all()
@@ -427,7 +431,7 @@ def test_bare_module_is_told_of_the_extra(cls, behind_scaler):
 
 
 def refuse_before_a_query(net, X, message, sensitive=0):
-    oracle = Oracle(net, InputSpace.from_data(X, [sensitive]))
+    oracle = Oracle(net, InputSpace().fit(X, [sensitive]))
     with pytest.raises(ValueError, match=message):
         AnalyticGradient(net, oracle.space, "predict_proba")
     for cls in WHITE:

@@ -573,9 +573,9 @@ def test_profile_leaves_out_what_the_constraint_excludes(models):
     auditor = RandomAuditor(
         model,
         sensitive_features="sex",
-        constraint=lambda T: T["a"] <= T["b"],
         max_queries=500,
         random_state=0,
+        space=InputSpace(constraint=lambda T: T["a"] <= T["b"]),
     ).fit(X[X["a"] <= X["b"]])
     limits = auditor.discriminatory_inputs_["b"]
     place = int(np.argmin(limits))
@@ -900,7 +900,7 @@ def test_space_of_many_sensitive_values(models):
     model = models.Regressor(lambda X: np.asarray(X["s"].str[1:].astype(int) + 0.0 * X["a"]))
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"s": [f"v{j % 300}" for j in range(600)], "a": rng.integers(0, 5, 600)})
-    assert InputSpace.from_data(X, ["s"]).n_combinations == 300
+    assert InputSpace().fit(X, ["s"]).n_combinations == 300
     auditor = RandomAuditor(model, sensitive_features="s", max_queries=2000, random_state=0).fit(X)
     display = PairDisplay.from_auditor(auditor).plot()
     assert display.pair.difference == auditor.fairness_degree_

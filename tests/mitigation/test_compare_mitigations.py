@@ -366,11 +366,11 @@ def test_groups_are_combinations_and_numbers_are_cut_at_quartiles():
         {"sex": ["f", "m"] * 50, "age": np.arange(100.0), "n": np.arange(100) % 7,
          "race": [None, "b"] * 50}
     )  # fmt: skip
-    space = InputSpace.from_data(X, ["sex", "age"], one_hot=None, bounds={"age": (0, 99)})
+    space = InputSpace(one_hot=None, bounds={"age": (0, 99)}).fit(X, ["sex", "age"])
     names = Groups(space).names(X)
     assert len(set(names)) == 8 and names[0] == "sex = f, age <= 24"
     assert names[99] == "sex = m, age > 74" and names[31] == "sex = m, 24 < age <= 49"
-    by_race = Groups(InputSpace.from_data(X, ["race"], one_hot=None)).names(X)
+    by_race = Groups(InputSpace(one_hot=None).fit(X, ["race"])).names(X)
     assert by_race[1] == "race = b" and by_race[0] != by_race[1]
 
 

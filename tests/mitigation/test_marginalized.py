@@ -34,6 +34,7 @@ from tiers import slow_sample, some
 from skfairtest import (
     CertifiedAuditor,
     Implies,
+    InputSpace,
     Is,
     MarginalizedClassifier,
     MarginalizedRegressor,
@@ -871,7 +872,7 @@ def test_constraints_and_what_follows(grid):
     valid = every[~((every["a"] == 3) & (every["sex"] == 1))]
     for sensitive, free in ((["sex"], ["race", "a", "b"]), (["sex", "race"], ["a", "b"])):
         auditor = CertifiedAuditor(
-            model, sensitive_features=sensitive, constraint=rule, **settings
+            model, sensitive_features=sensitive, space=InputSpace(constraint=rule), **settings
         ).fit(X)
         outputs = valid.assign(out=model.predict(valid)).groupby(free)["out"]
         truth = (outputs.max() - outputs.min()).max()
@@ -879,7 +880,9 @@ def test_constraints_and_what_follows(grid):
         assert auditor.fairness_degree_upper_bound_ >= truth - 1e-12
         assert auditor.certified_ == (sensitive == ["sex"])
     given = {"sex": {1.0: {"a": 0}}}
-    auditor = CertifiedAuditor(model, sensitive_features="sex", given=given, **settings).fit(X)
+    auditor = CertifiedAuditor(
+        model, sensitive_features="sex", space=InputSpace(twins=given), **settings
+    ).fit(X)
     followed = every.assign(a=np.where(every["sex"] == 1, 0, every["a"]))
     outputs = every.assign(out=model.predict(followed)).groupby(["race", "a", "b"])["out"]
     truth = (outputs.max() - outputs.min()).max()

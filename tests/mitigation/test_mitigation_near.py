@@ -44,7 +44,7 @@ def lanes_of(X, y, sensitive=(0,), n_folds=3, **settings):
         DecisionTreeClassifier(), X, y, scorer=None, fit_params=settings.pop("fit_params", {}),
         rng=rng,
     )  # fmt: skip
-    space = InputSpace.from_data(X, list(sensitive), **settings)
+    space = InputSpace(**settings).fit(X, list(sensitive))
     folds = held_out(task.y, task.classes, n_folds, rng)
     lanes = make_lanes(task, space, folds, rng)
     for lane in lanes:
@@ -77,7 +77,7 @@ def test_forest_leaves_little_near_the_data_and_in_the_domain():
     settings = FAST | {"max_score_drop": 0.03, "max_rounds": 3}
     mitigated = FairnessRetrainer(forest, TWINS, **settings).fit(X, y)
     fresh, _ = people(4000, seed=7)
-    space = InputSpace.from_data(X, [0])
+    space = InputSpace().fit(X, [0])
     rates = [
         judge(m, space, space.encode(fresh), {}).differs.mean()
         for m in (mitigated.original_estimator_, mitigated.estimator_)
@@ -339,7 +339,7 @@ def test_weights_that_leave_nothing():
 
 def test_crossings_are_made_of_rows_and_uniform_inputs_fill_the_domain():
     X, y = people(400)
-    space = InputSpace.from_data(X, [0])
+    space = InputSpace().fit(X, [0])
     rng = np.random.default_rng(0)
     near, uniform = draw_crossings(space, 500, rng).rows, draw_uniform(space, 500, rng)
     values = [set(column) for column in space.data.T]
@@ -352,7 +352,7 @@ def test_crossings_are_made_of_rows_and_uniform_inputs_fill_the_domain():
 def test_share_is_that_of_a_naive_loop():
     X, y = people(300)
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
-    space = InputSpace.from_data(X, [0])
+    space = InputSpace().fit(X, [0])
     judged = judge(tree, space, space.data, {})
     flipped = X.copy()
     flipped[:, 0] = 1 - flipped[:, 0]
@@ -365,8 +365,8 @@ def test_share_is_that_of_a_naive_loop():
 def test_of_thousands_of_twins_a_hundred_are_compared_the_same_for_every_model():
     X, y = people(400)
     X[:, 0], X[:, 1] = np.arange(400) % 80, np.arange(400) % 50
-    space = InputSpace.from_data(X, [0, 1])
-    assert space.n_twins == 4000
+    space = InputSpace().fit(X, [0, 1])
+    assert space.twins_.n_twins == 4000
 
     class Counts(LinearRegression):
         asked = 0

@@ -189,29 +189,33 @@ def test_fixed_space_is_that_of_every_audit(people):
     X, y = people
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
     auditor = RandomAuditor(sensitive_features=[0], max_queries=200)
-    space = InputSpace.from_data(X, [0], bounds={1: (0, 3)})
+    space = InputSpace(bounds={1: (0, 3)}).fit(X, [0])
     fixed = make_audit_scorer(auditor, space=space, random_state=0)
     assert fixed(model, X) == fixed(model, X[:5])
     audited = fixed.audit(model)
-    assert (audited.space_.high == space.high).all() and audited.space_.high[1] == 3
+    assert (audited.space_.domain.high == space.domain.high).all() and audited.space_.domain.high[
+        1
+    ] == 3
     assert audited.discriminatory_inputs_[:, 1].max() <= 3
     free = make_audit_scorer(auditor, random_state=0)
-    assert free.audit(model, X).space_.high[1] == 9
+    assert free.audit(model, X).space_.domain.high[1] == 9
 
 
 def test_the_auditor_of_a_fixed_space_can_audit_another_domain(people):
     X, y = people
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    auditor = RandomAuditor(sensitive_features=[0], bounds={2: (0, 4)}, max_queries=200)
-    space = InputSpace.from_data(X, [0], bounds={1: (0, 3)})
+    auditor = RandomAuditor(
+        sensitive_features=[0], max_queries=200, space=InputSpace(bounds={2: (0, 4)})
+    )
+    space = InputSpace(bounds={1: (0, 3)}).fit(X, [0])
     audited = make_audit_scorer(auditor, space=space, random_state=0).audit(model)
-    np.testing.assert_array_equal(audited.space_.high, [1, 3, 9])
+    np.testing.assert_array_equal(audited.space_.domain.high, [1, 3, 9])
     # The template's own parameters stand beside the results, so the next fit learns from its X.
     assert audited.get_params()["space"] is None
     assert audited.bounds == {2: (0, 4)} and audited.sensitive_features == [0]
     assert audited.on_data_degree_ >= 0
     audited.fit(X * [1, 2, 1])
-    np.testing.assert_array_equal(audited.space_.high, [1, 18, 4])
+    np.testing.assert_array_equal(audited.space_.domain.high, [1, 18, 4])
 
 
 @pytest.mark.parametrize(

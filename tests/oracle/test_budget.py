@@ -73,7 +73,7 @@ def test_batches_follow_the_measured_time_of_a_query(clock, auditor, max_queries
 
 def test_long_answers_end_the_run_in_time_as_well(clock):
     began = clock.now()
-    oracle = Oracle(Slow(), InputSpace.from_data(table(), [0]), max_time=1)
+    oracle = Oracle(Slow(), InputSpace().fit(table(), [0]), max_time=1)
     with pytest.raises(StopSearch) as stopped:
         oracle.respond(np.random.default_rng(0).random((50_000, 3)))
     assert stopped.value.kind is StopReason.MAX_TIME
@@ -85,7 +85,7 @@ def test_batches_without_max_time_do_not_depend_on_the_clock(clock):
     runs = []
     for seconds in (2e-4, 5.0):
         clock.sleep(seconds)
-        oracle = Oracle(Slow(), InputSpace.from_data(table(), [0]), max_queries=5000)
+        oracle = Oracle(Slow(), InputSpace().fit(table(), [0]), max_queries=5000)
         oracle.judge(oracle.space.data, np.random.default_rng(0))
         runs.append(oracle.affordable(batches=3))
     assert runs[0] == runs[1] == (5000 - oracle.n_queries) // (3 * 2)
@@ -93,7 +93,7 @@ def test_batches_without_max_time_do_not_depend_on_the_clock(clock):
 
 def test_affordable_is_a_share_of_what_is_left():
     X = table()
-    oracle = Oracle(Slow(), InputSpace.from_data(X, [0]), max_queries=1000, max_inputs=60)
+    oracle = Oracle(Slow(), InputSpace().fit(X, [0]), max_queries=1000, max_inputs=60)
     assert oracle.affordable(batches=10) == 6  # of 60 inputs
     assert oracle.affordable(batches=10, price=50) == 2  # of 1000 queries
     assert oracle.affordable(batches=1e9) == 1
@@ -109,10 +109,10 @@ def test_judge_compares_all_twins_where_they_are_few_else_drawn_pairs(models):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 30, 400), rng.integers(0, 5, 400), rng.random(400)])
     model = models.Regressor(lambda X: X[:, 0] + 100 * X[:, 1])
-    few = Oracle(model, InputSpace.from_data(X, [1]))
+    few = Oracle(model, InputSpace().fit(X, [1]))
     assert few.compares_all and few.n_compared == 5 and few.draw_twins(X, rng) is None
     assert (few.judge(X, rng).disparity == 400).all()
-    many = Oracle(model, InputSpace.from_data(X, [0]))
+    many = Oracle(model, InputSpace().fit(X, [0]))
     assert not many.compares_all and many.n_compared == 2
     judged = many.judge(X, np.random.default_rng(1))
     drawn = many.draw_twins(X, np.random.default_rng(1))
@@ -123,7 +123,7 @@ def test_judge_compares_all_twins_where_they_are_few_else_drawn_pairs(models):
 
 
 def test_a_part_of_a_run_has_its_own_budget_and_gives_the_limits_back(models, small):
-    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace.from_data(small, [0]),
+    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]),
                     max_queries=100)  # fmt: skip
     with oracle.budget(max_queries=6) as part:
         assert oracle.queries_left == 6
@@ -140,7 +140,7 @@ def test_a_part_of_a_run_has_its_own_budget_and_gives_the_limits_back(models, sm
 
 @slow_sample
 def test_ten_parts_that_stall_are_a_run_that_does(models, small):
-    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace.from_data(small, [0]))
+    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]))
     known = np.repeat(small[:1], 1000, axis=0)
     n_parts = 0
     with pytest.raises(StopSearch) as stopped:
@@ -155,7 +155,7 @@ def test_ten_parts_that_stall_are_a_run_that_does(models, small):
 
 
 def test_a_fork_asks_the_model_of_its_oracle(models, small, monkeypatch):
-    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace.from_data(small, [0]),
+    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]),
                     max_queries=50, max_inputs=30)  # fmt: skip
     oracle.judge(small[:3], np.random.default_rng(0))
 
@@ -163,7 +163,7 @@ def test_a_fork_asks_the_model_of_its_oracle(models, small, monkeypatch):
         raise AssertionError("a fork needs no model of its own")
 
     monkeypatch.setattr(_oracle.Model, "__init__", build)
-    part = oracle.fork(InputSpace.from_data(small, [1]), n_inputs=20)
+    part = oracle.fork(InputSpace().fit(small, [1]), n_inputs=20)
     part.judge(small[:2], np.random.default_rng(0))
     assert part.n_queries == oracle.n_queries > 6
     assert part.inputs_left == 10 - part.n_inputs
@@ -207,7 +207,12 @@ def test_walks_that_go_round_do_not_end_the_run(models):
 
     X = np.array([[0, 0, 0], [1, 799, 799], [0, 40, 1], [1, 81, 40]])
     auditor = AequitasAuditor(
-        models.Regressor(lambda X: X[:, 0]), sensitive_features=[0], constraint=allowed,
-        n_global=30, max_queries=None, max_inputs=400, random_state=0,
-    ).fit(X)  # fmt: skip
+        models.Regressor(lambda X: X[:, 0]),
+        sensitive_features=[0],
+        n_global=30,
+        max_queries=None,
+        max_inputs=400,
+        random_state=0,
+        space=InputSpace(constraint=allowed),
+    ).fit(X)
     assert auditor.n_found_ == 400 and auditor.stop_kind_ == "max_inputs"

@@ -99,10 +99,10 @@ def assert_same_space(one, other):
 @pytest.mark.parametrize("size", some([333, 7, 5000]))
 def test_the_description_is_that_of_the_whole_table(size):
     X = table(200 if size < 10 else 3000)
-    whole = InputSpace.from_data(X, ["sex"])
+    whole = InputSpace().fit(X, ["sex"])
     if size > 10:
         assert set(whole.one_hot) == {"job", "school"}
-    assert_same_space(whole, InputSpace.from_chunks(cut(X, size), ["sex"]))
+    assert_same_space(whole, InputSpace().fit(cut(X, size), ["sex"]))
 
 
 def test_what_the_user_says_holds_as_well():
@@ -113,20 +113,20 @@ def test_what_the_user_says_holds_as_well():
         "categories": {"race": ["b", "a"], "job": ["2", "0", "1", "3"]},
         "steps": {"income": 0.5},
     }
-    expected = InputSpace.from_data(X, ["sex"], **said)
-    assert_same_space(expected, InputSpace.from_chunks(iter(cut(X)), ["sex"], **said))
+    expected = InputSpace(**said).fit(X, ["sex"])
+    assert_same_space(expected, InputSpace(**said).fit(iter(cut(X)), ["sex"]))
 
 
 @pytest.mark.parametrize("dtype", [float, "float32", int, object, "U4"])
 def test_arrays_are_described_alike(dtype):
     A = table()[["age", "grade", "hundreds", "flag"]].to_numpy(dtype=float).astype(dtype)
-    assert_same_space(InputSpace.from_data(A, [3]), InputSpace.from_chunks(cut(A), [3]))
+    assert_same_space(InputSpace().fit(A, [3]), InputSpace().fit(cut(A), [3]))
 
 
 def test_polars_frames_are_described_alike():
     pl = pytest.importorskip("polars")
     X = pl.from_pandas(table().drop(columns=["object", "mixed"]))
-    assert_same_space(InputSpace.from_data(X, ["sex"]), InputSpace.from_chunks(cut(X), ["sex"]))
+    assert_same_space(InputSpace().fit(X, ["sex"]), InputSpace().fit(cut(X), ["sex"]))
 
 
 def test_many_numbers_are_in_steps_all_the_same(monkeypatch):
@@ -137,30 +137,27 @@ def test_many_numbers_are_in_steps_all_the_same(monkeypatch):
         rng.integers(0, 3000, 9000), rng.normal(size=9000),
     ])  # fmt: skip
     A[-1, 1] = 20_000  # the end comes last
-    assert_same_space(InputSpace.from_data(A, [0]), InputSpace.from_chunks(cut(A), [0]))
+    assert_same_space(InputSpace().fit(A, [0]), InputSpace().fit(cut(A), [0]))
     # A value that is between the steps, though it comes late.
     A[-2:, 1:3] = [[7, 0.05], [13, 4.75]]
-    assert_same_space(InputSpace.from_data(A, [0]), InputSpace.from_chunks(cut(A), [0]))
+    assert_same_space(InputSpace().fit(A, [0]), InputSpace().fit(cut(A), [0]))
 
 
 def test_categories_of_chunks_are_put_together():
     parts = [pd.DataFrame({"sex": pd.Categorical(list(v)), "n": [1, 2]}) for v in ("ba", "cb")]
-    space = InputSpace.from_chunks(parts, ["sex"])
-    assert space.columns[0].levels.tolist() == ["a", "b", "c"]
+    space = InputSpace().fit(parts, ["sex"])
+    assert space.domain.columns[0].levels.tolist() == ["a", "b", "c"]
     assert space.data[:, 0].tolist() == [1, 0, 2, 1]
 
 
 def test_the_sample_is_bounded_and_repeats_whatever_the_chunks():
     X = table(1000)
-    small = [
-        InputSpace.from_chunks(cut(X, size), ["sex"], max_rows=200, random_state=1)
-        for size in (170, 1000)
-    ]
+    small = [InputSpace().fit(cut(X, size), ["sex"]) for size in (170, 1000)]
     assert small[0].data.shape == (200, small[0].n_features)
     np.testing.assert_array_equal(small[0].data, small[1].data)
-    other = InputSpace.from_chunks(cut(X), ["sex"], max_rows=200, random_state=2)
+    other = InputSpace().fit(cut(X), ["sex"])
     assert not np.array_equal(small[0].data, other.data, equal_nan=True)
-    whole = InputSpace.from_data(X, ["sex"])
+    whole = InputSpace().fit(X, ["sex"])
     np.testing.assert_array_equal(small[0].high, whole.high)
 
 
@@ -169,7 +166,7 @@ def test_the_sample_is_uniform():
     rows[::2, 1] = 0
     found = np.zeros(2000)
     for seed in range(100):
-        space = InputSpace.from_chunks(cut(rows, 300), [1], max_rows=200, random_state=seed)
+        space = InputSpace().fit(cut(rows, 300), [1])
         values = space.decode(space.data)[:, 0].astype(int)
         assert len(np.unique(values)) == 200 and (np.diff(values) > 0).all()
         found[values] += 1
@@ -368,7 +365,7 @@ def test_what_takes_a_second_pass_says_so():
 
 def test_a_space_takes_chunks_as_its_data():
     X = CLASSES.data
-    space = InputSpace.from_data(X, ["sex"])
+    space = InputSpace().fit(X, ["sex"])
     auditor = audited(CLASSES.estimator, cut(X), "auto", space=space)
     assert auditor.on_data_rate_ == audited(CLASSES.estimator, X).on_data_rate_
 
@@ -427,14 +424,14 @@ def test_a_chunk_that_does_not_fit_is_named(auditor, change, told):
     assert pickle.loads(pickle.dumps(caught.value)).chunk == "chunk 2"
     if change is not fail and "Column" not in told:
         with pytest.raises(ChunkFailedError, match=f"(?s)Chunk 2.*{told}"):
-            InputSpace.from_chunks(broken(change), ["sex"])
+            InputSpace().fit(broken(change), ["sex"])
 
 
 def test_ordered_categories_must_not_change():
     kinds = [pd.CategoricalDtype(list(order), ordered=True) for order in ("ab", "ba")]
     parts = [pd.DataFrame({"s": pd.Series(["a", "b"], dtype=k), "n": [1, 2]}) for k in kinds]
     with pytest.raises(ChunkFailedError, match="Chunk 2 has the ordered categories"):
-        InputSpace.from_chunks(parts, ["s"])
+        InputSpace().fit(parts, ["s"])
 
 
 @pytest.mark.parametrize("nothing", [iter([]), lambda: iter([]), iter([CLASSES.data[:0]])])
@@ -463,9 +460,9 @@ def test_a_model_that_fails_in_a_chunk_says_in_which():
 
 def test_a_table_in_memory_is_no_chunks():
     with pytest.raises(TypeError, match="from_data"):
-        InputSpace.from_chunks(CLASSES.data, ["sex"])
+        InputSpace().fit(CLASSES.data, ["sex"])
     with pytest.raises(ValueError, match="max_rows must be"):
-        InputSpace.from_chunks(cut(CLASSES.data), ["sex"], max_rows=0)
+        InputSpace().fit(cut(CLASSES.data), ["sex"])
 
 
 # Parquet and Dask ---------------------------------------------------------------------------------
@@ -491,8 +488,8 @@ def test_parquet_is_described_as_a_whole(tmp_path):
     X = table().drop(columns=["mixed", "boxed"])
     X["late"] = pd.array([1] * 2999 + [None], dtype="Int64").astype(object)
     X.to_parquet(tmp_path / "x.parquet", row_group_size=700)
-    expected = InputSpace.from_data(pd.read_parquet(tmp_path / "x.parquet"), ["sex"])
-    assert_same_space(expected, InputSpace.from_chunks(tmp_path / "x.parquet", ["sex"]))
+    expected = InputSpace().fit(pd.read_parquet(tmp_path / "x.parquet"), ["sex"])
+    assert_same_space(expected, InputSpace().fit(tmp_path / "x.parquet", ["sex"]))
 
 
 def test_a_folder_of_parquet_files(auditor, parquet):
@@ -534,8 +531,8 @@ def test_dask_by_partitions(auditor):
     late = frame.map_partitions(lambda part: part[part.index >= len(X) // 2])
     assert auditor.audit_rows(late).n_rows == len(X) - len(X) // 2
     numbers = X.select_dtypes("number")
-    expected = InputSpace.from_data(numbers, [0])
-    lazily = InputSpace.from_chunks(dd.from_pandas(numbers, npartitions=4), [0])
+    expected = InputSpace().fit(numbers, [0])
+    lazily = InputSpace().fit(dd.from_pandas(numbers, npartitions=4), [0])
     assert_same_space(expected, lazily)
 
     def spoil(part):

@@ -34,7 +34,7 @@ def probability(X):
 
 
 def make_oracle(estimator, X, **limits):
-    return Oracle(estimator, InputSpace.from_data(X, [0]), **limits)
+    return Oracle(estimator, InputSpace().fit(X, [0]), **limits)
 
 
 def estimators(models):
@@ -86,7 +86,7 @@ def flat_kind(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_disparity_and_verdict_equal_brute_force(models, small, name, sensitive, threshold):
     estimator = estimators(models)[name]
-    space = InputSpace.from_data(small, sensitive)
+    space = InputSpace().fit(small, sensitive)
     oracle = Oracle(estimator, space, threshold=threshold)
     oracle.begin(space.data, np.random.default_rng(0))
     judged = oracle.disparity(space.data)
@@ -169,7 +169,7 @@ def test_a_classifier_with_its_own_cut_is_judged_by_its_own_labels(small):
 
 def test_repeats_are_answered_from_memory(models, small):
     estimator = models.Regressor(product_of)
-    space = InputSpace.from_data(small, [0])
+    space = InputSpace().fit(small, [0])
     oracle = Oracle(estimator, space)
     first = oracle.disparity(space.data)
     asked = estimator.rows
@@ -184,7 +184,7 @@ def test_repeats_are_answered_from_memory(models, small):
 
 def test_confirmed_flips_are_not_paid_again(models, small):
     estimator = models.Proba(probability)
-    space = InputSpace.from_data(small, [0])
+    space = InputSpace().fit(small, [0])
     oracle = Oracle(estimator, space)
     oracle.begin(space.data, np.random.default_rng(0))
     first = oracle.disparity(space.data)
@@ -247,7 +247,7 @@ def test_a_whole_float_is_a_budget_too(models, small):
 
 
 def test_given_pairs_are_what_is_compared(models, small):
-    space = InputSpace.from_data(small, [1])
+    space = InputSpace().fit(small, [1])
     oracle = Oracle(models.Regressor(product_of), space)
     rng = np.random.default_rng(0)
     pairs = np.array([rng.choice(5, 2, replace=False) for _ in small]).astype(float)
@@ -266,7 +266,7 @@ def test_twins_that_the_constraint_forbids_are_never_asked(models, small):
         return X[:, 1] + X[:, 2] <= 5
 
     estimator = models.Regressor(product_of)
-    space = InputSpace.from_data(small, [1], constraint=allowed)
+    space = InputSpace(constraint=allowed).fit(small, [1])
     seen = []
     estimator.function = lambda X: seen.append(X) or product_of(X)
     judged = Oracle(estimator, space).disparity(space.data)
@@ -278,27 +278,27 @@ def test_twins_that_the_constraint_forbids_are_never_asked(models, small):
 
 def test_the_largest_of_several_outputs_counts(models, small):
     estimator = models.Regressor(lambda X: np.column_stack([X[:, 0], 7 * X[:, 0], X[:, 1]]))
-    space = InputSpace.from_data(small, [0])
+    space = InputSpace().fit(small, [0])
     assert (Oracle(estimator, space).disparity(space.data).disparity == 7).all()
 
 
 def test_rounding_is_no_disparity(models, small):
     rng = np.random.default_rng(0)
     estimator = models.Regressor(lambda X: 1e6 + 1e-6 * rng.random(len(X)))
-    space = InputSpace.from_data(small, [0])
+    space = InputSpace().fit(small, [0])
     judged = Oracle(estimator, space).disparity(space.data)
     assert (judged.disparity == 0).all() and not judged.verdict.any()
 
 
 def test_no_inputs_are_judged_as_none(models, small):
-    space = InputSpace.from_data(small, [0])
+    space = InputSpace().fit(small, [0])
     oracle = Oracle(models.Regressor(product_of), space)
     assert oracle.disparity(np.empty((0, 3))).disparity.shape == (0,)
 
 
 def test_respond_ends_the_run_before_it_overdraws(models, small):
     estimator = models.Regressor(product_of)
-    oracle = Oracle(estimator, InputSpace.from_data(small, [0]), max_queries=10)
+    oracle = Oracle(estimator, InputSpace().fit(small, [0]), max_queries=10)
     with pytest.raises(StopSearch, match="max_queries=10 reached"):
         oracle.respond(small[:11])
     assert estimator.rows == 0

@@ -30,6 +30,7 @@ from tiers import slow_sample
 
 from skfairtest import (
     CertifiedAuditor,
+    InputSpace,
     Limits,
     NoDisparityWarning,
     SBFTAuditor,
@@ -566,7 +567,9 @@ def test_it_runs_in_another_thread():
 
 @slow_sample
 def test_the_auditor_is_a_template():
-    given = SurrogateAuditor(max_queries=400, bounds={"income": (10, 20)}, threshold=0.1)
+    given = SurrogateAuditor(
+        max_queries=400, threshold=0.1, space=InputSpace(bounds={"income": (10, 20)})
+    )
     settings = {"sensitive_features": ["sex"], **SEARCH_ONLY}
     data = look(auditor=given, **settings).to_dict()
     assert given.estimator is None and not hasattr(given, "stop_reason_")
@@ -745,7 +748,7 @@ def beyond():
     rows = pd.DataFrame({"sex": [0, 1] * 50, "z": np.linspace(0, 8.1234567, 100)})
     rows.loc[:10, "z"] = np.linspace(9.1, 9.7654321, 11)
     rows.loc[11, "z"] = 5.123456789
-    few = SBFTAuditor(max_queries=200, bounds={"z": (0, 9)})
+    few = SBFTAuditor(max_queries=200, space=InputSpace(bounds={"z": (0, 9)}))
     return look(Pockets().fit(rows), rows, auditor=few, sensitive_features=["sex"], groups=False)
 
 

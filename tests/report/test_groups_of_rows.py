@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from tiers import slow_sample, some
 
-from skfairtest import Limits, RandomAuditor, SubgroupAuditor, TestSGDAuditor, audit
+from skfairtest import InputSpace, Limits, RandomAuditor, SubgroupAuditor, TestSGDAuditor, audit
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.report import AuditReport
 
@@ -199,7 +199,9 @@ def test_a_group_of_one_row_is_named_and_missing_values_are_a_group():
 def test_nothing_to_compare_is_undecided(column):
     """Each row a group of its own, or all rows one group."""
     X = table(60).assign(race=column)
-    wider = RandomAuditor(max_queries=30, categories={"race": [*set(column), "y"]})
+    wider = RandomAuditor(
+        max_queries=30, space=InputSpace(categories={"race": [*set(column), "y"]})
+    )
     report = look(Lucky(), X, sensitive_features=["race"], auditor=wider)
     part = report.to_dict()["groups"]
     assert part["status"] == "left out" and part["largest"] is None and part["reason"]

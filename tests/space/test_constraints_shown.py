@@ -21,6 +21,7 @@ from skfairtest import (
     ConstraintWarning,
     EIDIGAuditor,
     Implies,
+    InputSpace,
     Is,
     Linear,
     MAFTAuditor,
@@ -239,9 +240,13 @@ def test_certificates_show_valid_rows_only(monkeypatch):
         X, sensitive, rules, rng = random_case(seed, numeric=True)
         model = DecisionTreeRegressor(max_depth=5, random_state=0).fit(X, rng.normal(size=len(X)))
         auditor = CertifiedAuditor(
-            model, sensitive_features=sensitive, random_state=0, engine="numpy", max_queries=1000,
-            constraint=[constraint for constraint, _ in rules],
-        )  # fmt: skip
+            model,
+            sensitive_features=sensitive,
+            random_state=0,
+            engine="numpy",
+            max_queries=1000,
+            space=InputSpace(constraint=[constraint for constraint, _ in rules]),
+        )
         shown.clear()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -58,13 +58,13 @@ def with_dates(column):
 @pytest.mark.parametrize("name", list(PANDAS))
 def test_columns_of_dates_come_back_in_their_dtype(name):
     X = with_dates(PANDAS[name])
-    space = InputSpace.from_data(X, ["sex"])
+    space = InputSpace().fit(X, ["sex"])
     back = space.decode(space.data)
     pd.testing.assert_frame_equal(back, X)
     for old, new in zip(X["when"], back["when"], strict=True):
         assert type(old) is type(new)
     # The domain are the values that were seen, in their order.
-    every = space.decode(np.array([[code, 0] for code in space.columns[0].grid()]))["when"]
+    every = space.decode(np.array([[code, 0] for code in space.domain.columns[0].grid()]))["when"]
     different = X["when"].drop_duplicates().sort_values()
     assert every.tolist()[: different.notna().sum()] == different.dropna().tolist()
     assert len(every) == len(different)
@@ -88,9 +88,9 @@ def test_columns_of_dates_of_pyarrow_come_back_in_their_dtype(dtype, missing):
     X = with_dates(column.astype(pd.api.types.pandas_dtype(dtype)))
     if missing:
         X.loc[1, "when"] = None
-    space = InputSpace.from_data(X, ["sex"])
+    space = InputSpace().fit(X, ["sex"])
     pd.testing.assert_frame_equal(space.decode(space.data), X)
-    assert space.columns[0].has_missing == missing
+    assert space.domain.columns[0].has_missing == missing
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -115,7 +115,7 @@ def test_columns_of_dates_of_polars_come_back_in_their_dtype(kind, missing):
         empty = pl.DataFrame({"sex": ["f"]})
         X = pl.concat([X, empty], how="diagonal")
     table = X if kind == "polars" else X.to_arrow()
-    space = InputSpace.from_data(table, ["sex"])
+    space = InputSpace().fit(table, ["sex"])
     back = space.decode(space.data)
     assert type(back) is type(table)
     back = back if kind == "polars" else pl.from_arrow(back)
@@ -127,7 +127,7 @@ def test_an_array_of_objects_may_hold_dates():
     X = np.array(
         [["f", dt.date(2020, 1, 1)], ["m", dt.date(2019, 1, 1)], ["m", None]], dtype=object
     )
-    space = InputSpace.from_data(X, [0])
+    space = InputSpace().fit(X, [0])
     assert space.decode(space.data).tolist() == X.tolist()
     assert space.describe()["domain"][1] == "2019-01-01 to 2020-01-01, or missing"
 
@@ -143,17 +143,17 @@ def test_an_array_of_objects_may_hold_dates():
 )
 def test_an_object_column_of_dates_and_others_is_one_clear_error(values, said):
     with pytest.raises(ValueError, match=said):
-        InputSpace.from_data(with_dates(objects(values)), ["sex"])
+        InputSpace().fit(with_dates(objects(values)), ["sex"])
 
 
 def test_times_that_a_float_cannot_hold_are_an_error():
     X = with_dates(TIMES.astype("datetime64[ns]") + pd.Timedelta(1, unit="ns"))
     with pytest.raises(ValueError, match=r"'when' holds times that are finer .*dt\.round"):
-        InputSpace.from_data(X, ["sex"])
+        InputSpace().fit(X, ["sex"])
 
 
 def test_later_data_of_another_kind_are_an_error():
-    space = InputSpace.from_data(with_dates(objects(TIMES.dt.date)), ["sex"])
+    space = InputSpace().fit(with_dates(objects(TIMES.dt.date)), ["sex"])
     with pytest.raises(ValueError, match="'when' holds values of the kind 'date'; got 'x'"):
         space.encode(with_dates(objects(["x"] * 4)))
 
@@ -163,23 +163,23 @@ def test_later_data_of_another_kind_are_an_error():
 )
 def test_a_column_with_one_date_or_none(column):
     X = with_dates(column.reset_index(drop=True))
-    space = InputSpace.from_data(X, ["sex"])
-    assert space.columns[0].n_values == 1
+    space = InputSpace().fit(X, ["sex"])
+    assert space.domain.columns[0].n_values == 1
     pd.testing.assert_frame_equal(space.decode(space.data), X)
     with pytest.raises(ValueError, match="'when' has one value only"):
-        InputSpace.from_data(X, ["when"])
+        InputSpace().fit(X, ["when"])
 
 
 def test_categories_list_other_dates_and_bounds_are_refused():
     X = with_dates(TIMES)
-    space = InputSpace.from_data(X, ["sex"], categories={"when": ["2020-01-01", "2021-01-01"]})
+    space = InputSpace(categories={"when": ["2020-01-01", "2021-01-01"]}).fit(X, ["sex"])
     assert space.describe()["domain"][0] == "2020-01-01 to 2021-01-01"
     pd.testing.assert_frame_equal(space.decode(space.data), X)
     with pytest.raises(ValueError, match="'when' has values|cannot read|holds values of the kind"):
-        InputSpace.from_data(X, ["sex"], categories={"when": ["today or so"]})
+        InputSpace(categories={"when": ["today or so"]}).fit(X, ["sex"])
     for wish in ({"bounds": {"when": (0, 1)}}, {"steps": {"when": 1}}):
         with pytest.raises(ValueError, match="which holds dates; its domain is the values in X"):
-            InputSpace.from_data(X, ["sex"], **wish)
+            InputSpace(**wish).fit(X, ["sex"])
 
 
 @pytest.mark.filterwarnings("ignore:.*break the constraint")
@@ -187,13 +187,13 @@ def test_constraints_compare_dates():
     X = with_dates(TIMES).assign(end=(TIMES + pd.Timedelta(days=30)).astype("datetime64[s]"))
     rng = np.random.default_rng(0)
     order = Order("when", "<=", "end")
-    space = InputSpace.from_data(X, ["sex"], constraint=order)
+    space = InputSpace(constraint=order).fit(X, ["sex"])
     sample = space.decode(space.sample(200, rng))
     assert (sample["when"] <= sample["end"]).all()
     assert order(X).all()
-    since = InputSpace.from_data(X, ["sex"], constraint=Is("when", ("2010-01-01", None)))
+    since = InputSpace(constraint=Is("when", ("2010-01-01", None))).fit(X, ["sex"])
     assert since.decode(since.sample(50, rng))["when"].min() == pd.Timestamp("2019-05-01 02:00")
-    of_day = InputSpace.from_data(X, ["sex"], constraint=Is("when", [TIMES[1]]))
+    of_day = InputSpace(constraint=Is("when", [TIMES[1]])).fit(X, ["sex"])
     assert (of_day.decode(of_day.sample(50, rng))["when"] == TIMES[1]).all()
 
 
@@ -205,28 +205,28 @@ def test_constraints_on_dates_that_cannot_be():
         Order("when", "<=", "aware"), Order("when", "<=", "days"), Order("n", "<=", "when"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="same kind of dates"):
-            InputSpace.from_data(X, ["sex"], constraint=constraint)
+            InputSpace(constraint=constraint).fit(X, ["sex"])
     with pytest.raises(ValueError, match="without an offset"):
         later = Order("when", "<=", "later", offset=1)
-        InputSpace.from_data(X.assign(later=TIMES), ["sex"], constraint=later)
+        InputSpace(constraint=later).fit(X.assign(later=TIMES), ["sex"])
     with pytest.raises(ValueError, match="holds dates"):
-        InputSpace.from_data(X, ["sex"], constraint=Linear({"when": 1}, "<=", 3))
+        InputSpace(constraint=Linear({"when": 1}, "<=", 3)).fit(X, ["sex"])
 
 
 def test_given_values_of_dates():
     X = with_dates(TIMES)
     given = {"sex": {"f": {"when": "2020-01-03 01:00"}}}
     with pytest.warns(UserWarning, match="does not hold"):
-        space = InputSpace.from_data(X, ["sex"], given=given)
-    followed = space.decode(space.follow(space.data.copy()))
+        space = InputSpace(twins=given).fit(X, ["sex"])
+    followed = space.decode(space.twins_.apply_dependents(space.data.copy()))
     assert (followed["when"][X["sex"] == "f"] == pd.Timestamp("2020-01-03 01:00")).all()
 
 
 def test_chunks_find_the_dates_of_the_whole():
     X = with_dates(TIMES.where(TIMES.index != 2))
     for table in (X, X.assign(when=objects(X["when"].dt.date, missing=None))):
-        whole = InputSpace.from_data(table, ["sex"])
-        chunks = InputSpace.from_chunks([table[:2], table[2:]], ["sex"])
+        whole = InputSpace().fit(table, ["sex"])
+        chunks = InputSpace().fit([table[:2], table[2:]], ["sex"])
         pd.testing.assert_frame_equal(whole.describe(), chunks.describe())
         np.testing.assert_array_equal(whole.data, chunks.data)
 
@@ -234,7 +234,7 @@ def test_chunks_find_the_dates_of_the_whole():
 def test_a_time_a_row_stays_cheap():
     times = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(100_000) * 7919, unit="s")
     X = pd.DataFrame({"when": times, "sex": ["f", "m"] * 50_000})
-    space = InputSpace.from_data(X, ["sex"])
-    assert space.columns[0].n_values == len(X)
+    space = InputSpace().fit(X, ["sex"])
+    assert space.domain.columns[0].n_values == len(X)
     Z = space.sample(1000, np.random.default_rng(0))
     assert space.decode(Z)["when"].isin(times).all()

@@ -25,7 +25,7 @@ def table(n=400):
 
 
 def test_attributes_in_words():
-    told = InputSpace.from_data(table(), ["sex"]).describe().set_index("attribute")
+    told = InputSpace().fit(table(), ["sex"]).describe().set_index("attribute")
     assert told.loc["race", "kind"] == "one-hot group"
     assert told.loc["race", "columns"] == 3
     assert told.loc["income", "step"] == 100
@@ -36,15 +36,12 @@ def test_attributes_in_words():
 
 
 def test_conditions_in_words():
-    space = InputSpace.from_data(
-        table(),
-        ["sex"],
-        constraint=Order("years", "<=", "age", offset=-18),
-        given={"sex": {"m": {"years": 0}}},
-    )
+    space = InputSpace(
+        constraint=Order("years", "<=", "age", offset=-18), twins={"sex": {"m": {"years": 0}}}
+    ).fit(table(), ["sex"])
     assert space.conditions == [
         "one of the columns ['race_a', 'race_b', 'race_c'] is 1, as one attribute 'race'",
         "years <= age - 18",
         "where sex is m, years is 0, in twins too",
     ]
-    assert InputSpace.from_data(table(), ["sex"], one_hot=None).conditions == []
+    assert InputSpace(one_hot=None).fit(table(), ["sex"]).conditions == []

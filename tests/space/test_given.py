@@ -90,7 +90,11 @@ def test_the_model_sees_only_rows_in_which_it_holds(auditor, given):
 def test_twins_are_shown_with_what_follows():
     model = Watching().fit(table())
     audit = SBFTAuditor(
-        model, sensitive_features="sex", given=GIVEN, max_queries=2000, random_state=0
+        model,
+        sensitive_features="sex",
+        max_queries=2000,
+        random_state=0,
+        space=InputSpace(twins=GIVEN),
     ).fit(table())
     worst = audit.worst_case_.set_index("sex")
     assert worst.loc["female", "pregnancies"] == 5
@@ -129,11 +133,13 @@ def test_a_certificate_holds_for_twins_that_differ_in_more(seed):
     given = {"sex": {1: {"pregnancies": 0}}}
     true = enumerated(model, X)
     audit = CertifiedAuditor(
-        model, sensitive_features="sex", given=given, max_time=5, random_state=0
+        model, sensitive_features="sex", max_time=5, random_state=0, space=InputSpace(twins=given)
     ).fit(X)
     assert audit.fairness_degree_ <= true * (1 + 1e-9)
     assert audit.fairness_degree_upper_bound_ >= true * (1 - 1e-9)
-    found = SBFTAuditor(model, sensitive_features="sex", given=given, random_state=0).fit(X)
+    found = SBFTAuditor(
+        model, sensitive_features="sex", random_state=0, space=InputSpace(twins=given)
+    ).fit(X)
     assert found.fairness_degree_ == pytest.approx(true, rel=1e-6)
     assert certify(found).fairness_degree_upper_bound >= true * (1 - 1e-9)
 
@@ -142,7 +148,9 @@ def test_a_certificate_refuses_a_function():
     X = table().assign(sex=lambda t: (t["sex"] == "male").astype(int))
     model = LinearRegression().fit(X, X["age"])
     with pytest.raises(ValueError, match="as a mapping; got a function"):
-        CertifiedAuditor(model, sensitive_features="sex", given=lambda rows: rows).fit(X)
+        CertifiedAuditor(
+            model, sensitive_features="sex", space=InputSpace(twins=lambda rows: rows)
+        ).fit(X)
 
 
 @pytest.mark.parametrize(
@@ -159,36 +167,38 @@ def test_a_certificate_refuses_a_function():
 )
 def test_bad_mappings(given, message):
     with pytest.raises(ValueError, match=message):
-        InputSpace.from_data(table(), ["sex"], given=given)
+        InputSpace(twins=given).fit(table(), ["sex"])
 
 
 def test_bad_functions():
     with pytest.raises(TypeError, match="mapping or a function; got 3"):
-        InputSpace.from_data(table(), ["sex"], given=3)
+        InputSpace(twins=3).fit(table(), ["sex"])
     with pytest.raises(ValueError, match=r"changed the sensitive columns \['sex'\]"):
-        InputSpace.from_data(table(), ["sex"], given=lambda rows: rows.assign(sex="male"))
+        InputSpace(twins=lambda rows: rows.assign(sex="male")).fit(table(), ["sex"])
     with pytest.raises(ValueError, match="expected 300 rows, got 5"):
-        InputSpace.from_data(table(), ["sex"], given=lambda rows: rows.head())
+        InputSpace(twins=lambda rows: rows.head()).fit(table(), ["sex"])
     with pytest.raises(ValueError, match="table like the one it got"):
-        InputSpace.from_data(table(), ["sex"], given=lambda rows: rows[["sex"]])
+        InputSpace(twins=lambda rows: rows[["sex"]]).fit(table(), ["sex"])
 
 
 def test_rows_of_data_in_which_it_does_not_hold_are_counted():
     X = table()
     X.loc[[3, 7], ["sex", "pregnancies"]] = ["male", 2]
     with pytest.warns(UserWarning, match=r"in 2 of 300 rows of the data \(such as rows \[3, 7\]"):
-        InputSpace.from_data(X, ["sex"], given=GIVEN)
+        InputSpace(twins=GIVEN).fit(X, ["sex"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        InputSpace.from_data(table(), ["sex"], given=GIVEN)
+        InputSpace(twins=GIVEN).fit(table(), ["sex"])
 
 
 @pytest.mark.filterwarnings("ignore:given=")
 def test_groups_follow_and_are_followed():
     X = pd.get_dummies(table().assign(job=["cook", "driver", "nurse"] * 100), columns=["job"])
-    space = InputSpace.from_data(X, ["sex"], given={"sex": {"male": {"job": "cook"}}})
-    Z = space.with_sensitive(space.sample(50, np.random.default_rng(0)), space.sensitive_values[1])
+    space = InputSpace(twins={"sex": {"male": {"job": "cook"}}}).fit(X, ["sex"])
+    Z = space.twins_.with_sensitive(
+        space.sample(50, np.random.default_rng(0)), space.twins_.sensitive_values[1]
+    )
     assert space.decode(Z)["job_cook"].all()
     assert not space.decode(Z)[["job_driver", "job_nurse"]].any(axis=None)
     with pytest.raises(ValueError, match="a column of the one-hot group 'job'. Name the group"):
-        InputSpace.from_data(X, ["sex"], given={"sex": {"male": {"job_cook": 1}}})
+        InputSpace(twins={"sex": {"male": {"job_cook": 1}}}).fit(X, ["sex"])

@@ -37,14 +37,14 @@ def people(n=200):
 def kinds_of(X):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        space = InputSpace.from_data(X, None)
-    return {column.name: column.looks_like for column in space.columns if column.looks_like}
+        space = InputSpace().fit(X, None)
+    return {column.name: column.looks_like for column in space.domain.columns if column.looks_like}
 
 
 def test_identifiers_and_texts_are_named_in_one_warning():
     X = people()
     with pytest.warns(UserWarning, match=WARNING) as caught:
-        space = InputSpace.from_data(X, ["sex"])
+        space = InputSpace().fit(X, ["sex"])
     assert len(caught) == 1
     said = str(caught[0].message)
     for name in ("row", "customer_id", "code"):
@@ -65,8 +65,8 @@ def test_what_the_user_gives_is_no_identifier():
     X = people()[["sex", "row", "code"]]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        InputSpace.from_data(
-            X, ["sex"], bounds={"row": (0, 500)}, categories={"code": [*X["code"], "other"]}
+        InputSpace(bounds={"row": (0, 500)}, categories={"code": [*X["code"], "other"]}).fit(
+            X, ["sex"]
         )
 
 
@@ -74,10 +74,10 @@ def test_what_the_user_gives_is_no_identifier():
 def test_an_identifier_is_no_sensitive_column(name):
     X = people()
     with pytest.raises(ValueError, match=rf"Sensitive column '{name}' .* there are no groups"):
-        InputSpace.from_data(X, [name])
+        InputSpace().fit(X, [name])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        InputSpace.from_data(X, [name], categories={name: X[name].tolist()[:3]})
+        InputSpace(categories={name: X[name].tolist()[:3]}).fit(X, [name])
 
 
 @pytest.mark.parametrize("n", [60, 300, 3000])
@@ -108,8 +108,8 @@ def test_chunks_find_the_identifiers_of_the_whole():
     X = people(300)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        whole = InputSpace.from_data(X, ["sex"])
-        chunks = InputSpace.from_chunks([X[:100], X[100:]], ["sex"])
+        whole = InputSpace().fit(X, ["sex"])
+        chunks = InputSpace().fit([X[:100], X[100:]], ["sex"])
     assert [c.looks_like for c in whole.columns] == [c.looks_like for c in chunks.columns]
     pd.testing.assert_frame_equal(whole.describe(), chunks.describe())
 
@@ -119,7 +119,7 @@ def test_many_names_cost_a_batch_little(monkeypatch):
     X = pd.DataFrame({"sex": ["f", "m"] * 5000, "name": [f"n{j}" for j in range(10_000)]})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        space = InputSpace.from_data(X, ["sex"])
+        space = InputSpace().fit(X, ["sex"])
     lengths = []
     array = pd.array
     monkeypatch.setattr(pd, "array", lambda v, **kw: lengths.append(len(v)) or array(v, **kw))
@@ -127,9 +127,9 @@ def test_many_names_cost_a_batch_little(monkeypatch):
     assert table["name"].tolist() == X["name"].tolist()[:7]
     assert max(lengths, default=7) == 7
     space.encode(table)
-    first = space.columns[1]._lookup[1]
+    first = space.domain.columns[1]._lookup[1]
     space.encode(table)
-    assert space.columns[1]._lookup[1] is first
+    assert space.domain.columns[1]._lookup[1] is first
 
 
 def test_an_audit_and_an_auditor_warn_once():

@@ -52,11 +52,11 @@ NUMBERS = ["whole", "long", "grid", "real", "single", "half", "Int64", "Float64"
 
 
 def check_goes_back(table, equal):
-    space = InputSpace.from_data(table, ["s"])
+    space = InputSpace().fit(table, ["s"])
     Z = space.encode(table)
     equal(space.decode(Z), table)
     assert space.contains(Z).all()
-    drawn = space.draw(400, RNG_0(0))
+    drawn = space.domain.draw(400, RNG_0(0))
     assert np.array_equal(space.encode(space.decode(drawn)), drawn)
     return space, space.decode(drawn)
 
@@ -65,7 +65,7 @@ def test_missing_is_drawn_and_goes_back_as_it_came():
     space, drawn = check_goes_back(X, assert_frame_equal)
     shares = drawn.isna().mean()
     assert shares["s"] == 0 and (shares[NUMBERS] > 0.04).all() and (shares[NUMBERS] < 0.2).all()
-    assert all(column.has_missing for column in space.columns[1:])
+    assert all(column.has_missing for column in space.domain.columns[1:])
     assert space.describe().set_index("attribute").loc["whole", "domain"] == "-49 to 89, or missing"
 
 
@@ -85,23 +85,23 @@ def test_arrays_and_other_frames():
             "nan": real(float("nan")),
         }
     )
-    space = InputSpace.from_data(table, ["s"])
+    space = InputSpace().fit(table, ["s"])
     assert space.decode(space.encode(table)).equals(table)
 
 
 def check_goes_back_array(array):
-    space = InputSpace.from_data(array, [0])
+    space = InputSpace().fit(array, [0])
     Z = space.encode(array)
     np.testing.assert_array_equal(space.decode(Z), array)
     assert space.contains(Z).all()
-    return space, space.decode(space.draw(400, RNG_0(0)))
+    return space, space.decode(space.domain.draw(400, RNG_0(0)))
 
 
 @pytest.mark.parametrize("factor, more", [(1, 1), (1, 0.7), (1, 1e-9), (1e3, 0.123), (1, 40.3)])
 def test_numbers_beyond_the_domain_are_no_missing_ones(factor, more):
     """They are shown to the model as they are, and moved to the nearest number."""
     names = ["whole", "grid", "real", "long"]
-    space = InputSpace.from_data(X, ["s"])
+    space = InputSpace().fit(X, ["s"])
     later = X.copy()
     for name in names:
         largest = later[name] == later[name].max()
@@ -111,19 +111,19 @@ def test_numbers_beyond_the_domain_are_no_missing_ones(factor, more):
     assert (
         space.contains(Z) == (later[names] == X[names]).where(X.notna(), True).all(axis=1)
     ).all()
-    moved = space.decode(space.repair(Z, RNG_0(0)))
+    moved = space.decode(space.domain.move_inside(Z, RNG_0(0)))
     assert_frame_equal(moved[names], X[names])
 
 
 def test_bounds_are_those_of_numbers():
-    space = InputSpace.from_data(X, ["s"], bounds=dict.fromkeys(NUMBERS, (0, 20)))
+    space = InputSpace(bounds=dict.fromkeys(NUMBERS, (0, 20))).fit(X, ["s"])
     Z = space.encode(X)
     assert_frame_equal(space.decode(Z), X)
-    repaired = space.decode(space.repair(Z, RNG_0(0)))
+    repaired = space.decode(space.domain.move_inside(Z, RNG_0(0)))
     assert (repaired["real"].isna() == X["real"].isna()).all() and repaired["real"].max() == 20
-    drawn = space.decode(space.draw(300, RNG_0(0)))[NUMBERS]
+    drawn = space.decode(space.domain.draw(300, RNG_0(0)))[NUMBERS]
     assert drawn.isna().any().all() and drawn.max().max() <= 20 and drawn.min().min() >= 0
-    steps = InputSpace.from_data(X, ["s"], steps={"real": 2.5, "whole": 7})
+    steps = InputSpace(steps={"real": 2.5, "whole": 7}).fit(X, ["s"])
     drawn = steps.decode(steps.draw(300, RNG_0(0)))
     assert drawn["real"].isna().any() and drawn["whole"].isna().any()
     assert set(np.diff(np.unique(drawn["whole"].dropna())).tolist()) == {7.0}
@@ -131,21 +131,21 @@ def test_bounds_are_those_of_numbers():
 
 def test_columns_without_missing_values_stay_without():
     full = X.dropna()[["s", "whole", "real"]]
-    space = InputSpace.from_data(full, ["s"])
-    assert not space.decode(space.draw(300, RNG_0(0))).isna().any().any()
+    space = InputSpace().fit(full, ["s"])
+    assert not space.decode(space.domain.draw(300, RNG_0(0))).isna().any().any()
     later = space.encode(X[["s", "whole", "real"]])
     assert np.isnan(later[GONE, 1:]).all() and not space.contains(later[GONE]).any()
-    never = InputSpace.from_data(X, ["s"], constraint=lambda rows: rows["real"].notna())
+    never = InputSpace(constraint=lambda rows: rows["real"].notna()).fit(X, ["s"])
     assert not never.decode(never.sample(300, RNG_0(0)))["real"].isna().any()
 
 
 def test_steps_lead_in_and_out():
-    space = InputSpace.from_data(X[["s", "whole", "real"]], ["s"])
+    space = InputSpace().fit(X[["s", "whole", "real"]], ["s"])
     top = space.encode(X.assign(whole=89.0, real=X["real"].max())[["s", "whole", "real"]][:1])
-    one_up = space.decode(space.neighbours(top)[0])
+    one_up = space.decode(space.domain.neighbours(top)[0])
     assert one_up["whole"].isna().tolist() == [False, True, False, False]
     gone = space.encode(X.assign(whole=np.nan, real=np.nan)[["s", "whole", "real"]][:1])
-    around = space.decode(space.neighbours(gone)[0])
+    around = space.decode(space.domain.neighbours(gone)[0])
     assert around["whole"][~around["whole"].isna()].tolist() == [89.0, 89.0]
     assert around["real"].notna().any()
 
@@ -156,18 +156,22 @@ def test_steps_lead_in_and_out():
 def test_not_stated_is_a_group(values, n):
     table = pd.DataFrame({"s": list(values) * 40, "x": RNG_0(0).normal(size=120)})
     table["s"] = table["s"].astype(getattr(values, "dtype", "float64"))
-    space = InputSpace.from_data(table, ["s"])
-    assert space.n_combinations == n == len(space.twin_codes)
-    twins = space.decode(space.with_sensitive(np.repeat(space.data[:1], n, 0), space.twin_codes))
+    space = InputSpace().fit(table, ["s"])
+    assert space.twins_.n_combinations == n == len(space.twins_.twin_codes)
+    twins = space.decode(
+        space.twins_.with_sensitive(np.repeat(space.data[:1], n, 0), space.twins_.twin_codes)
+    )
     assert twins["s"].isna().sum() == 1 and twins["s"].nunique() == 2
 
 
 def test_twins_of_many_numbers_have_a_missing_one():
     table = X[["real", "long", "grid"]]
-    space = InputSpace.from_data(table, ["real", "long"])
-    codes = np.concatenate([space.twin_codes, space.draw_sensitive(500, RNG_0(0))])
-    assert space.has_sensitive(codes).all()
-    twins = space.decode(space.with_sensitive(np.repeat(space.data[:1], len(codes), 0), codes))
+    space = InputSpace().fit(table, ["real", "long"])
+    codes = np.concatenate([space.twins_.twin_codes, space.twins_.draw_sensitive(500, RNG_0(0))])
+    assert space.twins_.has_sensitive(codes).all()
+    twins = space.decode(
+        space.twins_.with_sensitive(np.repeat(space.data[:1], len(codes), 0), codes)
+    )
     assert twins["real"].isna().any() and twins["long"].isna().any()
     assert len(np.unique(codes[twins["real"].isna(), 0])) == 1  # one code, so one twin
 
@@ -178,19 +182,19 @@ def test_a_one_hot_group_may_be_missing():
     table = X[["s", "whole"]].copy()
     table[members] = np.eye(3)[np.arange(N) % 3]
     table.loc[GONE, members] = np.nan
-    space = InputSpace.from_data(table, ["job"], one_hot={"job": members})
+    space = InputSpace(one_hot={"job": members}).fit(table, ["job"])
     assert_frame_equal(space.decode(space.encode(table)), table)
-    assert space.n_combinations == 4
-    drawn = space.decode(space.draw(200, RNG_0(0)))[members]
+    assert space.twins_.n_combinations == 4
+    drawn = space.decode(space.domain.draw(200, RNG_0(0)))[members]
     assert set(drawn.isna().sum(axis=1)) == {0, 3}
-    few = InputSpace.from_data(
-        table, ["s"], one_hot={"job": members}, constraint=Linear({"job_0": 1, "job_1": 1}, "<=", 0)
-    )
+    few = InputSpace(
+        one_hot={"job": members}, constraint=Linear({"job_0": 1, "job_1": 1}, "<=", 0)
+    ).fit(table, ["s"])
     drawn = few.decode(few.sample(300, RNG_0(0)))
     assert drawn["job_2"].isna().any() and drawn["job_0"].max() == drawn["job_1"].max() == 0
     with pytest.raises(ValueError, match="missing in some of the columns only"):
-        InputSpace.from_data(
-            table.assign(job_0=table["job_0"].fillna(0)), ["s"], one_hot={"job": members}
+        InputSpace(one_hot={"job": members}).fit(
+            table.assign(job_0=table["job_0"].fillna(0)), ["s"]
         )
 
 
@@ -231,12 +235,12 @@ EVERY = pd.DataFrame(
 @pytest.mark.filterwarnings("ignore::skfairtest.exceptions.ConstraintWarning")
 def test_a_missing_number_breaks_no_comparison(constraint, valid):
     """Searches, verdicts and boxes agree; where values are listed, missing is one of them."""
-    space = InputSpace.from_data(SMALL, ["s"], constraint=constraint)
+    space = InputSpace(constraint=constraint).fit(SMALL, ["s"])
     rows = space.encode(EVERY)
     expected = np.asarray(valid(EVERY), dtype=bool)
     assert np.array_equal(space.valid(rows), expected) and 0 < expected.sum()
     assert np.array_equal(np.asarray(constraint(SMALL)), space.valid(space.data))
-    root = space._admits().root
+    root = space.admission.root
     inside = ((rows >= root.low[0]) & (rows <= root.high[0])).all(axis=1)
     assert inside[expected].all()  # nothing valid is cut off
     sample = space.decode(space.sample(200, RNG_0(0)))

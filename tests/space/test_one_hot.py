@@ -53,7 +53,7 @@ def dummies(dtype=bool, n=N, seed=0, **wishes):
 
 
 def groups_of(X, one_hot="auto", sensitive=None, **wishes):
-    return InputSpace.from_data(X, sensitive, one_hot=one_hot, **wishes).one_hot
+    return InputSpace(one_hot=one_hot, **wishes).fit(X, sensitive).one_hot
 
 
 # Which columns are a group -----------------------------------------------------------------------
@@ -79,7 +79,7 @@ def test_names_of_encoders_are_found():
     table = encoder.fit_transform(X).drop(columns="remainder__native_country")
     found = groups_of(table)
     assert list(found) == ["onehotencoder__race", "onehotencoder__sex"]
-    space = InputSpace.from_data(table, "auto")
+    space = InputSpace().fit(table, "auto")
     assert space.sensitive_features == ["onehotencoder__race", "onehotencoder__sex",
                                         "remainder__age"]  # fmt: skip
 
@@ -105,8 +105,8 @@ def test_a_dropped_level_needs_evidence():
     assert list(groups_of(dummies(drop_first=True, n=400))) == ["race", "native_country"]
     few = dummies(drop_first=True, n=20)
     assert groups_of(few) == {}  # that none of 20 rows has both may be chance
-    space = InputSpace.from_data(dummies(drop_first=True, n=400), None)
-    column = space.columns[space.feature_names.index("race")]
+    space = InputSpace().fit(dummies(drop_first=True, n=400), None)
+    column = space.domain.columns[space.feature_names.index("race")]
     assert column.levels.tolist() == ["Other", "White", "none of them"]
     assert space.kinds.count("integer") == 1  # the age; sex_m alone is a column of booleans
 
@@ -134,17 +134,17 @@ def test_what_is_no_group():
 def test_the_name_of_a_group_does_not_hide_a_column():
     X = dummies().assign(race=np.arange(N) % 20)
     assert "race (one-hot)" in groups_of(X)
-    assert InputSpace.from_data(X, ["race"]).kinds[-4:].count("integer") == 1
+    assert InputSpace().fit(X, ["race"]).kinds[-4:].count("integer") == 1
 
 
 def test_an_array_has_groups_by_position():
     X = np.column_stack([np.arange(N), np.eye(3)[np.arange(N) % 3]])
-    space = InputSpace.from_data(X, ["colour"], one_hot={"colour": [1, 2, 3]})
-    assert space.one_hot == {"colour": [1, 2, 3]}
+    space = InputSpace(one_hot={"colour": [1, 2, 3]}).fit(X, ["colour"])
+    assert space.layout.one_hot == {"colour": [1, 2, 3]}
     assert space.feature_names == [0, "colour"]
     assert space.sensitive_features == ["colour"]
-    assert InputSpace.from_data(X, [2], one_hot={"colour": [1, 2, 3]}).sensitive.tolist() == [1]
-    rows = space.decode(space.draw(50, np.random.default_rng(0)))
+    assert InputSpace(one_hot={"colour": [1, 2, 3]}).fit(X, [2]).sensitive.tolist() == [1]
+    rows = space.decode(space.domain.draw(50, np.random.default_rng(0)))
     assert rows.dtype == X.dtype and (rows[:, 1:].sum(axis=1) == 1).all()
 
 
@@ -158,10 +158,10 @@ def test_rows_come_back_as_they_were(dtype):
     X = dummies(bool)
     own = [name for name in X if "_" in name]
     X[own] = X[own].astype(int).astype(dtype) if dtype is object else X[own].astype(dtype)
-    space = InputSpace.from_data(X, ["race"])
-    assert len(space.one_hot) == 3
+    space = InputSpace().fit(X, ["race"])
+    assert len(space.layout.one_hot) == 3
     assert_frame_equal(space.decode(space.encode(X)), X)
-    Z = space.draw(50, np.random.default_rng(0))
+    Z = space.domain.draw(50, np.random.default_rng(0))
     np.testing.assert_array_equal(space.encode(space.decode(Z)), Z)
     assert list(space.decode(Z).dtypes) == list(X.dtypes)
 
@@ -169,24 +169,28 @@ def test_rows_come_back_as_they_were(dtype):
 def test_polars_rows_come_back_as_they_were():
     for dtype in (bool, np.uint8, float):
         X = pl.from_pandas(dummies(dtype))
-        space = InputSpace.from_data(X, ["race_White"])
-        assert list(space.one_hot) == ["race", "sex", "native_country"]
+        space = InputSpace().fit(X, ["race_White"])
+        assert list(space.layout.one_hot) == ["race", "sex", "native_country"]
         assert_polars_equal(space.decode(space.encode(X)), X)
 
 
 def test_columns_that_stand_apart_keep_their_places():
     X = dummies()
     X = X[[*X.columns[::2], *X.columns[1::2]]]
-    space = InputSpace.from_data(X, ["sex"])
+    space = InputSpace().fit(X, ["sex"])
     assert list(space.decode(space.data).columns) == list(X.columns)
     assert_frame_equal(space.decode(space.data), X)
 
 
 def holds(table, space):
     table = pd.DataFrame(np.asarray(table), columns=list(table.columns))
-    for name, members in space.one_hot.items():
+    for name, members in space.layout.one_hot.items():
         total = table[members].astype(float).sum(axis=1)
-        least = 1 if space.columns[space.feature_names.index(name)].n_values == len(members) else 0
+        least = (
+            1
+            if space.domain.columns[space.feature_names.index(name)].n_values == len(members)
+            else 0
+        )
         if not total.between(least, 1).all():
             return False
     return True
@@ -196,15 +200,24 @@ def holds(table, space):
 def test_every_input_has_one_category_of_each_group(seed):
     rng = np.random.default_rng(seed)
     X = dummies([bool, np.uint8, float][seed % 3], n=300, seed=seed, drop_first=seed % 2 == 0)
-    space = InputSpace.from_data(X, ["race"])
-    assert space.one_hot
-    Z = space.draw(100, rng)
-    near = space.neighbours(Z).reshape(-1, space.n_features)
-    moved = space.clip(Z + rng.normal(0, 3, Z.shape))
-    twins = np.concatenate([space.with_sensitive(Z, codes) for codes in space.twin_codes])
-    for codes in (Z, near, moved, twins, draw_near(space, 200, rng)[1], space.repair(Z - 5, rng)):
+    space = InputSpace().fit(X, ["race"])
+    assert space.layout.one_hot
+    Z = space.domain.draw(100, rng)
+    near = space.domain.neighbours(Z).reshape(-1, space.n_features)
+    moved = space.domain.clip(Z + rng.normal(0, 3, Z.shape))
+    twins = np.concatenate(
+        [space.twins_.with_sensitive(Z, codes) for codes in space.twins_.twin_codes]
+    )
+    for codes in (
+        Z,
+        near,
+        moved,
+        twins,
+        draw_near(space, 200, rng)[1],
+        space.domain.move_inside(Z - 5, rng),
+    ):
         assert holds(space.decode(codes), space)
-    assert len(space.twin_codes) == 3  # with or without a column for each
+    assert len(space.twins_.twin_codes) == 3  # with or without a column for each
 
 
 # Who is asked about ------------------------------------------------------------------------------
@@ -213,23 +226,23 @@ def test_every_input_has_one_category_of_each_group(seed):
 @pytest.mark.parametrize("named", [["race"], ["race_White"], ["race_Black", "race_White"],
                                    ["race", "race_Other"], "race_Other", [2]])  # fmt: skip
 def test_a_group_is_sensitive_by_its_name_and_by_its_columns(named):
-    assert InputSpace.from_data(dummies(), named).sensitive_features == ["race"]
+    assert InputSpace().fit(dummies(), named).sensitive_features == ["race"]
 
 
 def test_auto_finds_groups_by_their_names():
-    space = InputSpace.from_data(dummies(), "auto")
+    space = InputSpace().fit(dummies(), "auto")
     assert space.sensitive_features == ["age", "race", "sex", "native_country"]
 
 
 def test_categories_of_a_group_are_its_domain():
     X = dummies()
     for wanted in (["White", "Black"], ["race_White", "race_Black"]):
-        space = InputSpace.from_data(X, ["race"], categories={"race": wanted})
-        assert space.n_combinations == 2
-        rows = space.decode(space.draw(100, np.random.default_rng(0)))
+        space = InputSpace(categories={"race": wanted}).fit(X, ["race"])
+        assert space.twins_.n_combinations == 2
+        rows = space.decode(space.domain.draw(100, np.random.default_rng(0)))
         assert not rows["race_Other"].any() and rows["race_White"].any()
         assert_frame_equal(space.decode(space.encode(X)), X)  # rows outside it are as they were
-    with_none = InputSpace.from_data(X, ["race"], categories={"race": ["White", None]})
+    with_none = InputSpace(categories={"race": ["White", None]}).fit(X, ["race"])
     assert (with_none.decode(with_none.draw(50, np.random.default_rng(0)))[
         ["race_Black", "race_Other"]].sum() == 0).all()  # fmt: skip
 
@@ -237,22 +250,24 @@ def test_categories_of_a_group_are_its_domain():
 def test_a_group_that_later_data_lack():
     # Encoders with handle_unknown="ignore" write an unknown category as zeros.
     X = dummies(int)
-    space = InputSpace.from_data(X, ["sex"])
+    space = InputSpace().fit(X, ["sex"])
     later = X.head(10).copy()
     later.loc[2, ["race_White", "race_Black", "race_Other"]] = 0
     assert_frame_equal(space.decode(space.encode(later)), later)
-    assert holds(space.decode(space.repair(space.encode(later), np.random.default_rng(0))), space)
+    assert holds(
+        space.decode(space.domain.move_inside(space.encode(later), np.random.default_rng(0))), space
+    )
 
 
 def test_missing_rows_of_a_group():
     X = dummies(float)
     own = ["race_Black", "race_Other", "race_White"]
     X.loc[[4, 7], own] = np.nan
-    space = InputSpace.from_data(X, ["sex"], one_hot={"race": own, "sex": ["sex_f", "sex_m"]})
+    space = InputSpace(one_hot={"race": own, "sex": ["sex_f", "sex_m"]}).fit(X, ["sex"])
     assert_frame_equal(space.decode(space.encode(X)), X)
     X.loc[9, "race_White"] = np.nan
     with pytest.raises(ValueError, match="1 of 200 rows are missing in some of the columns.*9"):
-        InputSpace.from_data(X, ["sex"], one_hot={"race": own})
+        InputSpace(one_hot={"race": own}).fit(X, ["sex"])
 
 
 # Audits ------------------------------------------------------------------------------------------
@@ -289,8 +304,8 @@ MODELS = {
 def test_certificates_are_about_the_inputs_that_exist(kind, sensitive):
     X, y = small_table(1, [bool, float, np.uint8][len(kind) % 3])
     model = MODELS[kind]().fit(X, y)
-    space = InputSpace.from_data(X, [sensitive])
-    rows = np.array(list(product(*[column.grid() for column in space.columns])))
+    space = InputSpace().fit(X, [sensitive])
+    rows = np.array(list(product(*[column.grid() for column in space.domain.columns])))
     p = pd.Series(model.predict_proba(space.decode(rows))[:, 1])
     gaps = p.groupby([rows[:, j] for j in space.free]).agg(["min", "max"])
     auditor = CertifiedAuditor(
@@ -313,8 +328,13 @@ def test_results_show_the_columns_as_they_are(capsys):
     assert holds(auditor.discriminatory_inputs_, auditor.space_)
     audited = auditor.audit_rows(X.head(20))
     assert len(audited.disparities) == 20
-    alone = SBFTAuditor(model, sensitive_features=["race_White"], max_queries=600, random_state=0,
-                        one_hot=None).fit(X)  # fmt: skip
+    alone = SBFTAuditor(
+        model,
+        sensitive_features=["race_White"],
+        max_queries=600,
+        random_state=0,
+        space=InputSpace(one_hot=None),
+    ).fit(X)
     assert alone.one_hot_ == {}
     different = alone.worst_case_.iloc[0] != alone.worst_case_.iloc[1]
     assert different[different].index.tolist() == ["race_White"]
@@ -374,31 +394,31 @@ RACE = ["race_White", "race_Black", "race_Other"]
 )
 def test_groups_that_cannot_be(one_hot, message):
     with pytest.raises(ValueError, match=message):
-        InputSpace.from_data(dummies(int), ["income"], one_hot=one_hot)
+        InputSpace(one_hot=one_hot).fit(dummies(int), ["income"])
 
 
 def test_a_column_of_words_is_no_column_of_a_group():
     X = people()
     with pytest.raises(ValueError, match="'race'.*expected a column of 0 and 1"):
-        InputSpace.from_data(X, ["age"], one_hot={"both": ["race", "sex"]})
+        InputSpace(one_hot={"both": ["race", "sex"]}).fit(X, ["age"])
 
 
 @pytest.mark.parametrize("wish", [{"bounds": {"race_White": (0, 1)}}, {"steps": {"race_White": 1}},
                                   {"categories": {"race_White": [0, 1]}}])  # fmt: skip
 def test_a_column_of_a_given_group_has_no_domain_of_its_own(wish):
     with pytest.raises(ValueError, match="race_White.*of the one-hot group 'race'"):
-        InputSpace.from_data(dummies(int), ["sex"], one_hot={"race": RACE}, **wish)
+        InputSpace(one_hot={"race": RACE}, **wish).fit(dummies(int), ["sex"])
 
 
 def test_categories_that_a_group_lacks():
     with pytest.raises(ValueError, match="'Green', which is no category of the one-hot group"):
-        InputSpace.from_data(dummies(), ["race"], categories={"race": ["White", "Green"]})
+        InputSpace(categories={"race": ["White", "Green"]}).fit(dummies(), ["race"])
     with pytest.raises(ValueError, match="different categories, at least one"):
-        InputSpace.from_data(dummies(), ["race"], categories={"race": []})
+        InputSpace(categories={"race": []}).fit(dummies(), ["race"])
     with pytest.raises(ValueError, match="'rase', which is not a column"):
-        InputSpace.from_data(dummies(), ["race"], categories={"rase": ["White"]})
+        InputSpace(categories={"rase": ["White"]}).fit(dummies(), ["race"])
     with pytest.raises(ValueError, match="names columns.*more than once"):
-        InputSpace.from_data(dummies(), ["race_White", "race_White"])
+        InputSpace().fit(dummies(), ["race_White", "race_White"])
 
 
 def test_rows_of_later_data_that_break_a_group_are_named():

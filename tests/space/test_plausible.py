@@ -55,7 +55,7 @@ def people(n, seed=0):
 
 
 X = people(400)
-NEAR = Neighbours(InputSpace.from_data(X, ["sex"]), np.random.default_rng(0))
+NEAR = Neighbours(InputSpace().fit(X, ["sex"]), np.random.default_rng(0))
 
 
 FOREST = IsolationForest(n_estimators=10, contamination=0.1, random_state=0)
@@ -103,7 +103,7 @@ class KnownModel(Model):
 
 @pytest.fixture(scope="module")
 def space():
-    return InputSpace.from_data(X, ["sex"], plausible="auto")
+    return InputSpace(plausible="auto").fit(X, ["sex"])
 
 
 # Neighbours ---------------------------------------------------------------------------------
@@ -144,9 +144,9 @@ def test_nearest_is_that_of_all_rows(space):
 
 def test_distance_is_the_mean_of_ranges_and_categories(space):
     near = Neighbours(space, np.random.default_rng(0))
-    first = space.low.copy()
+    first = space.domain.low.copy()
     second = first.copy()
-    second[1] += (space.high[1] - space.low[1]) / 2
+    second[1] += (space.domain.high[1] - space.domain.low[1]) / 2
     second[3] = 2  # another role
     assert near.distance(first, second) == pytest.approx((0.5 + 1) / 5)
 
@@ -163,7 +163,7 @@ def test_parts_of_a_large_table_give_neighbours_as_well(monkeypatch, space):
 def test_missing_and_foreign_values_are_those_of_other_rows():
     table = X.copy()
     table.loc[:5, "score"] = np.nan
-    space = InputSpace.from_data(table, ["sex"], categories={"role": ["single", "wife"]})
+    space = InputSpace(categories={"role": ["single", "wife"]}).fit(table, ["sex"])
     rows = Neighbours(space, np.random.default_rng(0)).rows
     scores = space.decode(rows)["score"]
     assert set(scores.dropna()) <= set(X["score"]) and rows[:, 3].max() <= 1
@@ -173,7 +173,7 @@ def test_missing_and_foreign_values_are_those_of_other_rows():
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_few_rows_are_crossed_as_well(n):
     table = pd.DataFrame({"sex": [0, 1, 0], "a": [1, 5, 2], "b": [3, 3, 4]})
-    space = InputSpace.from_data(table, ["sex"]).with_data(table[:n])
+    space = InputSpace().fit(table, ["sex"]).with_data(table[:n])
     Z = ValidRows(space, "data").sample(20, np.random.default_rng(0)).rows
     assert Z.shape == (20, 3)
 
@@ -182,7 +182,7 @@ def test_few_rows_are_crossed_as_well(n):
 
 
 def test_sample_near_the_data_holds_the_constraint():
-    space = InputSpace.from_data(X, ["sex"], constraint=lambda X: X["age"] > 40)
+    space = InputSpace(constraint=lambda X: X["age"] > 40).fit(X, ["sex"])
     Z = ValidRows(space, "data").sample(500, np.random.default_rng(0)).rows
     assert len(Z) == 500 and (Z[:, 1] > 40).all()
     near = Neighbours(space, np.random.default_rng(0))
@@ -206,9 +206,13 @@ def test_every_tester_takes_proposals_near_the_data(kind):
 def test_random_estimates_the_share_near_the_data():
     # Everybody in the data is at least 18 years old; the domain begins at 0.
     auditor = RandomAuditor(
-        Model(), sensitive_features="sex", bounds={"age": (0, 200)}, threshold=5, random_state=0,
+        Model(),
+        sensitive_features="sex",
+        threshold=5,
+        random_state=0,
         max_queries=4000,
-    )  # fmt: skip
+        space=InputSpace(bounds={"age": (0, 200)}),
+    )
     share = (X["age"] > 50).mean()
     near = auditor.set_params(proposals="data").fit(X)
     assert near.discrimination_rate_ == pytest.approx(share, abs=0.1)
@@ -218,7 +222,9 @@ def test_random_estimates_the_share_near_the_data():
 
 def test_same_seed_same_finds_near_the_data():
     def finds():
-        auditor = RandomAuditor(Model(), proposals="data", random_state=1, max_queries=500)
+        auditor = RandomAuditor(
+            Model(), random_state=1, max_queries=500, space=InputSpace(proposals="data")
+        )
         return auditor.fit(X).discriminatory_inputs_
 
     pd.testing.assert_frame_equal(finds(), finds())
@@ -234,7 +240,7 @@ def test_auto_knows_the_ties_between_columns(space):
     broken = held.copy()
     broken[:, 2] = held[::-1, 2]  # years that belong to another age
     assert judge.accepts(broken).mean() < 0.6
-    uniform = space.draw(1000, np.random.default_rng(0))
+    uniform = space.domain.draw(1000, np.random.default_rng(0))
     assert judge.accepts(uniform).mean() < 0.1
 
 
@@ -251,14 +257,14 @@ def test_a_husband_is_plausible_and_his_twin_is_not(space):
 @slow_sample
 @pytest.mark.parametrize("share", [0.5, 0.9])
 def test_a_share_is_that_of_real_rows(share):
-    space = InputSpace.from_data(X, ["sex"], plausible=share)
+    space = InputSpace(plausible=share).fit(X, ["sex"])
     accepted = space.plausibility.accepts(space.encode(people(600, seed=1))).mean()
     assert accepted == pytest.approx(share, abs=0.1)
     assert space.plausibility.share_accepted == share
 
 
 def test_ranks_are_shares_of_real_rows():
-    judge = InputSpace.from_data(X, ["sex"], plausible=OldPeople()).plausibility
+    judge = InputSpace(plausible=OldPeople()).fit(X, ["sex"]).plausibility
     old = (X["age"] >= 40).mean()
     assert judge.share_accepted == pytest.approx(old)
     Z = np.array([[0.0, 60, 40, 0, 0.5], [0.0, 20, 1, 0, 0.5]])
@@ -266,12 +272,12 @@ def test_ranks_are_shares_of_real_rows():
 
 
 def test_a_detector_gets_the_table_where_it_can():
-    by_name = InputSpace.from_data(X, ["sex"], plausible=OldPeople().fit(X)).plausibility
+    by_name = InputSpace(plausible=OldPeople().fit(X)).fit(X, ["sex"]).plausibility
     assert not by_name._by_codes
-    codes = InputSpace.from_data(X, ["sex"], plausible=FOREST)
+    codes = InputSpace(plausible=FOREST).fit(X, ["sex"])
     assert codes.plausibility._by_codes and codes.plausibility.share_accepted > 0.85
     numeric = X[["age", "years", "score"]].assign(sex=X["sex"] == "m")
-    table = InputSpace.from_data(numeric, ["sex"], plausible=OldPeople())
+    table = InputSpace(plausible=OldPeople()).fit(numeric, ["sex"])
     assert table.plausibility._detector.fitted_on_ is pd.DataFrame
     pipeline = make_pipeline(
         make_column_transformer(
@@ -279,7 +285,7 @@ def test_a_detector_gets_the_table_where_it_can():
         ),
         LocalOutlierFactor(novelty=True),
     )
-    whole = InputSpace.from_data(X, ["sex"], plausible=pipeline)
+    whole = InputSpace(plausible=pipeline).fit(X, ["sex"])
     assert not whole.plausibility._by_codes and whole.plausibility.share_accepted > 0.8
     assert not hasattr(pipeline, "n_features_in_")  # a clone was fitted
 
@@ -334,7 +340,11 @@ def test_pairs_count_where_one_twin_is_plausible(n_outputs, response):
 def test_only_plausible_inputs_are_reported_and_asked_about():
     model, detector = Model(), OldPeople().fit(X)
     auditor = RandomAuditor(
-        model, sensitive_features="sex", plausible=detector, max_queries=600, random_state=0
+        model,
+        sensitive_features="sex",
+        max_queries=600,
+        random_state=0,
+        space=InputSpace(plausible=detector),
     ).fit(X)
     assert (auditor.discriminatory_inputs_["age"] >= 40).all() and auditor.n_found_ > 100
     assert all((shown["age"] >= 40).all() for shown in model.shown)
@@ -354,7 +364,7 @@ def test_every_tester_reports_plausible_inputs_alone(kind, space):
 
 def test_the_detector_is_asked_once_a_row():
     detector = OldPeople().fit(X)
-    space = InputSpace.from_data(X, ["sex"], plausible=detector)
+    space = InputSpace(plausible=detector).fit(X, ["sex"])
     oracle = Oracle(Model(), space)
     Z = space.sample(200, np.random.default_rng(0))
     detector.rows = 0
@@ -366,7 +376,7 @@ def test_the_detector_is_asked_once_a_row():
 
 
 def test_an_input_without_a_plausible_twin_costs_nothing():
-    space = InputSpace.from_data(X, ["sex"], plausible=OldPeople().fit(X))
+    space = InputSpace(plausible=OldPeople().fit(X)).fit(X, ["sex"])
     model = Model()
     oracle = Oracle(model, space)
     young = space.data[space.data[:, 1] < 40]
@@ -438,7 +448,11 @@ def test_fitted_auditors_are_pickled_with_their_judge(plausible):
     table = X[["age", "years", "score"]].assign(sex=(X["sex"] == "m").astype(int))
     model = LogisticRegression().fit(table, table["age"] + 9 * table["sex"] > 45)
     auditor = RandomAuditor(
-        model, sensitive_features="sex", plausible=plausible, max_queries=400, random_state=0
+        model,
+        sensitive_features="sex",
+        max_queries=400,
+        random_state=0,
+        space=InputSpace(plausible=plausible),
     ).fit(table)
     again = pickle.loads(pickle.dumps(auditor))
     assert (again.plausibility_ == auditor.plausibility_).all()
@@ -454,7 +468,7 @@ def test_fitted_auditors_are_pickled_with_their_judge(plausible):
 
 def test_naturalness_tells_real_rows_from_anything(space):
     real = people(150, seed=2)
-    anything = space.decode(space.draw(150, np.random.default_rng(0)))
+    anything = space.decode(space.domain.draw(150, np.random.default_rng(0)))
     good, bad = (naturalness(Z, X, real, plausible=FOREST) for Z in (people(150, seed=3), anything))
     assert good.accepted > 0.7 > bad.accepted and good.n_inputs == 150
     assert good.distance < bad.distance and good.distance_of_rows == bad.distance_of_rows
@@ -473,7 +487,7 @@ def test_told_apart_needs_rows():
 
 @slow_sample
 def test_surrogate_finds_more_natural_inputs_than_crossings_as_they_come():
-    space = InputSpace.from_data(X, ["sex"], plausible=FOREST)
+    space = InputSpace(plausible=FOREST).fit(X, ["sex"])
 
     def found(kind):
         model = Model()
@@ -499,9 +513,13 @@ def test_chances_choose():
 def test_few_crossings_end_the_run():
     table = pd.DataFrame({"sex": [0, 1] * 10, "age": np.repeat([30, 40], 10), "b": [1] * 20})
     auditor = SurrogateAuditor(
-        KnownModel(), sensitive_features="sex", plausible=OldPeople(20).fit(table), random_state=0,
-        max_queries=None, max_inputs=10_000,
-    ).fit(table)  # fmt: skip
+        KnownModel(),
+        sensitive_features="sex",
+        random_state=0,
+        max_queries=None,
+        max_inputs=10_000,
+        space=InputSpace(plausible=OldPeople(20).fit(table)),
+    ).fit(table)
     assert auditor.stop_kind_ == "complete" and auditor.n_inputs_ <= 4
 
 
@@ -548,13 +566,13 @@ def test_bad_detectors_are_refused_before_the_first_query(case):
     plausible, error, message = BAD[case]
     model = Model()
     with pytest.raises(error, match=message):
-        RandomAuditor(model, sensitive_features="sex", plausible=plausible).fit(X)
+        RandomAuditor(model, sensitive_features="sex", space=InputSpace(plausible=plausible)).fit(X)
     assert not model.shown
 
 
 def test_a_detector_that_rejects_most_rows_is_told():
     with pytest.warns(UserWarning, match=r"accepts only \d+\.\d% of the rows"):
-        InputSpace.from_data(X, ["sex"], plausible=OldPeople(60).fit(X))
+        InputSpace(plausible=OldPeople(60).fit(X)).fit(X, ["sex"])
 
 
 def test_a_detector_that_fails_later_keeps_what_was_found():
@@ -566,9 +584,12 @@ def test_a_detector_that_fails_later_keeps_what_was_found():
 
     tired.calls = 0
     auditor = RandomAuditor(
-        Model(), sensitive_features="sex", plausible=Broken(tired).fit(X), random_state=0,
+        Model(),
+        sensitive_features="sex",
+        random_state=0,
         max_queries=100_000,
-    )  # fmt: skip
+        space=InputSpace(plausible=Broken(tired).fit(X)),
+    )
     with pytest.raises(DetectorFailedError, match="tired"):
         auditor.fit(X)
     assert auditor.stop_kind_ == "failed" and auditor.n_found_ > 0
@@ -576,17 +597,17 @@ def test_a_detector_that_fails_later_keeps_what_was_found():
 
 def test_too_few_rows_for_auto():
     with pytest.raises(ValueError, match="at least 10 rows of X; got 6"):
-        InputSpace.from_data(X[:6], ["sex"], plausible="auto")
+        InputSpace(plausible="auto").fit(X[:6], ["sex"])
 
 
 @pytest.mark.parametrize("proposals", ["near", None, 1])
 def test_unknown_proposals(proposals):
     with pytest.raises(ValueError, match="proposals must be one of"):
-        RandomAuditor(Model(), sensitive_features="sex", proposals=proposals).fit(X)
+        RandomAuditor(Model(), sensitive_features="sex", space=InputSpace(proposals=proposals)).fit(
+            X
+        )
 
 
-def test_space_and_plausible_do_not_go_together(space):
-    with pytest.raises(ValueError, match="space= already says.*plausible"):
-        RandomAuditor(Model(), space=space, plausible="auto").fit(X)
+def test_a_learned_space_keeps_its_judge(space):
     auditor = RandomAuditor(Model(), space=space, max_queries=100, random_state=0).fit(X)
     assert auditor.space_.plausibility is space.plausibility

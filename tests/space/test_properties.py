@@ -78,7 +78,7 @@ def same(first, second):
 
 @given(tables(), st.integers(0, 2**31))
 def test_tables_and_codes_are_each_others_inverse(X, seed):
-    space = InputSpace.from_data(X, ["s"])
+    space = InputSpace().fit(X, ["s"])
     same(space.decode(space.encode(X)), X)
     rng = np.random.default_rng(seed)
     Z = space.sample(12, rng)
@@ -90,27 +90,29 @@ def test_tables_and_codes_are_each_others_inverse(X, seed):
 
 @given(tables(), st.integers(0, 2**31))
 def test_every_move_ends_in_the_domain(X, seed):
-    space = InputSpace.from_data(X, ["s"])
+    space = InputSpace().fit(X, ["s"])
     rng = np.random.default_rng(seed)
     wild = rng.normal(0, 10.0 ** rng.integers(0, 7), (20, space.n_features))
-    start = space.clip(wild)
-    moved = [start, space.sample(9, rng), space.repair(space.data, rng)]
-    moved.append(space.neighbours(start).reshape(-1, space.n_features))
-    moved.append(space.with_sensitive(start, space.draw_sensitive(len(start), rng)))
-    moved.append(space.with_sensitive(start, space.draw_sensitive_pairs(len(start), rng)[:, 1]))
-    chosen = rng.integers(0, space.n_twins, len(start))
-    moved.append(space.with_sensitive(start, space.twin_codes[chosen]))
+    start = space.domain.clip(wild)
+    moved = [start, space.sample(9, rng), space.domain.move_inside(space.data, rng)]
+    moved.append(space.domain.neighbours(start).reshape(-1, space.n_features))
+    moved.append(space.twins_.with_sensitive(start, space.twins_.draw_sensitive(len(start), rng)))
+    moved.append(
+        space.twins_.with_sensitive(start, space.twins_.draw_sensitive_pairs(len(start), rng)[:, 1])
+    )
+    chosen = rng.integers(0, space.twins_.n_twins, len(start))
+    moved.append(space.twins_.with_sensitive(start, space.twins_.twin_codes[chosen]))
     for Z in moved:
-        assert (Z >= space.low).all() and (Z <= space.high).all()
-        whole = Z[:, space.discrete]
+        assert (Z >= space.domain.low).all() and (Z <= space.domain.high).all()
+        whole = Z[:, space.domain.discrete]
         np.testing.assert_array_equal(whole, np.rint(whole))
-        np.testing.assert_array_equal(space.clip(Z), Z)
+        np.testing.assert_array_equal(space.domain.clip(Z), Z)
     np.testing.assert_array_equal(moved[-1][:, space.free], start[:, space.free])
-    codes = np.unique(space.twin_codes, axis=0)
-    assert len(codes) == space.n_twins == len(space.twin_codes) >= 2
-    if np.isfinite(space.n_combinations):
-        np.testing.assert_array_equal(space.twin_codes, space.sensitive_values)
-        assert len(codes) == space.n_combinations
+    codes = np.unique(space.twins_.twin_codes, axis=0)
+    assert len(codes) == space.twins_.n_twins == len(space.twins_.twin_codes) >= 2
+    if np.isfinite(space.twins_.n_combinations):
+        np.testing.assert_array_equal(space.twins_.twin_codes, space.twins_.sensitive_values)
+        assert len(codes) == space.twins_.n_combinations
 
 
 def first_column(X):
@@ -151,7 +153,9 @@ def test_fit_reports_confirmed_finds_within_the_budget(models, X, seed, budget, 
         free = [name for name in X.columns if name != "s"]
         same(finds[free], twins[free])
         codes = auditor.space_.encode(finds)
-        assert (codes >= auditor.space_.low).all() and (codes <= auditor.space_.high).all()
+        assert (codes >= auditor.space_.domain.low).all() and (
+            codes <= auditor.space_.domain.high
+        ).all()
         if not classify:
             np.testing.assert_allclose(gaps, auditor.disparities_)
     elif budget >= 200 and len(worst) == 2 and largest > 0 and search == "random":
@@ -185,8 +189,9 @@ def test_a_failing_model_never_loses_the_results(models, X, seed, after):
 class PlantedOracle:
     """An oracle whose disparity is a known function of the input and the pair."""
 
-    space = InputSpace.from_data(np.column_stack([np.arange(12) % 4, np.arange(12) % 3, [0] * 12]),
-                                 [0, 1])  # fmt: skip
+    space = InputSpace().fit(
+        np.column_stack([np.arange(12) % 4, np.arange(12) % 3, [0] * 12]), [0, 1]
+    )
 
     def disparity(self, Z, values):
         low, high = np.sort(values @ [3, 1], axis=1).T
@@ -205,12 +210,12 @@ def test_paper_evaluates_as_if_one_input_at_a_time(seed):
         local_search=True,
     )  # fmt: skip
     rng = np.random.default_rng(seed)
-    cached = oracle.space.draw_sensitive_pairs(islands, rng)
+    cached = oracle.space.twins_.draw_sensitive_pairs(islands, rng)
     best = np.zeros(islands)
     for _ in range(3):
         Z = np.random.default_rng(seed + 99).random((islands, n, 2)) * (1 + best.max())
         got = search.evaluate(Z)
-        pairs = oracle.space.draw_sensitive_pairs(islands * n, rng).reshape(islands, n, 2, 2)
+        pairs = oracle.space.twins_.draw_sensitive_pairs(islands * n, rng).reshape(islands, n, 2, 2)
         uses_cache = rng.random((islands, n)) < 0.5
         expected = np.zeros((islands, n))
         for island in range(islands):

@@ -26,7 +26,7 @@ N = 300
 
 def column_of(values, dtype=float, **wishes):
     X = pd.DataFrame({"s": np.arange(len(values)) % 2, "v": np.asarray(values).astype(dtype)})
-    return InputSpace.from_data(X, ["s"], **wishes).columns[1]
+    return InputSpace(**wishes).fit(X, ["s"]).columns[1]
 
 
 def grid(low, high, step, n=N, seed=0):
@@ -87,9 +87,9 @@ def test_whole_numbers_one_by_one_are_their_own_codes():
 def test_single_precision_has_the_same_steps():
     values = grid(0, 20, 0.1).astype(np.float32)
     X = pd.DataFrame({"s": np.arange(N) % 2, "v": values})
-    space = InputSpace.from_data(X, ["s"])
-    assert space.discrete[1] and space.columns[1].n_values <= 201
-    rows = space.decode(space.draw(500, np.random.default_rng(0)))
+    space = InputSpace().fit(X, ["s"])
+    assert space.domain.discrete[1] and space.domain.columns[1].n_values <= 201
+    rows = space.decode(space.domain.draw(500, np.random.default_rng(0)))
     assert rows["v"].dtype == np.float32
     assert set(rows["v"]) <= set((np.arange(201) / 10).astype(np.float32))
     # Steps that single precision does not tell apart are none.
@@ -206,13 +206,13 @@ def test_rows_of_data_are_audited_as_they_are():
             "gain": np.tile([0, 0, 7688], N // 3),
         }
     )
-    space = InputSpace.from_data(X, ["s"])
-    assert space.discrete.all()
+    space = InputSpace().fit(X, ["s"])
+    assert space.domain.discrete.all()
     later = pd.DataFrame({"s": [0, 1, 0, 1], "grade": [2.65, 1 / 3, 7.0, np.nan],
                           "few": [0.7, 9.0, -1.0, 1.5], "gain": [5, 0, 100_000, -3]})  # fmt: skip
     assert_frame_equal(space.decode(space.encode(later)), later)
     assert_frame_equal(space.decode(space.with_data(later).data), later)
-    repaired = space.decode(space.repair(space.encode(later), np.random.default_rng(0)))
+    repaired = space.decode(space.domain.move_inside(space.encode(later), np.random.default_rng(0)))
     assert repaired["grade"].tolist()[:3] == [2.6, 1.0, 5.0] or repaired["grade"][0] == 2.7
     assert repaired["few"].tolist() == [0.5, 4.0, 0.5, 1.5]
     assert repaired["gain"].tolist() == [0, 0, 7688, 0]
@@ -241,10 +241,12 @@ def test_missing_values_of_few_numbers_stay_missing():
     X = pd.DataFrame(
         {"s": np.arange(60) % 2, "few": few, "grade": np.r_[np.nan, grid(1, 5, 0.1, 59)]}
     )
-    space = InputSpace.from_data(X, ["s"])
+    space = InputSpace().fit(X, ["s"])
     assert_frame_equal(space.decode(space.encode(X)), X)
-    assert space.kinds == ["integer", "categorical", "real"] and space.columns[1].n_values == 3
-    drawn = space.decode(space.draw(200, np.random.default_rng(0)))
+    assert (
+        space.kinds == ["integer", "categorical", "real"] and space.domain.columns[1].n_values == 3
+    )
+    drawn = space.decode(space.domain.draw(200, np.random.default_rng(0)))
     assert drawn["few"].isna().any() and drawn["grade"].isna().any()
 
 
@@ -278,12 +280,12 @@ def test_every_input_keeps_to_groups_and_steps(seed):
     if seed % 4 == 3:
         X = pl.DataFrame({name: X[name].to_list() for name in X}, schema_overrides={
             name: pl.Float32 for name in X if X[name].dtype == np.float32})  # fmt: skip
-    space = InputSpace.from_data(X, ["sex"])
+    space = InputSpace().fit(X, ["sex"])
     back = space.decode(space.encode(X))
     assert back.equals(X)
-    Z = space.draw(40, rng)
-    moved = space.clip(Z + rng.normal(0, 5, Z.shape))
-    near = space.neighbours(Z).reshape(-1, Z.shape[1])
+    Z = space.domain.draw(40, rng)
+    moved = space.domain.clip(Z + rng.normal(0, 5, Z.shape))
+    near = space.domain.neighbours(Z).reshape(-1, Z.shape[1])
     data = draw_near(space, 40, rng)[1]
     for codes in (Z, moved, near, data):
         table = space.decode(codes)
@@ -336,7 +338,7 @@ def test_certificates_of_grids_equal_brute_force(case, dtype):
         auditor = CertifiedAuditor(model, sensitive_features=[sensitive], random_state=0,
                                    max_queries=300, max_time=60).fit(X)  # fmt: skip
         assert auditor.stop_kind_ == "complete"
-        assert len(auditor.space_.columns[1].grid()) == len(domain)
+        assert len(auditor.space_.domain.columns[1].grid()) == len(domain)
         gaps = rows.groupby(rest)["p"].agg(["min", "max"])
         expected = (gaps["max"] - gaps["min"]).max()
         assert auditor.fairness_degree_ == pytest.approx(expected, abs=1e-9)

@@ -32,7 +32,7 @@ ARRAYS = {
 @pytest.mark.parametrize("name", ARRAYS)
 def test_arrays_come_back_as_they_were(name):
     X = ARRAYS[name]
-    space = InputSpace.from_data(X, [0])
+    space = InputSpace().fit(X, [0])
     back = space.decode(space.encode(X))
     assert back.dtype == X.dtype
     np.testing.assert_array_equal(back, X)
@@ -61,7 +61,7 @@ PANDAS = {
 @pytest.mark.parametrize("name", PANDAS)
 def test_pandas_columns_come_back_as_they_were(name):
     X = pd.DataFrame({"s": [0, 1, 0, 1], "column": PANDAS[name]})
-    space = InputSpace.from_data(X, ["s"])
+    space = InputSpace().fit(X, ["s"])
     back = space.decode(space.encode(X))
     assert_frame_equal(back, X)
     if name in ("object None", "object NaN"):  # encoders tell the two apart
@@ -85,7 +85,7 @@ POLARS = {
 @pytest.mark.parametrize("name", POLARS)
 def test_polars_columns_come_back_as_they_were(name):
     X = pl.DataFrame({"s": [0, 1, 0, 1], "column": POLARS[name]})
-    space = InputSpace.from_data(X, ["s"])
+    space = InputSpace().fit(X, ["s"])
     assert_polars_equal(space.decode(space.encode(X)), X)
     sampled = space.decode(space.sample(5, np.random.default_rng(0)))
     assert sampled.schema == X.schema and sampled.height == 5
@@ -93,14 +93,14 @@ def test_polars_columns_come_back_as_they_were(name):
 
 def test_whole_numbers_in_an_object_column_stay_whole():
     X = pd.DataFrame({"s": [0, 1, 0], "column": pd.Series([3, 1, 2], dtype=object)})
-    space = InputSpace.from_data(X, ["s"])
+    space = InputSpace().fit(X, ["s"])
     assert [str(v) for v in space.decode(space.encode(X))["column"]] == ["3", "1", "2"]
 
 
 def kinds_of(column, **wishes):
     X = pd.DataFrame({"s": np.arange(len(column)) % 2, "column": column})
-    space = InputSpace.from_data(X, ["s"], **wishes)
-    return space.kinds[1], space.low[1], space.high[1], space.steps[1]
+    space = InputSpace(**wishes).fit(X, ["s"])
+    return space.kinds[1], space.domain.low[1], space.domain.high[1], space.domain.steps[1]
 
 
 def test_kinds_and_domains_by_default():
@@ -128,11 +128,11 @@ def test_wishes_for_bounds_categories_and_steps():
 
 def test_given_categories_are_the_domain_and_the_data_still_encode():
     X = pd.DataFrame({"s": ["f", "m", "x", "f"], "v": [1, 2, 3, 4]})
-    space = InputSpace.from_data(X, ["s"], categories={"s": ["m", "f"]})
-    assert space.n_combinations == 2
+    space = InputSpace(categories={"s": ["m", "f"]}).fit(X, ["s"])
+    assert space.twins_.n_combinations == 2
     assert space.data[:, 0].tolist() == [1, 0, 2, 1]
     assert_frame_equal(space.decode(space.data), X)
-    assert set(space.decode(space.draw(200, np.random.default_rng(0)))["s"]) == {"f", "m"}
+    assert set(space.decode(space.domain.draw(200, np.random.default_rng(0)))["s"]) == {"f", "m"}
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_given_category_that_the_data_lack_is_shown_or_refused(column):
     frame = pl.DataFrame if isinstance(column, pl.Series) else pd.DataFrame
     X = frame({"s": column, "v": range(6)})
     try:
-        space = InputSpace.from_data(X, ["s"], categories={"s": ["a", "b", "new"]})
+        space = InputSpace(categories={"s": ["a", "b", "new"]}).fit(X, ["s"])
     except ValueError as error:
         assert "new" in str(error)
     else:
@@ -159,8 +159,8 @@ def test_a_given_category_that_the_data_lack_is_shown_or_refused(column):
 def test_array_of_short_strings_takes_a_longer_category():
     X = np.array([["a", "p"], ["b", "q"]])
     with pytest.raises(ValueError, match="dtype <U1 cannot hold .*'longer'.* wider dtype"):
-        InputSpace.from_data(X, [0], categories={0: ["a", "b", "longer"]})
-    space = InputSpace.from_data(X.astype("<U6"), [0], categories={0: ["a", "b", "longer"]})
+        InputSpace(categories={0: ["a", "b", "longer"]}).fit(X, [0])
+    space = InputSpace(categories={0: ["a", "b", "longer"]}).fit(X.astype("<U6"), [0])
     assert space.decode(np.array([[2.0, 1.0]])).tolist() == [["longer", "q"]]
 
 
@@ -168,7 +168,7 @@ def test_array_of_short_strings_takes_a_longer_category():
 def test_bounds_beyond_a_small_integer_dtype_do_not_wrap_round(frame):
     X = frame(np.array([[0, 1], [1, 100]], dtype=np.int8))
     try:
-        space = InputSpace.from_data(X, [0], bounds={1: (0, 300)})
+        space = InputSpace(bounds={1: (0, 300)}).fit(X, [0])
     except ValueError as error:
         assert "int8" in str(error)
     else:
@@ -187,12 +187,12 @@ def mixed_space():
             "score": rng.normal(size=60),
         }
     )
-    return InputSpace.from_data(X, ["sex", "age"], steps={"score": 0.5})
+    return InputSpace(steps={"score": 0.5}).fit(X, ["sex", "age"])
 
 
 def in_domain(space, Z):
-    whole = Z[:, space.discrete] == np.rint(Z[:, space.discrete])
-    return bool(((Z >= space.low) & (Z <= space.high)).all() and whole.all())
+    whole = Z[:, space.domain.discrete] == np.rint(Z[:, space.domain.discrete])
+    return bool(((Z >= space.domain.low) & (Z <= space.domain.high)).all() and whole.all())
 
 
 def test_clip_draw_and_sample_stay_in_the_domain(mixed_space):
@@ -251,26 +251,26 @@ def test_sensitive_combinations_are_the_product_of_the_grids(mixed_space):
 
 def test_a_real_sensitive_column_is_compared_at_steps_both_ends_and_values_of_the_data():
     X = np.column_stack([[0.25, 1.0, 0.51], [1, 2, 3]])
-    stepped = InputSpace.from_data(X, [0], steps={0: 0.2})
+    stepped = InputSpace(steps={0: 0.2}).fit(X, [0])
     assert stepped.is_enumerable
     twins = stepped.with_sensitive(stepped.data[[0] * 4], stepped.twin_codes)
     assert stepped.decode(twins)[:, 0].tolist() == [0.25, 0.45, 0.65, 0.85]
-    space = InputSpace.from_data(X, [0])
-    assert space.n_combinations == np.inf and not space.is_enumerable
-    codes = space.twin_codes.ravel()
+    space = InputSpace().fit(X, [0])
+    assert space.twins_.n_combinations == np.inf and not space.twins_.is_enumerable
+    codes = space.twins_.twin_codes.ravel()
     assert len(codes) == 102 and codes[0] == 0.25 and codes[-1] == 1.0 and 0.51 in codes
     with pytest.raises(ValueError, match="inf combinations.*too many for a table"):
-        _ = space.sensitive_values
+        _ = space.twins_.sensitive_values
 
 
 def test_twins_of_large_sensitive_domains_are_some_hundred_and_the_same_each_time():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.uniform(0, 1, 5000), "sex": rng.choice(["f", "m"], 5000),
                       "race": rng.choice(list("abcde"), 5000), "z": np.arange(5000)})  # fmt: skip
-    one = InputSpace.from_data(X, ["age"])
+    one = InputSpace().fit(X, ["age"])
     assert 101 < one.n_twins == len(one.twin_codes) <= 256
     assert np.isin(one.twin_codes.ravel(), X["age"]).sum() > 80
-    three = InputSpace.from_data(X, ["age", "sex", "race"])
+    three = InputSpace().fit(X, ["age", "sex", "race"])
     np.testing.assert_array_equal(three.twin_codes, three.twin_codes)
     assert len(three.twin_codes) <= 1000
     for j, n in ((1, 2), (2, 5)):  # small columns are compared at all their values
@@ -281,15 +281,15 @@ def test_twins_of_large_sensitive_domains_are_some_hundred_and_the_same_each_tim
 def test_real_sensitive_values_are_drawn_from_the_interval_and_from_the_data():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.uniform(0, 1, 50), rng.integers(0, 2, 50), np.arange(50)])
-    space = InputSpace.from_data(X, [0, 1], bounds={0: (-1, 3)})
-    drawn = space.draw_sensitive(4000, np.random.default_rng(1))
+    space = InputSpace(bounds={0: (-1, 3)}).fit(X, [0, 1])
+    drawn = space.twins_.draw_sensitive(4000, np.random.default_rng(1))
     known = np.isin(drawn[:, 0], np.append(X[:, 0], [-1, 3]))
     assert 0.45 < known.mean() < 0.55 and len(np.unique(drawn[known, 0])) == 52
     others = drawn[~known, 0]
     assert len(np.unique(others)) == len(others)
     assert others.min() < -0.95 and others.max() > 2.95
     assert set(drawn[:, 1]) == {0, 1}
-    pairs = space.draw_sensitive_pairs(1000, rng)
+    pairs = space.twins_.draw_sensitive_pairs(1000, rng)
     assert pairs.shape == (1000, 2, 2)
     assert (pairs[:, 0] != pairs[:, 1]).any(axis=1).mean() > 0.98
 
@@ -297,13 +297,13 @@ def test_real_sensitive_values_are_drawn_from_the_interval_and_from_the_data():
 def test_a_huge_integer_sensitive_domain_builds_no_table():
     X = np.array([[0, 0, 1], [2_000_000_000, 7, 2], [3, 3, 3]])
     tracemalloc.start()
-    space = InputSpace.from_data(X, [0])
+    space = InputSpace().fit(X, [0])
     rng = np.random.default_rng(0)
-    assert space.n_combinations == 2_000_000_001
-    drawn = space.draw_sensitive(1000, rng)
+    assert space.twins_.n_combinations == 2_000_000_001
+    drawn = space.twins_.draw_sensitive(1000, rng)
     assert drawn.max() > 1.9e9 and (drawn == np.rint(drawn)).all()
-    assert space.draw_sensitive_pairs(1000, rng).shape == (1000, 2, 1)
-    codes = space.twin_codes.ravel()
+    assert space.twins_.draw_sensitive_pairs(1000, rng).shape == (1000, 2, 1)
+    codes = space.twins_.twin_codes.ravel()
     assert {0, 3, 2_000_000_000} <= set(codes) and len(codes) <= 256
     assert (codes == np.rint(codes)).all()
     auditor = SBFTAuditor(KnownModel(), sensitive_features=[0], max_queries=3000, random_state=0)
@@ -313,7 +313,7 @@ def test_a_huge_integer_sensitive_domain_builds_no_table():
     tracemalloc.stop()
     assert peak < 50e6
     with pytest.raises(ValueError, match="2000000001 values from 0 to 2e[+]09.*bounds="):
-        space.columns[0].grid()
+        space.domain.columns[0].grid()
 
 
 class KnownModel(RegressorMixin, BaseEstimator):
@@ -329,19 +329,17 @@ class KnownModel(RegressorMixin, BaseEstimator):
 
 def test_a_huge_sensitive_set_has_no_table_but_has_codes():
     X = np.array([[0, 0, 1], [9999, 9999, 2]])
-    space = InputSpace.from_data(X, [0, 1])
-    assert space.n_combinations == 10**8
-    assert space.combination_codes(12_345_678).tolist() == [1234, 5678]
+    space = InputSpace().fit(X, [0, 1])
+    assert space.twins_.n_combinations == 10**8
+    assert space.twins_.combination_codes(12_345_678).tolist() == [1234, 5678]
     with pytest.raises(ValueError, match="too many for a table"):
-        _ = space.sensitive_values
+        _ = space.twins_.sensitive_values
 
 
 def test_number_of_inputs(small):
-    assert InputSpace.from_data(small, [0]).n_inputs == 20
-    assert InputSpace.from_data(small, [1]).n_inputs == 8
-    assert (
-        InputSpace.from_data(small + [0, 0, np.pi] * (small[:, :1] + small), [0]).n_inputs == np.inf
-    )
+    assert InputSpace().fit(small, [0]).n_inputs == 20
+    assert InputSpace().fit(small, [1]).n_inputs == 8
+    assert InputSpace().fit(small + [0, 0, np.pi] * (small[:, :1] + small), [0]).n_inputs == np.inf
 
 
 def test_constraint_sees_rows_as_the_model_does_and_holds_for_samples(mixed_space):
@@ -352,7 +350,7 @@ def test_constraint_sees_rows_as_the_model_does_and_holds_for_samples(mixed_spac
         return (rows["age"] > 30) & (rows["job"] == "b")
 
     X = mixed_space.decode(mixed_space.data)
-    space = InputSpace.from_data(X, ["sex"], constraint=adult)
+    space = InputSpace(constraint=adult).fit(X, ["sex"])
     Z = space.sample(300, np.random.default_rng(5))
     rows = space.decode(Z)
     assert len(rows) == 300 and (rows["age"] > 30).all() and (rows["job"] == "b").all()
@@ -383,7 +381,7 @@ def test_sample_learns_where_a_narrow_constraint_holds(data_know):
     X, narrow = numbers(1000), Narrow()
     if data_know:
         X[2] = [20, 40, 0]
-    space = InputSpace.from_data(X, [2], constraint=narrow)
+    space = InputSpace(constraint=narrow).fit(X, [2])
     Z = space.sample(500, np.random.default_rng(0))
     assert len(Z) == 500 and space.valid(Z).all() and in_domain(space, Z)
     assert len(np.unique(Z, axis=0)) > 10
@@ -391,8 +389,8 @@ def test_sample_learns_where_a_narrow_constraint_holds(data_know):
 
 
 def test_sample_of_a_single_valid_row_repeats_it():
-    space = InputSpace.from_data(
-        numbers(1000), [2], constraint=lambda X: (X[:, :2] == [0, 0]).all(axis=1) & (X[:, 2] == 0)
+    space = InputSpace(constraint=lambda X: (X[:, :2] == [0, 0]).all(axis=1) & (X[:, 2] == 0)).fit(
+        numbers(1000), [2]
     )
     Z = space.sample(5, np.random.default_rng(0))
     np.testing.assert_array_equal(Z, np.zeros((5, 3)))
@@ -401,22 +399,22 @@ def test_sample_of_a_single_valid_row_repeats_it():
 @pytest.mark.parametrize("uniform", [False, True])
 @pytest.mark.parametrize("width", [10, 50, 100])
 def test_sample_is_uniform_where_it_says_so(uniform, width):
-    space = InputSpace.from_data(numbers(100), [2], constraint=lambda X: X[:, 0] < width)
+    space = InputSpace(constraint=lambda X: X[:, 0] < width).fit(numbers(100), [2])
     Z = space.sample(700, np.random.default_rng(3), uniform=uniform)
     rng = np.random.default_rng(3)
-    drawn = np.concatenate([space.draw(700, rng) for _ in range(100)])
+    drawn = np.concatenate([space.domain.draw(700, rng) for _ in range(100)])
     np.testing.assert_array_equal(Z, drawn[space.valid(drawn)][:700])
 
 
 def test_sample_of_nothing_is_empty():
     for constraint in (None, Narrow()):
-        space = InputSpace.from_data(numbers(1000), [2], constraint=constraint)
+        space = InputSpace(constraint=constraint).fit(numbers(1000), [2])
         assert space.sample(0, np.random.default_rng(0)).shape == (0, 3)
 
 
 def test_sample_ends_at_the_deadline(clock):
     narrow = Narrow()
-    space = InputSpace.from_data(numbers(1000), [2], constraint=narrow)
+    space = InputSpace(constraint=narrow).fit(numbers(1000), [2])
     rng, past = np.random.default_rng(0), clock.now()
     for uniform in (False, True):
         assert space.sample(5000, rng, uniform=uniform, deadline=past).shape == (0, 3)
@@ -427,7 +425,7 @@ def test_sample_ends_at_the_deadline(clock):
 
 
 def test_constraint_that_admits_nothing_is_an_error():
-    space = InputSpace.from_data(numbers(1000), [2], constraint=lambda X: X[:, 0] < 0)
+    space = InputSpace(constraint=lambda X: X[:, 0] < 0).fit(numbers(1000), [2])
     for uniform in (False, True):
         with pytest.raises(ValueError, match="admitted none of .* rows drawn"):
             space.sample(5, np.random.default_rng(0), uniform=uniform)
@@ -435,8 +433,8 @@ def test_constraint_that_admits_nothing_is_an_error():
 
 def test_repair_moves_rows_of_data_into_the_domain():
     X = pd.DataFrame({"s": ["f", "m", "x"], "n": [1.5, np.nan, 9.25], "k": ["u", None, "v"]})
-    space = InputSpace.from_data(X, ["s"], bounds={"n": (0, 4)}, categories={"s": ["f", "m"]})
-    fixed = space.repair(space.data, np.random.default_rng(0))
+    space = InputSpace(bounds={"n": (0, 4)}, categories={"s": ["f", "m"]}).fit(X, ["s"])
+    fixed = space.domain.move_inside(space.data, np.random.default_rng(0))
     assert in_domain(space, fixed)
     np.testing.assert_array_equal(fixed[0], space.data[0])
     assert fixed[2, 1] == 4

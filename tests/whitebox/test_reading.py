@@ -278,7 +278,7 @@ def nested(kind, model):
 def test_pipelines_in_pipelines_are_read_like_flat_ones(kind, name):
     X, y = mixed_frame()
     model = clone(MODELS_BEHIND[name]).set_params(random_state=0) if name != "linear" else Ridge()
-    space = InputSpace.from_data(X, ["s"])
+    space = InputSpace().fit(X, ["s"])
     families, answers = [], []
     for fitted in (clone(m).fit(X, y) for m in nested(kind, model)):
         # What was read is compared with the model's own predictions here.
@@ -302,7 +302,7 @@ def test_pipelines_in_pipelines_are_read_like_flat_ones(kind, name):
 @pytest.mark.parametrize("kind", ["last step", "first step", "three deep", "in a group"])
 def test_gradients_of_pipelines_in_pipelines_are_those_of_flat_ones(kind):
     X, y = mixed_frame()
-    space = InputSpace.from_data(X, ["s"])
+    space = InputSpace().fit(X, ["s"])
     Z = space.sample(30, np.random.default_rng(0))
     column = np.zeros(30, dtype=np.intp)
     gradients = []

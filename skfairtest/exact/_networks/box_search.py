@@ -185,7 +185,7 @@ class BoxSearch:
             if twin == INTERVAL:
                 low, high = boxes.low[i, where], boxes.high[i, where]
                 middle = (low + high) / 2
-                whole = self.network.space.discrete[network.wide_attributes[where]]
+                whole = self.network.space.domain.discrete[network.wide_attributes[where]]
                 halves[0].high[k, where] = np.floor(middle) if whole else middle
                 halves[1].low[k, where] = np.floor(middle) + 1 if whole else middle
                 continue
@@ -240,7 +240,7 @@ class BoxSearch:
             spread = reach[:, self.network.wide_of == k].sum(axis=1)
             spread = spread * (SENSITIVE_FIRST ** (twin != BOTH))
             low, high = boxes.low[:, k], boxes.high[:, k]
-            if self.network.space.discrete[j]:
+            if self.network.space.domain.discrete[j]:
                 fine = high > low
             else:
                 fine = high - low > 1e-12 * np.maximum(np.abs(low), np.abs(high))

@@ -164,7 +164,7 @@ class DeepSearches:
         if self._search.best <= boxes.known:
             return
         network = self.network
-        row = network.row_of(network.space.low[network.wide_attributes], {}, 0)
+        row = network.row_of(network.space.domain.low[network.wide_attributes], {}, 0)
         twins = self._search.twins(row)
         answers = network.evaluate(np.stack(twins))
         value = float(np.abs(answers[0] - answers[1]).max())

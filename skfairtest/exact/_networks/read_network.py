@@ -175,8 +175,10 @@ class ReadNetwork:
 
     def row_of(self, codes: Floats, places: dict[int, Any], twin: int) -> Floats:
         """Codes of a twin, from those of the wide variables and positions in the tables."""
-        row = self.space.clip(((self.space.low + self.space.high) / 2)[None])[0]
-        row[self.space.sensitive] = self.space.low[self.space.sensitive]
+        row = self.space.domain.clip(((self.space.domain.low + self.space.domain.high) / 2)[None])[
+            0
+        ]
+        row[self.space.sensitive] = self.space.domain.low[self.space.sensitive]
         for (j, owner), code in zip(self.variables, codes, strict=True):
             if owner in (twin, BOTH):
                 row[j] = code
@@ -214,7 +216,7 @@ def _sizes(features: Features) -> Floats:
         if j < 0:
             continue
         if features.wide[j]:
-            ends = np.array([features.space.low[j], features.space.high[j]])
+            ends = np.array([features.space.domain.low[j], features.space.domain.high[j]])
             values = features.evaluate(np.array([t, t]), ends)
         else:
             values = features.table(t)

@@ -63,7 +63,7 @@ class Relaxation:
         network = self.network
         n = len(network.stacked)
         wide = network.wide_attributes
-        low, high = network.space.low[wide][None], network.space.high[wide][None]
+        low, high = network.space.domain.low[wide][None], network.space.domain.high[wide][None]
         return TwinBoxes(
             np.ones((1, n), dtype=bool),
             np.ones((1, n), dtype=bool),

@@ -83,7 +83,7 @@ class _Cover:
         self.spans = [
             slice(*self.layout.word_start[self.layout.place[j][0] :][:2]) for j in self.others
         ]
-        self.zeros = np.array([_zero_of(column) for column in self.space.columns])
+        self.zeros = np.array([_zero_of(column) for column in self.space.domain.columns])
 
     def rows(self, known: Floats, most: int) -> Floats:
         """Rows that reach the leaves that the known ones do not."""
@@ -193,7 +193,7 @@ class _Cover:
 
     def _codes(self, cells: dict[int, Ints], zero: Bools) -> Floats:
         """Rows of codes in these cells."""
-        Z = self.space.draw(len(zero), self.rng)
+        Z = self.space.domain.draw(len(zero), self.rng)
         for j, own in cells.items():
             Z[:, j] = _codes_in(self.grid, j, own, self.rng)
         return np.where(zero, self.zeros, Z)
@@ -249,7 +249,7 @@ def _codes_in(grid: Grid, j: int, cells: Ints, rng: np.random.Generator) -> Floa
     start = np.cumsum(count) - count
     place = order[start[cells] + np.floor(rng.random(len(cells)) * count[cells]).astype(np.intp)]
     if j not in grid.starts:
-        return np.asarray(space.low[j] + place)
+        return np.asarray(space.domain.low[j] + place)
     first, ranks = grid.starts[j], CodeOrder(space, j)
-    last = np.append(ranks.code(ranks.rank(first[1:]) - 1), space.high[j])
+    last = np.append(ranks.code(ranks.rank(first[1:]) - 1), space.domain.high[j])
     return np.where(rng.random(len(cells)) < 0.5, first[place], last[place])

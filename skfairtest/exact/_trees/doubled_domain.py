@@ -111,9 +111,9 @@ class Layout:
         Attributes that no tree looks at get the middle of their domain, sensitive ones its low end.
         """
         space = self.grid.space
-        middle = (space.low + space.high) / 2
-        middle[space.sensitive] = space.low[space.sensitive]
-        first = space.clip(middle[None])[0]
+        middle = (space.domain.low + space.domain.high) / 2
+        middle[space.sensitive] = space.domain.low[space.sensitive]
+        first = space.domain.clip(middle[None])[0]
         second = first.copy()
         for j in (int(j) for j in self.attributes):
             for row, place in ((first, self.place[j][0]), (second, self.place[j][1])):

@@ -69,7 +69,7 @@ def _is_stored(function: Any) -> bool:
 def _small_problem() -> Problem:
     """The smallest problem that has all types of arrays."""
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    space = InputSpace.from_data(X, [0])
+    space = InputSpace().fit(X, [0])
     model = DecisionTreeRegressor(random_state=0).fit(X, [0.0, 1.0, 2.0, 5.0])
     output = read_ensemble(model, Chain(space), "regression")[0]
     return Problem(space, output)

@@ -156,7 +156,7 @@ class TreeFamily:
             Of the model as it was read.
         """
         if not self.problems or self.compiled is False or not is_compiled():
-            every = self.space.with_sensitive(
+            every = self.space.twins_.with_sensitive(
                 np.repeat(rows, values.shape[1], axis=0), values.reshape(-1, values.shape[2])
             )
             return self.evaluate(every).reshape(*values.shape[:2], -1)
@@ -165,7 +165,7 @@ class TreeFamily:
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Random rows of codes, many of them at the very borders of cells."""
-        Z = self.space.draw(n, rng)
+        Z = self.space.domain.draw(n, rng)
         of = rng.integers(max(1, len(self.problems)), size=n)
         for o, problem in enumerate(self.problems):
             own, grid = np.flatnonzero(of == o), problem.grid

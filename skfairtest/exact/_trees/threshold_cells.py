@@ -132,17 +132,17 @@ def cut_wide(
 
 
 def _ends(space: InputSpace, attribute: int) -> tuple[float, float]:
-    ends = np.array([space.low[attribute], space.high[attribute]])
-    if space.single[attribute]:
+    ends = np.array([space.domain.low[attribute], space.domain.high[attribute]])
+    if space.domain.single[attribute]:
         # Inputs are rounded to float32 after they were clipped.
         ends = ends.astype(np.float32).astype(np.float64)
     return float(ends[0]), float(ends[1])
 
 
 def _next_code(space: InputSpace, attribute: int, codes: Floats) -> Floats:
-    if space.discrete[attribute]:
+    if space.domain.discrete[attribute]:
         return codes + 1
-    if space.single[attribute]:
+    if space.domain.single[attribute]:
         return np.nextafter(codes.astype(np.float32), np.float32(np.inf)).astype(np.float64)
     return np.nextafter(codes, np.inf)
 
@@ -357,9 +357,9 @@ class Grid:
         if attribute in self.starts:
             return own.member[np.searchsorted(self.starts[attribute][1:], codes, side="right")]
         if len(own.member):
-            place = (codes - self.space.low[attribute]).astype(np.intp)
+            place = (codes - self.space.domain.low[attribute]).astype(np.intp)
             return own.member[np.clip(place, 0, len(own.member) - 1)]
-        if self.space.single[attribute]:
+        if self.space.domain.single[attribute]:
             codes = codes.astype(np.float32).astype(np.float64)
         return np.minimum(np.searchsorted(own.high, codes), len(own.high) - 1)
 
@@ -369,7 +369,7 @@ class Grid:
         if attribute in self.starts:
             first, last = np.searchsorted(self.starts[attribute][1:], ends, side="right")
         elif len(own.member):
-            first, last = (ends - self.space.low[attribute]).astype(np.intp)
+            first, last = (ends - self.space.domain.low[attribute]).astype(np.intp)
         else:
             first, last = self.cell_of(attribute, ends)
             return np.arange(first, last + 1)
@@ -380,9 +380,9 @@ class Grid:
         own = self.cells[attribute]
         low, high = own.low[cells], own.high[cells]
         codes = low + share * (high - low)
-        if self.space.discrete[attribute]:
+        if self.space.domain.discrete[attribute]:
             codes = np.floor(codes)
-        if self.space.single[attribute]:
+        if self.space.domain.single[attribute]:
             codes = codes.astype(np.float32).astype(np.float64)
         return np.clip(codes, low, high)
 

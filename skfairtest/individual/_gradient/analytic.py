@@ -61,7 +61,7 @@ class AnalyticGradient:
         self.steps = AdditiveSteps(steps, space, HINT)
         if isinstance(self.last, TorchGradient):
             # A module that cannot be differentiated is an error before the first query.
-            Z = space.draw(1, np.random.default_rng(0))
+            Z = space.domain.draw(1, np.random.default_rng(0))
             self.last(self.steps.encode(Z), np.zeros(1, dtype=np.intp))
 
     def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:

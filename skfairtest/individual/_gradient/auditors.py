@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from skfairtest._docstrings import document
+from skfairtest._parameters import checked
 from skfairtest.individual._gradient.analytic import refuse_bare_module
 from skfairtest.individual._gradient.sources import (
     LossGradient,
     ZeroOrderGradient,
     white_box_gradient,
 )
-from skfairtest.individual._gradient.two_phase import Gradient, TwoPhaseAuditor
+from skfairtest.individual._gradient.two_phase import Gradient, TwoPhaseAuditor, check_gradient
 from skfairtest.oracle._oracle import Oracle
 
 
@@ -30,11 +31,7 @@ class MAFTAuditor(TwoPhaseAuditor):
     {parameters}
     {n_restarts}
     {global_phase}
-    {decay}
     {local_phase}
-    {update_interval}
-    h : float, default=1.0
-        Length of the differences, in steps of each attribute.
 
     Attributes
     ----------
@@ -84,37 +81,8 @@ class MAFTAuditor(TwoPhaseAuditor):
     True
     """
 
-    def __init__(
-        self, estimator: Any = None, *, sensitive_features: Any = "auto",
-        threshold: float | None = None, response_method: str = "auto", bounds: Any = None,
-        categories: Any = None, steps: Any = None, one_hot: Any = "auto", constraint: Any = None,
-        plausible: Any = None, given: Any = None, space: Any = None, proposals: str = "uniform",
-        max_queries: int | None = 20_000, max_time: float | None = None,
-        max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
-        random_state: Any = None, verbose: int = 0, n_restarts: int = 1, n_clusters: int = 4,
-        n_global: int = 1000, max_iter: int = 10, global_step: float = 1, decay: float = 0.5,
-        n_local: int = 1000, local_step: float = 1, update_interval: int = 5, h: float = 1.0,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            estimator, sensitive_features=sensitive_features, threshold=threshold,
-            response_method=response_method, bounds=bounds, categories=categories, steps=steps,
-            one_hot=one_hot, constraint=constraint, plausible=plausible, given=given, space=space,
-            proposals=proposals, max_queries=max_queries, max_time=max_time, max_found=max_found,
-            max_inputs=max_inputs, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose, n_restarts=n_restarts,
-        )  # fmt: skip
-        self.n_clusters = n_clusters
-        self.n_global = n_global
-        self.max_iter = max_iter
-        self.global_step = global_step
-        self.decay = decay
-        self.n_local = n_local
-        self.local_step = local_step
-        self.update_interval = update_interval
-        self.h = h
-
     def _make_gradient(self, oracle: Oracle) -> Gradient:
-        return ZeroOrderGradient(oracle, self.h)
+        return ZeroOrderGradient(oracle)
 
 
 @document
@@ -126,9 +94,7 @@ class EIDIGAuditor(TwoPhaseAuditor):
     {parameters}
     {n_restarts}
     {global_phase}
-    {decay}
     {local_phase}
-    {update_interval}
     {gradient}
 
     Attributes
@@ -174,38 +140,9 @@ class EIDIGAuditor(TwoPhaseAuditor):
 
     _is_white_box = True
 
-    def __init__(
-        self, estimator: Any = None, *, sensitive_features: Any = "auto",
-        threshold: float | None = None, response_method: str = "auto", bounds: Any = None,
-        categories: Any = None, steps: Any = None, one_hot: Any = "auto", constraint: Any = None,
-        plausible: Any = None, given: Any = None, space: Any = None, proposals: str = "uniform",
-        max_queries: int | None = 20_000, max_time: float | None = None,
-        max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
-        random_state: Any = None, verbose: int = 0, n_restarts: int = 1, n_clusters: int = 4,
-        n_global: int = 1000, max_iter: int = 10, global_step: float = 1, decay: float = 0.5,
-        n_local: int = 1000, local_step: float = 1, update_interval: int = 5,
-        gradient: Any = "auto",
-    ) -> None:  # fmt: skip
-        super().__init__(
-            estimator, sensitive_features=sensitive_features, threshold=threshold,
-            response_method=response_method, bounds=bounds, categories=categories, steps=steps,
-            one_hot=one_hot, constraint=constraint, plausible=plausible, given=given, space=space,
-            proposals=proposals, max_queries=max_queries, max_time=max_time, max_found=max_found,
-            max_inputs=max_inputs, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose, n_restarts=n_restarts,
-        )  # fmt: skip
-        self.n_clusters = n_clusters
-        self.n_global = n_global
-        self.max_iter = max_iter
-        self.global_step = global_step
-        self.decay = decay
-        self.n_local = n_local
-        self.local_step = local_step
-        self.update_interval = update_interval
-        self.gradient = gradient
+    gradient: Any = checked(default="auto", check=check_gradient)
 
     def _check_own_params(self) -> None:
-        super()._check_own_params()
         refuse_bare_module(self.estimator)
 
     def _make_gradient(self, oracle: Oracle) -> Gradient:
@@ -269,38 +206,11 @@ class ADFAuditor(TwoPhaseAuditor):
 
     _is_white_box = True
 
-    def __init__(
-        self, estimator: Any = None, *, sensitive_features: Any = "auto",
-        threshold: float | None = None, response_method: str = "auto", bounds: Any = None,
-        categories: Any = None, steps: Any = None, one_hot: Any = "auto", constraint: Any = None,
-        plausible: Any = None, given: Any = None, space: Any = None, proposals: str = "uniform",
-        max_queries: int | None = 20_000, max_time: float | None = None,
-        max_found: int | None = None, max_inputs: int | None = None, n_jobs: int | None = None,
-        random_state: Any = None, verbose: int = 0, n_restarts: int = 1, n_clusters: int = 4,
-        n_global: int = 1000, max_iter: int = 10, global_step: float = 1, n_local: int = 1000,
-        local_step: float = 1, gradient: Any = "auto",
-    ) -> None:  # fmt: skip
-        super().__init__(
-            estimator, sensitive_features=sensitive_features, threshold=threshold,
-            response_method=response_method, bounds=bounds, categories=categories, steps=steps,
-            one_hot=one_hot, constraint=constraint, plausible=plausible, given=given, space=space,
-            proposals=proposals, max_queries=max_queries, max_time=max_time, max_found=max_found,
-            max_inputs=max_inputs, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose, n_restarts=n_restarts,
-        )  # fmt: skip
-        self.n_clusters = n_clusters
-        self.n_global = n_global
-        self.max_iter = max_iter
-        self.global_step = global_step
-        self.n_local = n_local
-        self.local_step = local_step
-        self.gradient = gradient
+    gradient: Any = checked(default="auto", check=check_gradient)
 
-    def _settings(self) -> tuple[float, int]:
-        return 0.0, 1
+    _decay, _update_interval = 0.0, 1
 
     def _check_own_params(self) -> None:
-        super()._check_own_params()
         refuse_bare_module(self.estimator)
 
     def _make_gradient(self, oracle: Oracle) -> Gradient:

@@ -16,17 +16,16 @@ from skfairtest.space._space import InputSpace
 
 
 class ZeroOrderGradient:
-    """Algorithm 2: differences of the model's outputs, `h` steps of each attribute away.
+    """Algorithm 2: differences of the model's outputs, one step of each attribute away.
 
     Forward, and backward where forward would leave the domain (or break the constraint). Whole
     numbers move by whole steps.
     """
 
-    def __init__(self, oracle: Oracle, h: float) -> None:
+    def __init__(self, oracle: Oracle) -> None:
         self.oracle, self.space = oracle, oracle.space
-        delta = h * self.space.steps
-        whole = np.maximum(1.0, np.rint(delta))
-        self.delta = np.where(self.space.discrete, whole, delta)
+        delta = self.space.domain.steps
+        self.delta = np.where(self.space.domain.discrete, np.maximum(1.0, np.rint(delta)), delta)
 
     def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
         """Change of the chosen output per step; of labels, of the one-hot predicted class."""
@@ -44,7 +43,7 @@ class ZeroOrderGradient:
                 change = answers[np.arange(len(own)), own] - scores[owner, own]
             g[used] = change / moved[used]
         full = np.zeros(Z.shape)
-        full[:, free] = g * self.space.steps[free]
+        full[:, free] = g * self.space.domain.steps[free]
         return full
 
     def neighbours(self, Z: Floats) -> tuple[Floats, Floats]:
@@ -53,24 +52,26 @@ class ZeroOrderGradient:
         delta = self.delta[space.free]
         rows = np.repeat(Z[:, None, :], len(order), axis=1)
         here = Z[:, space.free]
-        top = space.top[space.free]
-        forward = here + delta <= np.minimum(space.high[space.free], top)
-        there = np.where(forward, here + delta, np.maximum(here - delta, space.low[space.free]))
+        top = space.domain.top[space.free]
+        forward = here + delta <= np.minimum(space.domain.high[space.free], top)
+        there = np.where(
+            forward, here + delta, np.maximum(here - delta, space.domain.low[space.free])
+        )
         # From a missing value nothing rises or falls.
         there = np.where(here > top, here, there)
         rows[:, order, space.free] = there
         rows = self._clip(rows)
-        if space.constraint is not None:
+        if space.constraint_ is not None:
             valid = self._valid(rows)
             back = rows.copy()
-            back[:, order, space.free] = np.maximum(here - delta, space.low[space.free])
+            back[:, order, space.free] = np.maximum(here - delta, space.domain.low[space.free])
             rows = np.where(valid[:, :, None], rows, self._clip(back))
             rows[~valid & ~self._valid(rows)] = np.nan
         moved = rows[:, order, space.free] - here
         return rows, np.where(np.isnan(moved), 0.0, moved)
 
     def _clip(self, rows: Floats) -> Floats:
-        return self.space.clip(rows.reshape(-1, rows.shape[2])).reshape(rows.shape)
+        return self.space.domain.clip(rows.reshape(-1, rows.shape[2])).reshape(rows.shape)
 
     def _valid(self, rows: Floats) -> NDArray[np.bool_]:
         return self.space.valid(rows.reshape(-1, rows.shape[2])).reshape(rows.shape[:2])
@@ -109,7 +110,7 @@ class CallableGradient:
                 f"gradient= must return finite numbers of shape {shape}, one a row and column; "
                 f"got shape {g.shape} with {n_bad} NaN or infinite values. Fix the callable."
             )
-        return self.space.layout.pull_back(Z, g) * self.space.steps
+        return self.space.layout.pull_back(Z, g) * self.space.domain.steps
 
 
 def white_box_gradient(oracle: Oracle, gradient: Any) -> Gradient:

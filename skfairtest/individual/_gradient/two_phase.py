@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._parameters import real, whole
 from skfairtest._typing import Floats, Ints
-from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
 from skfairtest.oracle._judgement import Judgement
@@ -37,7 +37,7 @@ GLOBAL_SHARE = 0.5
 #: Walks that are worth a local phase of their own while there are seeds left.
 FEW_WALKS = 64
 
-#: Least and largest length of a step, and of the differences of MAFT.
+#: Least and largest length of a step.
 LENGTHS = "[1e-5, 1e9]"
 
 
@@ -59,12 +59,12 @@ class TwoPhase:
 
     def __init__(
         self, oracle: Oracle, rng: np.random.Generator, gradient: Gradient, *, max_iter: int,
-        global_step: float, decay: float, n_local: int, local_step: float, update_interval: int,
+        n_local: int, step: float, decay: float, update_interval: int,
     ) -> None:  # fmt: skip
         self.oracle, self.space, self.rng = oracle, oracle.space, rng
         self.gradient = gradient
-        self.max_iter, self.global_step, self.decay = max_iter, global_step, decay
-        self.n_local, self.local_step = n_local, local_step
+        self.max_iter, self.n_local = max_iter, n_local
+        self.step, self.decay = step, decay
         self.update_interval = update_interval
         self.n_iter = 0
         # Labels are flipped by losing confidence; a threshold is passed by moving outputs apart.
@@ -118,7 +118,7 @@ class TwoPhase:
             else:
                 agree = np.sign(grad1) == np.sign(grad2)
                 direction = np.where(agree, -np.sign(grad1), 0.0)
-            x = self.move(x, self.global_step * direction, first, second)
+            x = self.move(x, self.step * direction, first, second)
         return joined(found)
 
     # Local phase (Algorithm 4) -------------------------------------------------------------
@@ -166,7 +166,7 @@ class TwoPhase:
         a = np.minimum(a, probability.shape[1] - 1)
         moves = np.zeros((n, self.space.n_features))
         up = self.rng.random(n) < 0.5
-        moves[np.arange(n), self.space.free[a]] = np.where(up, self.local_step, -self.local_step)
+        moves[np.arange(n), self.space.free[a]] = np.where(up, self.step, -self.step)
         return moves
 
     # Both ----------------------------------------------------------------------------------
@@ -184,7 +184,10 @@ class TwoPhase:
         """
         n = len(x)
         twins = np.concatenate(
-            [self.space.with_sensitive(x, first), self.space.with_sensitive(x, second)]
+            [
+                self.space.twins_.with_sensitive(x, first),
+                self.space.twins_.with_sensitive(x, second),
+            ]
         )
         scores = self.oracle.respond(twins)
         if self.apart:
@@ -202,15 +205,24 @@ class TwoPhase:
 
     def move(self, x: Floats, steps: Floats, first: Floats, second: Floats) -> Floats:
         """The rows moved and clipped to the domain; where that is not valid they stay."""
-        moved = self.space.clip(x + steps * self.space.steps)
+        moved = self.space.domain.clip(x + steps * self.space.domain.steps)
         return np.where(self.comparable(moved, first, second)[:, None], moved, x)
 
     def comparable(self, x: Floats, first: Floats, second: Floats) -> NDArray[np.bool_]:
         """Where the constraint admits both twins."""
-        if self.space.constraint is None:
+        if self.space.constraint_ is None:
             return np.ones(len(x), dtype=bool)
-        valid = self.space.valid(self.space.with_sensitive(x, first))
-        return valid & self.space.valid(self.space.with_sensitive(x, second))
+        valid = self.space.valid(self.space.twins_.with_sensitive(x, first))
+        return valid & self.space.valid(self.space.twins_.with_sensitive(x, second))
+
+
+def check_gradient(name: str, value: Any) -> None:
+    """Check that a gradient is "auto" or a callable."""
+    if not callable(value) and not (isinstance(value, str) and value == "auto"):
+        raise ValueError(
+            f"{name} must be 'auto' or a callable on rows; got {value!r}. Without a gradient use "
+            "MAFTAuditor."
+        )
 
 
 def predicted(scores: Floats, response: str) -> tuple[Ints, Floats]:
@@ -231,38 +243,21 @@ def predicted(scores: Floats, response: str) -> tuple[Ints, Floats]:
 class TwoPhaseAuditor(BaseAuditor):
     """What MAFT, EIDIG and ADF share; each says which gradient it follows."""
 
-    n_clusters: int
-    n_global: int
-    max_iter: int
-    global_step: float
-    n_local: int
-    local_step: float
-    decay: float
-    update_interval: int
+    n_global: int = whole(default=1000, least=1)
+    max_iter: int = whole(default=10, least=1)
+    n_local: int = whole(default=1000, least=0)
+    step: float = real(default=1.0, interval=LENGTHS)
+
+    #: Share of the accumulated gradient that is kept, and successful local steps between two
+    #: updates of the attributes' probabilities; as published.
+    _decay, _update_interval = 0.5, 5
 
     def _make_gradient(self, oracle: Oracle) -> Gradient:
         raise NotImplementedError(f"{type(self).__name__} has no gradient.")
 
-    def _settings(self) -> tuple[float, int]:
-        """Decay of the momentum, and successful steps between two updates of probabilities."""
-        return self.decay, self.update_interval
-
-    def _check_own_params(self) -> None:
-        whole = {"n_clusters": 1, "n_global": 1, "max_iter": 1, "n_local": 0, "update_interval": 1}
-        real = {"global_step": LENGTHS, "local_step": LENGTHS, "decay": "[0, 1]", "h": LENGTHS}
-        mine = self.get_params(deep=False)
-        check_whole(self, {name: least for name, least in whole.items() if name in mine})
-        check_real(self, {name: ends for name, ends in real.items() if name in mine})
-        gradient = mine.get("gradient", "auto")
-        if not callable(gradient) and not (isinstance(gradient, str) and gradient == "auto"):
-            raise ValueError(
-                f"gradient must be 'auto' or a callable on rows; got {gradient!r}. Without a "
-                "gradient use MAFTAuditor."
-            )
-
     def _make_space(self, X: Any, sensitive: Any = None) -> InputSpace:
         space = super()._make_space(X, sensitive)
-        check_enough_rows(space, self.n_clusters)
+        check_enough_rows(space)
         return space
 
     def _prepare(self, oracle: Oracle) -> None:
@@ -270,19 +265,17 @@ class TwoPhaseAuditor(BaseAuditor):
         self.n_iter_ = 0
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        seeds = cluster_seeds(oracle.space, self.n_clusters, rng)[: self.n_global]
+        seeds = cluster_seeds(oracle.space, rng)[: self.n_global]
         more = oracle.sample(self.n_global - len(seeds), rng)
-        decay, update_interval = self._settings()
         phases = TwoPhase(
             oracle,
             rng,
             self._make_gradient(oracle),
             max_iter=self.max_iter,
-            global_step=self.global_step,
-            decay=decay,
             n_local=self.n_local,
-            local_step=self.local_step,
-            update_interval=update_interval,
+            step=self.step,
+            decay=self._decay,
+            update_interval=self._update_interval,
         )
         try:
             phases.run(np.concatenate([seeds, more]))

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from skfairtest._docstrings import document
+from skfairtest._parameters import one_of, real, whole
 from skfairtest._typing import Floats
-from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._sbft.ledger import OPERATORS, estimated_range
 from skfairtest.individual._sbft.paper import PaperSearch
@@ -115,83 +115,15 @@ class SBFTAuditor(BaseAuditor):
     ['male', 'female']
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        sensitive_features: Any = "auto",
-        threshold: float | None = None,
-        response_method: str = "auto",
-        bounds: Any = None,
-        categories: Any = None,
-        steps: Any = None,
-        one_hot: Any = "auto",
-        constraint: Any = None,
-        plausible: Any = None,
-        given: Any = None,
-        space: Any = None,
-        proposals: str = "uniform",
-        max_queries: int | None = 20_000,
-        max_time: float | None = None,
-        max_found: int | None = None,
-        max_inputs: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        n_restarts: int = 1,
-        preset: str = "tuned",
-        population_size: int | None = None,
-        crossover_proba: float = 0.75,
-        mutation_proba: float = 0.7,
-        newcomer_rate: float = 0.1,
-        cache_proba: float = 0.5,
-        local_search: bool = True,
-        n_islands: int = 1,
-        n_climbers: int | None = None,
-    ) -> None:
-        super().__init__(
-            estimator,
-            sensitive_features=sensitive_features,
-            threshold=threshold,
-            response_method=response_method,
-            bounds=bounds,
-            categories=categories,
-            steps=steps,
-            one_hot=one_hot,
-            constraint=constraint,
-            plausible=plausible,
-            given=given,
-            space=space,
-            proposals=proposals,
-            max_queries=max_queries,
-            max_time=max_time,
-            max_found=max_found,
-            max_inputs=max_inputs,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-            n_restarts=n_restarts,
-        )
-        self.preset = preset
-        self.population_size = population_size
-        self.crossover_proba = crossover_proba
-        self.mutation_proba = mutation_proba
-        self.newcomer_rate = newcomer_rate
-        self.cache_proba = cache_proba
-        self.local_search = local_search
-        self.n_islands = n_islands
-        self.n_climbers = n_climbers
-
-    def _check_own_params(self) -> None:
-        if self.preset not in PRESETS:
-            raise ValueError(f"preset must be one of {list(PRESETS)}; got {self.preset!r}.")
-        check_whole(
-            self,
-            {"population_size": 2, "n_islands": 1, "n_climbers": 1},
-            optional=("population_size", "n_climbers"),
-        )
-        shares = ("crossover_proba", "mutation_proba", "newcomer_rate", "cache_proba")
-        check_real(self, dict.fromkeys(shares, "[0, 1]"))
+    preset: str = one_of(default="tuned", options=PRESETS)
+    population_size: int | None = whole(default=None, least=2)
+    crossover_proba: float = real(default=0.75, interval="[0, 1]")
+    mutation_proba: float = real(default=0.7, interval="[0, 1]")
+    newcomer_rate: float = real(default=0.1, interval="[0, 1]")
+    cache_proba: float = real(default=0.5, interval="[0, 1]")
+    local_search: bool = True
+    n_islands: int = whole(default=1, least=1)
+    n_climbers: int | None = whole(default=None, least=1)
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         size = self.population_size or POPULATIONS[self.preset]

@@ -37,7 +37,7 @@ class PaperSearch:
         self.cache_proba = cache_proba
         self.local_search = local_search
         self.degree = np.zeros(n_islands)
-        self.cached = self.space.draw_sensitive_pairs(n_islands, rng)
+        self.cached = self.space.twins_.draw_sensitive_pairs(n_islands, rng)
 
     def run(self) -> None:
         """Evolve until the oracle ends the run."""
@@ -57,7 +57,7 @@ class PaperSearch:
     def evaluate(self, Z: Floats) -> Floats:
         """Fitness of the inputs of each island, (n_islands, n): the disparity of one pair."""
         n_islands, n = Z.shape[:2]
-        pairs = self.space.draw_sensitive_pairs(n_islands * n, self.rng)
+        pairs = self.space.twins_.draw_sensitive_pairs(n_islands * n, self.rng)
         pairs = pairs.reshape(n_islands, n, 2, -1)
         uses_cache = self.rng.random((n_islands, n)) < self.cache_proba
         pairs = np.where(uses_cache[:, :, None, None], self.cached[:, None], pairs)
@@ -118,10 +118,10 @@ class PaperSearch:
     def improve(self, Z: Floats, fitness: Floats) -> None:
         """Local search: step each free value of each island's best down and up, keep the better."""
         for column in self.space.free:
-            for delta in (-self.space.steps[column], self.space.steps[column]):
+            for delta in (-self.space.domain.steps[column], self.space.domain.steps[column]):
                 moved = Z[:, :1].copy()
                 moved[:, 0, column] += delta
-                moved[:, 0] = self.space.clip(moved[:, 0])
+                moved[:, 0] = self.space.domain.clip(moved[:, 0])
                 found = self.evaluate(moved)[:, 0]
                 better = found > fitness[:, 0]
                 Z[better, 0] = moved[better, 0]

@@ -98,7 +98,7 @@ class TunedSearch:
         self.n_climbers = n_climbers
         # With two combinations there is one pair. Where there are more, an input is judged by one
         # pair, which is inherited, for two queries instead of many.
-        self.one_pair = self.space.n_combinations == 2
+        self.one_pair = self.space.twins_.n_combinations == 2
         self.data = data_seeds(MOST_ROWS, self.space, rng)
         self.lines = Lines(self.space, self.data)
         self.n_rows_seen = 0
@@ -106,7 +106,7 @@ class TunedSearch:
         self.rows = Elites(BEST_ROWS)
         self.weight = np.ones(self.space.n_features)
         # The best pair seen so far, of all islands: the paper's cache.
-        self.cached = self.space.draw_sensitive_pairs(1, rng)[0]
+        self.cached = self.space.twins_.draw_sensitive_pairs(1, rng)[0]
         self.degree = 0.0
         self.ledger = Ledger()
         #: Best disparities of the islands that began from rows, the running one last.
@@ -161,7 +161,7 @@ class TunedSearch:
     def admit(self, Z: Floats, values: Floats) -> Floats:
         """All proposals pass here, as inputs of the domain that the constraint objects admit."""
         compared = None if self.one_pair else values
-        return self.space.admit(self.space.clip(Z), self.rng, compared)
+        return self.space.admission.repair(self.space.domain.clip(Z), self.rng, compared)
 
     def ask(self, Z: Floats, values: Floats, operators: Ints) -> list[Elite]:
         """Judge inputs by pairs of sensitive values, or by more of them; what each shows."""
@@ -192,12 +192,12 @@ class TunedSearch:
         rows = self.data[self.n_rows_seen : self.n_rows_seen + SLICE]
         uniform = self.oracle.sample(SLICE // 3 if len(rows) else SLICE, self.rng)
         Z = np.concatenate([rows, uniform])
-        pairs = self.space.draw_sensitive_pairs(len(Z), self.rng)
+        pairs = self.space.twins_.draw_sensitive_pairs(len(Z), self.rng)
         if self.n_rows_seen:
             pairs[self.rng.random(len(Z)) < 0.8] = self.cached
-        elif not self.space.is_enumerable:
+        elif not self.space.twins_.is_enumerable:
             # Each row of data counts with its own sensitive value.
-            pairs[:, 0] = self.space.clip_sensitive(Z[:, self.space.sensitive])
+            pairs[:, 0] = self.space.twins_.clip_sensitive(Z[:, self.space.sensitive])
         self.n_rows_seen += len(rows)
         queries = self.oracle.n_queries
         for one in self.ask_alike(Z, pairs, ROWS):

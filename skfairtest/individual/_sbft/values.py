@@ -36,9 +36,10 @@ class Lines:
     def __init__(self, space: InputSpace, rows: Floats) -> None:
         self.space = space
         self.known = {
-            j: np.unique(np.append(rows[:, j], [space.low[j], space.high[j]])) for j in space.free
+            j: np.unique(np.append(rows[:, j], [space.domain.low[j], space.domain.high[j]]))
+            for j in space.free
         }
-        self.is_level = {j: space.columns[j].levels is not None for j in space.free}
+        self.is_level = {j: space.domain.columns[j].levels is not None for j in space.free}
 
     def values(self, z: Floats, j: int, elites: Floats, rng: np.random.Generator) -> Floats:
         """Some values of column j that differ from that of the input z.
@@ -48,8 +49,8 @@ class Lines:
         that of z, and some that elites have.
         """
         space = self.space
-        low, high = space.low[j], space.high[j]
-        if space.discrete[j] and high - low <= LINE + 2:
+        low, high = space.domain.low[j], space.domain.high[j]
+        if space.domain.discrete[j] and high - low <= LINE + 2:
             values = np.arange(low, high + 1)
         elif self.is_level[j]:
             values = low + rng.permutation(int(high - low) + 1)[:LINE]
@@ -61,7 +62,7 @@ class Lines:
             values = np.concatenate(
                 [self._far(j, n - n_near, rng), self._near(z[j], j, n_near, rng), borrowed, ends]
             )
-            if space.discrete[j]:
+            if space.domain.discrete[j]:
                 values = np.rint(values)
             values = np.unique(np.clip(values, low, high))
         return values[values != z[j]]
@@ -71,7 +72,9 @@ class Lines:
         known = self.known[j]
         place = (np.arange(n) + rng.random(n)) / n
         of_data = known[(place * len(known)).astype(np.intp)]
-        of_domain = self.space.low[j] + place * (self.space.high[j] - self.space.low[j])
+        of_domain = self.space.domain.low[j] + place * (
+            self.space.domain.high[j] - self.space.domain.low[j]
+        )
         return np.where(rng.random(n) < FOREIGN, of_domain, of_data)
 
     def _near(self, value: float, j: int, n: int, rng: np.random.Generator) -> Floats:
@@ -80,8 +83,10 @@ class Lines:
         sign = np.where(rng.random(n) < 0.5, -1, 1)
         places = np.rint(2.0 ** (rng.random(n) * np.log2(max(2.0, len(known) / 8)))).astype(int)
         place = np.clip(np.searchsorted(known, value) + sign * places, 0, len(known) - 1)
-        length = (self.space.high[j] - self.space.low[j]) * 10.0 ** rng.uniform(-3, -0.5, n)
-        stepped = value + sign * np.maximum(length, 1.0 if self.space.discrete[j] else 0.0)
+        length = (self.space.domain.high[j] - self.space.domain.low[j]) * 10.0 ** rng.uniform(
+            -3, -0.5, n
+        )
+        stepped = value + sign * np.maximum(length, 1.0 if self.space.domain.discrete[j] else 0.0)
         return np.where(rng.random(n) < FOREIGN, stepped, known[place])
 
 
@@ -101,12 +106,12 @@ def moved_sides(pairs: Floats, space: InputSpace, rng: np.random.Generator) -> F
 
 def swept(pair: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
     """Many sensitive codes to compare at once, the pair's among them; (n, n_sensitive)."""
-    if space.is_enumerable:
-        chosen = rng.permutation(int(space.n_combinations))[:SWEEP]
-        return np.concatenate([space.combination_codes(chosen), pair])
+    if space.twins_.is_enumerable:
+        chosen = rng.permutation(int(space.twins_.n_combinations))[:SWEEP]
+        return np.concatenate([space.twins_.combination_codes(chosen), pair])
     # Near to the pair as well as anywhere.
     near = move_sensitive(np.tile(pair, (SWEEP // 4, 1)), space, rng)
-    return np.concatenate([space.draw_sensitive(SWEEP - len(near), rng), near, pair])
+    return np.concatenate([space.twins_.draw_sensitive(SWEEP - len(near), rng), near, pair])
 
 
 def weighted_order(columns: Ints, weight: Floats, rng: np.random.Generator) -> list[int]:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skfairtest._docstrings import document
-from skfairtest._validation import check_real, check_whole
+from skfairtest._parameters import one_of, real, whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._operators import data_seeds
 from skfairtest.individual._surrogate.diverse import search_diverse
@@ -106,72 +106,14 @@ class SurrogateAuditor(BaseAuditor):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        sensitive_features: Any = "auto",
-        threshold: float | None = None,
-        response_method: str = "auto",
-        bounds: Any = None,
-        categories: Any = None,
-        steps: Any = None,
-        one_hot: Any = "auto",
-        constraint: Any = None,
-        plausible: Any = None,
-        given: Any = None,
-        space: Any = None,
-        proposals: str = "uniform",
-        max_queries: int | None = 20_000,
-        max_time: float | None = None,
-        max_found: int | None = None,
-        max_inputs: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        n_restarts: int = 1,
-        objective: str = "count",
-        batch_size: int = 4000,
-        explore_share: float = 0.02,
-        min_samples_leaf: int = 5,
-    ) -> None:
-        super().__init__(
-            estimator,
-            sensitive_features=sensitive_features,
-            threshold=threshold,
-            response_method=response_method,
-            bounds=bounds,
-            categories=categories,
-            steps=steps,
-            one_hot=one_hot,
-            constraint=constraint,
-            plausible=plausible,
-            given=given,
-            space=space,
-            proposals=proposals,
-            max_queries=max_queries,
-            max_time=max_time,
-            max_found=max_found,
-            max_inputs=max_inputs,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-            n_restarts=n_restarts,
-        )
-        self.objective = objective
-        self.batch_size = batch_size
-        self.explore_share = explore_share
-        self.min_samples_leaf = min_samples_leaf
-
-    def _check_own_params(self) -> None:
-        if self.objective not in OBJECTIVES:
-            raise ValueError(f"objective must be one of {OBJECTIVES}; got {self.objective!r}.")
-        check_whole(self, {"batch_size": 1, "min_samples_leaf": 1})
-        check_real(self, {"explore_share": "(0, 1]"})
+    objective: str = one_of(default="count", options=OBJECTIVES)
+    batch_size: int = whole(default=4000, least=1)
+    explore_share: float = real(default=0.02, interval="(0, 1]")
+    min_samples_leaf: int = whole(default=5, least=1)
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         space = oracle.space
-        near = space.plausibility is not None or self.proposals == "data"
+        near = space.near_data
         if near and self.objective == "count":
             NaturalSearch(oracle, rng, batch_size=self.batch_size).run()
             return
@@ -180,8 +122,8 @@ class SurrogateAuditor(BaseAuditor):
         memory = Memory(space, by_degree=True)
         regions = Regions(space)
         sources = Sources(oracle, regions, self.explore_share, rng)
-        price = min(space.n_combinations, FEW_COMBINATIONS)
-        most = self.batch_size * (1 if space.constraint is None else CONSTRAINED)
+        price = min(space.twins_.n_combinations, FEW_COMBINATIONS)
+        most = self.batch_size * (1 if space.constraint_ is None else CONSTRAINED)
         size = oracle.affordable(batches=N_ROUNDS, price=price, least=2, most=most)
         # Uniform inputs, until there is something to go by.
         size, most = min(size, FIRST), size

@@ -49,8 +49,8 @@ def search_diverse(
         Z, pairs = moved(walkers.Z[chosen], sources, rng), walkers.pairs[chosen]
         fresh, keys = oracle.fresh(Z)
         Z, pairs, chosen = Z[fresh], sources.inherited(pairs[fresh], rng), chosen[fresh]
-        if not space.is_enumerable:
-            Z = space.with_sensitive(Z, pairs[:, 0])
+        if not space.twins_.is_enumerable:
+            Z = space.twins_.with_sensitive(Z, pairs[:, 0])
         judged = oracle.disparity(Z, None if oracle.compares_all else pairs, keys[fresh])
         found = judged.verdict
         cells.count(Z[found])
@@ -78,7 +78,7 @@ def moved(Z: Floats, sources: Sources, rng: np.random.Generator) -> Floats:
     mask = np.zeros(Z.shape, dtype=bool)
     mask[:, space.free] = rng.random((n, n_free)) < share
     mask[np.arange(n), rng.choice(space.free, size=n)] = True
-    return space.clip(np.where(mask, space.draw(n, rng), Z))
+    return space.domain.clip(np.where(mask, space.domain.draw(n, rng), Z))
 
 
 class Cells:

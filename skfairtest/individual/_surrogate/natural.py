@@ -66,7 +66,7 @@ class NaturalSearch:
 
     def run(self) -> None:
         """Ask until the oracle ends the run, or no crossing is left that was not asked about."""
-        price = min(self.space.n_combinations, FEW_COMBINATIONS)
+        price = min(self.space.twins_.n_combinations, FEW_COMBINATIONS)
         size = self.oracle.affordable(batches=N_ROUNDS, price=price, least=2, most=self.batch_size)
         while self._n_vain < VAIN:
             Z = self.propose(max(2, self.oracle.in_time(size, batches=N_ROUNDS)))

@@ -34,10 +34,12 @@ class Regions:
         n = np.bincount(here, minlength=len(leaves))
         # A prior of one low input: three of three say less than thirty of thirty.
         belief = np.bincount(here, weights=values, minlength=len(leaves)) / (n + 1)
-        spread = np.where(self.space.discrete, self.space.high - self.space.low + 1, 0.0)
+        spread = np.where(
+            self.space.domain.discrete, self.space.domain.high - self.space.domain.low + 1, 0.0
+        )
         free = self.space.free
-        width = np.where(self.space.discrete, high - low + 1, high - low)[:, free]
-        whole = np.where(spread > 0, spread, self.space.high - self.space.low)[free]
+        width = np.where(self.space.domain.discrete, high - low + 1, high - low)[:, free]
+        whole = np.where(spread > 0, spread, self.space.domain.high - self.space.domain.low)[free]
         size = np.exp(np.log(np.maximum(width / np.maximum(whole, 1e-12), 1e-9)).sum(axis=1))
         keep = (belief > 0.5 * belief.max()) & (width >= 0).all(axis=1)
         self.low, self.high = low[keep], high[keep]
@@ -65,14 +67,16 @@ class Regions:
         self.drawn += np.bincount(chosen, minlength=self.n_regions)
         low, high = self.low[chosen], self.high[chosen]
         U = rng.random((n, self.space.n_features))
-        drawn = np.where(self.space.discrete, np.floor(U * (high - low + 1)), U * (high - low))
-        return self.space.clip(low + drawn)
+        drawn = np.where(
+            self.space.domain.discrete, np.floor(U * (high - low + 1)), U * (high - low)
+        )
+        return self.space.domain.clip(low + drawn)
 
 
 def leaf_boxes(tree: Any, space: InputSpace) -> tuple[Floats, Floats, NDArray[np.intp]]:
     """Closed boxes of the leaves, (n_leaves, n_features) each, and the leaves' node numbers."""
-    low = np.tile(space.low, (tree.node_count, 1))
-    high = np.tile(space.high, (tree.node_count, 1))
+    low = np.tile(space.domain.low, (tree.node_count, 1))
+    high = np.tile(space.domain.high, (tree.node_count, 1))
     # Children have larger numbers than their parents, so one pass sees parents first.
     for node in range(tree.node_count):
         left, right = tree.children_left[node], tree.children_right[node]
@@ -82,7 +86,7 @@ def leaf_boxes(tree: Any, space: InputSpace) -> tuple[Floats, Floats, NDArray[np
         cut = tree.threshold[node]
         low[left], high[left] = low[node], high[node]
         low[right], high[right] = low[node], high[node]
-        whole = space.discrete[column]
+        whole = space.domain.discrete[column]
         high[left, column] = min(high[left, column], np.floor(cut) if whole else cut)
         low[right, column] = max(low[right, column], np.floor(cut) + 1 if whole else cut)
     leaves = np.flatnonzero(tree.children_left < 0)

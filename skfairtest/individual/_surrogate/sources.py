@@ -284,14 +284,14 @@ class Sources:
             Z = change(chosen.Z, column, self.space, rng)
         pairs = self.inherited(chosen.pairs, rng)
         compared = None if self.oracle.compares_all else pairs
-        Z = self.space.admit(self.space.clip(Z), rng, compared)
-        if not self.space.is_enumerable:
-            Z = self.space.with_sensitive(Z, pairs[:, 0])
+        Z = self.space.admission.repair(self.space.domain.clip(Z), rng, compared)
+        if not self.space.twins_.is_enumerable:
+            Z = self.space.twins_.with_sensitive(Z, pairs[:, 0])
         return Proposals(Z, compared, np.full(n, source), column)
 
     def uniform(self, n: int, rng: np.random.Generator) -> Floats:
         """Uniform inputs, of a finite domain each once."""
-        if self.sweep is None and self.space.constraint is None:
+        if self.sweep is None and self.space.constraint_ is None:
             return self.oracle.sample(n, rng)
         if self.sweep is None:
             # A constraint is asked about many rows at once, for several batches.
@@ -308,7 +308,7 @@ class Sources:
         """Some values of each input replaced: by those of another find, or drawn anew."""
         n = len(Z)
         other = parents.draw(n, rng).Z
-        drawn = np.where(rng.random((n, 1)) < 0.5, other, self.space.draw(n, rng))
+        drawn = np.where(rng.random((n, 1)) < 0.5, other, self.space.domain.draw(n, rng))
         share = rng.random((n, 1)) ** 2 * 0.5
         mask = np.zeros(Z.shape, dtype=bool)
         mask[:, self.space.free] = rng.random((n, len(self.space.free))) < share
@@ -323,10 +323,10 @@ class Sources:
         flipped = rng.random(n) < 0.5
         pairs = np.where(flipped[:, None, None], pairs[:, ::-1], pairs)
         U = rng.random(n)
-        if self.space.is_enumerable:
-            drawn = self.space.draw_sensitive_pairs(n, rng)
+        if self.space.twins_.is_enumerable:
+            drawn = self.space.twins_.draw_sensitive_pairs(n, rng)
         else:
-            drawn = np.stack([self.space.draw_sensitive(n, rng) for _ in range(2)], axis=1)
+            drawn = np.stack([self.space.twins_.draw_sensitive(n, rng) for _ in range(2)], axis=1)
         share = NEW_TWINS_BY_DEGREE if self._by_degree else NEW_TWINS
         pairs[U < share] = drawn[U < share]
         half = (share <= U) & (U < 2 * share)
@@ -337,7 +337,7 @@ class Sources:
 def step_along(Z: Floats, column: Ints, space: InputSpace, rng: np.random.Generator) -> Floats:
     """One value of each input moved by one to a few steps."""
     n = len(Z)
-    length = space.steps[column] * 2.0 ** np.minimum(rng.geometric(0.6, size=n) - 1, 4)
+    length = space.domain.steps[column] * 2.0 ** np.minimum(rng.geometric(0.6, size=n) - 1, 4)
     Z = Z.copy()
     Z[np.arange(n), column] += np.where(rng.random(n) < 0.5, -1.0, 1.0) * length
     return Z
@@ -346,8 +346,8 @@ def step_along(Z: Floats, column: Ints, space: InputSpace, rng: np.random.Genera
 def anew(Z: Floats, column: Ints, space: InputSpace, rng: np.random.Generator) -> Floats:
     """One value of each input drawn anew from its whole domain."""
     n = len(Z)
-    low, high = space.low[column], space.high[column]
-    discrete = space.discrete[column]
+    low, high = space.domain.low[column], space.domain.high[column]
+    discrete = space.domain.discrete[column]
     U = rng.random(n)
     drawn = np.where(discrete, np.floor(U * (high - low + 1)), U * (high - low))
     Z = Z.copy()

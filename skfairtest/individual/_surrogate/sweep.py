@@ -33,13 +33,13 @@ class Sweep:
         self._half, self._mask = np.uint64(half), np.uint64((1 << half) - 1)
         self._keys = rng.integers(1, 2**63, size=ROUNDS, dtype=np.uint64) | np.uint64(1)
         self._next, self._end = 0, 1 << (2 * half)
-        self._sizes = [int(space.columns[j].n_values) for j in space.free]
+        self._sizes = [int(space.domain.columns[j].n_values) for j in space.free]
 
     @classmethod
     def of(cls, space: InputSpace, rng: np.random.Generator) -> Sweep | None:
         """A sweep of the domain; None where it is too large, or not finite."""
-        most = MOST_INPUTS if space.constraint is None else MOST_CONSTRAINED
-        fixed = space.discrete | (space.low == space.high)
+        most = MOST_INPUTS if space.constraint_ is None else MOST_CONSTRAINED
+        fixed = space.domain.discrete | (space.domain.low == space.domain.high)
         fits = space.n_inputs <= most and bool(fixed[space.free].all())
         return cls(space, rng) if fits else None
 
@@ -66,8 +66,8 @@ class Sweep:
         Z = np.empty((len(places), self.space.n_features))
         codes = np.unravel_index(places.astype(np.int64), self._sizes)
         for j, code in zip(self.space.free, codes, strict=True):
-            Z[:, j] = self.space.low[j] + code
-        Z[:, self.space.sensitive] = self.space.draw_sensitive(len(Z), rng)
+            Z[:, j] = self.space.domain.low[j] + code
+        Z[:, self.space.sensitive] = self.space.twins_.draw_sensitive(len(Z), rng)
         return Z
 
     def _permuted(self, numbers: np.ndarray) -> np.ndarray:

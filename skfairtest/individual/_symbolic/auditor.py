@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from skfairtest._docstrings import document
+from skfairtest._parameters import real, whole
 from skfairtest._typing import Floats
-from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
 from skfairtest.individual._symbolic.explanations import (
@@ -45,8 +45,6 @@ class SymbolicAuditor(BaseAuditor):
     ----------
     {parameters}
     {n_restarts}
-    n_clusters : int, default=4
-        K-means clusters of the data that seeds are taken from in turn. X must have as many rows.
     t1 : float, default=0.3
         Undirected search stops at the first condition with a confidence below it.
     t2 : float, default=0.2
@@ -71,13 +69,14 @@ class SymbolicAuditor(BaseAuditor):
 
     Notes
     -----
-    Where the paper leaves a choice open: the confidence of a condition is the share of the tree's
-    explanation that it carries, the decrease of impurity at its split over the impurity of all
-    neighbours, between 0 and 1. In a neighbour a random share of the attributes is perturbed:
-    numbers by a normal draw of a tenth of their domain, categories anew. Solving draws uniformly
-    within the interval of each attribute on the path; attributes that the path does not mention
-    keep their values. Directed inputs wait by rising average confidence, undirected ones by falling
-    one. A regressor is explained by a regression tree.
+    Seeds are rows of the data, taken in turn from four clusters of k-means, as in the paper. X must
+    have as many rows. Where the paper leaves a choice open: the confidence of a condition is the
+    share of the tree's explanation that it carries, the decrease of impurity at its split over the
+    impurity of all neighbours, between 0 and 1. In a neighbour a random share of the attributes is
+    perturbed: numbers by a normal draw of a tenth of their domain, categories anew. Solving draws
+    uniformly within the interval of each attribute on the path; attributes that the path does not
+    mention keep their values. Directed inputs wait by rising average confidence, undirected ones by
+    falling one. A regressor is explained by a regression tree.
 
     Of the inputs that solve a path constraint the directed search takes the one next to the
     explained input, the undirected search one that keeps the values which meet the constraint.
@@ -108,81 +107,21 @@ class SymbolicAuditor(BaseAuditor):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        sensitive_features: Any = "auto",
-        threshold: float | None = None,
-        response_method: str = "auto",
-        bounds: Any = None,
-        categories: Any = None,
-        steps: Any = None,
-        one_hot: Any = "auto",
-        constraint: Any = None,
-        plausible: Any = None,
-        given: Any = None,
-        space: Any = None,
-        proposals: str = "uniform",
-        max_queries: int | None = 20_000,
-        max_time: float | None = None,
-        max_found: int | None = None,
-        max_inputs: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        n_restarts: int = 1,
-        n_clusters: int = 4,
-        t1: float = 0.3,
-        t2: float = 0.2,
-        n_neighbours: int = 40,
-        max_depth: int = 12,
-        batch_size: int = 64,
-    ) -> None:
-        super().__init__(
-            estimator,
-            sensitive_features=sensitive_features,
-            threshold=threshold,
-            response_method=response_method,
-            bounds=bounds,
-            categories=categories,
-            steps=steps,
-            one_hot=one_hot,
-            constraint=constraint,
-            plausible=plausible,
-            given=given,
-            space=space,
-            proposals=proposals,
-            max_queries=max_queries,
-            max_time=max_time,
-            max_found=max_found,
-            max_inputs=max_inputs,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-            n_restarts=n_restarts,
-        )
-        self.n_clusters = n_clusters
-        self.t1 = t1
-        self.t2 = t2
-        self.n_neighbours = n_neighbours
-        self.max_depth = max_depth
-        self.batch_size = batch_size
-
-    def _check_own_params(self) -> None:
-        whole = {"n_clusters": 1, "n_neighbours": 2, "max_depth": 1, "batch_size": 1}
-        check_whole(self, whole)
-        check_real(self, {"t1": "[0, 1]", "t2": "[0, 1]"})
+    t1: float = real(default=0.3, interval="[0, 1]")
+    t2: float = real(default=0.2, interval="[0, 1]")
+    n_neighbours: int = whole(default=40, least=2)
+    max_depth: int = whole(default=12, least=1)
+    batch_size: int = whole(default=64, least=1)
 
     def _make_space(self, X: Any, sensitive: Any = None) -> InputSpace:
         space = super()._make_space(X, sensitive)
-        check_enough_rows(space, self.n_clusters)
+        check_enough_rows(space)
         return space
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         space = oracle.space
         explainer = Explainer(oracle, rng, self.n_neighbours, self.max_depth)
-        queue = Queue(cluster_seeds(space, self.n_clusters, rng))
+        queue = Queue(cluster_seeds(space, rng))
         finds: list[Floats] = []
         others: list[Floats] = []
         while True:

@@ -85,10 +85,12 @@ class Explainer:
         rows = np.repeat(Z, self.n_neighbours, axis=0)
         mask = self.rng.random(rows.shape) < self.rng.random((n, 1))
         mask[:: self.n_neighbours] = False
-        width = np.maximum(VICINITY * (self.space.high - self.space.low), self.space.steps)
-        near = self.space.clip(rows + width * self.rng.standard_normal(rows.shape))
+        width = np.maximum(
+            VICINITY * (self.space.domain.high - self.space.domain.low), self.space.domain.steps
+        )
+        near = self.space.domain.clip(rows + width * self.rng.standard_normal(rows.shape))
         categorical = np.array([kind == "categorical" for kind in self.space.kinds])
-        changed = np.where(categorical, self.space.draw(n, self.rng), near)
+        changed = np.where(categorical, self.space.domain.draw(n, self.rng), near)
         return np.where(mask, changed, rows)
 
     def _targets(self, answers: Floats) -> NDArray[Any]:
@@ -130,15 +132,15 @@ def split_interval(
     cut: float, k: int, space: InputSpace
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """The closed intervals of an attribute's domain up to a cut, and beyond it."""
-    low, high = float(space.low[k]), float(space.high[k])
-    if space.discrete[k]:
+    low, high = float(space.domain.low[k]), float(space.domain.high[k])
+    if space.domain.discrete[k]:
         return (low, float(np.floor(cut))), (float(np.floor(cut)) + 1, high)
     return (low, float(cut)), (float(np.nextafter(cut, np.inf)), high)
 
 
 def conjunction(space: InputSpace, predicates: list[Predicate]) -> Box:
     """The intervals that all predicates admit together, within the domain."""
-    box = Box(space.low, space.high)
+    box = Box(space.domain.low, space.domain.high)
     for c in predicates:
         box = box.within(c.attribute, c.low, c.high)
     return box
@@ -146,7 +148,7 @@ def conjunction(space: InputSpace, predicates: list[Predicate]) -> Box:
 
 def nearest(t: Floats, box: Box, space: InputSpace) -> Floats | None:
     """The input next to `t` that meets the constraint; None where it is not valid."""
-    Z = space.clip(np.clip(t, box.low, box.high)[None])
+    Z = space.domain.clip(np.clip(t, box.low, box.high)[None])
     return Z[0] if space.valid(Z)[0] else None
 
 
@@ -159,8 +161,8 @@ def solve(t: Floats, box: Box, space: InputSpace, rng: np.random.Generator) -> F
     spread = box.high - box.low
     for _ in range(MOST_DRAWS):
         U = rng.random(space.n_features)
-        drawn = box.low + np.where(space.discrete, np.floor(U * (spread + 1)), U * spread)
-        Z = space.clip(np.where(outside, np.minimum(drawn, box.high), t)[None])
+        drawn = box.low + np.where(space.domain.discrete, np.floor(U * (spread + 1)), U * spread)
+        Z = space.domain.clip(np.where(outside, np.minimum(drawn, box.high), t)[None])
         if space.valid(Z)[0]:
             return Z[0]
     return None

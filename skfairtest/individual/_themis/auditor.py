@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
 
 from skfairtest._docstrings import document
-from skfairtest._validation import check_real, check_whole, is_real
+from skfairtest._parameters import is_real, one_of, real
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._themis.measurement import Measurement
 from skfairtest.individual._themis.subsets import (
     SubsetSearch,
     candidate_columns,
-    check_candidates,
     check_combinations,
+    largest_subset,
 )
 from skfairtest.oracle._favourable import favourable_labels, favourable_places, known_classes
 from skfairtest.oracle._findings import Findings
@@ -42,9 +43,6 @@ class ThemisAuditor(BaseAuditor):
         How far the estimate may be from either end of its interval.
     confidence : float, default=0.95
         Confidence of the intervals.
-    min_samples : int, default=100
-        Distinct inputs before the interval is looked at first. It is looked at again each time
-        their number has doubled.
     measure : {"causal", "group"}, default="causal"
         What has to be known to the margin, and by which subsets are judged. Both are measured.
     favourable : label, set of labels or float, default=None
@@ -52,13 +50,9 @@ class ThemisAuditor(BaseAuditor):
         ("approved", "good"), else the last of ``classes_``; shares of either of two classes differ
         alike. For a regressor the output above which a prediction is
         favourable; None: the mean output for all twins of the sampled inputs.
-    search_subsets : bool, default=False
-        Whether to search for minimal discriminating subsets of `candidates`.
     candidates : list of str or int, default=None
-        Columns whose subsets are searched; None: the sensitive columns. Naming them implies
-        `search_subsets`.
-    max_subset_size : int, default=None
-        Columns in a subset, at most.
+        Columns whose subsets are searched for minimal discriminating ones, up to the size of which
+        each subset has at most 1,000 combinations of values; None: no search.
     discrimination_threshold : float, default=0.2
         Share (or difference of shares) above which a subset discriminates.
 
@@ -93,7 +87,8 @@ class ThemisAuditor(BaseAuditor):
     The published tool stops where the normal interval is narrower than the margin. That interval
     has no width at a share of 0, so a model that discriminates rarely was seen as one that never
     does after a dozen inputs. Here intervals are Clopper-Pearson's, inputs are counted once, and
-    each look at the data has its own part of the error (a half, a sixth, a twelfth, ...), so that
+    each look at the data, the first after 100 distinct inputs and then at each doubling of their
+    number, has its own part of the error (a half, a sixth, a twelfth, ...), so that
     the confidence holds although the data decide when to stop. This takes more inputs than a single
     look would.
 
@@ -135,101 +130,36 @@ class ThemisAuditor(BaseAuditor):
     [['sex']]
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        sensitive_features: Any = "auto",
-        threshold: float | None = None,
-        response_method: str = "auto",
-        bounds: Any = None,
-        categories: Any = None,
-        steps: Any = None,
-        one_hot: Any = "auto",
-        constraint: Any = None,
-        plausible: Any = None,
-        given: Any = None,
-        space: Any = None,
-        proposals: str = "uniform",
-        max_queries: int | None = 20_000,
-        max_time: float | None = None,
-        max_found: int | None = None,
-        max_inputs: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        margin: float = 0.05,
-        confidence: float = 0.95,
-        min_samples: int = 100,
-        measure: str = "causal",
-        favourable: Any = None,
-        search_subsets: bool = False,
-        candidates: Any = None,
-        max_subset_size: int | None = None,
-        discrimination_threshold: float = 0.2,
-    ) -> None:
-        super().__init__(
-            estimator,
-            sensitive_features=sensitive_features,
-            threshold=threshold,
-            response_method=response_method,
-            bounds=bounds,
-            categories=categories,
-            steps=steps,
-            one_hot=one_hot,
-            constraint=constraint,
-            plausible=plausible,
-            given=given,
-            space=space,
-            proposals=proposals,
-            max_queries=max_queries,
-            max_time=max_time,
-            max_found=max_found,
-            max_inputs=max_inputs,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.margin = margin
-        self.confidence = confidence
-        self.min_samples = min_samples
-        self.measure = measure
-        self.favourable = favourable
-        self.search_subsets = search_subsets
-        self.candidates = candidates
-        self.max_subset_size = max_subset_size
-        self.discrimination_threshold = discrimination_threshold
+    # One sample with one interval: there is nothing to start again.
+    n_restarts: int = field(default=1, init=False)
+    margin: float = real(
+        default=0.05, interval="(0, 1)", hint="0.05 lets an estimate be five points off."
+    )
+    confidence: float = real(default=0.95, interval="(0, 1)", hint="0.95 is usual.")
+    measure: str = one_of(default="causal", options=MEASURES)
+    favourable: Any = None
+    candidates: Any = None
+    discrimination_threshold: float = real(
+        default=0.2,
+        interval="[0, 1)",
+        hint="It is a share of inputs; the threshold on the model's outputs is threshold=.",
+    )
 
     # Checks --------------------------------------------------------------------------------
-
-    def _check_own_params(self) -> None:
-        check_real(self, {"margin": "(0, 1)"}, hint="0.05 lets an estimate be five points off.")
-        check_real(self, {"confidence": "(0, 1)"}, hint="0.95 is usual.")
-        check_real(
-            self,
-            {"discrimination_threshold": "[0, 1)"},
-            hint="It is a share of inputs; the threshold on the model's outputs is threshold=.",
-        )
-        if self.measure not in MEASURES:
-            raise ValueError(
-                f"measure must be one of {list(MEASURES)}; got {self.measure!r}. Choose one of "
-                "these."
-            )
-        check_whole(self, {"min_samples": 1, "max_subset_size": 1}, optional=("max_subset_size",))
 
     def _make_space(self, X: Any, sensitive: Any = None) -> InputSpace:
         space = super()._make_space(X, sensitive)
         names = space.sensitive_features
-        n = space.n_combinations if np.isfinite(space.n_combinations) else space.n_twins
+        n = (
+            space.twins_.n_combinations
+            if np.isfinite(space.twins_.n_combinations)
+            else space.twins_.n_twins
+        )
         check_combinations(int(n), names, "Name fewer sensitive")
         columns: list[int] = []
         if self.candidates is not None:
             columns = candidate_columns(space.feature_names, self.candidates)
-        elif self.search_subsets:
-            columns = space.sensitive.tolist()
-        largest = min(len(columns), self.max_subset_size or len(columns))
-        if columns:
-            check_candidates(space, columns, largest)
+        largest = largest_subset(space, columns)
         self._subsets = SubsetSearch(columns, largest, self.measure, self.discrimination_threshold)
         return space
 
@@ -259,7 +189,7 @@ class ThemisAuditor(BaseAuditor):
             measurement = Measurement(part, self.favourable, self.confidence)
             if part is oracle:
                 self._measured = measurement
-            measurement.run(rng, self.measure, self.margin, self.min_samples)
+            measurement.run(rng, self.measure, self.margin)
             return measurement
 
         measure(oracle)
@@ -289,8 +219,8 @@ class ThemisAuditor(BaseAuditor):
 
 def sensitive_groups(space: InputSpace) -> list[list[Any]]:
     """Sensitive values of each combination, as in the table."""
-    codes = space.twin_codes
-    values = [_told(space.columns[j], codes[:, i]) for i, j in enumerate(space.sensitive)]
+    codes = space.twins_.twin_codes
+    values = [_told(space.domain.columns[j], codes[:, i]) for i, j in enumerate(space.sensitive)]
     return [list(group) for group in zip(*values, strict=True)]
 
 

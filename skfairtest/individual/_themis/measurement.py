@@ -20,6 +20,8 @@ from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import KeySet, row_keys
 from skfairtest.oracle._stop import StopReason
 
+#: Distinct inputs before the interval is looked at first.
+MIN_SAMPLES = 100
 #: Rows that are asked in one go.
 BATCH_ROWS = 4096
 #: Rows that predict may be asked once more to confirm that two labels differ.
@@ -55,9 +57,9 @@ class Measurement:
         self._answers: list[Floats] = []  # (n, n_twins) each: outputs or 0 and 1
         self._valid: list[Bools] = []
 
-    def run(self, rng: np.random.Generator, measure: str, margin: float, min_samples: int) -> None:
+    def run(self, rng: np.random.Generator, measure: str, margin: float) -> None:
         """Draw inputs until the measure is known to the margin, or the oracle ends the run."""
-        target = min_samples
+        target = MIN_SAMPLES
         while True:
             while self.oracle.n_inputs < target and not self.is_exhaustive:
                 self.draw(target - self.oracle.n_inputs, rng)
@@ -70,12 +72,12 @@ class Measurement:
     def draw(self, n: int, rng: np.random.Generator) -> None:
         """Judge about n random inputs and note the outputs for all their twins."""
         oracle, space = self.oracle, self.oracle.space
-        price = (space.n_twins + CONFIRM) * oracle.cost
+        price = (space.twins_.n_twins + CONFIRM) * oracle.cost
         if oracle.queries_left < price:
             oracle.stop(StopReason.MAX_QUERIES)  # an input that is judged in part has no share
         # At least a tenth more, so that the last inputs of a finite domain come up.
         wanted = max(n, oracle.n_inputs // 10)
-        n = oracle.affordable(price=price, most=min(wanted, BATCH_ROWS // space.n_twins))
+        n = oracle.affordable(price=price, most=min(wanted, BATCH_ROWS // space.twins_.n_twins))
         Z = oracle.sample(n, rng, uniform=True)
         fresh = self._seen.add(row_keys(Z[:, space.free]))
         if fresh.any():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from skfairtest._progress import users_level
 from skfairtest.individual._themis.measurement import Measurement
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._column_names import resolve_columns
@@ -98,24 +100,44 @@ def candidate_columns(names: list[Any], candidates: Any) -> list[int]:
         raise ValueError(str(error).replace("sensitive_features", "candidates")) from None
 
 
-def check_candidates(space: InputSpace, columns: list[int], largest: int) -> None:
-    """See that the subsets can be searched, before a query is spent."""
+def largest_subset(space: InputSpace, columns: list[int]) -> int:
+    """The size up to which the subsets of the candidates are searched.
+
+    Raises
+    ------
+    ValueError
+        If a candidate has one value only.
+
+    Warns
+    -----
+    UserWarning
+        Where larger subsets would have more twins than can be compared.
+    """
     names = [space.feature_names[j] for j in columns]
-    constant = [space.feature_names[j] for j in columns if space.columns[j].n_values < 2]
+    constant = [space.feature_names[j] for j in columns if space.domain.columns[j].n_values < 2]
     if constant:
         raise ValueError(
             f"candidates must have two values at least; {constant!r} have one. Leave them out, or "
-            "give bounds= or categories=."
+            "give bounds or categories of InputSpace."
         )
-    if largest == space.n_features:
-        raise ValueError(
-            f"candidates names all {largest} columns; twins must have at least one attribute in "
-            f"common. Name fewer, or set max_subset_size={largest - 1}."
-        )
+    # Twins must have at least one attribute in common.
+    largest = min(len(columns), space.n_features - 1)
     # Of columns with a real one among them no more twins are compared than can be.
-    sizes = sorted(space.columns[j].n_values for j in columns)
-    listed = [int(size) for size in sizes if np.isfinite(size)][-largest:]
-    check_combinations(math.prod(listed), names, "Set a smaller max_subset_size=, name fewer")
+    sizes = sorted(space.domain.columns[j].n_values for j in columns)
+    listed = [int(size) for size in sizes if np.isfinite(size)]
+    fits = max(
+        (k for k in range(largest + 1) if math.prod(listed[len(listed) - k :]) <= MAX_COMBINATIONS),
+        default=0,
+    )
+    if fits < largest:
+        warnings.warn(
+            f"Of the candidates {names!r}, subsets of up to {fits} columns are searched: larger "
+            f"ones have more than {MAX_COMBINATIONS} combinations of values. Name fewer "
+            "candidates, or narrow their domains, to search larger ones.",
+            UserWarning,
+            stacklevel=users_level(),
+        )
+    return fits
 
 
 def check_combinations(n: int, names: list[Any], remedy: str) -> None:

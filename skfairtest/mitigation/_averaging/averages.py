@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skfairtest._docstrings import LinksToDocs
+from skfairtest._parameters import DeclaredParameters, one_of, real, whole
 from skfairtest._typing import Floats, Ints
-from skfairtest._validation import check_real, check_table, check_takes_weights, check_whole
+from skfairtest._validation import check_table, check_takes_weights
 from skfairtest.mitigation._averaging.reference_values import ReferenceValues
 from skfairtest.space._containers import make_container
 from skfairtest.space._rows import take_rows
@@ -30,29 +32,21 @@ WEIGHTS = ("data", "uniform")
 UNSEEN = ("error", "ignore")
 
 
-class AveragingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
+class AveragingEstimator(DeclaredParameters, LinksToDocs, MetaEstimatorMixin, BaseEstimator):
     """What the classifier and the regressor share."""
 
-    _reference: ReferenceValues
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        sensitive_features: Any = "auto",
-        strength: float = 1.0,
-        weights: str = "data",
-        max_values: int | None = 100,
-        unseen: str = "error",
-        one_hot: Any = "auto",
-    ) -> None:
-        self.estimator = estimator
-        self.sensitive_features = sensitive_features
-        self.strength = strength
-        self.weights = weights
-        self.max_values = max_values
-        self.unseen = unseen
-        self.one_hot = one_hot
+    estimator: Any = field(default=None, kw_only=False)
+    sensitive_features: Any = "auto"
+    strength: float = real(
+        default=1.0,
+        interval="[0, 1]",
+        hint="It is the share of the average in the predictions: 0 is the model as trained, 1 the "
+        "average alone.",
+    )
+    weights: str = one_of(default="data", options=WEIGHTS)
+    max_values: int | None = whole(default=100, least=1, optional=True)
+    unseen: str = one_of(default="error", options=UNSEEN)
+    one_hot: Any = "auto"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> Any:
         """Train the estimator with the sensitive columns, and note their values.
@@ -213,17 +207,7 @@ class AveragingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
                 "sensitive_features must be 'auto', a column or a list of columns; got None."
             )
         self._check_kind()
-        check_real(
-            self,
-            {"strength": "[0, 1]"},
-            hint="It is the share of the average in the predictions: 0 is the model as trained, 1 "
-            "the average alone.",
-        )
-        for param, known in (("weights", WEIGHTS), ("unseen", UNSEEN)):
-            value = getattr(self, param)
-            if not isinstance(value, str) or value not in known:
-                raise ValueError(f"{param} must be one of {list(known)}; got {value!r}.")
-        check_whole(self, {"max_values": 1}, optional=("max_values",))
+        self._check_declared()
 
     def _check_kind(self) -> None:
         raise NotImplementedError

@@ -77,9 +77,9 @@ class ReferenceValues:
         uniform: bool,
         max_values: int | None,
     ) -> None:
-        space = InputSpace.from_data(X, sensitive_features, one_hot=one_hot)
+        space = InputSpace(one_hot=one_hot).fit(X, sensitive_features)
         layout, sensitive = space.layout, space.sensitive.tolist()
-        self.names, self.one_hot = space.sensitive_features, space.one_hot
+        self.names, self.one_hot = space.sensitive_features, space.layout.one_hot
         self.places = sorted(place for j in sensitive for place in layout.places[j])
         # Of these columns alone, and of numbers as they are, not by steps of a scale.
         self.container = make_container(take_columns(X, self.places))

@@ -14,15 +14,9 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from skfairtest._parameters import check_whole, is_real
 from skfairtest._typing import Ints
-from skfairtest._validation import (
-    check_one_whole,
-    check_table,
-    check_takes_weights,
-    is_real,
-    make_generator,
-    warn_of_target,
-)
+from skfairtest._validation import check_table, check_takes_weights, make_generator, warn_of_target
 from skfairtest.base import BaseAuditor
 from skfairtest.group._outcomes import check_weights
 from skfairtest.group._sensitive_groups import Groups
@@ -209,7 +203,7 @@ def compare_mitigations(
     """
     named = _named(methods)
     for name, value in (("n_inputs", n_inputs), ("max_queries", max_queries)):
-        check_one_whole(name, value, 2)
+        check_whole(name, value, 2)
     _check_numbers(certify_time, confidence)
     _check_estimator(estimator)
     template = BaseAuditor(space=space, threshold=threshold, estimator=estimator)
@@ -358,7 +352,7 @@ def _folds(case: Case, y: Any, cv: Any, n_inputs: int, rng: np.random.Generator)
 def _split(case: Case, y: Any, cv: Any, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:
     if cv is None or is_real(cv):
         cv = 5 if cv is None else cv
-        check_one_whole("cv", cv, 2)
+        check_whole("cv", cv, 2)
         most = len(y)
         if case.classes is not None:
             most = min(int((y == label).sum()) for label in case.classes)

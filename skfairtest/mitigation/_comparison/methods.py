@@ -90,7 +90,7 @@ class Case:
         """Name of each row's group, by the columns of the table and those beside it."""
         parts = [self.groups.names(self.X)] if self.has_twins else []
         if self.beside is not None:
-            space = InputSpace.from_data(self.beside, None, one_hot=None)
+            space = InputSpace(one_hot=None).fit(self.beside, None)
             everything = space.with_sensitive_features(range(len(self.beside.columns)))
             parts.append(Groups(everything).names(self.beside))
         return np.array([", ".join(row) for row in zip(*parts, strict=True)], dtype=object)
@@ -117,7 +117,7 @@ def _marginalize(case: Case, seed: int) -> Any:
         case.estimator,
         sensitive_features=case.space.sensitive_features,
         unseen="ignore",
-        one_hot=case.space.one_hot or None,
+        one_hot=case.space.layout.one_hot or None,
     )
 
 

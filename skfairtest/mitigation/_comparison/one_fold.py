@@ -150,7 +150,7 @@ def _run(
     ).fit(X_held)
     result.response = search.response_
     result.degree = max(known, float(search.fairness_degree_))
-    if name == "drop" and own is None and case.space.given is None:
+    if name == "drop" and own is None and case.space.twins_.dependents is None:
         result.bound, result.certificate = 0.0, "nothing else differs between twins"
     elif max_time > 0:
         _certify(result, model, search, max_time)

@@ -134,7 +134,7 @@ class TestSGDRetraining(Groups):
         everyone = (float(len(values)), float(values.sum()), float((values**2).sum()))
         sides = sides_of(*sums, everyone, bool(np.isin(values, (0, 1)).all()))
         low, high, _ = intervals_at_once(
-            sides, confidence=audited.confidence, kind=audited.ci_method,
+            sides, confidence=audited.confidence, kind="likelihood",
             correction="none", n_rules=1,
         )  # fmt: skip
         least, most = score_interval(low, high)

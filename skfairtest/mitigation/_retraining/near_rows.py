@@ -70,7 +70,7 @@ def near_rows(lane: Lane, label: Label) -> Addition:
     are no better than guesses, and taught alone they bend the boundary without moving it away. What
     holds for them has to hold around them, too.
     """
-    n_twins = min(MOST_TWINS, lane.space.n_twins)
+    n_twins = min(MOST_TWINS, lane.space.twins_.n_twins)
     n_rows = min(NEAR_A_ROUND * len(lane.rows), MOST_NEAR)
     return with_twins(lane, draw_near_rows(lane, max(1, int(n_rows / n_twins))), label)
 
@@ -114,7 +114,7 @@ def twins_of(lane: Lane, Z: Floats) -> tuple[Floats, Bools]:
         Those that the constraint admits.
     """
     space = lane.space
-    n, codes = len(Z), space.twin_codes
+    n, codes = len(Z), space.twins_.twin_codes
     k = min(MOST_TWINS, len(codes))
     if k == len(codes):
         which = np.tile(np.arange(k), (n, 1))
@@ -123,7 +123,9 @@ def twins_of(lane: Lane, Z: Floats) -> tuple[Floats, Bools]:
         start = lane.rng.integers(len(codes), size=(n, 1))
         which = (start + (np.arange(k) * len(codes)) // k) % len(codes)
     twins = np.repeat(Z[:, None, :], k, axis=1).reshape(n * k, -1)
-    twins = space.follow(space.with_sensitive(twins, codes[which].reshape(n * k, -1)))
+    twins = space.twins_.apply_dependents(
+        space.twins_.with_sensitive(twins, codes[which].reshape(n * k, -1))
+    )
     exists = space.valid(twins)
     return twins.reshape(n, k, -1), exists.reshape(n, k)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest._delegation import DelegatingEstimator
+from skfairtest._parameters import DeclaredParameters, checked, is_real, one_of, real, whole
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._validation import (
-    check_real,
     check_table,
-    check_whole,
-    is_real,
     make_generator,
     warn_of_target,
 )
@@ -60,7 +59,9 @@ MOST_GROUPS = 3
 MAX_QUERIES = 40_000
 
 
-class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator):
+class FairnessRetrainer(
+    DeclaredParameters, ShownFinding, CallbackSupportMixin, DelegatingEstimator
+):
     """Mitigate discrimination: train, audit, add what was found under better labels, train again.
 
     After ``fit`` it *is* the mitigated model: it predicts and scores with it. Every round is judged
@@ -222,42 +223,22 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        auditor: Any = None,
-        *,
-        strategy: str = "twins",
-        near: str = "both",
-        labeler: Any = "auto",
-        max_score_drop: float = 0.01,
-        confidence: float = 0.9,
-        scoring: Any = None,
-        cv: Any = "auto",
-        n_estimates: int = 10_000,
-        max_rounds: int = 8,
-        certify_time: float = 2.0,
-        subgroup_auditor: Any = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.auditor = auditor
-        self.strategy = strategy
-        self.near = near
-        self.labeler = labeler
-        self.max_score_drop = max_score_drop
-        self.confidence = confidence
-        self.scoring = scoring
-        self.cv = cv
-        self.n_estimates = n_estimates
-        self.max_rounds = max_rounds
-        self.certify_time = certify_time
-        self.subgroup_auditor = subgroup_auditor
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any = field(default=None, kw_only=False)
+    auditor: Any = field(default=None, kw_only=False)
+    strategy: str = one_of(default="twins", options=tuple(STRATEGIES))
+    near: str = one_of(default="both", options=NEAR)
+    labeler: Any = checked(default="auto", check=lambda _, value: check_labeler(value))
+    max_score_drop: float = real(default=0.01, interval="[0, inf)")
+    confidence: float = real(default=0.9, interval="(0, 1)")
+    scoring: Any = None
+    cv: Any = "auto"
+    n_estimates: int = whole(default=10_000, least=1)
+    max_rounds: int = whole(default=8, least=1)
+    certify_time: float = real(default=2.0, interval="[0, inf)")
+    subgroup_auditor: Any = "auto"
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
@@ -464,7 +445,7 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
         settings = {name: strategy.settings[name] for name in ("threshold", "response_method")}
         auditor = CertifiedAuditor(
             FrozenEstimator(model),
-            space=strategy.space.whole(),
+            space=strategy.space.without_plausibility(),
             max_time=self.certify_time,
             n_jobs=1,
             random_state=0,
@@ -493,10 +474,6 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
                 "estimator is a FrozenEstimator, which is never trained again, so it cannot be "
                 "mitigated. Give the estimator inside, unfitted."
             )
-        if self.strategy not in STRATEGIES:
-            raise ValueError(f"strategy must be one of {list(STRATEGIES)}; got {self.strategy!r}.")
-        if self.near not in NEAR:
-            raise ValueError(f"near must be one of {list(NEAR)}; got {self.near!r}.")
         auto = isinstance(self.subgroup_auditor, str) and self.subgroup_auditor == "auto"
         if not (self.subgroup_auditor is None or auto) and not isinstance(
             self.subgroup_auditor, SubgroupAuditor
@@ -505,11 +482,7 @@ class FairnessRetrainer(ShownFinding, CallbackSupportMixin, DelegatingEstimator)
                 "subgroup_auditor must be 'auto', None or a SubgroupAuditor; got "
                 f"{self.subgroup_auditor!r}."
             )
-        check_labeler(self.labeler)
-        check_real(
-            self, {"max_score_drop": "[0, inf)", "confidence": "(0, 1)", "certify_time": "[0, inf)"}
-        )
-        check_whole(self, {"n_estimates": 1, "max_rounds": 1})
+        self._check_declared()
         bad = self.cv is None or (isinstance(self.cv, str) and self.cv != "auto")
         if bad or (is_real(self.cv) and (self.cv != int(self.cv) or self.cv < 2)):
             raise ValueError(

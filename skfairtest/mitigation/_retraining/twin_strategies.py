@@ -249,7 +249,7 @@ class TwinRetraining(Twins):
     def _find_near(self, lane: Lane) -> int:
         """Inputs near the data that the lane's model treats differently; how many were found."""
         Z = draw_near_rows(lane, min(LOOKED_AT * self._n_pairs, MOST_LOOKED_AT))
-        differs = judge(lane.model, lane.space.whole(), Z, self.settings).differs
+        differs = judge(lane.model, lane.space.without_plausibility(), Z, self.settings).differs
         lane.kept["near"] = Z[differs][: self._n_pairs]
         return len(lane.kept["near"])
 
@@ -280,7 +280,9 @@ class TwinRetraining(Twins):
         """A share of a lane's rows, those first that its model treats differently; None for all."""
         if share == 1:
             return None
-        differs = judge(lane.model, lane.space.whole(), lane.codes, self.settings).differs
+        differs = judge(
+            lane.model, lane.space.without_plausibility(), lane.codes, self.settings
+        ).differs
         order = lane.rng.permutation(len(differs))
         order = order[np.argsort(~differs[order], kind="stable")]
         return np.sort(order[: max(1, int(share * len(order)))])

@@ -87,7 +87,7 @@ class Yardstick:
         # A model is judged where it was sent, in one go. It asks for no workers of its own, unless
         # the auditor alone was given a number of jobs.
         alone = {} if self._n_jobs is None else {"n_jobs": None}
-        self._parcel = Parcel((space.whole(), settings | alone))
+        self._parcel = Parcel((space.without_plausibility(), settings | alone))
         self._codes = codes = lanes[0].codes
         self._weights = lanes[0].task.weights
         self._crossings = [Crossings(space.with_codes(codes[lane.held])) for lane in self.folds]

@@ -96,9 +96,7 @@ class Case:
 
     def group_auditor(self, template: Any, names: list[Any]) -> Any:
         """An unfitted group auditor of these sensitive columns and the same domain."""
-        known = template.get_params(deep=False)
-        domain = ("bounds", "categories", "steps", "one_hot", "constraint")
-        own = {name: getattr(self.template, name) for name in domain if name in known}
+        own = {"space": self.template.space} if hasattr(template, "space") else {}
         return clone(template).set_params(
             estimator=self.estimator,
             sensitive_features=names,

@@ -17,7 +17,7 @@ MANY_VALUES = 20
 def measure_columns(case: Case, seconds: float | None) -> dict[str, Any]:
     """Measure it for the finding of each search, as far as the time allows."""
     before = case.n_queries
-    needed = 2 * (len(case.space.columns) + 1)
+    needed = 2 * (len(case.space.domain.columns) + 1)
     for label, finding in case.findings.items():
         if case.affordable(seconds, needed * len(case.findings)) < needed * len(case.findings):
             return {
@@ -41,7 +41,7 @@ def matters(oracle: Oracle, twins: Floats) -> list[float]:
     free = np.flatnonzero((twins[0] == twins[1]) | np.isnan(twins).all(axis=0)).tolist()
     rows = np.tile(twins, (len(free) + 1, 1))
     for number_of, j in enumerate(free, start=1):
-        rows[2 * number_of : 2 * number_of + 2, j] = _typical(space.data[:, j], space.top[j])
+        rows[2 * number_of : 2 * number_of + 2, j] = _typical(space.data[:, j], space.domain.top[j])
     if oracle.response == "labels":
         codes = oracle.respond(rows)[:, 0].reshape(-1, 2)
         gaps = (codes[:, :1] != codes[:, 1:]).astype(float)
@@ -49,7 +49,7 @@ def matters(oracle: Oracle, twins: Floats) -> list[float]:
         outputs = oracle.respond(rows)
         gaps = outputs[0::2] - outputs[1::2]
     changes = np.abs(gaps[1:] - gaps[0]).max(axis=1)
-    of_columns = np.zeros(len(space.container.names))
+    of_columns = np.zeros(len(space.layout.container.names))
     for j, change in zip(free, changes.tolist(), strict=True):
         of_columns[space.layout.places[j]] = change
     return [float(change) for change in of_columns]

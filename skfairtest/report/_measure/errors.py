@@ -34,7 +34,7 @@ def compare_errors(
     auditor = SubgroupAuditor(
         metric=metric,
         # Columns of the table: a one-hot group has the name of none of them.
-        sensitive_features=[space.container.names[place] for place in places] or None,
+        sensitive_features=[space.layout.container.names[place] for place in places] or None,
         favourable=favourable,
     )
     result = compare_rows(case, metric, auditor, X, truth, rows, predicted, beside)

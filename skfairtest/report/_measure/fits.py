@@ -24,7 +24,7 @@ def check_columns(estimator: Any, X: Any, space: InputSpace) -> None:
     Some models choose columns by their names and take a table that has more, or fewer. So where
     the columns are not those of training, the model is shown one row, and has the last word.
     """
-    got = list(space.container.names)
+    got = list(space.layout.container.names)
     known = getattr(estimator, "feature_names_in_", None)
     wanted = None if known is None else list(known)
     n_wanted = getattr(estimator, "n_features_in_", len(got) if wanted is None else len(wanted))

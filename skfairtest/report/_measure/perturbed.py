@@ -20,7 +20,7 @@ def compare_perturbed(case: Case, template: Any, seconds: float | None) -> dict[
 
     Attributes of too many categories are left out, unless none is left then.
     """
-    columns = [case.space.columns[j] for j in case.space.sensitive.tolist()]
+    columns = [case.space.domain.columns[j] for j in case.space.sensitive.tolist()]
     names = case.space.sensitive_features
     few = [
         name

@@ -52,7 +52,7 @@ def compare_rows(
             disparity,
             oracle.respond(space.data[order]),
             len(space.data),
-            some_twins=result["n_twins"] < space.n_combinations,
+            some_twins=result["n_twins"] < space.twins_.n_combinations,
         )
     worst = worst_places(disparity, order)
     if np.isfinite(deadline):
@@ -96,7 +96,7 @@ def told_rows(case: Case, space: InputSpace, judged: Judgement) -> dict[str, Any
     rate = None
     if case.response != "regression" or case.template.threshold is not None:
         rate = float(verdict.mean())
-    some_twins = space.n_combinations > min(space.n_twins, MOST_TWINS)
+    some_twins = space.twins_.n_combinations > min(space.twins_.n_twins, MOST_TWINS)
     if rate is not None:
         ends = share_ends(int(verdict.sum()), n, len(space.data), some_twins=some_twins)
         result["low"], result["high"] = ends
@@ -104,8 +104,8 @@ def told_rows(case: Case, space: InputSpace, judged: Judgement) -> dict[str, Any
     return {
         **result,
         "n": n,
-        "n_twins": int(min(space.n_twins, MOST_TWINS)),
-        "n_combinations": space.n_combinations,
+        "n_twins": int(min(space.twins_.n_twins, MOST_TWINS)),
+        "n_combinations": space.twins_.n_combinations,
         "degree": float(disparity.max(initial=0.0)),
         "rate": rate,
         "curve": points.to_dict("list"),
@@ -114,8 +114,8 @@ def told_rows(case: Case, space: InputSpace, judged: Judgement) -> dict[str, Any
 
 def _twins(space: InputSpace, rows: Ints, judged: Judgement, places: Ints) -> tuple[Floats, Floats]:
     """The two twins of each row that differ most."""
-    first = space.with_sensitive(space.data[rows], judged.first[places])
-    return first, space.with_sensitive(space.data[rows], judged.second[places])
+    first = space.twins_.with_sensitive(space.data[rows], judged.first[places])
+    return first, space.twins_.with_sensitive(space.data[rows], judged.second[places])
 
 
 def _worst_rows(

@@ -78,19 +78,19 @@ def _finds(case: Case, label: str, auditor: Any) -> dict[str, Any]:
     """The worst finds as pairs, and all that are kept as a table; offers the worst pair."""
     space, state, before = auditor.space_, auditor._state, case.n_queries
     Z, pairs = state["Z"][:KEPT_FINDS], state["pairs"][:KEPT_FINDS]
-    first = space.with_sensitive(Z, pairs[:, 0])
-    second = space.with_sensitive(Z, pairs[:, 1])
+    first = space.twins_.with_sensitive(Z, pairs[:, 0])
+    second = space.twins_.with_sensitive(Z, pairs[:, 1])
     oracle = case.oracle(space)
     n_shown = case.affordable(TELLING_SECONDS, SHOWN_FINDS * QUERIES_A_PAIR) // QUERIES_A_PAIR
     shown = case.pairs(oracle, first[:n_shown], second[:n_shown])
     if "worst_z" in state:
-        twins = space.with_sensitive(np.tile(state["worst_z"], (2, 1)), state["worst_pair"])
+        twins = space.twins_.with_sensitive(np.tile(state["worst_z"], (2, 1)), state["worst_pair"])
         (worst,) = case.pairs(oracle, twins[:1], twins[1:])
         case.offer(label, worst, twins, "the search")
     return {
         "finds": [pair.to_dict() for pair in shown],
         "find_table": {
-            "columns": [str(name) for name in space.container.names],
+            "columns": [str(name) for name in space.layout.container.names],
             "first": rows_of(space.decode(first)),
             **_changed_only(space, first, second),
             "difference": auditor.disparities_[:KEPT_FINDS].tolist(),
@@ -106,7 +106,7 @@ def _changed_only(space: InputSpace, first: Floats, second: Floats) -> dict[str,
         for j in np.flatnonzero((first != second).any(axis=0)).tolist()
         for place in space.layout.places[j]
     ]
-    names = space.container.names
+    names = space.layout.container.names
     rows = rows_of(space.decode(second))
     return {
         "changed": [str(names[place]) for place in changed],

@@ -80,7 +80,7 @@ def sensitive_values(case: Case, rows: Ints) -> pd.DataFrame:
     """The sensitive attributes of rows of the data, one column each; a one-hot group is one."""
     values, Z = {}, case.space.data[rows]
     for j in case.space.sensitive.tolist():
-        column, codes = case.space.columns[j], Z[:, j]
+        column, codes = case.space.domain.columns[j], Z[:, j]
         taken = np.full(len(codes), None, dtype=object)
         known = ~np.isnan(codes)
         taken[known] = column.shown(codes[known])

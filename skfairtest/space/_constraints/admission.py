@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+import copy
+from collections.abc import Sequence
 
 import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.space._columns import Column
 from skfairtest.space._constraints.rules import AllRule, Boxes, Rule
 from skfairtest.space._constraints.table_rule import TableRule
+from skfairtest.space._domain import Domain
 from skfairtest.space._resolution import Listed
+from skfairtest.space._twins import Twins
 
 #: Rounds of repairs for all twins of a row in turn, and twins of a row that are looked at.
 ROUNDS = 10
 MOST_TWINS = 4
-
-
-class Space(Protocol):
-    """What is needed of an `InputSpace`, which needs all this itself."""
-
-    columns: list[Column]
-    low: Floats
-    high: Floats
-    discrete: Bools
-    single: Bools
-    sensitive: Ints
-
-    def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform rows of the domain."""
-
-    def clip(self, Z: Floats) -> Floats:
-        """The nearest rows of the domain."""
-
-    def let_missing(self, Z: Floats, rng: np.random.Generator) -> Floats:
-        """Draws in which a tenth is missing of what may be."""
-
-    def draw_sensitive(self, n: int, rng: np.random.Generator) -> Floats:
-        """Random codes of the sensitive columns."""
 
 
 class Admission:
@@ -46,36 +25,40 @@ class Admission:
     Parameters
     ----------
     rules : list of Rule
-        Those that hold at once, callables among them.
-    space : InputSpace
-        The domain.
+        Those that hold at once, callables among them; none where every input exists.
+    domain : Domain
+        The values of the attributes.
+    twins : Twins
+        Which attributes are sensitive.
+    names : sequence of str, default=()
+        The constraints in words, one a rule.
 
     Attributes
     ----------
-    whole : Rule
-        All rules.
     rule : Rule or None
         All rules but the callables.
     root : Boxes
         One box that holds all valid rows.
     """
 
-    def __init__(self, rules: list[Rule], space: Space) -> None:
-        self.rules = rules
-        self.whole = rules[0] if len(rules) == 1 else AllRule(rules)
+    def __init__(
+        self, rules: list[Rule], domain: Domain, twins: Twins, names: Sequence[str] = ()
+    ) -> None:
+        self.rules, self.domain, self.twins, self.names = rules, domain, twins, names
+        self._whole = rules[0] if len(rules) == 1 else AllRule(rules)
         known = [rule for rule in rules if not rule.is_opaque]
         self.rule = AllRule(known) if known else None
         levels = {
             j: int(column.n_values) if column.levels is None else len(column.levels)
-            for j, column in enumerate(space.columns)
+            for j, column in enumerate(domain.columns)
             if column.levels is not None or isinstance(column.scale, Listed)
         }
-        self.root = Boxes.whole(space.low, space.high, levels)
+        self.root = Boxes.whole(domain.low, domain.high, levels)
         self.is_possible = True
         if self.rule is not None:
             self.is_possible = bool(self.rule.narrow(self.root)[0])
-            np.clip(self.root.low, space.low, space.high, out=self.root.low)
-            np.clip(self.root.high, space.low, space.high, out=self.root.high)
+            np.clip(self.root.low, domain.low, domain.high, out=self.root.low)
+            np.clip(self.root.high, domain.low, domain.high, out=self.root.high)
         self._tables = self._disjoint_tables(known)
 
     def _disjoint_tables(self, rules: list[Rule]) -> list[tuple[list[int], Floats]]:
@@ -96,42 +79,88 @@ class Admission:
         return found
 
     def valid(self, Z: Floats) -> Bools:
-        """Which rows keep to all rules."""
-        return self.whole.valid(Z)
+        """Which rows keep to all rules, shape (n,)."""
+        if not self.rules or not len(Z):
+            return np.ones(len(Z), dtype=bool)
+        return self._whole.valid(Z)
 
-    def draw(self, n: int, space: Space, rng: np.random.Generator) -> Floats:
+    def within(self, domain: Domain) -> Admission:
+        """The same rules for rows of a part of the domain."""
+        part = copy.copy(self)
+        part.domain = domain
+        return part
+
+    @property
+    def repairs(self) -> bool:
+        """Whether there are constraint objects, to which rows can be moved."""
+        return self.rule is not None
+
+    def violated(self, Z: Floats) -> str:
+        """A sentence about constraints that refuse all rows that keep to the others, or none."""
+        if len(self.rules) < 2:
+            return ""
+        verdicts = np.array([rule.valid(Z) for rule in self.rules])
+        names = []
+        for i, name in enumerate(self.names):
+            others = np.delete(verdicts, i, axis=0).all(axis=0)
+            if others.any() and not verdicts[i][others].any():
+                names.append(name)
+        if not names:
+            return ""
+        return f" Rows that satisfy all other constraints are refused by {' and by '.join(names)}."
+
+    def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Uniform rows of a part of the domain that holds all valid rows; (n, n_features).
 
         So the valid ones among them are uniform among all valid rows.
         """
         if self.rule is None or not self.is_possible:
-            return space.draw(n, rng)
-        low, high = self.root.low[0], self.root.high[0]
+            return self.domain.draw(n, rng)
+        domain, low, high = self.domain, self.root.low[0], self.root.high[0]
         U = rng.random((n, len(low)))
-        Z = np.where(space.discrete, np.floor(U * (high - low + 1)), U * (high - low)) + low
-        Z = np.where(high == space.high, space.let_missing(Z.copy(), rng), Z)
+        Z = np.where(domain.discrete, np.floor(U * (high - low + 1)), U * (high - low)) + low
+        Z = np.where(high == domain.high, domain.draw_missing(Z.copy(), rng), Z)
         for j, left in self.root.sets.items():
             codes = np.flatnonzero(left[0])
             Z[:, j] = codes[np.minimum((U[:, j] * len(codes)).astype(np.intp), len(codes) - 1)]
         for columns, rows in self._tables:
             Z[:, columns] = rows[rng.integers(len(rows), size=n)]
-        return space.clip(Z)
+        return domain.clip(Z)
 
-    def admit(
-        self, Z: Floats, space: Space, rng: np.random.Generator, values: Floats | None = None
-    ) -> Floats:
-        """Rows moved to where the constraint objects hold; see `InputSpace.admit`."""
-        rule = self.rule
+    def repair(self, Z: Floats, rng: np.random.Generator, values: Floats | None = None) -> Floats:
+        """Proposals moved, as little as they need, to where the constraint objects hold.
+
+        A search passes what it has mutated or crossed through this before it is judged. Nearly all
+        rows are valid then; callables are not asked, and `valid` has the last word.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n, n_features)
+            Proposals.
+        rng : Generator
+            Source of randomness; not used where there are no constraint objects.
+        values : ndarray of shape (n, k, n_sensitive), default=None
+            Sensitive codes of the twins that will be compared: rows are moved in free columns to
+            where all these twins are valid. None: the rows' own codes and, where a constraint names
+            sensitive columns, a random other twin; what cannot be repaired otherwise may then
+            change its own codes, too.
+
+        Returns
+        -------
+        ndarray of shape (n, n_features)
+            The rows; `Z` itself where there are no constraint objects.
+        """
+        rule, domain, sensitive = self.rule, self.domain, self.twins.sensitive
         if rule is None or not len(Z) or not self.is_possible:
             return Z
         Z = np.array(Z, dtype=np.float64)
         free = np.ones(Z.shape[1], dtype=bool)
-        free[space.sensitive] = False
-        own = Z[:, space.sensitive]
-        if not rule.columns.intersection(space.sensitive.tolist()):
+        free[sensitive] = False
+        own = Z[:, sensitive]
+        if not rule.columns.intersection(sensitive.tolist()):
             twins = own[:, None]
         elif values is None:
-            twins = np.stack([own, space.draw_sensitive(len(Z), rng)], axis=1)
+            twins = np.stack([own, self.twins.draw_sensitive(len(Z), rng)], axis=1)
         else:
             twins = np.asarray(values, dtype=np.float64)
         if twins.shape[1] > MOST_TWINS:
@@ -144,25 +173,23 @@ class Admission:
             wrong = np.zeros(len(open_), dtype=bool)
             for k in range(twins.shape[1]):
                 rows = Z[open_]
-                rows[:, space.sensitive] = twins[open_, k]
+                rows[:, sensitive] = twins[open_, k]
                 bad = np.flatnonzero(~rule.valid(rows))
                 if not len(bad):
                     continue
                 if turn > ROUNDS // 2:
                     # What stays between two rules that block each other starts from elsewhere.
-                    anew = self.draw(len(bad), space, rng)
+                    anew = self.draw(len(bad), rng)
                     rows[np.ix_(bad, np.flatnonzero(free))] = anew[:, free]
-                fixed = space.clip(rule.repair(rows[bad], free, space, rng))
+                fixed = domain.clip(rule.repair(rows[bad], free, domain, rng))
                 Z[np.ix_(open_[bad], np.flatnonzero(free))] = fixed[:, free]
                 wrong[bad] = True
             open_ = open_[wrong]
         if values is None:
-            self._with_sensitive(Z, open_, space, rng)
+            self._repair_with_sensitive(Z, open_, rng)
         return Z
 
-    def _with_sensitive(
-        self, Z: Floats, rows: Ints, space: Space, rng: np.random.Generator
-    ) -> None:
+    def _repair_with_sensitive(self, Z: Floats, rows: Ints, rng: np.random.Generator) -> None:
         """Where free columns alone do not help, let the sensitive ones of the rows move as well."""
         rule = self.rule
         assert rule is not None
@@ -171,7 +198,7 @@ class Admission:
             rows = rows[~rule.valid(Z[rows])]
             if not len(rows):
                 return
-            Z[rows] = space.clip(rule.repair(Z[rows], everything, space, rng))
+            Z[rows] = self.domain.clip(rule.repair(Z[rows], everything, self.domain, rng))
 
 
 def _flat(rules: list[Rule]) -> list[Rule]:

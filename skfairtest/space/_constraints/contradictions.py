@@ -9,10 +9,12 @@ import numpy as np
 
 from skfairtest._typing import Bools, Floats
 from skfairtest.exceptions import ConstraintWarning
-from skfairtest.space._constraints.admission import Admission, Space, _flat
+from skfairtest.space._constraints.admission import Admission, _flat
 from skfairtest.space._constraints.base import bind, constraints_of, name_of
 from skfairtest.space._constraints.bound_columns import BoundColumns
 from skfairtest.space._constraints.rules import AllRule, Rule, SumRule
+from skfairtest.space._domain import Domain
+from skfairtest.space._twins import Twins
 
 #: Row numbers that a warning names.
 MOST_NAMED = 5
@@ -22,7 +24,7 @@ N_TRIED, TRIES = 128, 3
 SEED = 0
 
 
-def check_constraints(space: Any, constraint: Any, table: BoundColumns) -> None:
+def check_constraints(constraint: Any, table: BoundColumns, domain: Domain, twins: Twins) -> None:
     """Warn of rows of data that break a constraint object; raise where no row can keep to all.
 
     Callables are asked by nobody here.
@@ -32,39 +34,26 @@ def check_constraints(space: Any, constraint: Any, table: BoundColumns) -> None:
     pairs = [(part, rule) for part, rule in pairs if not rule.is_opaque]
     if not pairs:
         return
-    verdicts = np.array([rule.valid(space.data) for _, rule in pairs])
-    inside = ((space.data >= space.low) & (space.data <= space.high)).all(axis=1)
+    verdicts = np.array([rule.valid(table.data) for _, rule in pairs])
+    inside = ((table.data >= domain.low) & (table.data <= domain.high)).all(axis=1)
     if not (verdicts.all(axis=0) & inside).any():
-        _check_possible(space, pairs)
+        _check_possible(pairs, domain, twins)
     _warn_of_data([c for c, _ in pairs], verdicts)
 
 
-def _check_possible(space: Any, pairs: list[tuple[Any, Rule]]) -> None:
+def _check_possible(pairs: list[tuple[Any, Rule]], domain: Domain, twins: Twins) -> None:
     """Raise where no row can keep to all; names as few constraints as contradict each other."""
     own = [rule for _, rule in pairs]
     proofs = (_is_empty, _is_infeasible, _is_unreachable)
     for contradict in proofs:
-        if not contradict(own, space):
+        if not contradict(own, domain, twins):
             continue
         left = list(pairs)
         for pair in pairs:
             fewer = [other for other in left if other is not pair]
-            if fewer and contradict([rule for _, rule in fewer], space):
+            if fewer and contradict([rule for _, rule in fewer], domain, twins):
                 left = fewer
         raise ValueError(_contradiction([c for c, _ in left], contradict is not _is_unreachable))
-
-
-def culprits(constraint: Any, rules: list[Rule], Z: Floats) -> str:
-    """A sentence about constraints that refuse all rows that keep to the others, or none."""
-    verdicts = np.array([rule.valid(Z) for rule in rules])
-    names = []
-    for i, part in enumerate(constraints_of(constraint)):
-        others = np.delete(verdicts, i, axis=0).all(axis=0)
-        if len(rules) > 1 and others.any() and not verdicts[i][others].any():
-            names.append(name_of(part))
-    if not names:
-        return ""
-    return f" Rows that satisfy all other constraints are refused by {' and by '.join(names)}."
 
 
 def _warn_of_data(constraints: list[Any], verdicts: Bools) -> None:
@@ -106,12 +95,12 @@ def _contradiction(constraints: list[Any], proven: bool) -> str:
     )
 
 
-def _is_empty(rules: list[Rule], space: Space) -> bool:
+def _is_empty(rules: list[Rule], domain: Domain, twins: Twins) -> bool:
     """Whether intervals alone show that no row keeps to the rules."""
-    return not Admission(rules, space).is_possible
+    return not Admission(rules, domain, twins).is_possible
 
 
-def _is_infeasible(rules: list[Rule], space: Space) -> bool:
+def _is_infeasible(rules: list[Rule], domain: Domain, twins: Twins) -> bool:
     """Whether the sums among the rules have no solution, not even in fractions."""
     from scipy.optimize import linprog
 
@@ -125,7 +114,7 @@ def _is_infeasible(rules: list[Rule], space: Space) -> bool:
         return False
     upper: list[tuple[Floats, float]] = []
     for rule in sums:
-        weights = np.zeros(len(space.low))
+        weights = np.zeros(len(domain.low))
         start = 0.0
         for term in rule.terms:
             weights[term.column] += term.slope
@@ -135,21 +124,21 @@ def _is_infeasible(rules: list[Rule], space: Space) -> bool:
         if rule.relation == "==":
             upper.append((-weights, start - rule.limit))
     found = linprog(
-        np.zeros(len(space.low)),
+        np.zeros(len(domain.low)),
         A_ub=np.array([weights for weights, _ in upper]),
         b_ub=np.array([limit for _, limit in upper]),
-        bounds=np.column_stack([space.low, space.high]),
+        bounds=np.column_stack([domain.low, domain.high]),
         method="highs",
     )
     return bool(found.status == 2)
 
 
-def _is_unreachable(rules: list[Rule], space: Space) -> bool:
+def _is_unreachable(rules: list[Rule], domain: Domain, twins: Twins) -> bool:
     """Whether repairs of random rows find no row that keeps to the rules."""
     rng = np.random.default_rng(SEED)
-    admission, rule = Admission(rules, space), AllRule(rules)
+    admission, rule = Admission(rules, domain, twins), AllRule(rules)
     for _ in range(TRIES):
-        Z = admission.admit(admission.draw(N_TRIED, space, rng), space, rng)
+        Z = admission.repair(admission.draw(N_TRIED, rng), rng)
         if rule.valid(Z).any():
             return False
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import numbers
 import warnings
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import DetectorFailedError
-from skfairtest.space._columns import Column
-from skfairtest.space._containers import Container
-from skfairtest.space._plausible.likeness import LEAST_ROWS, Likeness
+from skfairtest.space._domain import Domain
+from skfairtest.space._layout import Layout
 from skfairtest.space._plausible.neighbours import Neighbours
+from skfairtest.space._plausible.real_vs_synthetic import LEAST_ROWS, RealVsSyntheticClassifier
 
 #: Share of real rows that "auto" accepts.
 SHARE = 0.98
@@ -29,30 +29,10 @@ MOST_ASKED = 20_000
 WANTED = "plausible= must be 'auto', a share between 0 and 1, an outlier detector or None"
 
 
-class Domain(Protocol):
-    """What is needed of an `InputSpace`."""
-
-    columns: list[Column]
-    container: Container
-    data: Floats
-    low: Floats
-    high: Floats
-    top: Floats
-
-    def decode(self, Z: Floats) -> Any:
-        """The table of the codes."""
-
-    def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform rows of the domain."""
-
-    def clip(self, Z: Floats) -> Floats:
-        """The nearest rows of the domain."""
-
-
 class Plausibility:
     """Judges whether inputs look like the rows of a table.
 
-    Made by ``InputSpace.from_data(..., plausible=...)`` and kept as ``space.plausibility``. It is
+    Made by ``InputSpace(plausible=...).fit(X)`` and kept as ``space.plausibility``. It is
     the same for the same data, whatever the seed of a run: what counts as plausible is no matter of
     chance.
 
@@ -69,8 +49,12 @@ class Plausibility:
         where all columns are numbers get the rows in the user's own kind of table. An unfitted one
         that is no pipeline gets codes where there are categories: for each the position of its
         value among the sorted values of the column.
-    space : InputSpace
-        The domain and the data.
+    layout : Layout
+        The attributes of the table.
+    domain : Domain
+        Their values.
+    data : ndarray of shape (n_rows, n_features)
+        Codes of the data.
 
     Attributes
     ----------
@@ -89,15 +73,15 @@ class Plausibility:
     >>> rng = np.random.default_rng(0)
     >>> age = rng.integers(18, 80, 500)
     >>> X = pd.DataFrame({"sex": age % 2, "age": age, "years": age - 16 - rng.integers(0, 4, 500)})
-    >>> space = InputSpace.from_data(X, ["sex"], plausible="auto")
+    >>> space = InputSpace(plausible="auto").fit(X, ["sex"])
     >>> space.plausibility.accepts(np.array([[0.0, 50, 32], [0.0, 19, 60]]))
     array([ True, False])
     """
 
-    def __init__(self, detector: Any, space: Domain) -> None:
-        self._space = space
+    def __init__(self, detector: Any, layout: Layout, domain: Domain, data: Floats) -> None:
+        self._layout, self._domain, self._data = layout, domain, data
         self._neighbours: Neighbours | None = None
-        self._likeness: Likeness | None = None
+        self._classifier: RealVsSyntheticClassifier | None = None
         self._detector: Any = None
         self._by_codes = False
         self._share = SHARE
@@ -118,23 +102,23 @@ class Plausibility:
         self.share_accepted = self._share
         if self._detector is not None:
             self._scores_of_rows = self._look_at_rows()
-        elif len(space.data) < LEAST_ROWS:
+        elif len(data) < LEAST_ROWS:
             raise ValueError(
                 f"plausible='auto' learns what looks like the data from at least {LEAST_ROWS} rows "
-                f"of X; got {len(space.data)}. Give more rows, or an outlier detector of your own."
+                f"of X; got {len(data)}. Give more rows, or an outlier detector of your own."
             )
 
     # Making ---------------------------------------------------------------------------------
 
-    def _learn(self) -> Likeness:
+    def _learn(self) -> RealVsSyntheticClassifier:
         """What "auto" goes by, learned when it is first needed."""
-        if self._likeness is None:
+        if self._classifier is None:
             # A fixed seed: see above. After unpickling, what was learned is learned again.
             rng = np.random.default_rng(0)
-            self._likeness = Likeness(self._space, self.neighbours.rows, rng)
-            self._scores_of_rows = self._likeness.of_rows
+            self._classifier = RealVsSyntheticClassifier(self._domain, self.neighbours.rows, rng)
+            self._scores_of_rows = self._classifier.of_rows
             self._cut = float(np.quantile(self._scores_of_rows, 1 - self._share))
-        return self._likeness
+        return self._classifier
 
     def _take(self, detector: Any) -> None:
         """See that an object is a detector, and fit it if it is not."""
@@ -164,11 +148,11 @@ class Plausibility:
 
     def _is_numeric(self) -> bool:
         """Whether all columns of the table are numbers or booleans."""
-        table = self._space.decode(self._space.low[None])
-        container = self._space.container
+        table = self._layout.decode(self._domain.low[None])
+        container = self._layout.container
         return all(
             container.column_values(table, j).dtype.kind in "fb"
-            for j in range(len(self._space.columns))
+            for j in range(len(self._domain.columns))
         )
 
     def _look_at_rows(self) -> Floats:
@@ -195,7 +179,7 @@ class Plausibility:
     def __getstate__(self) -> dict[str, Any]:
         """What the same data give again is not written out."""
         state = self.__dict__.copy()
-        return {**state, "_likeness": None, "_neighbours": None}
+        return {**state, "_classifier": None, "_neighbours": None}
 
     # Judging --------------------------------------------------------------------------------
 
@@ -203,7 +187,7 @@ class Plausibility:
     def neighbours(self) -> Neighbours:
         """The rows of the data as inputs of the domain."""
         if self._neighbours is None:
-            self._neighbours = Neighbours(self._space, np.random.default_rng(0))
+            self._neighbours = Neighbours(self._domain, self._data, np.random.default_rng(0))
         return self._neighbours
 
     def accepts(self, Z: Floats) -> Bools:
@@ -245,7 +229,7 @@ class Plausibility:
         return self.neighbours.nearest(np.asarray(Z, dtype=np.float64))
 
     def _table(self, Z: Floats) -> Any:
-        return Z if self._by_codes else self._space.decode(Z)
+        return Z if self._by_codes else self._layout.decode(Z)
 
     def _ask(self, method: str, Z: Floats) -> Floats:
         """What a method of the user's detector says of the inputs, one number each."""

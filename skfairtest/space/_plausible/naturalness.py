@@ -77,10 +77,10 @@ def naturalness(
         Real rows to tell the inputs from, such as ``auditor.audit_rows(X_test).discriminatory``;
         they should not be among X.
     sensitive_features : sequence of str or int, default=None
-        Columns of X that `InputSpace.from_data` is to take as sensitive; here it does not matter
+        Columns of X that `InputSpace.fit` is to take as sensitive; here it does not matter
         which.
     plausible : "auto", float or outlier detector, default="auto"
-        The detector, as in `InputSpace.from_data`.
+        The detector, as in `InputSpace`.
     random_state : int, default=0
         Seed of the classifier.
 
@@ -110,8 +110,8 @@ def naturalness(
     >>> naturalness(people(300), X, people(300)).told_apart < 0.65
     True
     """
-    space = InputSpace.from_data(X, sensitive_features)
-    judge = Plausibility(plausible, space)
+    space = InputSpace().fit(X, sensitive_features)
+    judge = Plausibility(plausible, space.layout, space.domain, space.data)
     Z = space.encode(inputs)
     distance = float(np.median(judge.nearest(Z)[1])) if len(Z) else np.nan
     of_rows = auc = np.nan

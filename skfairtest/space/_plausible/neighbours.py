@@ -5,7 +5,7 @@ Distances are the mean over the columns of |difference| / range, 0 or 1 for cate
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
-from skfairtest.space._columns import Column
+from skfairtest.space._domain import Domain
 
 #: Rows of the data that are kept, a random choice of them beyond, and bytes that their scaled
 #: copies may take.
@@ -37,19 +37,6 @@ CHUNK = 2000
 Points = NDArray[np.float32]
 
 
-class Domain(Protocol):
-    """What is needed of an `InputSpace`."""
-
-    columns: list[Column]
-    data: Floats
-    low: Floats
-    high: Floats
-    top: Floats
-
-    def clip(self, Z: Floats) -> Floats:
-        """The nearest rows of the domain."""
-
-
 class Crossed(NamedTuple):
     """Inputs near the data, of shape (n, n_features), and the row that each is near to."""
 
@@ -66,8 +53,10 @@ class Neighbours:
 
     Parameters
     ----------
-    space : InputSpace
-        The domain and the data.
+    domain : Domain
+        The values of the attributes.
+    data : ndarray of shape (n_rows, n_features)
+        Codes of the data.
     rng : Generator
         Chooses rows where there are too many, and values in place of missing and foreign ones.
 
@@ -77,22 +66,21 @@ class Neighbours:
         Codes of the rows.
     """
 
-    def __init__(self, space: Domain, rng: np.random.Generator) -> None:
+    def __init__(self, domain: Domain, data: Floats, rng: np.random.Generator) -> None:
         self._n_levels = [
             len(column.levels) if column.kind == "categorical" and column.levels is not None else 0
-            for column in space.columns
+            for column in domain.columns
         ]
         # Columns of the scaled copies: one a number or a flag, one a category.
         self._width = sum(min(n, MOST_LEVELS) if n > 2 else 1 for n in self._n_levels)
         most = max(1, min(MOST_ROWS, MOST_BYTES // (4 * self._width)))
-        data = space.data
         if len(data) > most:
             data = data[np.sort(rng.permutation(len(data))[:most])]
-        self.rows = repair_from_rows(space, data, rng)
-        spread = np.minimum(space.high, space.top) - space.low
-        self._top = space.top
+        self.rows = complete_rows(domain, data, rng)
+        spread = np.minimum(domain.high, domain.top) - domain.low
+        self._top = domain.top
         self._range = np.where(spread > 0, spread, 1.0)
-        self._low = space.low
+        self._low = domain.low
         self._is_category = np.array([n > 2 for n in self._n_levels])
         self._patterns: dict[int, Points] = {}
         self._scaled = self._scale(self.rows)
@@ -213,14 +201,14 @@ class Neighbours:
         return self._patterns[j]
 
 
-def repair_from_rows(space: Domain, data: Floats, rng: np.random.Generator) -> Floats:
+def complete_rows(domain: Domain, data: Floats, rng: np.random.Generator) -> Floats:
     """Rows of data as inputs of the domain that look like the data.
 
     Numbers beyond the bounds go to the nearer end; in place of missing numbers and of categories
     outside the domain stands the value of another row.
     """
     rows = data.copy()
-    for j, column in enumerate(space.columns):
+    for j, column in enumerate(domain.columns):
         values = rows[:, j]
         foreign = np.isnan(values)
         if column.levels is not None:
@@ -230,7 +218,7 @@ def repair_from_rows(space: Domain, data: Floats, rng: np.random.Generator) -> F
             if not len(pool):
                 pool = np.array([column.low])
             values[foreign] = pool[rng.integers(len(pool), size=int(foreign.sum()))]
-    return space.clip(rows)
+    return domain.clip(rows)
 
 
 def halves(points: Points, most: int, rng: np.random.Generator) -> list[Ints]:

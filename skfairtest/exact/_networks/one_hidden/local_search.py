@@ -94,7 +94,7 @@ class IteratedLocalSearch:
                 own = self.effects.weights[self.effects.features.of(j)][0]
                 ends = self.features[j][0][[0, -1], None] * own
             else:
-                codes = np.array([self.space.low[j], self.space.high[j]])
+                codes = np.array([self.space.domain.low[j], self.space.domain.high[j]])
                 ends = self.effects.at(j, codes).sum(axis=1)
             starts.append(ends[0])
             ways.append(ends[1] - ends[0])
@@ -329,7 +329,9 @@ class IteratedLocalSearch:
             if j in self.features:
                 found.append(self.features[j][0][[0, -1]])
                 continue
-            ends = self.effects.values(j, np.array([self.space.low[j], self.space.high[j]]))
+            ends = self.effects.values(
+                j, np.array([self.space.domain.low[j], self.space.domain.high[j]])
+            )
             if ends.shape[1] != 1:
                 return None
             found.append(ends[:, 0])
@@ -388,6 +390,6 @@ class IteratedLocalSearch:
         if j in self.features:
             nearest = int(np.abs(self._shares(j) - share).argmin())
             return float(self.features[j][1][nearest])
-        low, high = self.space.low[j], self.space.high[j]
+        low, high = self.space.domain.low[j], self.space.domain.high[j]
         code = min(max(low + share * (high - low), low), high)
-        return float(np.round(code)) if self.space.discrete[j] else float(code)
+        return float(np.round(code)) if self.space.domain.discrete[j] else float(code)

@@ -122,7 +122,7 @@ class OneHidden:
         if self.local_search.best <= boxes.known:
             return
         wide = self.network.wide_attributes
-        row = self.network.row_of(self.network.space.low[wide], {}, 0)
+        row = self.network.row_of(self.network.space.domain.low[wide], {}, 0)
         twins = self.local_search.twins(row)
         answers = self.network.evaluate(np.stack(twins))
         value = float(np.abs(answers[0] - answers[1]).max())

@@ -1,17 +1,19 @@
-"""The sensitive columns of a space: their combinations, and twins made of them."""
+"""Twins: the combinations of sensitive values, and the rows that differ in nothing else."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.space._columns import Column
-from skfairtest.space._given import Rule, apply_function, apply_rules
-from skfairtest.space._twin_values import stand_ins
+from skfairtest._typing import Floats
+from skfairtest.space._dependents import DependentRule, apply_function, apply_rules, read_rules
+from skfairtest.space._domain import Domain
+from skfairtest.space._layout import Layout
+from skfairtest.space._twin_values import representative_values
 
 #: `sensitive_values` builds no table longer than this; `combination_codes` has no limit.
 MAX_TABLE = 1_000_000
@@ -19,36 +21,59 @@ MAX_TABLE = 1_000_000
 MAX_NUMBERED = 2**62
 
 
-class SensitiveValues:
-    """What an `InputSpace`, the only subclass, knows of its sensitive columns."""
+class Twins:
+    """The twins of an input: rows that differ in the sensitive attributes, and in what follows.
 
-    columns: list[Column]
-    data: Floats
-    low: Floats
-    high: Floats
-    top: Floats
-    discrete: Bools
-    sensitive: Ints
-    given: Any
-    _observed: list[Floats]
-    _rules: list[Rule]
+    Parameters
+    ----------
+    layout : Layout
+        The attributes of the table.
+    domain : Domain
+        Their values.
+    sensitive : list of int
+        Positions of the sensitive attributes.
+    data : ndarray of shape (n_rows, n_features)
+        Codes of the data.
+    dependents : mapping, callable or None
+        What else follows from a sensitive value.
 
-    def hold(self, codes: Floats, j: int) -> Floats:
-        """Codes of a column as the table holds them."""
-        raise NotImplementedError
+    Attributes
+    ----------
+    sensitive, free : ndarray of int
+        Positions of the sensitive attributes, and of the others.
+    dependents : mapping, callable or None
+        As it was given.
+    followers : list of int
+        Positions of attributes that follow from sensitive values, as far as a mapping says so.
+    """
 
-    def _values_in_data(self, j: int) -> Floats:
-        if self.columns[j].n_values <= MAX_TABLE:
+    def __init__(
+        self, layout: Layout, domain: Domain, sensitive: list[int], data: Floats, dependents: Any
+    ) -> None:
+        self.layout, self.domain, self.dependents = layout, domain, dependents
+        self.sensitive = np.array(sensitive, dtype=np.intp)
+        self.free = np.setdiff1d(np.arange(domain.n_features), self.sensitive)
+        # Sensitive values that occur in the data, which draws prefer where a domain is too large
+        # to be gone through; empty for other columns.
+        self._observed = [self._values_in_data(j, data) for j in sensitive]
+        self._rules: list[DependentRule] = []
+        if isinstance(dependents, Mapping):
+            self._rules = read_rules(dependents, domain.columns, sensitive, layout.one_hot)
+        self.followers = sorted({rule.column for rule in self._rules})
+
+    def _values_in_data(self, j: int, data: Floats) -> Floats:
+        domain = self.domain
+        if domain.columns[j].n_values <= MAX_TABLE:
             return np.empty(0)
-        inside = (self.low[j] <= self.data[:, j]) & (self.data[:, j] <= self.high[j])
-        return np.unique(np.append(self.data[inside, j], [self.low[j], self.high[j]]))
+        inside = (domain.low[j] <= data[:, j]) & (data[:, j] <= domain.high[j])
+        return np.unique(np.append(data[inside, j], [domain.low[j], domain.high[j]]))
 
     @property
     def n_combinations(self) -> int | float:
         """Number of combinations of sensitive values; infinite with a real sensitive column."""
         count: int | float = 1
         for j in self.sensitive:
-            n = self.columns[j].n_values
+            n = self.domain.columns[j].n_values
             count *= int(n) if np.isfinite(n) else n
         return count
 
@@ -62,7 +87,10 @@ class SensitiveValues:
         """Length of `twin_codes`."""
         if self.is_enumerable:
             return int(self.n_combinations)
-        return math.prod(len(codes) for codes in stand_ins(self, self._observed))
+        return math.prod(
+            len(codes)
+            for codes in representative_values(self.domain, self.sensitive, self._observed)
+        )
 
     @property
     def sensitive_values(self) -> Floats:
@@ -84,15 +112,18 @@ class SensitiveValues:
         """
         if self.is_enumerable:
             return self.sensitive_values
-        grid = np.meshgrid(*stand_ins(self, self._observed), indexing="ij")
+        grid = np.meshgrid(
+            *representative_values(self.domain, self.sensitive, self._observed), indexing="ij"
+        )
         return np.column_stack([codes.ravel() for codes in grid])
 
     def combination_codes(self, combinations: Any) -> Floats:
         """Codes of numbered combinations; the given shape and one more axis of n_sensitive."""
-        sizes = [int(self.columns[j].n_values) for j in self.sensitive]
+        sizes = [int(self.domain.columns[j].n_values) for j in self.sensitive]
         places = np.unravel_index(combinations, sizes)
         return np.stack(
-            [self.low[j] + place for j, place in zip(self.sensitive, places, strict=True)], axis=-1
+            [self.domain.low[j] + place for j, place in zip(self.sensitive, places, strict=True)],
+            axis=-1,
         )
 
     def draw_sensitive(self, n: int, rng: np.random.Generator) -> Floats:
@@ -107,11 +138,13 @@ class SensitiveValues:
 
     def _draw_column(self, i: int, n: int, rng: np.random.Generator) -> Floats:
         j, observed = int(self.sensitive[i]), self._observed[i]
-        spread = self.high[j] - self.low[j]
+        spread = self.domain.high[j] - self.domain.low[j]
         U = rng.random(n)
-        if self.discrete[j]:
-            return self.hold(self.low[j] + np.minimum(np.floor(U * (spread + 1)), spread), j)
-        codes = self.hold(self.low[j] + U * spread, j)
+        if self.domain.discrete[j]:
+            return self.domain.round_to_dtype(
+                self.domain.low[j] + np.minimum(np.floor(U * (spread + 1)), spread), j
+            )
+        codes = self.domain.round_to_dtype(self.domain.low[j] + U * spread, j)
         if not len(observed):  # a column of one value
             return codes
         return np.where(rng.random(n) < 0.5, codes, observed[rng.integers(len(observed), size=n)])
@@ -136,29 +169,31 @@ class SensitiveValues:
         """
         Z = np.array(Z, dtype=np.float64)
         Z[:, self.sensitive] = codes
-        return self.follow(Z)
+        return self.apply_dependents(Z)
 
-    def follow(self, Z: Floats) -> Floats:
-        """Rows with what follows from their sensitive values by `given`; they may be changed."""
+    def apply_dependents(self, Z: Floats) -> Floats:
+        """Rows with what follows from their sensitive values; they may be changed in place."""
         if self._rules:
             return apply_rules(Z, self._rules)
-        if self.given is not None and len(Z):
-            return apply_function(Z, self.given, self)
+        if self.dependents is not None and len(Z):
+            return apply_function(Z, self.dependents, self.layout, self.sensitive)
         return Z
 
     def clip_sensitive(self, codes: Floats) -> Floats:
         """The nearest codes inside the sensitive columns' domains; any shape (..., n_sensitive)."""
-        low, high, top = (ends[self.sensitive] for ends in (self.low, self.high, self.top))
+        low, high, top = (
+            ends[self.sensitive] for ends in (self.domain.low, self.domain.high, self.domain.top)
+        )
         codes = np.clip(np.where(high < codes, top, codes), low, high)
         for i, j in enumerate(self.sensitive):
-            if self.discrete[j]:
+            if self.domain.discrete[j]:
                 codes[..., i] = np.rint(codes[..., i])
-            codes[..., i] = self.hold(codes[..., i], j)
+            codes[..., i] = self.domain.round_to_dtype(codes[..., i], j)
         return codes
 
     def has_sensitive(self, codes: Floats) -> NDArray[np.bool_]:
         """Which codes of the sensitive columns are combinations of the domain, shape (n,)."""
-        low, high = self.low[self.sensitive], self.high[self.sensitive]
+        low, high = self.domain.low[self.sensitive], self.domain.high[self.sensitive]
         inside = (low <= codes) & (codes <= high)
-        whole = ~self.discrete[self.sensitive] | (codes == np.rint(codes))
+        whole = ~self.domain.discrete[self.sensitive] | (codes == np.rint(codes))
         return np.asarray((inside & whole).all(axis=1))

@@ -8,13 +8,12 @@ itself and the ties between the columns wrong, uniform inputs are wrong in every
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
+from skfairtest.space._domain import Domain
 
 #: Rows that are learned from at most; made-up inputs for each, and at least.
 MOST_ROWS = 20_000
@@ -31,15 +30,8 @@ FOREIGN = 0.4
 N_FOREIGN = 3
 
 
-class Domain(Protocol):
-    """What is needed of an `InputSpace`."""
-
-    def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform rows of the domain."""
-
-
-class Likeness:
-    """Scores inputs by how much they look like the rows.
+class RealVsSyntheticClassifier:
+    """Scores inputs by how much they look like real rows, by classifiers told to tell them apart.
 
     The rows are halved, and each half is scored by a classifier that learned from the other one,
     twice over. A new input is scored by one classifier of each halving: a row that was not learned
@@ -47,8 +39,8 @@ class Likeness:
 
     Parameters
     ----------
-    space : InputSpace
-        The domain.
+    domain : Domain
+        The values of the attributes.
     rows : ndarray of shape (n_rows, n_features)
         Real rows as codes.
     rng : Generator
@@ -61,8 +53,8 @@ class Likeness:
     """
 
     @one_thread()
-    def __init__(self, space: Domain, rows: Floats, rng: np.random.Generator) -> None:
-        self.space = space
+    def __init__(self, domain: Domain, rows: Floats, rng: np.random.Generator) -> None:
+        self.domain = domain
         rows = rows[rng.permutation(len(rows))[:MOST_ROWS]]
         scores = np.zeros(len(rows))
         self._models = []
@@ -101,7 +93,7 @@ class Likeness:
             [
                 cross_rows(rows, n_crossed, rng),
                 with_foreign_values(rows, n_foreign, rng),
-                self.space.draw(n - n_crossed - n_foreign, rng),
+                self.domain.draw(n - n_crossed - n_foreign, rng),
             ]
         )
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skfairtest._typing import Floats
+from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
+from skfairtest.space._layout import Layout
 
 FORM = (
     "Write {sensitive column: {its value: {column: value}}}, such as "
@@ -17,7 +18,7 @@ FORM = (
 )
 
 
-class Rule(NamedTuple):
+class DependentRule(NamedTuple):
     """Where attribute `sensitive` has the code `of`, attribute `column` has the code `code`."""
 
     sensitive: int
@@ -31,7 +32,7 @@ def read_rules(
     columns: list[Column],
     sensitive: list[int],
     one_hot: Mapping[Any, list[Any]],
-) -> list[Rule]:
+) -> list[DependentRule]:
     """The rules of a mapping, in codes.
 
     A one-hot group is named by itself, and its values by the names of its categories.
@@ -48,16 +49,16 @@ def read_rules(
         j = _position(name, names, one_hot)
         if j not in sensitive:
             raise ValueError(
-                f"given= says what follows from {name!r}, which is not sensitive; got sensitive "
+                f"twins= says what follows from {name!r}, which is not sensitive; got sensitive "
                 f"columns {[names[k] for k in sensitive]!r}. Name it in sensitive_features, or tie "
                 "the two columns by constraint=."
             )
         if not isinstance(values, Mapping):
-            raise ValueError(f"given={{{name!r}: ...}} must be a mapping; got {values!r}. {FORM}")
+            raise ValueError(f"twins={{{name!r}: ...}} must be a mapping; got {values!r}. {FORM}")
         for value, followers in values.items():
             if not isinstance(followers, Mapping):
                 raise ValueError(
-                    f"given={{{name!r}: {{{value!r}: ...}}}} must be a mapping from column to "
+                    f"twins={{{name!r}: {{{value!r}: ...}}}} must be a mapping from column to "
                     f"value; got {followers!r}. {FORM}"
                 )
             of = _code(columns[j], value)
@@ -65,10 +66,10 @@ def read_rules(
                 k = _position(other, names, one_hot)
                 if k in sensitive:
                     raise ValueError(
-                        f"given= changes {other!r}, which is sensitive itself. Twins have every "
+                        f"twins= changes {other!r}, which is sensitive itself. Twins have every "
                         "combination of sensitive values; exclude some by constraint=."
                     )
-                rules.append(Rule(j, of, k, _code(columns[k], wanted)))
+                rules.append(DependentRule(j, of, k, _code(columns[k], wanted)))
     return rules
 
 
@@ -78,12 +79,12 @@ def _position(name: Any, names: list[Any], one_hot: Mapping[Any, list[Any]]) -> 
     for group, members in one_hot.items():
         if name in members:
             raise ValueError(
-                f"given= names {name!r}, a column of the one-hot group {group!r}. Name the group, "
+                f"twins= names {name!r}, a column of the one-hot group {group!r}. Name the group, "
                 "and one of its categories as the value: InputSpace.describe() shows them."
             )
     if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
         return int(name)
-    raise ValueError(f"given= names {name!r}, which is not a column of X: {names!r}.")
+    raise ValueError(f"twins= names {name!r}, which is not a column of X: {names!r}.")
 
 
 def _code(column: Column, value: Any) -> float:
@@ -91,23 +92,25 @@ def _code(column: Column, value: Any) -> float:
     try:
         code = float(column.encode(np.array([value], dtype=object))[0])
     except ValueError as error:
-        raise ValueError(f"given= needs a value of the domain: {error}") from error
+        raise ValueError(f"twins= needs a value of the domain: {error}") from error
     if not column.low <= code <= column.high or (column.discrete and code != np.rint(code)):
         raise ValueError(
-            f"given= names the value {value!r} of column {column.name!r}, which is outside its "
+            f"twins= names the value {value!r} of column {column.name!r}, which is outside its "
             "domain. Take a value of the domain, or widen it with bounds= or categories=."
         )
     return code
 
 
-def apply_rules(Z: Floats, rules: list[Rule]) -> Floats:
+def apply_rules(Z: Floats, rules: list[DependentRule]) -> Floats:
     """Rows of codes with what follows from their sensitive values, changed in place."""
     for rule in rules:
         Z[Z[:, rule.sensitive] == rule.of, rule.column] = rule.code
     return Z
 
 
-def apply_function(Z: Floats, function: Callable[[Any], Any], space: Any) -> Floats:
+def apply_function(
+    Z: Floats, function: Callable[[Any], Any], layout: Layout, sensitive: Ints
+) -> Floats:
     """The same by a function of tables.
 
     Raises
@@ -115,34 +118,34 @@ def apply_function(Z: Floats, function: Callable[[Any], Any], space: Any) -> Flo
     ValueError
         If the function returns another kind of table, or changes a sensitive column.
     """
-    table = space.decode(Z)
+    table = layout.decode(Z)
     after = function(table)
     try:
-        changed = space.encode(after)
+        changed = layout.encode(after)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"given= must return a table like the one it got: {error}") from error
+        raise ValueError(f"twins= must return a table like the one it got: {error}") from error
     if changed.shape != Z.shape:
         raise ValueError(
-            f"given= must return a row for each row: expected {len(Z)} rows, got {len(changed)}."
+            f"twins= must return a row for each row: expected {len(Z)} rows, got {len(changed)}."
         )
     # Codes that went through a table and back may differ in what the table does not hold.
-    before = space.encode(space.decode(Z))
+    before = layout.encode(layout.decode(Z))
     moved = (changed != before) & ~(np.isnan(changed) & np.isnan(before))
-    if moved[:, space.sensitive].any():
-        names = [space.feature_names[j] for j in space.sensitive if moved[:, j].any()]
+    if moved[:, sensitive].any():
+        names = [layout.columns[j].name for j in sensitive if moved[:, j].any()]
         raise ValueError(
-            f"given= changed the sensitive columns {names!r}; expected it to change others only, "
+            f"twins= changed the sensitive columns {names!r}; expected it to change others only, "
             "those that follow from them."
         )
     return np.where(moved, changed, Z)
 
 
 def warn_of_data(data: Floats, followed: Floats) -> None:
-    """Say how many rows of the data are not as `given` says they are."""
+    """Say how many rows of the data are not as `twins=` says they are."""
     other = ((followed != data) & ~np.isnan(data)).any(axis=1)
     if other.any():
         warnings.warn(
-            f"given= does not hold in {int(other.sum())} of {len(other)} rows of the data "
+            f"twins= does not hold in {int(other.sum())} of {len(other)} rows of the data "
             f"(such as rows {np.flatnonzero(other)[:5].tolist()}): they are audited as if it did. "
             "Check these rows, or what follows from their sensitive values.",
             UserWarning,
