@@ -343,10 +343,7 @@ def table_of_proposals(names, models, n_queries):
             real = whole.encode(probe.audit_rows(kept).discriminatory)
             for kind in testers:
                 for proposals in ("uniform", "data"):
-                    auditor = kind(
-                        model, space=plain, proposals=proposals, max_queries=n_queries,
-                        random_state=0,
-                    ).fit(given)  # fmt: skip
+                    auditor = kind(model, space=plain, max_queries=n_queries, random_state=0, space=InputSpace(proposals=proposals)).fit(given)  # fmt: skip
                     auditor._state["judge"] = judge
                     success, near, accepted, auc = judged(auditor, judge, real, of_rows)
                     print(
