@@ -64,13 +64,14 @@ class AuditorComparison:
         Returns
         -------
         DataFrame
-            One row an auditor, in the order given: the medians of the measures, and the numbers of
-            runs and of crashes.
+            One row an auditor, in the order given: the medians of the measures, the numbers of runs
+            and of crashes, and the error that most of these had, empty where there is none.
         """
         groups = self.runs.groupby("auditor", sort=False)
         table = groups[list(MEASURES)].median()
         table["runs"] = groups.size()
         table["crashes"] = groups["error"].apply(lambda errors: int((errors != "").sum()))
+        table["error"] = groups["error"].apply(_commonest_error)
         return table
 
     def pairwise(self, measure: str = "degree") -> pd.DataFrame:
@@ -111,6 +112,11 @@ class AuditorComparison:
                 }
             )
         return pd.DataFrame(rows)
+
+
+def _commonest_error(errors: pd.Series) -> str:
+    crashed = errors[errors != ""]
+    return str(crashed.value_counts().index[0]) if len(crashed) else ""
 
 
 def a12(first: Any, second: Any) -> float:

@@ -21,6 +21,7 @@ from joblib import effective_n_jobs, parallel_config, wrap_non_picklable_objects
 from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
+from skfairtest._progress import users_level
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.workers._cluster import (
     Watch,
@@ -309,7 +310,7 @@ def on_workers(
                     f"Workers of joblib's context were lost ({type(error).__name__}); "
                     f"{len(waiting)} tasks whose results had not come in are done again.",
                     RuntimeWarning,
-                    stacklevel=2,
+                    stacklevel=users_level(),
                 )
                 what, later = parcel, []
     if place is not None:
