@@ -21,7 +21,7 @@ from skfairtest.exceptions import WorkersFailedError
 from skfairtest.finding._fitted_cards import comparison_card
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._plausible.naturalness import Naturalness, naturalness, told_apart
-from skfairtest.workers._sending import Parcel, on_workers
+from skfairtest.workers._sending import Broadcast, on_workers
 
 __all__ = [
     "AuditorComparison",
@@ -344,7 +344,7 @@ def compare_auditors(
         budget["max_queries"] = None  # else an auditor's own default would end the run first
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_repeats)
     tasks = [(name, repeat, int(seed)) for repeat, seed in enumerate(seeds) for name in named]
-    runs = on_workers(_run, Parcel((named, estimator, X, budget)), tasks, n_jobs)
+    runs = on_workers(_run, Broadcast((named, estimator, X, budget)), tasks, n_jobs)
     rows, histories = [], []
     try:
         for row, history in runs:
