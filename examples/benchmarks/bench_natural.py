@@ -24,6 +24,7 @@ Needs the folder of SKFAIRTEST_DATA. Run with ``python examples/benchmarks/bench
 """
 
 import argparse
+import copy
 import time
 import warnings
 
@@ -173,7 +174,8 @@ class Auto:
         self.space = space
 
     def fit(self, Z):
-        self.judge = Plausibility("auto", self.space)
+        own = self.space
+        self.judge = Plausibility("auto", own.layout, own.domain, own.data)
         return self
 
     def score_samples(self, Z):
@@ -298,12 +300,9 @@ def table_of_finds(names, models, n_queries):
             if len(real) < 10:
                 print(f"{title:26}too few kept rows discriminate")
                 continue
-            likely = InputSpace(
-                whole.columns, whole.container, whole.sensitive.tolist(), plain.data,
-                plausibility=Plausibility("auto", plain),
-            )  # fmt: skip
+            likely = InputSpace(plausible="auto").fit(given, whole.sensitive_features)
             judge = likely.plausibility
-            codes = whole.repair(whole.encode(kept), np.random.default_rng(0))
+            codes = whole.domain.move_inside(whole.encode(kept), np.random.default_rng(0))
             of_rows = max(np.median(judge.nearest(codes[:3000])[1]), 1e-9)
             for label, (kind, is_likely) in FRONTIER.items():
                 auditor = kind(
@@ -334,8 +333,8 @@ def table_of_proposals(names, models, n_queries):
     for name in names:
         X, y, given, kept, whole = split(name)
         plain = whole.with_data(given)
-        judge = Plausibility("auto", plain)
-        codes = whole.repair(whole.encode(kept), np.random.default_rng(0))
+        judge = Plausibility("auto", plain.layout, plain.domain, plain.data)
+        codes = whole.domain.move_inside(whole.encode(kept), np.random.default_rng(0))
         of_rows = max(np.median(judge.nearest(codes[:3000])[1]), 1e-9)
         for label in models:
             model = trained(MODELS[label], X, y)
@@ -343,7 +342,10 @@ def table_of_proposals(names, models, n_queries):
             real = whole.encode(probe.audit_rows(kept).discriminatory)
             for kind in testers:
                 for proposals in ("uniform", "data"):
-                    auditor = kind(model, space=plain, max_queries=n_queries, random_state=0, space=InputSpace(proposals=proposals)).fit(given)  # fmt: skip
+                    space = copy.copy(plain)
+                    space.proposals = proposals
+                    auditor = kind(model, space=space, max_queries=n_queries, random_state=0)
+                    auditor.fit(given)
                     auditor._state["judge"] = judge
                     success, near, accepted, auc = judged(auditor, judge, real, of_rows)
                     print(

@@ -17,7 +17,7 @@ from skfairtest.oracle._findings import Findings, findings_of
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import stopped_by
 from skfairtest.space._space import InputSpace
-from skfairtest.workers._sending import Parcel, n_workers, on_workers
+from skfairtest.workers._sending import Broadcast, n_workers, on_workers
 
 #: Rows of data on which a search gets to know the model.
 N_SEEDS = 64
@@ -101,7 +101,7 @@ def run_restarts(
         (own[k] | {"max_time": None if seconds is None else seconds / rounds}, seeds[k])
         for k in range(n_restarts)
     ]
-    yield from on_workers(search_once, Parcel(searcher), tasks, n_jobs)
+    yield from on_workers(search_once, Broadcast(searcher), tasks, n_jobs)
 
 
 def search_once(

@@ -127,7 +127,7 @@ def random_case(seed, numeric=False):
                 lambda X, a=a, level=level, most=most: (X["t"] != level) | (X[a] <= most),
             )
         elif kind == 3:
-            add(OneHot("g0", "g1", "g2"), lambda X: X[["g0", "g1", "g2"]].sum(axis=1) == 1)
+            add(OneHot(["g0", "g1", "g2"]), lambda X: X[["g0", "g1", "g2"]].sum(axis=1) == 1)
         elif kind == 4:
             add(
                 Allowed(["city", "state"]),
@@ -260,4 +260,4 @@ def test_the_formula_would_notice():
     X, _, rules, _ = random_case(0)
     wrong = X.assign(n0=X["n0"] + 1000, g0=1, g1=1, city="nowhere")
     with pytest.raises(AssertionError, match="breaks"):
-        look([wrong], [*rules, (OneHot("g0", "g1", "g2"), lambda X: X["g0"] + X["g1"] < 2)])
+        look([wrong], [*rules, (OneHot(["g0", "g1", "g2"]), lambda X: X["g0"] + X["g1"] < 2)])

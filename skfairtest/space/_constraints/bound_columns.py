@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest._progress import users_level
 from skfairtest._typing import Bools, Floats
 from skfairtest.exceptions import ConstraintWarning
 from skfairtest.space._columns import Column
@@ -264,7 +265,7 @@ class BoundColumns:
                 f"{owner!r} names {strange!r}, which do not occur in column {self.names[j]!r} of "
                 f"X: it is {what}. Compare spelling and types, or add them with categories=.",
                 ConstraintWarning,
-                stacklevel=2,
+                stacklevel=users_level(),
             )
         return codes[known]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skfairtest._progress import users_level
 from skfairtest._typing import Bools, Floats
 from skfairtest.exceptions import ConstraintWarning
 from skfairtest.space._constraints.admission import Admission, _flat
@@ -72,7 +73,7 @@ def _warn_of_data(constraints: list[Any], verdicts: Bools) -> None:
             "; ".join(lines) + ". They count as inputs that do not exist: correct the constraint, "
             "or the rows.",
             ConstraintWarning,
-            stacklevel=2,
+            stacklevel=users_level(),
         )
 
 
