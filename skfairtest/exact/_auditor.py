@@ -242,6 +242,9 @@ class CertifiedAuditor(BaseAuditor):
         if (library_of(self.estimator) or ("", ""))[1] == "Booster":
             check_supported(self.estimator)  # before it is asked about tables, which it cannot read
 
+    def _prepare(self, oracle: Oracle) -> None:
+        check_supported(oracle.estimator)  # an error before the first query
+
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         seconds = np.inf if self.max_time is None else float(self.max_time)
         # The clock of the run is that of the oracle, so that reading the model takes from it, too.

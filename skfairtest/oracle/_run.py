@@ -10,8 +10,8 @@ beforehand, and results are taken in the order of the searches until the pool is
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Generator
-from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,24 +142,29 @@ def search_several(
     """
     pool = Pool(run.space.n_features, len(run.space.sensitive))
     most = run.limits["max_found"]
+    parts = _in_order(run, n, rng, clock.seconds_left, n_jobs)
     ended: BaseException | None = None
     try:
-        with closing(_in_order(run, n, rng, clock.seconds_left, n_jobs)) as parts:
-            for part in parts:
-                pool.add(part)
-                if part.error is not None:
-                    raise part.error
-                n_done = len(pool.parts)
-                line = f"{n_done} of {n} restarts, degree {pool.degree:.4g}"
-                if progress(n_done / n, line):
-                    raise StopSearch(StopReason.CALLBACK)
-                if most is not None and pool.n_found >= most:
-                    text = f"{limit_reached(StopReason.MAX_FOUND, most)} after {n_done} of {n}"
-                    raise StopSearch(StopReason.MAX_FOUND, f"{text} restarts")
+        for part in parts:
+            pool.add(part)
+            if part.error is not None:
+                raise part.error
+            n_done = len(pool.parts)
+            line = f"{n_done} of {n} restarts, degree {pool.degree:.4g}"
+            if progress(n_done / n, line):
+                raise StopSearch(StopReason.CALLBACK)
+            if most is not None and pool.n_found >= most:
+                reached = limit_reached(StopReason.MAX_FOUND, most)
+                text = f"{reached} after {n_done} of {n} restarts"
+                raise StopSearch(StopReason.MAX_FOUND, text)
         ended = _joint_stop(pool.parts, n)
     except BaseException as error:
         # What came in before Ctrl-C, or before the workers were lost, is kept as well.
         ended = error
+    with warnings.catch_warnings():
+        # Searches that go on when nobody waits for them any more are no news to the user.
+        warnings.filterwarnings("ignore", "[0-9]+ tasks? ", UserWarning, "joblib")
+        parts.close()
     return pool.findings(ended, clock)
 
 
