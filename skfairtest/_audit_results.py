@@ -33,11 +33,44 @@ JUDGED = frozenset(
 ON_DATA_AND_JUDGED = frozenset({"domains_"})
 
 
+def results_of(found: Findings, *, in_chunks: bool) -> dict[str, Any]:
+    """What a run has found as fitted attributes: plain arrays and numbers."""
+    state: dict[str, Any] = {"Z": found.Z, "pairs": found.pairs, "history": found.history}
+    if in_chunks:
+        state["in_chunks"] = True
+    if found.worst is not None:
+        state["worst_z"] = found.worst.z
+        state["worst_pair"] = np.stack([found.worst.first, found.worst.second])
+        state["worst_outputs"] = np.array(found.worst.outputs)
+        state["worst_class"] = found.worst_class
+        if found.response == "labels":
+            state["worst_labels"] = found.worst_labels
+    return {
+        "_state": state,
+        "fairness_degree_": found.degree,
+        "disparities_": found.disparities,
+        "n_found_": found.n_found,
+        "n_inputs_": found.n_inputs,
+        "n_queries_": found.n_queries,
+        "seconds_": found.seconds,
+        "discrimination_rate_": found.n_found / found.n_inputs if found.n_inputs else 0.0,
+        "response_": found.response,
+        "stop_reason_": found.stop.text,
+        "stop_kind_": found.stop.kind.value,
+    }
+
+
 class AuditResults:
     """The results of a fitted auditor; a mixin of `BaseAuditor`."""
 
     space_: InputSpace
     estimator_: Any
+    fairness_degree_: float
+    disparities_: Floats
+    n_found_: int
+    n_inputs_: int
+    n_queries_: int
+    seconds_: float
     _state: dict[str, Any]
     #: The table that was fitted, where it came in chunks: it may be asked about later.
     _chunks: Any = None
@@ -68,28 +101,6 @@ class AuditResults:
             names -= results
         # Methods that the estimator lacks are left out.
         return sorted(name for name in names if name in results or hasattr(self, name))
-
-    def _store(self, found: Findings) -> None:
-        """Keep what a run found as plain arrays and numbers."""
-        self._state = {"Z": found.Z, "pairs": found.pairs, "history": found.history}
-        if self._chunks is not None:
-            self._state["in_chunks"] = True
-        if found.worst is not None:
-            self._state["worst_z"] = found.worst.z
-            self._state["worst_pair"] = np.stack([found.worst.first, found.worst.second])
-            self._state["worst_outputs"] = np.array(found.worst.outputs)
-            self._state["worst_class"] = found.worst_class
-            if found.response == "labels":
-                self._state["worst_labels"] = found.worst_labels
-        self.fairness_degree_ = found.degree
-        self.disparities_ = found.disparities
-        self.n_found_ = found.n_found
-        self.n_inputs_ = found.n_inputs
-        self.n_queries_ = found.n_queries
-        self.seconds_ = found.seconds
-        self.discrimination_rate_ = self.n_found_ / self.n_inputs_ if self.n_inputs_ else 0.0
-        self.response_ = found.response
-        self.stop_reason_, self.stop_kind_ = found.stop.text, found.stop.kind.value
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether results are there."""

@@ -338,10 +338,18 @@ def _is(test: Callable[[Any], bool], estimator: Any) -> bool:
     return hasattr(estimator, "__sklearn_tags__") and test(estimator)
 
 
+def check_response_method(method: Any) -> None:
+    """See that a way to ask an estimator is one of those that there are."""
+    if not (isinstance(method, str) and method in RESPONSE_METHODS):
+        raise ValueError(
+            f"response_method must be one of {RESPONSE_METHODS}; got {method!r}. Leave it out for "
+            "the first that the estimator has."
+        )
+
+
 def _choose_response(estimator: Any, method: str) -> str:
     """The response to read; an error that says what the estimator lacks."""
-    if method not in RESPONSE_METHODS:
-        raise ValueError(f"response_method must be one of {RESPONSE_METHODS}; got {method!r}.")
+    check_response_method(method)
     if not hasattr(estimator, "predict"):
         raise TypeError(
             f"The estimator must have predict; {type(estimator).__name__} has not. Give a "

@@ -472,7 +472,13 @@ def test_texts():
 def test_a_fitted_auditor_is_saved_with_its_constraints(data, models):
     model = DecisionTreeRegressor(max_depth=2, random_state=0)
     X = data[["red", "green", "blue", "age"]]
-    auditor = RandomAuditor(model, sensitive_features=["age"], max_queries=200, random_state=0, space=InputSpace(constraint=[OneHot(["red", "green", "blue"])])).fit(X, data["income"])  # fmt: skip
+    auditor = RandomAuditor(
+        model,
+        sensitive_features=["age"],
+        max_queries=200,
+        random_state=0,
+        space=InputSpace(constraint=[OneHot(["red", "green", "blue"])]),
+    ).fit(X, data["income"])
     types = [*TRUSTED_TYPES, "sklearn.tree._tree.Tree"]
     again = skops.io.loads(skops.io.dumps(auditor), trusted=types)
     Z = auditor.space_.domain.draw(100, np.random.default_rng(0))
