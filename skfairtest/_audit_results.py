@@ -306,12 +306,13 @@ class AuditResults:
         kept = state["on_data"]
         verdict = kept["verdict"]
         rows = kept["rows"] if "rows" in kept else self.space_.data[verdict]
+        layout = kept.get("layout", self.space_.layout)
         return RowsAudit(
             degree=kept["degree"],
             disparities=kept["disparities"],
             is_discriminatory=verdict,
             rate=kept["rate"] if "rate" in kept else float(verdict.mean()),
-            discriminatory=self.space_.decode(rows),
+            discriminatory=layout.decode(rows),
             counterfactuals=None,
             n_queries=kept["n_queries"],
         )
@@ -327,12 +328,14 @@ class AuditResults:
                     "auditor. Read it before saving, or use audit_rows(chunks)."
                 )
             whole = audit_chunks(self.estimator_, self.space_, self._chunks, settings)
+            layout, rows = self.space_.layout.read(whole.discriminatory)
             kept = {
                 "degree": whole.degree,
                 "rate": whole.rate,
                 "n_found": whole.n_discriminatory,
                 "n_queries": whole.n_queries,
-                "rows": self.space_.encode(whole.discriminatory),
+                "rows": rows,
+                "layout": layout,
             }
         audit = audit_table(self.estimator_, self.space_, self.space_.data, settings)
         return {
@@ -379,9 +382,8 @@ class AuditResults:
         chunks = as_chunks(X)
         if chunks is not None:
             return audit_chunks(self.estimator_, self.space_, chunks, self._oracle_settings())
-        return audit_table(
-            self.estimator_, self.space_, self.space_.encode(X), self._oracle_settings()
-        )
+        space, Z = self.space_.read(X)
+        return audit_table(self.estimator_, space, Z, self._oracle_settings())
 
     def _oracle_settings(self) -> dict[str, Any]:
         raise NotImplementedError

@@ -32,7 +32,7 @@ from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._restarts import N_SEEDS, Searcher, run_restarts
 from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch, stopped_by
 from skfairtest.space._chunks import Chunks
-from skfairtest.space._learn_chunks import SAMPLE_ROWS, sample_chunks
+from skfairtest.space._sample import SAMPLE_ROWS, sample_chunks
 from skfairtest.space._sensitive_features import SensitiveFeatures, not_taken, split_sensitive
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import ValidRows, is_late

@@ -12,7 +12,7 @@ from skfairtest._validation import is_real, make_generator, table_or_chunks
 from skfairtest.base import BaseAuditor
 from skfairtest.mitigation._shares import draw_crossings, draw_uniform, judge
 from skfairtest.space._chunks import Chunks
-from skfairtest.space._learn_chunks import SAMPLE_ROWS
+from skfairtest.space._sample import SAMPLE_ROWS
 from skfairtest.space._space import InputSpace
 
 

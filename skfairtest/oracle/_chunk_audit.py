@@ -9,7 +9,7 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ChunkFailedError, EstimatorFailedError
 from skfairtest.oracle._compare import ROUNDING, ROUNDING_SINGLE, compare
-from skfairtest.oracle._judgement import joined
+from skfairtest.oracle._judgement import Judgement, joined
 from skfairtest.oracle._model import CHUNK, Model
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
@@ -82,6 +82,9 @@ class ChunkAudit:
         self._call_rows = int(min(CALL_ROWS, max(CHUNK, CALL_NUMBERS // width)))
         self._model: Model | None = None
         self._worst = WorstRows(space.n_features, len(space.sensitive))
+        #: Makes the very same rows of the codes of those that are kept.
+        self.space_of_kept = space
+        self._n_asked = 0
         self._n_rows = self._n_chunks = self._n_found = 0
         self._degree = self._sum = 0.0
 
@@ -120,7 +123,7 @@ class ChunkAudit:
         asked = 0 if self._model is None else self._model.n_rows
         return Totals(
             self._n_rows, self._n_chunks, self._n_found, self._degree, self._sum,
-            self._oracle.n_queries + asked, *self._worst.rows(),
+            self._oracle.n_queries + self._n_asked + asked, *self._worst.rows(),
         )  # fmt: skip
 
     # By tables ------------------------------------------------------------------------------
@@ -183,8 +186,14 @@ class ChunkAudit:
             kept = np.flatnonzero(confirmed & self._worst.wants(disparity))
             rows, pair, disparity = rows[kept], pair[kept], disparity[kept]
         if len(rows):
-            Z = self.space.encode(take_rows(X, rows))
-            self._worst.add(Z, self._codes[pair], disparity, start + rows)
+            self._keep(X, rows, self._codes[pair], disparity, start)
+
+    def _keep(self, X: Any, rows: Ints, pairs: Floats, disparity: Floats, start: int) -> None:
+        """Keep some rows of a chunk, which begins at `start`."""
+        if not len(rows):
+            return
+        self.space_of_kept, Z = self.space_of_kept.read(take_rows(X, rows))
+        self._worst.add(Z, pairs, disparity, start + rows)
 
     def _compare(self, answers: list[tuple[Floats, Ints]], rows: Ints) -> tuple[Ints, Ints]:
         """For some rows, the two twins that show the disparity, and those that show the verdict.
@@ -212,16 +221,29 @@ class ChunkAudit:
     def _add_codes(self, X: Any, chunk: Chunk) -> None:
         """Rows whose twins differ in more, or that may not exist, or of other kinds of tables."""
         try:
-            Z = self.space.encode(X)
+            space, Z = self.space.read(X)
         except (TypeError, ValueError) as error:
             raise ChunkFailedError(f"{_begin(chunk)}: {error}", chunk=chunk.name) from error
-        judged = joined(list(judge_rows(self._oracle, Z)))
+        judged = self._judge(space, Z)
         self._degree = max(self._degree, float(judged.disparity.max(initial=0.0)))
         self._sum += float(judged.disparity.sum())
         self._n_found += int(judged.verdict.sum())
         kept = np.flatnonzero(judged.verdict & self._worst.wants(judged.disparity))
         pairs = np.stack([judged.first[kept], judged.second[kept]], axis=1)
-        self._worst.add(Z[kept], pairs, judged.disparity[kept], chunk.start + kept)
+        self._keep(X, kept, pairs, judged.disparity[kept], chunk.start)
+
+    def _judge(self, space: InputSpace, Z: Floats) -> Judgement:
+        """Judge rows of codes; `space` is another one where they are off the steps of columns."""
+        oracle = self._oracle
+        if space is self.space:
+            return joined(list(judge_rows(oracle, Z)))
+        # The codes of another chunk may mean other numbers, so that its answers are of no use.
+        model = oracle._model.beside(space, oracle._model.chunk)
+        oracle = Oracle(model, space, clip=False, threshold=self._threshold)
+        try:
+            return joined(list(judge_rows(oracle, Z)))
+        finally:
+            self._n_asked += oracle.n_queries
 
 
 def rows_of_any(X: Any, n: int) -> Any:

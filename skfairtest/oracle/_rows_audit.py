@@ -157,7 +157,7 @@ def audit_chunks(
 
 
 def _result(audit: ChunkAudit, space: InputSpace) -> ChunkedRowsAudit:
-    found = audit.totals()
+    found, space = audit.totals(), audit.space_of_kept
     pairs = [found.pairs[:, 0], found.pairs[:, 1]]
     return ChunkedRowsAudit(
         degree=found.degree,

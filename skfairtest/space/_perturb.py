@@ -46,7 +46,7 @@ def draw_near(
     direction = rng.choice([-1.0, 1.0], size=n)
     rows = np.arange(n)
     before = Z[rows, moved]
-    numbers = np.array([column.levels is None for column in space.columns])[moved]
+    numbers = np.array([not column.is_category for column in space.columns])[moved]
     high = np.where(numbers, np.minimum(space.high, space.top)[moved], space.high[moved])
     after = np.clip(before + direction * space.steps[moved], space.low[moved], high)
     # A step from a value between two of the domain ends on one.

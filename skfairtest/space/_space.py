@@ -7,6 +7,7 @@ below it.
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,19 +18,18 @@ from numpy.typing import NDArray
 
 from skfairtest._progress import users_level
 from skfairtest._typing import Floats
+from skfairtest.space._chunks import WANTED, as_chunks
 from skfairtest.space._column_names import check_sensitive
 from skfairtest.space._columns import MISSING_SHARE
 from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._constraints.base import Constraint, bind, learn, read_constraint
 from skfairtest.space._constraints.bound_columns import BoundColumns
 from skfairtest.space._constraints.contradictions import check_constraints, culprits
-from skfairtest.space._containers import make_container
 from skfairtest.space._describe import conditions, describe
 from skfairtest.space._given import FORM, Rule, read_rules, warn_of_data
 from skfairtest.space._identifiers import warning_of
 from skfairtest.space._layout import Layout
-from skfairtest.space._learn_chunks import learn_chunks
-from skfairtest.space._learn_layout import learn_layout
+from skfairtest.space._learn import learn as learn_columns
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._protected_names import auto_sensitive
 from skfairtest.space._sensitive import SensitiveValues
@@ -119,13 +119,10 @@ class InputSpace(SensitiveValues):
         # Draws of a column of many values would come upon the missing one too seldom.
         self._seldom = np.array(
             [j for j, c in enumerate(columns) if c.has_missing and 1 / MISSING_SHARE < c.n_values
-             and c.discrete and c.levels is None], dtype=np.intp
+             and c.discrete and not c.is_category], dtype=np.intp
         )  # fmt: skip
         # Codes of numbers are rounded as the numbers are, positions and steps are not.
-        self._rounds_to = [
-            layout.rounds_to(j) if column.levels is None and column.scale is None else None
-            for j, column in enumerate(columns)
-        ]
+        self._rounds_to = [column.rounds_to for column in columns]
         self.single = np.array([dtype == "float32" for dtype in self._rounds_to])
         self.sensitive = np.array(sensitive, dtype=np.intp)
         self.free = np.setdiff1d(np.arange(len(columns)), self.sensitive)
@@ -209,8 +206,7 @@ class InputSpace(SensitiveValues):
         UserWarning
             That names the columns which are identifiers or free text; these cannot be sensitive.
         """
-        layout, values = learn_layout(X, make_container(X), bounds, categories, steps, one_hot)
-        rows = layout, layout.codes_of(values), len(values[0])
+        rows = learn_columns(X, (bounds, categories, steps, one_hot))
         return cls._learned(*rows, sensitive_features, constraint, plausible, given)
 
     @classmethod
@@ -268,8 +264,14 @@ class InputSpace(SensitiveValues):
         >>> InputSpace.from_chunks(ages, ["sex"]).data.shape
         (6, 2)
         """
-        wishes = (bounds, categories, steps, one_hot)
-        rows = learn_chunks(X, wishes, max_rows, np.random.default_rng(random_state))
+        chunks = as_chunks(X)
+        if chunks is None:
+            raise TypeError(
+                f"X must come in chunks. {WANTED}; got {type(X).__name__}. A table in memory is "
+                "for from_data."
+            )
+        settings, rng = (bounds, categories, steps, one_hot), np.random.default_rng(random_state)
+        rows = learn_columns(chunks, settings, max_rows, rng)
         return cls._learned(*rows, sensitive_features, constraint, plausible, given)
 
     @classmethod
@@ -323,7 +325,25 @@ class InputSpace(SensitiveValues):
         ValueError, TypeError
             If columns are missing, categories are unknown, or the table is of another kind.
         """
-        return self._like(data=self.encode(X), given=self.given)
+        layout, Z = self.layout.bare().read(X)
+        return self._with_layout(layout)._like(data=Z, given=self.given)
+
+    def read(self, X: Any) -> tuple[InputSpace, Floats]:
+        """Codes of a table, and the space that makes the very same rows of them; see `Layout.read`.
+
+        It is this space unless numbers are off the steps of a column. Who shows a model rows of
+        data decodes them by it, and drops it with the rows.
+        """
+        layout, Z = self.layout.read(X)
+        return self._with_layout(layout), Z
+
+    def _with_layout(self, layout: Layout) -> InputSpace:
+        """The same domain and data, of columns that know other numbers off their steps."""
+        if layout is self.layout:
+            return self
+        space = copy.copy(self)
+        space.layout, space.columns, space._admission = layout, layout.columns, None
+        return space
 
     def with_codes(self, Z: Floats) -> InputSpace:
         """The same domain with other data, given as codes of shape (n_rows, n_features)."""
@@ -429,8 +449,9 @@ class InputSpace(SensitiveValues):
         """Codes of a table, shape (n, n_features).
 
         Unknown categories are an error, and rows with two ones in a one-hot group. Numbers never
-        are: of values off the steps of a column `decode` makes the same numbers again. Missing
-        values become NaN in a column that had none in the data of the domain.
+        are: of values off the steps of a column `decode` makes nearly the same numbers again, and
+        the very same after `with_data`. Missing values become NaN in a column that had none in the
+        data of the domain.
         """
         return self.layout.encode(X)
 
@@ -610,9 +631,7 @@ class InputSpace(SensitiveValues):
         Numbers beyond the bounds go to the nearer end; missing numbers, and categories outside the
         domain, have no nearest and are drawn.
         """
-        categorical = np.array(
-            [column.levels is not None and column.scale is None for column in self.columns]
-        )
+        categorical = np.array([not column.is_open for column in self.columns])
         foreign = np.isnan(Z) | (categorical & ((self.low > Z) | (self.high < Z)))
         if foreign.any():
             Z = np.where(foreign, self.draw(len(Z), rng), Z)

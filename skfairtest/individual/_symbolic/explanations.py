@@ -87,7 +87,7 @@ class Explainer:
         mask[:: self.n_neighbours] = False
         width = np.maximum(VICINITY * (self.space.high - self.space.low), self.space.steps)
         near = self.space.clip(rows + width * self.rng.standard_normal(rows.shape))
-        categorical = np.array([kind == "categorical" for kind in self.space.kinds])
+        categorical = np.array([column.is_category for column in self.space.columns])
         changed = np.where(categorical, self.space.draw(n, self.rng), near)
         return np.where(mask, changed, rows)
 
