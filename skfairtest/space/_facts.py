@@ -142,7 +142,7 @@ class ColumnFacts:
 
     @cached_property
     def listed_dates(self) -> tuple[Floats, bool]:
-        """The dates of the domain, those seen or those that the user lists, and whether one is missing."""
+        """The dates of the domain, seen or listed by the user, and whether one is missing."""
         assert self.dates is not None
         if self.categories is None:
             return self.summary.distinct, self.summary.any_missing

@@ -146,6 +146,8 @@ class TableSummary:
                 own = np.asarray(_take_column(X, names[j], j), dtype=object)
             self._columns[j].add(own)
         for name, group in self._given.items():
+            for place in group.places:
+                _check_dummy(names[place], values[place], name)
             self._has_none[name] |= group.has_none([values[place] for place in group.places])
         self._dummies.add(values)
         self.n_rows += len(values[0])
@@ -160,7 +162,7 @@ class TableSummary:
         summaries = [column.summary() for column in self._columns]
         owner = {place: name for name, places in groups.items() for place in places}
         fields = [
-            _dummy(name, summaries[j], owner[j])
+            _dummy(name, summaries[j])
             if j in owner
             else describe_column(
                 name,
@@ -267,19 +269,21 @@ def _named_groups(
     return {name: categories[name] for name in known if auto or name in given}
 
 
-def _dummy(name: Any, summary: ColumnSummary, group: Any) -> Column:
-    """One column of a group, which can be 0 and 1 whatever the data hold."""
-    values = summary.distinct
-    if values.dtype.kind == "f":
-        return Integer(name, 0, 1)
-    if as_dummy(values) is None:
+def _check_dummy(name: Any, values: NDArray[Any], group: Any) -> None:
+    """See that a column that the user puts into a group can be one; numbers are looked at later."""
+    if values.dtype.kind != "f" and as_dummy(values) is None:
         raise ValueError(
             f"one_hot= names column {name!r} in the group {group!r}; expected a column of 0 and 1 "
             f"or of booleans, got values such as {list(values[:5])}."
         )
-    column = Categorical(
-        name, 2, np.array([False, True], dtype=object)
-    )  # codes are 0 and 1 as well
+
+
+def _dummy(name: Any, summary: ColumnSummary) -> Column:
+    """One column of a group, which can be 0 and 1 whatever the data hold."""
+    if summary.distinct.dtype.kind == "f":
+        return Integer(name, 0, 1)
+    # Codes are 0 and 1 as well.
+    column = Categorical(name, 2, np.array([False, True], dtype=object))
     column.nan_is_missing = summary.nan_is_missing
     return column
 

@@ -100,13 +100,15 @@ class Stepped(Numbers):
         whole = places == np.rint(places)
         up = np.where(self._at(places) < values, np.inf, -np.inf)
         places = np.where(whole, np.nextafter(places, up), places)
-        found, miss = np.full(len(values), np.nan), np.full(len(values), np.inf)
+        # Where all floats are whole, the nearest has to do.
+        found = np.rint(self.place(values))
+        miss = np.abs(self._at(found) - values)
         for ulps in range(-NEARBY, NEARBY + 1):
             codes = ulps_away(places, ulps)
             even = (codes.view(np.int64) % 2 == 0) & (codes != np.rint(codes))
             with np.errstate(invalid="ignore"):
                 error = np.where(self._at(codes) == values, 0.0, np.abs(self._at(codes) - values))
-            nearer = even & ((error < miss) | np.isnan(found))
+            nearer = even & (error < miss)
             found[nearer], miss[nearer] = codes[nearer], error[nearer]
         missed = miss != 0
         if missed.any() and len(self.odd_values):
