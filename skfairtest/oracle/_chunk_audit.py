@@ -102,12 +102,15 @@ class ChunkAudit:
             X = self.space.container.check_names(chunk.table)
             direct = self._tables is not None and self._tables.accepts(X)
             if self._model is None:
-                head = self.space.encode(rows_of_any(X, 100))
+                space, head = self.space.read(rows_of_any(X, 100))
         except (TypeError, ValueError) as error:
             raise ChunkFailedError(f"{_begin(chunk)}: {error}", chunk=chunk.name) from error
         try:
             if self._model is None:
+                asked = self._oracle._model
+                asked.space = space  # the first rows, too, are shown as they are
                 self._oracle.begin(head, np.random.default_rng(0))
+                asked.space = self.space
                 self._model = self._oracle._model.beside(AsTheyAre(), self._call_rows)
             if direct:
                 self._add_tables(X, chunk.start)
@@ -238,7 +241,7 @@ class ChunkAudit:
         if space is self.space:
             return joined(list(judge_rows(oracle, Z)))
         # The codes of another chunk may mean other numbers, so that its answers are of no use.
-        model = oracle._model.beside(space, oracle._model.chunk)
+        model = oracle._model.beside(space, oracle._model.chunk or CHUNK)
         oracle = Oracle(model, space, clip=False, threshold=self._threshold)
         try:
             return joined(list(judge_rows(oracle, Z)))

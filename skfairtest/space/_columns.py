@@ -154,6 +154,10 @@ class Column:
         """The values that the column can have; None for any finite number."""
         return None
 
+    def knows_all(self, categories: Any) -> bool:
+        """Whether all categories of a dtype have codes, so that values need not be looked at."""
+        return False
+
     # The table ------------------------------------------------------------------------------
     #
     # A table is built from columns that are levels or plain numbers, which have codes of their own.
@@ -322,7 +326,7 @@ class Categorical(Column):
         super().__init__(name, 0, n_domain - 1)
         self.levels = levels
         self.nan_is_missing = False
-        self._lookup: pd.Index | None = None
+        self._lookup: Any = None
 
     @classmethod
     def of(cls, name: Any, domain: list[Any], *, missing: bool, facts: ColumnFacts) -> Categorical:
@@ -420,9 +424,9 @@ class Categorical(Column):
         """The levels."""
         return [level for level in self.levels.tolist() if level is not None]
 
-    def knows_all(self, values: Any) -> bool:
-        """Whether all of the values are levels."""
-        return set(values) <= set(self.levels)
+    def knows_all(self, categories: Any) -> bool:
+        """Whether all categories of a dtype are levels."""
+        return set(categories) <= set(self.levels)
 
     @property
     def n_listed(self) -> int | None:

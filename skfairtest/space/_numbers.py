@@ -109,7 +109,8 @@ class Numbers(Column):
         """The column as the table holds it: codes are the numbers."""
         if self.is_plain:
             return self
-        field = (Integer if self.whole else Real)(self.name, *self.ends, 1.0)
+        low, high = self.ends
+        field = Integer(self.name, low, high) if self.whole else Real(self.name, low, high)
         field.dates = self.dates
         return field
 
