@@ -174,7 +174,7 @@ class Integer(Numbers):
         """A column of whole numbers that are in no steps."""
         if not facts.is_number or not facts.whole:
             return None
-        return finished(cls(facts.name, *facts.ends, 1.0), facts)
+        return finished(cls(facts.name, *facts.ends), facts)
 
     def zero_one(self) -> tuple[float, float] | None:
         """Codes of 0 and 1, where the numbers are these."""
