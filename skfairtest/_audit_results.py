@@ -309,7 +309,8 @@ class AuditResults:
     @property
     def on_data_discriminatory_(self) -> Any:
         """The rows of X that discriminate; asks the model on first access."""
-        return self.space_.decode(self._on_data("on_data_discriminatory_")["rows"])
+        on_data = self._on_data("on_data_discriminatory_")
+        return on_data["layout"].decode(on_data["rows"])
 
     @property
     def on_data_rate_(self) -> float:
@@ -338,7 +339,7 @@ class AuditResults:
                     "auditor. Read it before saving, or use audit_rows(chunks)."
                 )
             whole = self._compare_chunks(self._chunks)
-        kept_in_memory = self._compare_table(self.space_.data)
+        kept_in_memory = self._compare_table(self.space_, self.space_.data)
         whole = whole or kept_in_memory
         rows, _, row_disparities, _ = whole.kept()
         return {
@@ -347,6 +348,7 @@ class AuditResults:
             "n_found": whole.n_found,
             "n_queries": whole.n_queries,
             "rows": rows,
+            "layout": whole.space_of_kept.layout,
             "row_disparities": row_disparities,
             "worst_row": whole.worst,
             "disparities": kept_in_memory.disparities,
@@ -388,13 +390,13 @@ class AuditResults:
         chunks = as_chunks(X)
         if chunks is not None:
             return self._compare_chunks(chunks).result()
-        return self._compare_table(self.space_.encode(X)).result()
+        return self._compare_table(*self.space_.read(X)).result()
 
     def _compare_chunks(self, chunks: Chunks) -> RowComparison:
         return compare_chunks(self.estimator_, self.space_, chunks, self._oracle_settings())
 
-    def _compare_table(self, Z: Floats) -> RowComparison:
-        return compare_table(self.estimator_, self.space_, Z, self._oracle_settings())
+    def _compare_table(self, space: InputSpace, Z: Floats) -> RowComparison:
+        return compare_table(self.estimator_, space, Z, self._oracle_settings())
 
     def _oracle_settings(self) -> dict[str, Any]:
         raise NotImplementedError

@@ -62,6 +62,8 @@ class RowComparison:
         Rows that were compared, the chunks that they came in, and the rows that discriminate.
     degree, sum : float
         Largest disparity, and the sum of all.
+    space_of_kept : InputSpace
+        Makes the very same rows of the codes of those that are kept.
     worst : ndarray of shape (1, n_features)
         Codes of a row with the largest disparity, discriminatory or not; no row where there is no
         disparity.
@@ -91,6 +93,8 @@ class RowComparison:
         self.n_rows = self.n_chunks = self.n_found = 0
         self.degree = self.sum = 0.0
         self.worst = np.empty((0, space.n_features))
+        self.space_of_kept = space
+        self._n_asked = 0
 
     def add(self, chunk: Chunk) -> None:
         """Compare the rows of a chunk.
@@ -106,12 +110,15 @@ class RowComparison:
             X = self.space.layout.container.check_names(chunk.table)
             direct = self._tables is not None and self._tables.accepts(X)
             if self._model is None:
-                head = self.space.encode(rows_of_any(X, 100))
+                space, head = self.space.read(rows_of_any(X, 100))
         except (TypeError, ValueError) as error:
             raise ChunkFailedError(f"{_begin(chunk)}: {error}", chunk=chunk.name) from error
         try:
             if self._model is None:
+                asked = self._oracle._model
+                asked.space = space  # the first rows, too, are shown as they are
                 self._oracle.begin(head, np.random.default_rng(0))
+                asked.space = self.space
                 self._model = self._oracle._model.beside(AsTheyAre(), self._call_rows)
             if direct:
                 self._add_tables(X, chunk.start)
@@ -126,14 +133,15 @@ class RowComparison:
         """Compare the rows of a table in memory, given as codes; it is one chunk."""
         if len(Z):
             self._oracle.begin(Z, np.random.default_rng(0))
-            self._judge_codes(Z, 0)
+            self._add_judged(self._judge(self.space, Z), Z, 0, lambda kept: Z[kept])
             self.n_rows += len(Z)
             self.n_chunks += 1
 
     @property
     def n_queries(self) -> int:
         """Queries so far."""
-        return self._oracle.n_queries + (0 if self._model is None else self._model.n_rows)
+        asked = 0 if self._model is None else self._model.n_rows
+        return self._oracle.n_queries + self._n_asked + asked
 
     @property
     def disparities(self) -> Any:
@@ -166,8 +174,8 @@ class RowComparison:
             mean_disparity=self.sum / n,
             disparities=self.disparities,
             is_discriminatory=self.is_discriminatory,
-            discriminatory=self.space.decode(Z),
-            counterfactuals=_other_twins(self.space, Z, pairs),
+            discriminatory=self.space_of_kept.decode(Z),
+            counterfactuals=_other_twins(self.space_of_kept, Z, pairs),
             kept_disparities=disparities,
             kept_rows=numbers,
             n_queries=self.n_queries,
@@ -232,8 +240,12 @@ class RowComparison:
             kept = np.flatnonzero(confirmed & self._worst.wants(disparity))
             rows, pair, disparity = rows[kept], pair[kept], disparity[kept]
         if len(rows):
-            Z = self.space.encode(take_rows(X, rows))
-            self._worst.add(Z, self._codes[pair], disparity, start + rows)
+            self._worst.add(self._read(X, rows), self._codes[pair], disparity, start + rows)
+
+    def _read(self, X: Any, rows: Ints) -> Floats:
+        """Codes of rows of a chunk that are kept."""
+        self.space_of_kept, Z = self.space_of_kept.read(take_rows(X, rows))
+        return Z
 
     def _compare(self, answers: list[tuple[Floats, Ints]], rows: Ints) -> tuple[Ints, Ints]:
         """For some rows, the two twins that show the disparity, and those that show the verdict.
@@ -261,20 +273,37 @@ class RowComparison:
     def _add_codes(self, X: Any, chunk: Chunk) -> None:
         """Rows whose twins differ in more, or that may not exist, or of other kinds of tables."""
         try:
-            Z = self.space.encode(X)
+            space, Z = self.space.read(X)
         except (TypeError, ValueError) as error:
             raise ChunkFailedError(f"{_begin(chunk)}: {error}", chunk=chunk.name) from error
-        self._judge_codes(Z, chunk.start)
+        judged = self._judge(space, Z)
+        self._add_judged(judged, Z, chunk.start, lambda kept: self._read(X, kept))
 
-    def _judge_codes(self, Z: Floats, start: int) -> None:
-        judged = joined(list(judge_rows(self._oracle, Z)))
+    def _judge(self, space: InputSpace, Z: Floats) -> Judgement:
+        """Judge rows of codes; `space` is another one where they are off the steps of columns."""
+        oracle = self._oracle
+        if space is self.space:
+            return joined(list(judge_rows(oracle, Z)))
+        # The codes of another chunk may mean other numbers, so that its answers are of no use.
+        model = oracle._model.beside(space, oracle._model.chunk or CHUNK)
+        oracle = Oracle(model, space, clip=False, threshold=self._threshold)
+        try:
+            return joined(list(judge_rows(oracle, Z)))
+        finally:
+            self._n_asked += oracle.n_queries
+
+    def _add_judged(
+        self, judged: Judgement, Z: Floats, start: int, codes: Callable[[Ints], Floats]
+    ) -> None:
+        """Add up what some rows show; `codes` makes the codes of those that are kept."""
         if self._judged is not None:
             self._judged.append(judged)
         self._note(judged.disparity, lambda row: Z[row])
         self.n_found += int(judged.verdict.sum())
         kept = np.flatnonzero(judged.verdict & self._worst.wants(judged.disparity))
-        pairs = np.stack([judged.first[kept], judged.second[kept]], axis=1)
-        self._worst.add(Z[kept], pairs, judged.disparity[kept], start + kept)
+        if len(kept):
+            pairs = np.stack([judged.first[kept], judged.second[kept]], axis=1)
+            self._worst.add(codes(kept), pairs, judged.disparity[kept], start + kept)
 
     def _note(self, disparity: Floats, codes: Callable[[Ints], Floats]) -> None:
         """Add up the disparities of some rows, and keep the codes of the worst row."""

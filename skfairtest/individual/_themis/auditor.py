@@ -237,5 +237,4 @@ def sensitive_groups(space: InputSpace) -> list[list[Any]]:
 
 def _told(column: Any, codes: Any) -> list[Any]:
     # Dates in words: not every file format has dates.
-    values = column.take(codes)
-    return values.tolist() if column.dates is None else column.dates.texts(values)
+    return column.plain_values(codes)

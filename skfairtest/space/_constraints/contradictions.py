@@ -109,7 +109,7 @@ def _is_infeasible(rules: list[Rule], domain: Domain, twins: Twins) -> bool:
         rule
         for rule in _flat(rules)
         if isinstance(rule, SumRule)
-        and all(term.values is None and term.scale is None for term in rule.terms)
+        and all(term.values is None and term.numbers is None for term in rule.terms)
     ]
     if len(sums) < 2:
         return False
@@ -119,8 +119,8 @@ def _is_infeasible(rules: list[Rule], domain: Domain, twins: Twins) -> bool:
         start = 0.0
         for term in rule.terms:
             weights[term.column] += term.slope
-            if term.scale is not None:
-                start += term.weight * float(term.scale.values(np.zeros(1))[0])
+            if term.numbers is not None:
+                start += term.weight * float(term.numbers.take(np.zeros(1))[0])
         upper.append((weights, rule.end - start))
         if rule.relation == "==":
             upper.append((-weights, start - rule.limit))
