@@ -49,7 +49,7 @@ class Admission:
         self.rule = AllRule(known) if known else None
         levels = {
             j: column.n_listed
-            for j, column in enumerate(domain.domain.columns)
+            for j, column in enumerate(domain.columns)
             if column.n_listed is not None
         }
         self.root = Boxes.whole(domain.low, domain.high, levels)

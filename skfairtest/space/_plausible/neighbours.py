@@ -68,7 +68,7 @@ class Neighbours:
 
     def __init__(self, domain: Domain, data: Floats, rng: np.random.Generator) -> None:
         self._n_levels = [
-            column.n_listed or 0 if column.is_category else 0 for column in domain.domain.columns
+            column.n_listed or 0 if column.is_category else 0 for column in domain.columns
         ]
         # Columns of the scaled copies: one a number or a flag, one a category.
         self._width = sum(min(n, MOST_LEVELS) if n > 2 else 1 for n in self._n_levels)
