@@ -284,7 +284,7 @@ class CertifiedAuditor(BaseAuditor):
         if not np.isfinite(queries) and not np.isfinite(seconds):
             queries = DEFAULT_QUERIES
         left = max(0.0, seconds - oracle.seconds)
-        with oracle.budget(
+        with oracle.sub_budget(
             max_queries=queries - oracle.n_queries, max_time=TIME_SHARE * left
         ) as part:
             TunedSearch(oracle, rng).run()
@@ -293,7 +293,7 @@ class CertifiedAuditor(BaseAuditor):
     def _glance(self, oracle: Oracle, rng: np.random.Generator) -> StopSearch | None:
         """A few rows of data, where there is no time for a search."""
         rows = oracle.space.repair(oracle.space.data[:FEW_ROWS], rng)
-        with oracle.budget() as part:
+        with oracle.sub_budget() as part:
             oracle.judge(rows, rng)
         return part.stop
 

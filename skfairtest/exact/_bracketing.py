@@ -231,11 +231,11 @@ def known_twins(oracle: Oracle) -> tuple[Floats, Floats] | None:
 
 def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
     """Ask the model about a pair of twins, if the budget has room for it."""
-    if oracle.queries_left < 2 * oracle.cost or oracle.inputs_left < 1:
+    if oracle.queries_left < 2 * oracle.cost or oracle.stopping.inputs_left < 1:
         return
     values = np.stack([first, second])[:, oracle.space.sensitive]
     if np.array_equal(values[0], values[1]):
         return
     # The pair is recorded before a spent budget ends the run.
-    with oracle.budget():
+    with oracle.sub_budget():
         oracle.disparity(first[None], values[None])

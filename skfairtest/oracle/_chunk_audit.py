@@ -9,7 +9,7 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ChunkFailedError, EstimatorFailedError
 from skfairtest.oracle._compare import ROUNDING, ROUNDING_SINGLE, compare
-from skfairtest.oracle._judgement import joined
+from skfairtest.oracle._judgement import concatenated
 from skfairtest.oracle._model import CHUNK, Model
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
@@ -105,7 +105,7 @@ class ChunkAudit:
         try:
             if self._model is None:
                 self._oracle.begin(head, np.random.default_rng(0))
-                self._model = self._oracle._model.beside(AsTheyAre(), self._call_rows)
+                self._model = self._oracle.model.model.beside(AsTheyAre(), self._call_rows)
             if direct:
                 self._add_tables(X, chunk.start)
             else:
@@ -215,7 +215,7 @@ class ChunkAudit:
             Z = self.space.encode(X)
         except (TypeError, ValueError) as error:
             raise ChunkFailedError(f"{_begin(chunk)}: {error}", chunk=chunk.name) from error
-        judged = joined(list(judge_rows(self._oracle, Z)))
+        judged = concatenated(list(judge_rows(self._oracle, Z)))
         self._degree = max(self._degree, float(judged.disparity.max(initial=0.0)))
         self._sum += float(judged.disparity.sum())
         self._n_found += int(judged.verdict.sum())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.oracle._chunk_audit import ChunkAudit
-from skfairtest.oracle._judgement import joined
+from skfairtest.oracle._judgement import concatenated
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.space._chunks import Chunks
@@ -57,7 +57,7 @@ def audit_table(
         return RowsAudit(0.0, np.empty(0), np.empty(0, dtype=bool), 0.0, nothing, nothing, 0)
     oracle = Oracle(estimator, space, clip=False, **settings)
     oracle.begin(Z, np.random.default_rng(0))
-    judged = joined(list(judge_rows(oracle, Z)))
+    judged = concatenated(list(judge_rows(oracle, Z)))
     disparities, verdict = judged.disparity, judged.verdict
     own = Z[verdict]
     pairs = [side[verdict] for side in (judged.first, judged.second)]

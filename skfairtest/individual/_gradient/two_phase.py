@@ -17,7 +17,7 @@ from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
 from skfairtest.oracle._findings import Findings
-from skfairtest.oracle._judgement import Judgement
+from skfairtest.oracle._judgement import Judgement, concatenated
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._space import InputSpace
 
@@ -48,11 +48,6 @@ class Finds(NamedTuple):
     Z: Floats
     first: Floats
     second: Floats
-
-
-def concatenated(found: list[Finds]) -> Finds:
-    """All discriminatory inputs of several lists, in their order."""
-    return Finds(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 class TwoPhase:

@@ -151,4 +151,4 @@ def favourable_codes(oracle: Oracle, favourable: Any) -> NDArray[np.int64] | Non
     # Shares of either of two classes differ alike, so that a guess is worth no warning.
     found = resolve_favourable(favourable, classes, whose=type(oracle.estimator).__name__)
     places = np.flatnonzero(is_favourable(classes, found.labels))
-    return np.array(places) if oracle.infers_labels else label_codes(classes[places])
+    return np.array(places) if oracle.model.infers_labels else label_codes(classes[places])
