@@ -105,7 +105,7 @@ def findings_of(oracle: Oracle, ended: BaseException | None, *, keys: bool = Fal
     return Findings(
         Z, pairs, disparities, oracle.record.history.arrays(), oracle.degree, worst, worst_class,
         worst_labels, oracle.response, oracle.n_found, oracle.n_inputs, oracle.n_queries,
-        oracle.seconds, stopped_by(ended), *own, [oracle.measured], _error(ended),
+        oracle.stopping.seconds, stopped_by(ended), *own, [oracle.measured], _error(ended),
     )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ class Pool:
 
     def findings(self, ended: BaseException | None, clock: Oracle) -> Findings:
         """All searches as one, which ended so and took the time of this clock."""
-        parts, seconds = self.parts, clock.seconds
+        parts, seconds = self.parts, clock.stopping.seconds
         best = max(parts, key=lambda part: part.degree, default=None)
         Z, pairs, disparities = self._archive.rows()
         return Findings(

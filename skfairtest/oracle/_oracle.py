@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -137,7 +137,7 @@ class Oracle:
         budget = self.stopping.budget
         left = budget.limits["max_inputs"] - n_inputs
         if left <= 0:
-            self.stop(StopReason.MAX_INPUTS)
+            self.stopping.stop(StopReason.MAX_INPUTS)
         self.stopping.check_time()
         return Oracle(
             self.model.model,
@@ -163,11 +163,6 @@ class Oracle:
     def response(self) -> str:
         """How it is asked: "regression", "predict_proba", "decision_function" or "labels"."""
         return self.model.response
-
-    @property
-    def cost(self) -> int:
-        """Queries that one row takes: 2 where labels have to be asked apart from scores."""
-        return self.model.cost
 
     @property
     def n_queries(self) -> int:
@@ -200,16 +195,6 @@ class Oracle:
     def queries_left(self) -> float:
         """Queries that are left."""
         return self.stopping.queries_left
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the run began."""
-        return self.stopping.budget.seconds
-
-    @property
-    def seconds_left(self) -> float:
-        """Seconds until max_time; infinite without."""
-        return self.stopping.budget.seconds_left
 
     def affordable(
         self,
@@ -270,10 +255,6 @@ class Oracle:
         return self.stopping.sub_budget(
             max_queries=max_queries, max_time=max_time, counts_stagnation=counts_stagnation
         )
-
-    def stop(self, limit: StopReason) -> NoReturn:
-        """End the run as at a limit, with what was asked since the last batch in its history."""
-        self.stopping.stop(limit)
 
     # Drawing ---------------------------------------------------------------------------------
 
@@ -342,7 +323,7 @@ class Oracle:
         while start < n:
             if start:
                 self.stopping.check_time()
-            most = min(n, self.stopping.budget.queries_in_time() / (width * self.cost))
+            most = min(n, self.stopping.budget.queries_in_time() / (width * self.model.cost))
             part = slice(start, start + max(1, int(most)))
             flat = slice(part.start * width, part.stop * width)
             answered.append(self.model.ask_wanted(rows[flat], keys[flat], wanted[part]))
@@ -433,7 +414,7 @@ class Oracle:
     def _price(self, width: int) -> int:
         """Queries that one input may need: its twins, and two to confirm a flip."""
         reserve = 2 if self.model.infers_labels and self.threshold is None else 0
-        return width * self.cost + reserve
+        return width * self.model.cost + reserve
 
     def _part_size(self, width: int) -> int:
         # A many-valued attribute times a large batch would not fit into memory at once, and a
@@ -476,8 +457,8 @@ class Oracle:
         n, width = keys.shape
         if n * self._price(width) <= self.queries_left:
             return np.ones(n, dtype=bool)
-        needed = self.model.n_new(keys, allowed) * self.cost
-        needed += self._price(width) - width * self.cost
+        needed = self.model.n_new(keys, allowed) * self.model.cost
+        needed += self._price(width) - width * self.model.cost
         return np.cumsum(needed) <= self.queries_left
 
     def _confirm(self, Z: Floats, inputs: Keys, values: Floats, shown: Comparison) -> Bools:

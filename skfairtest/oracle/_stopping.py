@@ -57,6 +57,16 @@ class StoppingRules:
         return self.budget.limits["max_inputs"] - self._record.n_inputs
 
     @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return self.budget.seconds
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until max_time; infinite without."""
+        return self.budget.seconds_left
+
+    @property
     def ends_by_time_alone(self) -> bool:
         """Whether max_time is the only cost that is limited: no run of a seed repeats exactly."""
         limits = self.budget.limits

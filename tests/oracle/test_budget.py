@@ -189,7 +189,7 @@ def test_a_fork_has_the_clock_of_its_run(models, small, clock):
                     max_time=5, progress=lambda share, line: lines.append(share))  # fmt: skip
     clock.sleep(3)
     part = oracle.fork(space, n_inputs=0)
-    assert 1.5 < part.seconds_left <= 2
+    assert 1.5 < part.stopping.seconds_left <= 2
     clock.sleep(3)
     with pytest.raises(StopSearch, match="^max_time=5 reached$"):
         part.judge(small[:3], rng)

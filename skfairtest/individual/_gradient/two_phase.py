@@ -83,7 +83,7 @@ class TwoPhase:
             self.local_phase(concatenated(found))
 
     def _group_size(self) -> int:
-        rows = 2 * (len(self.space.free) + 2) * self.oracle.cost
+        rows = 2 * (len(self.space.free) + 2) * self.oracle.model.cost
         return self.oracle.affordable(
             batches=1 / GLOBAL_SHARE, price=self.max_iter * rows, most=MOST_ROWS // rows
         )

@@ -168,7 +168,7 @@ class Sources:
             return
         most = LESSON
         if self.timed:
-            most = int(STUDY_SHARE * self.oracle.seconds / self._study_seconds)
+            most = int(STUDY_SHARE * self.oracle.stopping.seconds / self._study_seconds)
             if most < min(LEAST_LESSON, memory.n_seen):
                 return
         began = _clock.now()
@@ -199,7 +199,14 @@ class Sources:
     def propose(self, n: int, memory: Memory, rng: np.random.Generator) -> Proposals:
         """About n inputs that are new, or as many as half of the time left suffices for."""
         if self._judging:
-            n = int(max(2, min(n, 0.5 * self.oracle.seconds_left * self._n_judged / self._judging)))
+            n = int(
+                max(
+                    2,
+                    min(
+                        n, 0.5 * self.oracle.stopping.seconds_left * self._n_judged / self._judging
+                    ),
+                )
+            )
         parents = memory.parents()
         self._by_degree = memory.by_degree
         is_open = np.ones(len(NAMES), dtype=bool)

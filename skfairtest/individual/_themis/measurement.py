@@ -70,9 +70,11 @@ class Measurement:
     def draw(self, n: int, rng: np.random.Generator) -> None:
         """Judge about n random inputs and note the outputs for all their twins."""
         oracle, space = self.oracle, self.oracle.space
-        price = (space.n_twins + CONFIRM) * oracle.cost
+        price = (space.n_twins + CONFIRM) * oracle.model.cost
         if oracle.queries_left < price:
-            oracle.stop(StopReason.MAX_QUERIES)  # an input that is judged in part has no share
+            oracle.stopping.stop(
+                StopReason.MAX_QUERIES
+            )  # an input that is judged in part has no share
         # At least a tenth more, so that the last inputs of a finite domain come up.
         wanted = max(n, oracle.n_inputs // 10)
         n = oracle.affordable(price=price, most=min(wanted, BATCH_ROWS // space.n_twins))
