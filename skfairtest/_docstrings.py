@@ -151,7 +151,9 @@ TEXTS["n_restarts"] = """n_restarts : int, default=1
     Independent searches, with seeds of their own, that share the budget; results are those of all
     of them. They run one after another, or on as many workers as `n_jobs` or
     `joblib.parallel_config` say, in processes unless that says otherwise: of this machine, or of
-    a cluster. The number of workers changes no result, unless `max_time` ends the run."""
+    a cluster. The number of workers changes no result, unless `max_time` ends the run: once
+    the first ones have found `max_found` inputs together, the others do not count, nor do their
+    queries."""
 
 TEXTS["random_state"] = """random_state : int, RandomState or Generator, default=None
     Seed. The same seed gives the same result."""

@@ -226,7 +226,8 @@ def test_walks_that_go_round_do_not_end_the_run(grid, models):
     model = models.Proba(lambda X: 0.2 + 0.6 * ((X[:, 0] == 1) & is_pocket(X)))
     auditor = Unlucky(
         model, sensitive_features=[0], max_queries=None, max_inputs=2000, n_global=600,
-        n_local=700, random_state=0, space=InputSpace(constraint=lambda X: is_pocket(X) | (X[:, 1] > 5)),
+        n_local=700, random_state=0,
+        space=InputSpace(constraint=lambda X: is_pocket(X) | (X[:, 1] > 5)),
     ).fit(grid)  # fmt: skip
     assert auditor.n_rounds_ > 30
     assert auditor.stop_kind_ == "max_inputs"

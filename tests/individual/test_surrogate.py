@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample
@@ -230,3 +231,37 @@ def test_bad_parameters(params, message):
     data = make_biased_regression(random_state=0)
     with pytest.raises(ValueError, match=message):
         SurrogateAuditor(data.estimator, **params).fit(data.data)
+
+
+class Diagonal(OutlierMixin, BaseEstimator):
+    """Takes rows for plausible in which two columns agree."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        return np.where(X["a"] == X["b"], 1, -1)
+
+
+@pytest.mark.parametrize("explores", [True, False], ids=["finite", "real"])
+def test_a_search_that_has_asked_about_all_that_is_plausible_ends(explores, clock):
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 4, 200) + (0.0 if explores else rng.random(200))
+    b = np.where(rng.random(200) < 0.9, a, a[rng.permutation(200)])
+    X = pd.DataFrame({"sex": rng.integers(0, 2, 200), "a": a, "b": b}).round(3)
+    if explores:
+        X = X.astype(int)
+    model = DecisionTreeClassifier(random_state=0).fit(X, X["a"] + X["sex"] > 2)
+    # The time ends the test where the search does not end by itself.
+    auditor = SurrogateAuditor(
+        model,
+        sensitive_features=["sex"],
+        max_time=1,
+        random_state=0,
+        space=InputSpace(plausible=Diagonal().fit(X)),
+    ).fit(X)
+    assert auditor.stop_kind_ in ("complete", "exhausted", "stalled")
+    assert auditor.n_queries_ < 20_000
+    if explores:
+        assert auditor.n_inputs_ == 4
