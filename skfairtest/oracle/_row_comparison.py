@@ -16,7 +16,7 @@ from skfairtest.oracle._rows import judge_rows
 from skfairtest.oracle._rows_audit import RowsAudit
 from skfairtest.oracle._twin_tables import AsTheyAre, TwinTables, rows_of, spread_of
 from skfairtest.oracle._worst_rows import WorstRows
-from skfairtest.oracle.model.model import CHUNK, Model
+from skfairtest.oracle._model import CHUNK, Model
 from skfairtest.space._chunks import Chunk, Chunks
 from skfairtest.space._rows import take_rows
 from skfairtest.space._space import InputSpace

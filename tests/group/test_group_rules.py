@@ -120,7 +120,7 @@ def describe(counted, rules):
 
 
 def count(frame, n_bins, min_support, min_outside=1e-6):
-    tables = make_tables(frame, list(frame.columns), None, {})
+    tables = make_tables(frame, list(frame.columns), None, None)
     return count_rule_sets(
         tables,
         n_bins=n_bins,
@@ -384,7 +384,7 @@ def test_advice_is_right():
 
 def test_support_at_the_threshold_is_enough():
     frame = pd.DataFrame({"group": ["a"] + ["b"] * 19, "x": range(20)})
-    tables = make_tables(frame, ["group"], None, {})
+    tables = make_tables(frame, ["group"], None, None)
     census = _ranking.count_rule_sets(
         tables, n_bins=10, binning="uniform", min_support=0.05, min_outside=0.05,
         max_attributes=None,
