@@ -18,7 +18,7 @@ from skfairtest.group._ranking import compare_rule_sets, count_rule_sets
 from skfairtest.group._row_groups import Cells
 from skfairtest.group._rule_attribute import make_attribute
 from skfairtest.group._rule_sets import check_size, frequent_rule_sets
-from skfairtest.group._sensitive_table import as_numbers_of, make_tables
+from skfairtest.group._sensitive_table import make_tables
 
 # A loop over all rules, with pandas and nothing of ours -----------------------------------------
 
@@ -219,7 +219,7 @@ def test_keeping_the_worst_agrees_with_keeping_all(frame, most):
 def attribute_of(values, bins=10, binning="uniform", name="age"):
     frame = pd.DataFrame({name: values, "other": np.arange(len(values))})
     tables = make_tables(frame, [name], None, {})
-    column, codes = as_numbers_of(tables.space, 0, tables.space.data[:, 0])
+    column, codes = tables.space.columns[0].for_rules(tables.space.data[:, 0])
     return make_attribute(column, codes, bins, binning)
 
 
