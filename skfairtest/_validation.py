@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import numbers
 import warnings
 from typing import Any
@@ -21,6 +20,7 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skfairtest._progress import users_level
+from skfairtest._typing import is_real
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._containers import make_container
 from skfairtest.space._rows import take_rows
@@ -232,12 +232,6 @@ def check_real(owner: Any, intervals: dict[str, str], *, hint: str = "") -> None
             # The hint first: it says what the number means, hence what to write instead.
             say = hint or "Leave it out for the default."
             raise ValueError(f"{name} must be a number in {interval}; got {value!r}. {say}")
-
-
-def is_real(value: Any) -> bool:
-    """Whether the value is a finite number, truth values left out."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return real and math.isfinite(value)
 
 
 def _inside(value: float, interval: str) -> bool:

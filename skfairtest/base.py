@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import warnings
 from typing import Any
 
@@ -14,6 +12,7 @@ from skfairtest import _clock
 from skfairtest._audit_results import AuditResults
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, with_callbacks
+from skfairtest._typing import is_real
 from skfairtest._validation import (
     as_it_stands,
     check_one_whole,
@@ -437,8 +436,7 @@ class BaseAuditor(ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEs
 
 
 def _is_number(value: Any, least: float) -> bool:
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return real and math.isfinite(value) and value >= least
+    return is_real(value) and value >= least
 
 
 def _check_budget(name: str, value: Any, least: int, *, may_be_zero: bool = False) -> None:

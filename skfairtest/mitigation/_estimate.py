@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._typing import Floats, Ints
-from skfairtest._validation import is_real, make_generator, table_or_chunks
+from skfairtest._typing import Floats, Ints, is_real
+from skfairtest._validation import make_generator, table_or_chunks
 from skfairtest.base import BaseAuditor
 from skfairtest.mitigation._shares import draw_crossings, draw_uniform, judge
 from skfairtest.space._chunks import Chunks

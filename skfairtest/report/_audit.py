@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import individual
 from skfairtest._progress import users_level
-from skfairtest._validation import is_real, make_generator, warn_of_target
+from skfairtest._typing import is_real
+from skfairtest._validation import make_generator, warn_of_target
 from skfairtest.base import BaseAuditor, _check_budget
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor

@@ -10,6 +10,7 @@ import numpy as np
 
 from skfairtest._progress import users_level
 from skfairtest._typing import Floats
+from skfairtest.space._column_names import position_of
 from skfairtest.space._columns import Column
 
 FORM = (
@@ -74,16 +75,15 @@ def read_rules(
 
 
 def _position(name: Any, names: list[Any], one_hot: Mapping[Any, list[Any]]) -> int:
-    if name in names:
-        return names.index(name)
     for group, members in one_hot.items():
-        if name in members:
+        if name in members and name not in names:
             raise ValueError(
                 f"given= names {name!r}, a column of the one-hot group {group!r}. Name the group, "
                 "and one of its categories as the value: InputSpace.describe() shows them."
             )
-    if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
-        return int(name)
+    position = position_of(names, name)
+    if position is not None:
+        return position
     raise ValueError(f"given= names {name!r}, which is not a column of X: {names!r}.")
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from skfairtest._docstrings import document
-from skfairtest._validation import check_real, check_whole, is_real
+from skfairtest._typing import is_real
+from skfairtest._validation import check_real, check_whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._themis.measurement import Measurement
 from skfairtest.individual._themis.subsets import (

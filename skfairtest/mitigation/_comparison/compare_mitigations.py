@@ -14,12 +14,11 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from skfairtest._typing import Ints
+from skfairtest._typing import Ints, is_real
 from skfairtest._validation import (
     check_one_whole,
     check_table,
     check_takes_weights,
-    is_real,
     make_generator,
     warn_of_target,
 )

@@ -18,11 +18,11 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._progress import CallbackSupportMixin, Progress, users_level, with_callbacks
+from skfairtest._typing import is_real
 from skfairtest._validation import (
     check_real,
     check_table,
     check_whole,
-    is_real,
     make_generator,
     warn_of_target,
 )
