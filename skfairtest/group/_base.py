@@ -12,11 +12,11 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
 from skfairtest._delegation import DelegatingEstimator
-from skfairtest._progress import CallbackSupportMixin, Progress, users_level
+from skfairtest._progress import CallbackSupportMixin, Progress
 from skfairtest._statistics import CORRECTIONS, Sides
 from skfairtest._typing import Floats
 from skfairtest._validation import check_real, check_whole
-from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.finding._fitted_cards import rules_card
 from skfairtest.finding._shown import ShownFinding
 from skfairtest.group._answers import Answers

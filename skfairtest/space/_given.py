@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skfairtest._progress import users_level
 from skfairtest._typing import Floats
+from skfairtest.exceptions import users_level
 from skfairtest.space._column_names import position_of
 from skfairtest.space._columns import Column
 

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest._progress import users_level
 from skfairtest._typing import Floats
+from skfairtest.exceptions import users_level
 from skfairtest.space._column_names import check_sensitive
 from skfairtest.space._columns import MISSING_SHARE
 from skfairtest.space._constraints.admission import Admission

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest._delegation import DelegatingEstimator
-from skfairtest._progress import CallbackSupportMixin, Progress, users_level, with_callbacks
+from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._typing import is_real
 from skfairtest._validation import (
     check_real,
@@ -26,7 +26,12 @@ from skfairtest._validation import (
     make_generator,
     warn_of_target,
 )
-from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDisparityWarning
+from skfairtest.exceptions import (
+    EstimatorFailedError,
+    MitigationWarning,
+    NoDisparityWarning,
+    users_level,
+)
 from skfairtest.finding._fitted_cards import retrainer_card
 from skfairtest.finding._shown import ShownFinding
 from skfairtest.group import SubgroupAuditor, TestSGDAuditor

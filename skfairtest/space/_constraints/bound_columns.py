@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest._progress import users_level
 from skfairtest._typing import Bools, Floats
-from skfairtest.exceptions import ConstraintWarning
+from skfairtest.exceptions import ConstraintWarning, users_level
 from skfairtest.space._column_names import position_of
 from skfairtest.space._columns import Column
 from skfairtest.space._constraints.rules import OpaqueRule, Rule

@@ -13,9 +13,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest._progress import users_level
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.exceptions import DetectorFailedError
+from skfairtest.exceptions import DetectorFailedError, users_level
 from skfairtest.space._columns import Column
 from skfairtest.space._containers import Container
 from skfairtest.space._plausible.likeness import LEAST_ROWS, Likeness
