@@ -19,8 +19,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._parameters import DeclaredParameters, one_of
-from skfairtest._progress import users_level
 from skfairtest._typing import Floats
+from skfairtest.exceptions import users_level
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._column_names import check_sensitive
 from skfairtest.space._constraints.admission import Admission

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from skfairtest._docstrings import document
-from skfairtest._parameters import is_real, one_of, real
+from skfairtest._parameters import one_of, real
+from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._themis.measurement import Measurement
 from skfairtest.individual._themis.subsets import (

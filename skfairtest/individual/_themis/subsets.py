@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._progress import users_level
+from skfairtest.exceptions import users_level
 from skfairtest.individual._themis.measurement import Measurement
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._column_names import resolve_columns
