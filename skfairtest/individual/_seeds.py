@@ -1,8 +1,4 @@
-"""Seeds from the data, taken in turn from its K-means clusters.
-
-Shared by the testers that start from people who exist: symbolic generation and the gradient
-testers.
-"""
+"""Rows of the data as inputs to start from: at random, or in turn from their K-means clusters."""
 
 from __future__ import annotations
 
@@ -62,3 +58,10 @@ def round_robin(clusters: NDArray[Any]) -> Ints:
         members = np.flatnonzero(clusters == cluster)
         turn[members] = np.arange(len(members))
     return np.lexsort([clusters, turn])
+
+
+def data_seeds(n: int, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """Rows of the data, moved into the domain; at most n, each at most once, valid ones only."""
+    chosen = rng.permutation(len(space.data))[:n]
+    Z = space.admission.repair(space.domain.move_inside(space.data[chosen], rng), rng)
+    return Z[space.valid(Z)]

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skfairtest._docstrings import document
 from skfairtest._parameters import one_of, real, whole
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._operators import data_seeds
+from skfairtest.individual._seeds import data_seeds
 from skfairtest.individual._surrogate.diverse import search_diverse
 from skfairtest.individual._surrogate.memory import Memory
 from skfairtest.individual._surrogate.natural import NaturalSearch
