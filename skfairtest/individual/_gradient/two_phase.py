@@ -41,7 +41,7 @@ FEW_WALKS = 64
 LENGTHS = "[1e-5, 1e9]"
 
 
-class Finds(NamedTuple):
+class DiscriminatoryInputs(NamedTuple):
     """Discriminatory inputs and the sensitive codes of the two twins that show it."""
 
     Z: Floats
@@ -49,9 +49,9 @@ class Finds(NamedTuple):
     second: Floats
 
 
-def joined(found: list[Finds]) -> Finds:
+def concatenated(found: list[DiscriminatoryInputs]) -> DiscriminatoryInputs:
     """All discriminatory inputs of several lists, in their order."""
-    return Finds(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    return DiscriminatoryInputs(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 class TwoPhase:
@@ -78,14 +78,14 @@ class TwoPhase:
         """
         while len(seeds):
             left = (1 - GLOBAL_SHARE) * self.oracle.queries_left
-            found: list[Finds] = []
-            while len(seeds) and sum(len(finds.Z) for finds in found) < FEW_WALKS:
+            found: list[DiscriminatoryInputs] = []
+            while len(seeds) and sum(len(part.Z) for part in found) < FEW_WALKS:
                 size = self._group_size()
                 group, seeds = seeds[:size], seeds[size:]
                 found.append(self.global_phase(group))
                 if self.oracle.queries_left < left:
                     break
-            self.local_phase(joined(found))
+            self.local_phase(concatenated(found))
 
     def _group_size(self) -> int:
         rows = 2 * (len(self.space.free) + 2) * self.oracle.cost
@@ -95,16 +95,16 @@ class TwoPhase:
 
     # Global phase (Algorithm 3) ------------------------------------------------------------
 
-    def global_phase(self, seeds: Floats) -> Finds:
+    def global_phase(self, seeds: Floats) -> DiscriminatoryInputs:
         """Move each seed to where its twins part; the discriminatory inputs that were met."""
         x = np.array(seeds)
         grad1, grad2 = np.zeros(x.shape), np.zeros(x.shape)
-        found: list[Finds] = []
+        found: list[DiscriminatoryInputs] = []
         for step in range(self.max_iter):
             self.n_iter = max(self.n_iter, step + 1)
             judged = self.judge(x)
             hit = judged.verdict
-            found.append(Finds(x[hit], judged.first[hit], judged.second[hit]))
+            found.append(DiscriminatoryInputs(x[hit], judged.first[hit], judged.second[hit]))
             go_on = ~hit & self.comparable(x, judged.first, judged.second)
             x, grad1, grad2 = x[go_on], grad1[go_on], grad2[go_on]
             if not len(x):
@@ -119,11 +119,11 @@ class TwoPhase:
                 agree = np.sign(grad1) == np.sign(grad2)
                 direction = np.where(agree, -np.sign(grad1), 0.0)
             x = self.move(x, self.step * direction, first, second)
-        return joined(found)
+        return concatenated(found)
 
     # Local phase (Algorithm 4) -------------------------------------------------------------
 
-    def local_phase(self, seeds: Finds) -> None:
+    def local_phase(self, seeds: DiscriminatoryInputs) -> None:
         """Walk from each input of the global phase along attributes that matter little."""
         if not len(seeds.Z):
             return

@@ -1,4 +1,4 @@
-"""What a surrogate learns from and steps away from: judged inputs of bounded number."""
+"""A bounded memory of judged inputs: what a surrogate learns from and steps away from."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Memory:
         self.by_degree = by_degree
         self.n_seen = 0
         width = space.n_features, len(space.sensitive)
-        self.high, self.low = Sample(*width), Sample(*width)
+        self.high, self.low = BoundedSample(*width), BoundedSample(*width)
 
     def add(self, Z: Floats, judged: Judgement, rng: np.random.Generator) -> Bools:
         """Remember judged inputs; which of them are high."""
@@ -81,7 +81,7 @@ class Memory:
         return np.concatenate([Z for Z, _ in parts]), np.concatenate([v for _, v in parts])
 
 
-class Sample:
+class BoundedSample:
     """A sample of bounded size of the inputs that were added, each with its twins and a value."""
 
     def __init__(self, n_features: int, n_sensitive: int) -> None:
