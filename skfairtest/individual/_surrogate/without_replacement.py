@@ -8,8 +8,8 @@ from skfairtest._typing import Floats
 from skfairtest.space._space import InputSpace
 
 #: Domains that are drawn from without replacement have at most so many inputs; in larger ones draws
-#: hardly ever repeat. Where a constraint may reject most inputs, only small domains are drawn so: the
-#: space knows better where it holds.
+#: hardly ever repeat. Where a constraint may reject most inputs, only small domains are drawn so:
+#: the space knows better where it holds.
 MOST_INPUTS = 2**32
 MOST_CONSTRAINED = 2**18
 ROUNDS = 6
