@@ -20,7 +20,7 @@ MOST_ROWS = 20_000
 
 
 def check_enough_rows(space: InputSpace) -> None:
-    """See that the data hold at least one row a cluster."""
+    """Check that the data hold at least one row for each cluster."""
     if len(space.data) < N_CLUSTERS:
         raise ValueError(
             f"Seeds are taken from {N_CLUSTERS} clusters of rows, so X must have at least as many; "
@@ -52,7 +52,7 @@ def cluster_seeds(space: InputSpace, rng: np.random.Generator) -> Floats:
 
 
 def round_robin(clusters: NDArray[Any]) -> Ints:
-    """Positions in the order first of each cluster, second of each cluster, and so on."""
+    """Positions ordered by turns: the first of each cluster, the second of each, and so on."""
     turn = np.empty(len(clusters), dtype=np.intp)
     for cluster in np.unique(clusters):
         members = np.flatnonzero(clusters == cluster)
@@ -61,7 +61,7 @@ def round_robin(clusters: NDArray[Any]) -> Ints:
 
 
 def data_seeds(n: int, space: InputSpace, rng: np.random.Generator) -> Floats:
-    """Rows of the data, moved into the domain; at most n, each at most once, valid ones only."""
+    """Draw at most n rows of the data, move them into the domain, and keep the valid ones."""
     chosen = rng.permutation(len(space.data))[:n]
     Z = space.admission.repair(space.domain.move_inside(space.data[chosen], rng), rng)
     return Z[space.valid(Z)]

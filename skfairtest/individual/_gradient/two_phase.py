@@ -42,7 +42,7 @@ LENGTHS = "[1e-5, 1e9]"
 
 
 class DiscriminatoryInputs(NamedTuple):
-    """Discriminatory inputs and the sensitive codes of the two twins that show it."""
+    """Discriminatory inputs, and the sensitive codes of the two twins that show each."""
 
     Z: Floats
     first: Floats
@@ -72,9 +72,9 @@ class TwoPhase:
         self.apart &= oracle.response != "labels"
 
     def run(self, seeds: Floats) -> None:
-        """Both phases, a group of seeds at a time: all of them where the budget allows.
+        """Run both phases on a group of seeds at a time, all of them where the budget allows.
 
-        What several groups found walks together, where one found little.
+        Where one group finds little, walks from the discriminatory inputs of several go together.
         """
         while len(seeds):
             left = (1 - GLOBAL_SHARE) * self.oracle.queries_left
@@ -96,7 +96,7 @@ class TwoPhase:
     # Global phase (Algorithm 3) ------------------------------------------------------------
 
     def global_phase(self, seeds: Floats) -> DiscriminatoryInputs:
-        """Move each seed to where its twins part; the discriminatory inputs that were met."""
+        """Move each seed to where its twins part; returns the discriminatory inputs on the way."""
         x = np.array(seeds)
         grad1, grad2 = np.zeros(x.shape), np.zeros(x.shape)
         found: list[DiscriminatoryInputs] = []
@@ -159,7 +159,7 @@ class TwoPhase:
         return weight / weight.sum(axis=1, keepdims=True)
 
     def local_moves(self, probability: Floats) -> Floats:
-        """For each row a step in one attribute, drawn by its probability, up or down."""
+        """Draw a step up or down for each row, in an attribute that its probability decides."""
         n = len(probability)
         spin = self.rng.random((n, 1))
         a = (probability.cumsum(axis=1) < spin).sum(axis=1)
@@ -172,7 +172,7 @@ class TwoPhase:
     # Both ----------------------------------------------------------------------------------
 
     def judge(self, x: Floats) -> Judgement:
-        """Compare all twins where they are few, else two random ones."""
+        """Compare all twins where they are few, and two random ones elsewhere."""
         return self.oracle.judge(x, self.rng)
 
     def both_gradients(
@@ -204,7 +204,7 @@ class TwoPhase:
         return g[:n], g[n:], towards
 
     def move(self, x: Floats, steps: Floats, first: Floats, second: Floats) -> Floats:
-        """The rows moved and clipped to the domain; where that is not valid they stay."""
+        """Move rows within the domain; a row stays where it is if the moved one is not valid."""
         moved = self.space.domain.clip(x + steps * self.space.domain.steps)
         return np.where(self.comparable(moved, first, second)[:, None], moved, x)
 

@@ -43,9 +43,9 @@ class CoordinateProbes:
     def values(self, z: Floats, j: int, elites: Floats, rng: np.random.Generator) -> Floats:
         """Some values of column j that differ from that of the input z.
 
-        All of them where they are few. Of a categorical column random ones, as codes have no
-        order; of a numeric one values spread over those of the data, some of the domain, some near
-        that of z, and some that elites have.
+        These are all values where they are few. For a categorical column they are random ones, as
+        codes have no order. For a numeric column they are spread over the values of the data; some
+        are of the domain, some near that of z, and some are values that elites have.
         """
         space = self.space
         low, high = space.domain.low[j], space.domain.high[j]
@@ -92,8 +92,8 @@ class CoordinateProbes:
 def move_sensitive(codes: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
     """Sensitive codes (n, n_sensitive) moved to others of the domain.
 
-    Drawn anew where all combinations can be listed. Else half of them step from where they are, by
-    a third of the domain down to a thousandth, and one in ten goes to an end of it.
+    Where all combinations can be listed, all codes are drawn anew. Otherwise half of them step from
+    where they are, by a third of the domain down to a thousandth, and one in ten goes to an end.
     """
     drawn = space.twins_.draw_sensitive(len(codes), rng)
     if space.twins_.is_enumerable:
@@ -111,7 +111,7 @@ def move_sensitive(codes: Floats, space: InputSpace, rng: np.random.Generator) -
 def moved_sides(pairs: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
     """Pairs of sensitive codes (n, 2, n_sensitive) with one side drawn anew or moved.
 
-    As they were where that would leave two equal twins.
+    A pair stays as it was where that would leave two equal twins.
     """
     rows = np.arange(len(pairs))
     side = rng.integers(0, 2, size=len(pairs))
@@ -123,7 +123,7 @@ def moved_sides(pairs: Floats, space: InputSpace, rng: np.random.Generator) -> F
 
 
 def many_values(pair: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
-    """Many sensitive codes to compare at once, the pair's among them; (n, n_sensitive)."""
+    """Many sensitive codes to compare an input by, the pair's among them; (n, n_sensitive)."""
     if space.twins_.is_enumerable:
         chosen = rng.permutation(int(space.twins_.n_combinations))[:MOST_COMBINATIONS]
         return np.concatenate([space.twins_.combination_codes(chosen), pair])

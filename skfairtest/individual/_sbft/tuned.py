@@ -135,13 +135,17 @@ class TunedSearch:
     # Islands -------------------------------------------------------------------------------
 
     def found_island(self) -> Island:
-        """An island of rows."""
+        """Start an island from rows of the data."""
         self.look_at_rows()
         self.island_bests.append(0.0)
         return Island(Elites(self.population_size), self.oracle.n_queries, crosses=False)
 
     def next_island(self, island: Island) -> Island:
-        """After one of rows, an island in which it is crossed with those before, if there are."""
+        """Start the next island: one that crosses the last two, or one of rows.
+
+        After an island of rows, its elites are crossed with those of the island before, if there is
+        one; after such an island comes one of rows.
+        """
         for search in island.searches:
             island.elites.add(search.here)
         self.retired.append(island)
@@ -173,7 +177,7 @@ class TunedSearch:
         return self.space.admission.repair(self.space.domain.clip(Z), self.rng, compared)
 
     def ask(self, Z: Floats, values: Floats, operators: Ints) -> list[Elite]:
-        """Judge inputs by pairs of sensitive values, or by more of them; what each shows."""
+        """Judge inputs by pairs of sensitive values, or by more; returns what each shows."""
         oracle = self.oracle
         Z = self.repaired(Z, values)
         queries, degree = oracle.n_queries, oracle.degree
@@ -193,7 +197,7 @@ class TunedSearch:
         return list(map(Elite, judged.disparity.tolist(), Z, pairs))
 
     def ask_alike(self, Z: Floats, values: Floats, operator: int) -> list[Elite]:
-        """The same for a batch of one operator."""
+        """Judge a batch of inputs that one operator has made."""
         return self.ask(Z, values, np.full(len(Z), operator))
 
     def look_at_rows(self) -> None:
@@ -338,7 +342,7 @@ class TunedSearch:
     # Starts --------------------------------------------------------------------------------
 
     def starts(self, island: Island, n: int) -> list[LocalSearch]:
-        """So many local searches at children of elites and other inputs, or at good rows."""
+        """Start so many local searches, at children of elites and other inputs or at good rows."""
         if n <= 0:
             return []
         rng = self.rng
@@ -373,7 +377,7 @@ class TunedSearch:
         return parent, other, float(rng.choice(crossing.shares))
 
     def best_children(self, couples: list[tuple[Elite, Elite, float]]) -> list[Elite]:
-        """Of some children of each couple the best one that is not the parent in other columns."""
+        """Judge some children of each couple; the best that differs from the parent in fitness."""
         if not couples:
             return []
         rng, free = self.rng, self.space.free

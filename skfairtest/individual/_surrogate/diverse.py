@@ -74,7 +74,7 @@ def merged(walkers: Parents, more: Parents, rng: np.random.Generator) -> Parents
 
 
 def moved(Z: Floats, proposals: ProposalMixture, rng: np.random.Generator) -> Floats:
-    """One value of each input drawn anew, or in some cases several."""
+    """Inputs with one value each drawn anew, in some cases several."""
     space = proposals.space
     n, n_free = len(Z), len(space.free)
     several = rng.random(n) < SEVERAL

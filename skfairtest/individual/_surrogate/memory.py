@@ -28,7 +28,7 @@ class Parents(NamedTuple):
     pairs: Floats
 
     def draw(self, n: int, rng: np.random.Generator) -> Parents:
-        """Draw n of them: half of them any, half of the latest."""
+        """Draw n of them: half of the draws from all, half from the latest."""
         latest = max(0, len(self.Z) - LATEST)
         from_ = np.where(rng.random(n) < 0.5, latest, 0)
         chosen = from_ + (rng.random(n) * (len(self.Z) - from_)).astype(np.intp)
@@ -50,7 +50,7 @@ class Memory:
         self.high, self.low = BoundedSample(*width), BoundedSample(*width)
 
     def add(self, Z: Floats, judged: Judgement, rng: np.random.Generator) -> Bools:
-        """Remember judged inputs; which of them are high."""
+        """Remember judged inputs; returns which of them are high."""
         value = judged.disparity if self.by_degree else judged.verdict.astype(np.float64)
         high = value > self._bar(value)
         self.n_seen += len(Z)
@@ -102,13 +102,13 @@ class BoundedSample:
 
     @property
     def value(self) -> Floats:
-        """Their values."""
+        """The values of the inputs."""
         return self._arrays[2][: self._n]
 
     def add(
         self, Z: Floats, pairs: Floats, value: Floats, rng: np.random.Generator, *, largest: bool
     ) -> None:
-        """Add inputs; of twice too many, the largest or any half go on."""
+        """Add inputs; once there are twice too many, the largest or a random half are kept."""
         n = self._n + len(Z)
         for i, new in enumerate((Z, pairs, value)):
             array = self._arrays[i]

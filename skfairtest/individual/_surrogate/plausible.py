@@ -120,7 +120,7 @@ class PlausibleSearch:
 
 
 def choose(chance: Floats, n: int, greed: float, rng: np.random.Generator) -> Ints:
-    """Places of n inputs, drawn without replacement by their chance to the power of greed."""
+    """Draw n inputs without replacement, by their chance to the power of greed; their places."""
     if np.isinf(greed):
         return np.sort(np.argsort(-chance, kind="stable")[:n])
     # The n smallest of exponential waiting times are such a draw.

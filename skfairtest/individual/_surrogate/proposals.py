@@ -65,7 +65,7 @@ class Proposals(NamedTuple):
     column: Ints
 
     def take(self, chosen: Bools | Ints) -> Proposals:
-        """Some of them."""
+        """Some of the proposals."""
         pairs = None if self.pairs is None else self.pairs[chosen]
         return Proposals(self.Z[chosen], pairs, self.distribution[chosen], self.column[chosen])
 
@@ -112,7 +112,7 @@ class Bandit:
         return shares
 
     def proposals_for_one(self) -> Floats:
-        """Proposals of each arm that bring one new input."""
+        """How many proposals of each arm bring one new input."""
         share = (self.fresh + 1) / (self.proposed + 1)
         return np.minimum(1 / np.maximum(share, 1e-9), MOST_PROPOSALS)
 
@@ -192,7 +192,7 @@ class ProposalMixture:
         return self.unseen is not None and self.unseen.is_over and self.oracle.compares_all
 
     def first(self, n: int, seeds: Floats, rng: np.random.Generator) -> Proposals:
-        """The first batch: rows of the data, and uniform inputs that make up the numbers."""
+        """The first batch: rows of the data, and uniform inputs that bring it to its size."""
         Z = np.concatenate([seeds, self.uniform(n - len(seeds), rng)])
         batch = Proposals(Z, self.oracle.draw_twins(Z, rng), *np.zeros((2, len(Z)), dtype=int))
         self._proposed, self._seconds, self._filtering = batch, np.zeros(len(NAMES)), 0.0
@@ -200,7 +200,7 @@ class ProposalMixture:
         return batch
 
     def propose(self, n: int, memory: Memory, rng: np.random.Generator) -> Proposals:
-        """About n inputs that are new, or as many as half of the time left suffices for."""
+        """Propose about n new inputs, or as many as can be judged in half of the time left."""
         if self._judging:
             n = int(max(2, min(n, 0.5 * self.oracle.seconds_left * self._n_judged / self._judging)))
         parents = memory.parents()
@@ -293,7 +293,7 @@ class ProposalMixture:
         return Proposals(Z, compared, np.full(n, place), column)
 
     def uniform(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform inputs, of a finite domain each once."""
+        """Uniform inputs; in a finite domain none comes twice before all have come."""
         if self.unseen is None and self.space.constraint_ is None:
             return self.oracle.sample(n, rng)
         if self.unseen is None:

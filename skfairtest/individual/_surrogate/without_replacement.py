@@ -1,4 +1,4 @@
-"""Every input of a finite domain once, in an order that looks random."""
+"""Draws that show every input of a finite domain once, in an order that looks random."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class WithoutReplacement:
         return self._next >= self._end
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """The next n inputs, fewer at the end."""
+        """The next n inputs, or those that are left at the end."""
         parts: list[np.ndarray] = []
         n_drawn = 0
         while n_drawn < n and not self.is_over:

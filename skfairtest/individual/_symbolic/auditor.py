@@ -199,11 +199,11 @@ class Queue:
 
     @property
     def n_seeds(self) -> int:
-        """Seeds that are left."""
+        """The number of seeds that are left."""
         return len(self.seeds) - self.next_seed
 
     def visit(self, box: Box, space: InputSpace) -> bool:
-        """Whether the constraint can be solved and comes for the first time."""
+        """Whether a path constraint has solutions and comes for the first time."""
         if (box.low > box.high).any():
             return False
         key = np.concatenate([box.low[space.free], box.high[space.free]]).tobytes()
@@ -213,17 +213,17 @@ class Queue:
         return True
 
     def add_directed(self, t: Floats | None, rank: float) -> None:
-        """Let an input of the directed search wait."""
+        """Add an input of the directed search, if there is one."""
         if t is not None:
             heapq.heappush(self.directed, (rank, next(self._number), t))
 
     def add_undirected(self, t: Floats | None, rank: float) -> None:
-        """Let an input of the undirected search wait."""
+        """Add an input of the undirected search, if there is one."""
         if t is not None:
             heapq.heappush(self.undirected, (-rank, next(self._number), t))
 
     def take(self, n: int) -> Floats:
-        """At most n inputs of the highest class that is not empty; none when all are."""
+        """Take at most n inputs of the first class that is not empty; none if all are."""
         if not self.directed and self.n_seeds:
             start = self.next_seed
             self.next_seed = min(start + n, len(self.seeds))
