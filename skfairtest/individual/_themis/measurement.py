@@ -102,7 +102,7 @@ class Measurement:
         return share, float(low), float(high)
 
     def group(self) -> tuple[float, float, float]:
-        """The largest share of favourable predictions of a group less the smallest; its interval."""
+        """The largest share of favourable predictions less the smallest, and its interval."""
         favoured, n = self.counts()
         if not len(n) or not n.all():
             return np.nan, 0.0, 1.0
