@@ -33,6 +33,7 @@ from skfairtest import (
     AequitasAuditor,
     EIDIGAuditor,
     MAFTAuditor,
+    PublishedSBFTAuditor,
     RandomAuditor,
     SBFTAuditor,
     SurrogateAuditor,
@@ -192,7 +193,7 @@ def degrees(n_repeats):
     common = {"sensitive_features": bunch.sensitive_features, "threshold": 5.0}
     auditors = {
         "SBFT": SBFTAuditor(**common),
-        "SBFT paper": SBFTAuditor(preset="paper", **common),
+        "SBFT paper": PublishedSBFTAuditor(**common),
         "random": RandomAuditor(**common),
         "Aequitas": AequitasAuditor(**common),
         "SG": SymbolicAuditor(**common),

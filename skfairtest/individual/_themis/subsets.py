@@ -54,7 +54,7 @@ class SubsetSearch:
         self.n_inputs = 0
 
     def run(self, oracle: Oracle, measure: Callable[[Oracle], Measurement]) -> None:
-        """Measure each subset by the given function, on the budget of the oracle."""
+        """Measure each subset with the given function, on the budget of the oracle."""
         self.n_inputs = oracle.n_inputs
         for subset in self.subsets():
             space = oracle.space
