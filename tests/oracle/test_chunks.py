@@ -273,7 +273,7 @@ def test_constraints_and_consequences_hold(params):
     X = NUMBERS.data
     if "twins" in params:
         X = X.assign(points=X["points"].where(X["sex"] != "male", 40))
-    auditor = audited(NUMBERS.estimator, X, **params)
+    auditor = audited(NUMBERS.estimator, X, space=InputSpace(**params))
     whole, found = auditor.audit_rows(X), auditor.audit_rows(cut(X))
     assert found.rate == whole.rate and found.degree == pytest.approx(whole.degree)
 

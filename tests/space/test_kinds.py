@@ -298,7 +298,8 @@ def test_audits_of_rows_ask_about_the_very_same_numbers(constraint):
 def test_results_on_data_are_the_very_same_rows():
     X, later = off_grid_tables()
     X = pd.concat([X, later]).reset_index(drop=True)
-    settings = {"sensitive_features": ["sex"], "steps": {"tenths": 0.1}, "threshold": 1,
+    space = InputSpace(steps={"tenths": 0.1})
+    settings = {"sensitive_features": ["sex"], "space": space, "threshold": 1,
                 "max_queries": 300, "random_state": 0}  # fmt: skip
     model = LinearRegression().fit(X, X["sex"] * 3.0 + X["tenths"])
     for rows in (X, [X[:700], X[700:]]):
@@ -339,7 +340,7 @@ def test_a_part_of_a_list_of_amounts_is_drawn_whole():
     low, high = space.domain.low.copy(), space.domain.high.copy()
     low[1], high[1] = 4, 6
     part = narrowed(space, low, high)
-    assert set(part.draw_narrowed(200, rng)[:, 1]) == {4, 5, 6}
+    assert set(part.admission.draw(200, rng)[:, 1]) == {4, 5, 6}
 
 
 # One way to learn -------------------------------------------------------------------------------

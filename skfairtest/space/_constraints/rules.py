@@ -8,12 +8,13 @@ Missing numbers (NaN) break no comparison: a rule that cannot be looked at exclu
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from skfairtest._typing import Bools, Floats
 from skfairtest.space._columns import Column
+from skfairtest.space._domain import Domain
 
 #: Sums count as equal that differ by this share of their terms; of float32 columns the second.
 EQUAL, EQUAL_SINGLE = 1e-9, 1e-6
@@ -25,21 +26,6 @@ SUM_PASSES, RULE_PASSES = 2, 3
 NARROW_ROUNDS = 4
 #: Share of repairs in which a column is drawn anew first, so that no two rules block each other.
 SHAKE = 0.2
-
-
-class Domain(Protocol):
-    """What repairs need of an `InputSpace`."""
-
-    low: Floats
-    high: Floats
-    discrete: Bools
-    single: Bools
-
-    def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform rows of the domain."""
-
-    def clip(self, Z: Floats) -> Floats:
-        """The nearest rows of the domain."""
 
 
 class Boxes:
@@ -131,7 +117,7 @@ class Rule:
         """The rule that holds where this one does not; missing numbers break neither."""
         raise NotImplementedError
 
-    def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
+    def repair(self, Z: Floats, movable: Bools, domain: Domain, rng: np.random.Generator) -> Floats:
         """Rows that break the rule, moved towards keeping to it, in movable columns (d,) only."""
         return Z
 
@@ -218,7 +204,7 @@ class SumRule(Rule):
             return AnyRule([less, self._turned("<", self.limit)])
         return self._turned("<" if self.relation == "<=" else "<=", self.limit)
 
-    def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
+    def repair(self, Z: Floats, movable: Bools, domain: Domain, rng: np.random.Generator) -> Floats:
         """One column after another, in an order of chance, takes over what is too much."""
         terms = [term for term in self.terms if movable[term.column]]
         if not terms:
@@ -229,7 +215,7 @@ class SumRule(Rule):
             rank = rng.random((n, k))
             if self.relation == "==":
                 # Real numbers make up for what whole ones leave over.
-                rank += [0.0 if space.discrete[term.column] else 1.0 for term in terms]
+                rank += [0.0 if domain.discrete[term.column] else 1.0 for term in terms]
             order = rank.argsort(axis=1)
             for place in range(k):
                 # Half of the rows share the excess out, so that not one column bears it all.
@@ -239,10 +225,10 @@ class SumRule(Rule):
                 for i, term in enumerate(terms):
                     rows = np.flatnonzero(order[:, place] == i)
                     if len(rows):
-                        Z[rows, term.column] = self._shifted(Z[rows], term, share[rows], space)
+                        Z[rows, term.column] = self._shifted(Z[rows], term, share[rows], domain)
         return Z
 
-    def _shifted(self, Z: Floats, term: Term, share: Floats, space: Domain) -> Floats:
+    def _shifted(self, Z: Floats, term: Term, share: Floats, domain: Domain) -> Floats:
         """Codes of a column with which the sums exceed the limit no longer, or less."""
         total, size = self._sums(Z)
         excess = total - self.limit
@@ -257,11 +243,11 @@ class SumRule(Rule):
             wrong = excess >= 0 if self.relation == "<" else excess > 0
         if not wrong.any():
             return codes
-        low, high = space.low[j], min(space.high[j], term.top)
+        low, high = domain.low[j], min(domain.high[j], term.top)
         need = share * excess
         if term.values is not None:
             return np.where(wrong, self._level(term, codes, weight, need, low, high), codes)
-        if space.discrete[j]:
+        if domain.discrete[j]:
             steps = need / np.abs(term.slope)
             if equation:
                 steps = np.floor(steps + 1e-9)
@@ -377,7 +363,7 @@ class AllRule(Rule):
         """At least one part does not hold."""
         return AnyRule([part.negated() for part in self.parts])
 
-    def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
+    def repair(self, Z: Floats, movable: Bools, domain: Domain, rng: np.random.Generator) -> Floats:
         """Repair by one part after another, in an order of chance."""
         Z = Z.copy()
         parts = [part for part in self.parts if not part.is_opaque]
@@ -390,8 +376,8 @@ class AllRule(Rule):
                 settled = False
                 rows = Z[broken]
                 if turn:
-                    rows = _shaken(rows, parts[i].columns, movable, space, rng)
-                Z[broken] = space.clip(parts[i].repair(rows, movable, space, rng))
+                    rows = _shaken(rows, parts[i].columns, movable, domain, rng)
+                Z[broken] = domain.clip(parts[i].repair(rows, movable, domain, rng))
             if settled:
                 break
         return Z
@@ -431,7 +417,7 @@ class AnyRule(Rule):
         """No part holds."""
         return AllRule([part.negated() for part in self.parts])
 
-    def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
+    def repair(self, Z: Floats, movable: Bools, domain: Domain, rng: np.random.Generator) -> Floats:
         """Repair each row by a part of chance, among those whose columns may move."""
         parts = [part for part in self.parts if any(movable[j] for j in part.columns)]
         if not parts:
@@ -441,7 +427,7 @@ class AnyRule(Rule):
         for i, part in enumerate(parts):
             rows = np.flatnonzero(chosen == i)
             if len(rows):
-                Z[rows] = part.repair(Z[rows], movable, space, rng)
+                Z[rows] = part.repair(Z[rows], movable, domain, rng)
         return Z
 
     def narrow(self, boxes: Boxes) -> Bools:
@@ -464,7 +450,7 @@ class AnyRule(Rule):
 
 
 def _shaken(
-    Z: Floats, columns: frozenset[int], movable: Bools, space: Domain, rng: np.random.Generator
+    Z: Floats, columns: frozenset[int], movable: Bools, domain: Domain, rng: np.random.Generator
 ) -> Floats:
     """Some of the rows with one of the columns drawn anew."""
     own = [j for j in sorted(columns) if movable[j]]
@@ -474,5 +460,5 @@ def _shaken(
     if len(rows):
         Z = Z.copy()
         chosen = np.array(own)[rng.integers(len(own), size=len(rows))]
-        Z[rows, chosen] = space.draw(len(rows), rng)[np.arange(len(rows)), chosen]
+        Z[rows, chosen] = domain.draw(len(rows), rng)[np.arange(len(rows)), chosen]
     return Z

@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest._typing import Bools, Floats
-from skfairtest.space._constraints.rules import Boxes, Domain, Rule
+from skfairtest.space._constraints.rules import Boxes, Rule
+from skfairtest.space._domain import Domain
 from skfairtest.space._layout import Layout
 
 
-class _Fields:
+class _Fields(Domain):
     """The table's own columns as a domain to repair rows in."""
 
-    def __init__(self, layout: Layout, space: Domain) -> None:
-        self.layout, self.space = layout, space
+    def __init__(self, layout: Layout, domain: Domain) -> None:
+        self.layout, self.whole = layout, domain
         self.low = np.array([field.low for field in layout.fields])
         self.high = np.array([field.high for field in layout.fields])
         self.discrete = np.array([field.discrete for field in layout.fields])
@@ -21,7 +22,7 @@ class _Fields:
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Uniform rows of the domain."""
-        return self.layout.spread(self.space.draw(n, rng))
+        return self.layout.spread(self.whole.draw(n, rng))
 
     def clip(self, Z: Floats) -> Floats:
         """The nearest rows of the domain."""
@@ -61,10 +62,10 @@ class SpreadRule(Rule):
         n_options = self.layout.columns[j].n_listed or 0
         return self.layout.spread_group(j, np.arange(n_options, dtype=np.float64))
 
-    def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
+    def repair(self, Z: Floats, movable: Bools, domain: Domain, rng: np.random.Generator) -> Floats:
         """Repair the columns, then take the category of a group that agrees with what changed."""
         before = self.layout.spread(Z)
-        after = self.rule.repair(before, movable[self._of], _Fields(self.layout, space), rng)
+        after = self.rule.repair(before, movable[self._of], _Fields(self.layout, domain), rng)
         Z = Z.copy()
         for j in sorted(self.columns):
             places = self.layout.places[j]
@@ -75,7 +76,7 @@ class SpreadRule(Rule):
             if self.layout.groups[j] is None:
                 Z[rows, j] = self.layout.columns[j].from_field(after[rows, places[0]])
                 continue
-            codes = np.arange(int(space.low[j]), int(space.high[j]) + 1)
+            codes = np.arange(int(domain.low[j]), int(domain.high[j]) + 1)
             own = self._options(j)[codes]
             differs = after[rows][:, None, places] != own[None]
             # A column that was moved has its way; which of several categories is left to chance.

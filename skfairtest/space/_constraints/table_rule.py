@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.space._constraints.rules import Boxes, Domain, Rule
+from skfairtest.space._constraints.rules import Boxes, Rule
+from skfairtest.space._domain import Domain
 
 #: Combinations of whole codes, listed or not, up to which each has a place in one array.
 MOST_DENSE = 2_000_000
@@ -131,7 +132,7 @@ class TableRule(Rule):
         """The combinations that are not listed."""
         return TableRule(self.order, self.rows, not self.excluded, self.whole)
 
-    def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
+    def repair(self, Z: Floats, movable: Bools, domain: Domain, rng: np.random.Generator) -> Floats:
         """A listed combination that agrees in what may not move, and in as much else as it can."""
         fixed = [i for i, j in enumerate(self.order) if not movable[j]]
         free = [i for i, j in enumerate(self.order) if movable[j]]
@@ -141,7 +142,7 @@ class TableRule(Rule):
         if self.excluded:
             # Nearly anything else is right: one column anew.
             chosen = np.array(self.order)[np.array(free)[rng.integers(len(free), size=len(Z))]]
-            Z[np.arange(len(Z)), chosen] = space.draw(len(Z), rng)[np.arange(len(Z)), chosen]
+            Z[np.arange(len(Z)), chosen] = domain.draw(len(Z), rng)[np.arange(len(Z)), chosen]
             return Z
         # Which of the columns leads is a matter of chance: each is kept in some rows.
         lead = rng.integers(len(free), size=len(Z))
@@ -150,7 +151,7 @@ class TableRule(Rule):
             if not len(some):
                 continue
             order = (*fixed, *free[turn:], *free[:turn])
-            index = self._inside(order, space)
+            index = self._inside(order, domain)
             if not len(index.rows):
                 continue
             depth, start, count = index.find(
@@ -163,9 +164,9 @@ class TableRule(Rule):
                     Z[some[fits], self.order[i]] = chosen[fits, place]
         return Z
 
-    def _inside(self, order: tuple[int, ...], space: Domain) -> _Index:
+    def _inside(self, order: tuple[int, ...], domain: Domain) -> _Index:
         """The same, of the combinations in the domain."""
-        inside = self.inside(space.low, space.high)
+        inside = self.inside(domain.low, domain.high)
         if len(inside) == len(self.rows):
             return self._index(order)
         key = (-1, *order)
