@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import slow_sample
 
-from skfairtest import TestSGDAuditor
+from skfairtest import InputSpace, TestSGDAuditor
 from skfairtest.group import _ranking
 from skfairtest.group import _rule_sets as _rules
 from skfairtest.group._ranking import compare_rule_sets, count_rule_sets
@@ -349,7 +349,7 @@ def test_the_simplest_of_equal_groups_has_fewest_conditions():
 def test_rules_that_hold_for_everybody_are_none():
     # Nobody is "d", so "a, b or c" are all there are.
     X = pd.DataFrame({"race": ["a", "b", "c"] * 20, "x": range(60)})
-    tables = make_tables(X, ["race"], None, {"categories": {"race": list("abcd")}})
+    tables = make_tables(X, ["race"], None, InputSpace(categories={"race": list("abcd")}))
     counted = _ranking.count_rule_sets(
         tables, n_bins=10, binning="uniform", min_support=0.05, min_outside=0.05,
         max_attributes=None,

@@ -38,7 +38,7 @@ def answer(X):
 # Algorithms 2 to 4 ------------------------------------------------------------------------------
 
 
-def naive_walks(space, starts, n_local, strategy, delta, rng):
+def naive_walks(space, starts, n_local, strategy, gain, rng):
     """Algorithms 2 to 4, word by word."""
     n = len(space.free)
     sigma_pr, sigma_v = [1 / n] * n, [0.5] * n
@@ -59,11 +59,11 @@ def naive_walks(space, starts, n_local, strategy, delta, rng):
             if strategy == "random":
                 continue
             if found == (delta == -1):
-                sigma_v[p] = min(sigma_v[p] + delta, 1)
+                sigma_v[p] = min(sigma_v[p] + gain, 1)
             else:
-                sigma_v[p] = max(sigma_v[p] - delta, 0)
+                sigma_v[p] = max(sigma_v[p] - gain, 0)
             if strategy == "fully-directed" and found:
-                sigma_pr[p] += delta
+                sigma_pr[p] += gain
                 total = sum(sigma_pr)
                 sigma_pr = [value / total for value in sigma_pr]
     return visited
@@ -71,10 +71,9 @@ def naive_walks(space, starts, n_local, strategy, delta, rng):
 
 @pytest.mark.parametrize("strategy", some(STRATEGIES))
 def test_batch_of_one_is_the_published_algorithm(strategy, grid, models, monkeypatch):
-    settings = {"strategy": strategy, "delta": 0.05}
-    auditor = AequitasAuditor(
+        auditor = AequitasAuditor(
         models.Proba(answer), sensitive_features=[0], max_queries=None, max_inputs=300,
-        n_global=30, n_local=120, batch_size=1, random_state=5, **settings,
+        n_global=30, n_local=120, batch_size=1, random_state=5, strategy=strategy, delta=0.05,
     )  # fmt: skip
     visited = []
     step = Walks.step
@@ -91,7 +90,7 @@ def test_batch_of_one_is_the_published_algorithm(strategy, grid, models, monkeyp
     while len(expected) < len(visited):
         Z = auditor.space_.sample(30, rng)
         starts = Z[discriminates(Z)]
-        expected += naive_walks(auditor.space_, starts, 120, rng=rng, **settings)
+        expected += naive_walks(auditor.space_, starts, 120, strategy, 0.05, rng)
     assert len(visited) > 300
     assert visited == expected[: len(visited)]
 

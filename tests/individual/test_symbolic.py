@@ -208,7 +208,9 @@ def test_bad_parameters(name, models, small):
 def test_fewer_rows_than_clusters(models, small):
     model = models.Regressor(lambda X: X[:, 0])
     with pytest.raises(ValueError, match="4 clusters.*at least as many.*n_samples=3"):
-        SymbolicAuditor(model, sensitive_features=[0]).fit(small[:3])
+        SymbolicAuditor(model, sensitive_features=[0]).fit(
+            np.array([[0.0, 1, 2], [1, 2, 1], [0, 2, 2]])
+        )
     assert model.calls == 0
 
 
