@@ -25,6 +25,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from functools import cache
 from typing import Any
 
@@ -84,9 +85,14 @@ def _trusted_types() -> list[str]:
 
 def _held(cls: Any) -> Iterator[type]:
     """Classes of the package that an object of a class may hold."""
+    from skfairtest.space._space import InputSpace
+
     hints = [*typing.get_type_hints(cls).values()]
-    if inspect.isfunction(cls.__init__):
-        hints += typing.get_type_hints(cls.__init__).values()
+    own = [cls._set] if cls is InputSpace else []  # its parts, which are set at once
+    if inspect.isfunction(cls.__init__) and not is_dataclass(cls):
+        own.append(cls.__init__)
+    for function in own:
+        hints += typing.get_type_hints(function).values()
     while hints:
         hint = hints.pop()
         hints += typing.get_args(hint)

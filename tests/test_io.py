@@ -170,7 +170,7 @@ def test_scorer(people):
 def test_scorer_with_a_space(people):
     X, y = people
     model = LogisticRegression().fit(X, y)
-    space = skfairtest.InputSpace.from_data(X, ["sex"], bounds={"points": (0, 20)})
+    space = skfairtest.InputSpace(bounds={"points": (0, 20)}).fit(X, ["sex"])
     scorer = AuditScorer(RandomAuditor(max_queries=300), space=space)
     assert round_trip(scorer)(model, X) == scorer(model, X) < 0
 

@@ -72,7 +72,7 @@ class SensitiveTables:
     def cells(self, X: Any, sensitive_features: Any) -> Ints:
         """Cells of the rows of new tables, shape (n, n_attributes)."""
         cells: list[Ints] = []
-        others = None if self.beside is None else self.beside.container
+        others = None if self.beside is None else self.beside.layout.container
         X, beside = new_rows(X, sensitive_features, self.space.layout.container, others)
         tables = [(self.space, self.inputs, X)]
         if self.beside is not None:
@@ -99,7 +99,7 @@ def as_numbers_of(table: InputSpace, j: int, codes: Floats) -> tuple[Column, Flo
     ValueError
         If a column whose few numbers are categories has others.
     """
-    column = table.columns[j]
+    column = table.domain.columns[j]
     if not column.is_coded:
         return column, codes
     if column.levels is None:

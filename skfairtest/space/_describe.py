@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from skfairtest._typing import Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._constraints.base import constraints_of, name_of
-from skfairtest.space._layout import Layout
 from skfairtest.space._resolution import Listed, Strides
+
+if TYPE_CHECKING:  # which uses this module
+    from skfairtest.space._space import InputSpace
 
 #: Values of a domain that are listed.
 MOST_LISTED = 6
 
 
-class Space(Protocol):
-    """What is told of an `InputSpace`."""
-
-    layout: Layout
-    columns: list[Column]
-    sensitive: Ints
-    constraint: Any
-    given: Any
-    plausibility: Any
-
-
-def describe(space: Space) -> pd.DataFrame:
+def describe(space: InputSpace) -> pd.DataFrame:
     """One row an attribute: kind, domain, step, columns, and whether it is sensitive."""
     rows = []
-    for j, column in enumerate(space.columns):
+    for j, column in enumerate(space.domain.columns):
         names = [space.layout.container.names[place] for place in space.layout.places[j]]
         rows.append(
             {
@@ -47,26 +37,26 @@ def describe(space: Space) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def conditions(space: Space) -> list[str]:
+def conditions(space: InputSpace) -> list[str]:
     """What must hold of inputs, each in a line: groups, constraints, likeness, consequences."""
     lines = [
         f"one of the columns {members} is 1, as one attribute {name!r}"
         for name, members in space.layout.one_hot.items()
     ]
-    lines += [name_of(constraint) for constraint in constraints_of(space.constraint)]
+    lines += [name_of(constraint) for constraint in constraints_of(space.constraint_)]
     if space.plausibility is not None:
         share = space.plausibility.share_accepted
         lines.append(
             f"one of two twins looks like the data, to a detector that accepts {share:.1%} of the "
             "rows"
         )
-    if isinstance(space.given, Mapping):
-        for name, values in space.given.items():
+    if isinstance(space.twins_.dependents, Mapping):
+        for name, values in space.twins_.dependents.items():
             for value, followers in values.items():
                 for other, wanted in followers.items():
                     lines.append(f"where {name} is {value}, {other} is {wanted}, in twins too")
-    elif space.given is not None:
-        lines.append(f"twins differ in what {name_of(space.given)} changes as well")
+    elif space.twins_.dependents is not None:
+        lines.append(f"twins differ in what {name_of(space.twins_.dependents)} changes as well")
     return lines
 
 

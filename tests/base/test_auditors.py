@@ -160,8 +160,8 @@ def test_several_sensitive_attributes_of_any_kind(make, mixed, pipeline_of):
     auditor = make(
         pipeline_of(LinearRegression()),
         sensitive_features=["income", "sex", "age"],
-        steps={"income": 5.0},
         max_queries=1000,
+        space=InputSpace(steps={"income": 5.0}),
     ).fit(X, y)
     assert auditor.sensitive_features_ == ["sex", "age", "income"]
     finds, twins = auditor.discriminatory_inputs_, auditor.counterfactuals_
@@ -379,7 +379,13 @@ def test_slow_narrow_constraint_keeps_max_time(make, models, clock):
         return (abs(X[:, 0] - X[:, 1] * 0.5) < 1) & (X[:, 0] % 17 == 3)
 
     model = models.Regressor(lambda X: X[:, 0] * X[:, 2])
-    auditor = make(model, sensitive_features=[2], constraint=slow, max_time=0.3, random_state=0)
+    auditor = make(
+        model,
+        sensitive_features=[2],
+        max_time=0.3,
+        random_state=0,
+        space=InputSpace(constraint=slow),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoDisparityWarning)
         auditor.fit(narrow_table())

@@ -225,7 +225,7 @@ def test_waves_far_from_zero(function, low):
     bounds = {0: (v[0], v[-1])}
     for last in (DecisionTreeRegressor(max_depth=6, random_state=0), LinearRegression()):
         model = make_pipeline(FunctionTransformer(function), last).fit(X, y)
-        auditor = certified(model, X[:3], [0], bounds=bounds, max_queries=40)
+        auditor = certified(model, X[:3], [0], max_queries=40, space=InputSpace(bounds=bounds))
         each = [model.predict(np.column_stack([v, np.full(len(v), k)])) for k in (0, 1)]
         truth = max(np.ptp(said) for said in each)
         assert auditor.fairness_degree_upper_bound_ >= truth * (1 - 1e-12)
@@ -272,7 +272,9 @@ def test_periodic_splines_far_from_zero(kind):
     y = np.sin(2 * np.pi * X[:, 0] / period) * (1 + X[:, 1])
     model = make_pipeline(steps, DecisionTreeRegressor(max_depth=6, random_state=0)).fit(X, y)
     try:
-        auditor = certified(model, X[:3], [0], bounds={0: (low, low + width)}, max_queries=40)
+        auditor = certified(
+            model, X[:3], [0], max_queries=40, space=InputSpace(bounds={0: (low, low + width)})
+        )
     except ValueError as error:
         assert "to rise or to fall" in str(error)
         return

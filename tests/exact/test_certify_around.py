@@ -62,6 +62,7 @@ from tiers import slow_sample
 from skfairtest import (
     CertifiedAuditor,
     FairnessRetrainer,
+    InputSpace,
     MarginalizedRegressor,
     Order,
     RandomAuditor,
@@ -219,7 +220,7 @@ def test_constraints_hold_for_the_models_inside(monkeypatch):
     X, y = small_table(10)
     model = coded(TWO["isotonic, forest"]).fit(X, kinds(y)[0])
     free = certified(model, X)
-    bound = certified(model, X, constraint=Order("b", "<=", "a"))
+    bound = certified(model, X, space=InputSpace(constraint=Order("b", "<=", "a")))
     assert bound.certified_
     assert (bound.worst_case_["b"] <= bound.worst_case_["a"]).all()
     assert exhaustive_degree(bound) == pytest.approx(bound.fairness_degree_, rel=1e-9)

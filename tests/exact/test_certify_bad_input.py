@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatu
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeRegressor
 
-from skfairtest import CertifiedAuditor
+from skfairtest import CertifiedAuditor, InputSpace
 from skfairtest.exceptions import EstimatorFailedError
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
@@ -111,9 +111,9 @@ def test_categories_that_were_not_there_at_training(model):
     X, y = small_table(2)
     fitted = behind_codes(model).fit(X, y)
     more = {"c": ["u", "v", "w", "z", "new"], "s": ["p", "q", "r", "other"]}
-    check_finite(fitted, X, categories=more)
+    check_finite(fitted, X, space=InputSpace(categories=more))
     with pytest.raises(EstimatorFailedError, match="unknown categories|exclude them"):
-        certified(fitted, X, bounds={"a": (1, 9)})
+        certified(fitted, X, space=InputSpace(bounds={"a": (1, 9)}))
 
 
 def test_columns_that_the_model_does_not_use():

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from tiers import SAMPLE
 
-from skfairtest import Implies, Linear, Order
+from skfairtest import Implies, InputSpace, Linear, Order
 from skfairtest.exact import _composite, _polynomial
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
@@ -86,7 +86,7 @@ def test_the_bound_is_that_of_the_valid_inputs(kind, monkeypatch):
     single = kind.startswith("xgboost")
     box = certified(model, X).fairness_degree_
     for constraint in CONSTRAINTS.values():
-        auditor = certified(model, X, constraint=constraint)
+        auditor = certified(model, X, space=InputSpace(constraint=constraint))
         assert auditor.space_.layout.one_hot  # the group is one column of three values
         degree = exhaustive_degree(auditor)
         assert 0 < degree <= box * (1 + 1e-9)

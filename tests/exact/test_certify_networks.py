@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tiers import slow_sample
 
-from skfairtest import CertifiedAuditor
+from skfairtest import CertifiedAuditor, InputSpace
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_family
 from skfairtest.exact._networks.bent_lines import Layer, bends_of
@@ -105,7 +105,7 @@ def test_bound_is_above_a_dense_grid_of_real_columns(activation, clock):
     model, X = random_net(3, activation, (4, 3), n_classes, real=True)
     X = X[["s", "c", "a", "b", "x", "y"]]
     bounds = {"a": (2, 3), "b": (0, 1)}
-    auditor = certified(model, X, max_time=0.5, bounds=bounds)
+    auditor = certified(model, X, max_time=0.5, space=InputSpace(bounds=bounds))
     bracket, rounding = bracket_alone(auditor, 0.5)
     found = grid_degree(auditor)
     assert 0 < found <= bracket.upper + rounding

@@ -27,7 +27,7 @@ from sklearn.preprocessing import (
 )
 from tiers import slow_sample
 
-from skfairtest import CertifiedAuditor, Order
+from skfairtest import CertifiedAuditor, InputSpace, Order
 from skfairtest.exact import _polynomial
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
@@ -129,7 +129,7 @@ def test_constraints_hold_for_products(clock):
     model = everywhere(2, Ridge()).fit(X, y)
     free = certified(model, X)
     clock.step = 0.03  # under the constraint the bracket stays open
-    held = certified(model, X, constraint=Order("y", "<=", "x"), max_time=2.0)
+    held = certified(model, X, max_time=2.0, space=InputSpace(constraint=Order("y", "<=", "x")))
     assert (held.worst_case_["y"] <= held.worst_case_["x"]).all()
     assert held.fairness_degree_upper_bound_ < free.fairness_degree_
     rows = held.space_.sample(4000, np.random.default_rng(0))

@@ -142,7 +142,7 @@ def test_boxes_under_a_constraint(in_boxes, tmp_path):
     y = y[: len(X)]
     model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
     truth = true_degree(model, valid=lambda rows: rows[:, 1] <= rows[:, 3])
-    auditor = audited(model, X, constraint=Order(1, "<=", 3))
+    auditor = audited(model, X, space=InputSpace(constraint=Order(1, "<=", 3)))
     result = certify(auditor, max_time=None, resume=tmp_path / "state")
     assert result.certified
     assert result.fairness_degree == pytest.approx(truth, rel=1e-9)
@@ -263,7 +263,7 @@ def test_boxes_in_which_nothing_is_valid_are_cut_as_well(in_boxes):
     X, y = finite_table(1)
     X = X[X[:, 1] <= X[:, 3]]
     model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y[: len(X)])
-    space = audited(model, X, constraint=Order(1, "<=", 3)).space_
+    space = audited(model, X, space=InputSpace(constraint=Order(1, "<=", 3))).space_
     asked = (model, space, "regression", False)
     family, _ = read_family(*asked, np.random.default_rng(0))
     rounds = _rounds._Rounds(
@@ -317,7 +317,7 @@ def test_files_of_models_and_domains_that_are_nearly_the_same(in_boxes, tmp_path
     others = [
         audited(one_leaf_less(model), X),
         audited(model, X, **given),
-        audited(model, X, categories={1: [0, 1, 2]}),
+        audited(model, X, space=InputSpace(categories={1: [0, 1, 2]})),
         RandomAuditor(model, sensitive_features=[1], max_queries=60, random_state=0).fit(X),
         RandomAuditor(model, sensitive_features=[0, 1], max_queries=60, random_state=0).fit(X),
     ]
@@ -327,7 +327,7 @@ def test_files_of_models_and_domains_that_are_nearly_the_same(in_boxes, tmp_path
     path.unlink()
     certify(audited(model, X, **given), resume=path)
     with pytest.raises(ValueError, match="another model, or another domain"):
-        certify(audited(model, X, constraint=Order(1, "<", 3)), resume=path)
+        certify(audited(model, X, space=InputSpace(constraint=Order(1, "<", 3))), resume=path)
 
 
 @pytest.mark.parametrize(

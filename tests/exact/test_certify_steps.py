@@ -84,7 +84,7 @@ def test_unknown_categories_are_what_the_encoder_makes_of_them():
             make_column_transformer((encoder, TEXT), remainder="passthrough"), FOREST
         ).fit(X, y)
         categories = {"c": ["u", "v", "w", "z", "never seen"], "s": ["p", "q", "r", "other"]}
-        auditor = check_finite(model, X, categories=categories)
+        auditor = check_finite(model, X, space=InputSpace(categories=categories))
         assert "other" in auditor.space_.domain.columns[0].levels
 
 
@@ -101,7 +101,9 @@ def test_missing_categories_and_numbers_with_indicators():
     )
     for model in (FOREST, Ridge()):
         fitted = make_pipeline(columns, model).fit(X, y)
-        auditor = check_finite(fitted, X, categories={"a": [1.0, 2.0, 4.0, np.nan]})
+        auditor = check_finite(
+            fitted, X, space=InputSpace(categories={"a": [1.0, 2.0, 4.0, np.nan]})
+        )
         assert None in auditor.space_.domain.columns[2].levels
 
 
@@ -217,8 +219,7 @@ def test_functions_that_rise_where_the_column_lies(function):
     model = make_pipeline(encoded(FunctionTransformer(function), ["x"]), FOREST).fit(X, y)
     check_real(model, X)
     with pytest.raises(ValueError, match="no number.*Narrow bounds="):
-        certified(model.set_params(columntransformer__step__func=np.log).fit(X, y), X,
-                  bounds={"x": (0.0, 9.0)})  # fmt: skip
+        certified(model.set_params(columntransformer__step__func=np.log).fit(X, y), X, space=InputSpace(bounds={"x": (0.0, 9.0)}))  # fmt: skip
 
 
 @slow_sample
@@ -294,7 +295,7 @@ def test_what_is_refused_of_real_columns(step, words):
     X["y"] = X["y"].clip(lower=0) if "sqrt" in repr(step) else X["y"].replace(0, 0.5)
     model = make_pipeline(encoded(step, ["y"]), FOREST).fit(X, y)
     with pytest.raises(ValueError, match=words):
-        certified(model, X, bounds={"y": (-1.0, 2.0)})
+        certified(model, X, space=InputSpace(bounds={"y": (-1.0, 2.0)}))
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ from tiers import slow_sample
 import skfairtest
 from skfairtest import (
     CertifiedAuditor,
+    InputSpace,
     NoDisparityWarning,
     RandomAuditor,
     SBFTAuditor,
@@ -167,7 +168,9 @@ def test_single_precision_columns_and_one_value_boxes():
     frame["x"] = frame["x"].astype(np.float32)
     model = RandomForestRegressor(5, random_state=0).fit(frame, frame["s"] * frame["x"])
     free = certified(model, frame, sensitive_features=["s"])
-    boxed = certified(model, frame, sensitive_features=["s"], bounds={"x": (0.25, 0.25)})
+    boxed = certified(
+        model, frame, sensitive_features=["s"], space=InputSpace(bounds={"x": (0.25, 0.25)})
+    )
     assert free.certified_
     assert boxed.certified_
     rows = pd.DataFrame({"s": [0, 1], "x": np.float32([0.25, 0.25]), "z": 4.0})
@@ -271,7 +274,7 @@ def test_constraint_bounds_the_box_and_reports_a_valid_pair(plain):
     model = DecisionTreeRegressor(random_state=0).fit(X, y)
     whole = certified(model, X)
     worst = whole.worst_case_[0, 1]
-    kept = certified(model, X, constraint=lambda rows: rows[:, 1] != worst)
+    kept = certified(model, X, space=InputSpace(constraint=lambda rows: rows[:, 1] != worst))
     assert (kept.worst_case_[:, 1] != worst).all()
     assert kept.fairness_degree_ <= whole.fairness_degree_
     assert kept.fairness_degree_upper_bound_ == pytest.approx(whole.fairness_degree_)

@@ -33,7 +33,7 @@ def certified(question, model, **params):
         model,
         sensitive_features=question.sensitive,
         response_method=question.response_method,
-        space=InputSpace(bounds=question.bounds),
+        space=sf.InputSpace(bounds=question.bounds),
         **{"max_time": 2.0, "random_state": 0, "rtol": RTOL, **params},
     )
     with warnings.catch_warnings():

@@ -67,7 +67,7 @@ def test_a_rare_leaf_makes_another_model(tmp_path, monkeypatch):
     other = copy.deepcopy(model)
     tree = other.estimators_[3].tree_
     leaves = np.flatnonzero(tree.children_left < 0)
-    rows = InputSpace().fit(X, [0]).draw(2_000, np.random.default_rng(0))
+    rows = InputSpace().fit(X, [0]).domain.draw(2_000, np.random.default_rng(0))
     rare = np.setdiff1d(leaves, other.estimators_[3].apply(rows))
     assert len(rare)
     tree.value[rare[0]] = 1e3

@@ -313,7 +313,7 @@ def test_pool_is_near_the_data():
             seen.append(X)
             return super().predict(X)
 
-    fit(Sees(middle_aged_women), X, steps={"income": 0.01})
+    fit(Sees(middle_aged_women), X, space=InputSpace(steps={"income": 0.01}))
     asked = pd.concat(seen)
     assert list(asked.dtypes) == list(X.dtypes)
     rows = X.merge(asked, on=SENSITIVE, suffixes=("", "_asked"))
@@ -336,11 +336,10 @@ def test_every_row_asked_about_satisfies_the_constraint():
             seen.append(X["hours"].max())
             return super().predict(X)
 
-    fit(Sees(middle_aged_women), X, bounds={"hours": (0, 90)})
+    fit(Sees(middle_aged_women), X, space=InputSpace(bounds={"hours": (0, 90)}))
     assert max(seen) == 50
     seen.clear()
-    fit(Sees(middle_aged_women), X, constraint=lambda rows: rows["hours"] < 50,
-        bounds={"hours": (0, 90)})  # fmt: skip
+    fit(Sees(middle_aged_women), X, space=InputSpace(constraint=lambda rows: rows["hours"] < 50, bounds={"hours": (0, 90)}))  # fmt: skip
     assert max(seen) == 49
 
 
@@ -355,8 +354,8 @@ def test_large_answers_keep_their_small_differences():
 
 def test_constraint_and_seed():
     X = people(400)
-    auditor = fit(X=X, constraint=lambda rows: rows["hours"] < 50)
-    again = fit(X=X, constraint=lambda rows: rows["hours"] < 50)
+    auditor = fit(X=X, space=InputSpace(constraint=lambda rows: rows["hours"] < 50))
+    again = fit(X=X, space=InputSpace(constraint=lambda rows: rows["hours"] < 50))
     pd.testing.assert_frame_equal(auditor.rules_, again.rules_)
     other = fit(X=X, random_state=1)
     assert not other.rules_["score"].equals(auditor.rules_["score"])

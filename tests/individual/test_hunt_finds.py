@@ -43,11 +43,11 @@ def run(kind, question, model, **params):
     auditor = kind(
         watched,
         sensitive_features=question.sensitive,
-        bounds=question.bounds,
-        categories=question.categories,
-        constraint=question.constraint,
         threshold=question.threshold,
         response_method=question.response_method,
+        space=sf.InputSpace(
+            bounds=question.bounds, categories=question.categories, constraint=question.constraint
+        ),
         **params,
     )
     with warnings.catch_warnings():

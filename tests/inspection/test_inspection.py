@@ -900,7 +900,7 @@ def test_space_of_many_sensitive_values(models):
     model = models.Regressor(lambda X: np.asarray(X["s"].str[1:].astype(int) + 0.0 * X["a"]))
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"s": [f"v{j % 300}" for j in range(600)], "a": rng.integers(0, 5, 600)})
-    assert InputSpace().fit(X, ["s"]).n_combinations == 300
+    assert InputSpace().fit(X, ["s"]).twins_.n_combinations == 300
     auditor = RandomAuditor(model, sensitive_features="s", max_queries=2000, random_state=0).fit(X)
     display = PairDisplay.from_auditor(auditor).plot()
     assert display.pair.difference == auditor.fairness_degree_

@@ -28,7 +28,6 @@ from skfairtest import (
     RandomAuditor,
 )
 from skfairtest.io import TRUSTED_TYPES
-from skfairtest.space._valid_rows import ValidRows
 
 
 def people(n=300, seed=0):
@@ -177,7 +176,7 @@ def test_three_orders_and_one_combination_in_ten_thousand():
     space = quiet_space(X, ["s"], rules)
     assert space.valid(space.domain.draw(20_000, rng)).sum() <= 3
     assert space.valid(space.admission.repair(space.domain.draw(2000, rng), rng)).mean() > 0.999
-    drawn = ValidRows(space).sample(2000, rng)
+    drawn = space.valid_rows().sample(2000, rng)
     assert space.valid(drawn.rows).all()
     assert len(np.unique(drawn.rows, axis=0)) > 1900
 
@@ -391,11 +390,13 @@ def test_constraints_are_plain_values(constraint):
 
 def test_parameters_reach_from_an_auditor():
     auditor = RandomAuditor(space=InputSpace(constraint=Order("a", "<=", "b")))
-    clone(auditor).set_params(constraint__offset=2)
-    assert auditor.set_params(constraint__relation="<").constraint == Order("a", "<", "b")
+    clone(auditor).set_params(space__constraint__offset=2)
+    assert auditor.set_params(space__constraint__relation="<").space.constraint == Order(
+        "a", "<", "b"
+    )
     assert "constraint=Order('a', '<', 'b')" in repr(auditor)
     with pytest.raises(ValueError, match="Invalid parameter 'ofset'"):
-        auditor.set_params(constraint__ofset=3)
+        auditor.set_params(space__constraint__ofset=3)
 
 
 def test_texts():

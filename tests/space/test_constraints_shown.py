@@ -185,10 +185,7 @@ def check_tester(name, seed):
         sensitive = ["s"]
     kind = Classifier if name in {"adf", "eidig", "maft", "themis"} or seed % 2 else Regressor
     model = kind(rng.normal(size=X.shape[1]))
-    auditor = TESTERS[name]().set_params(
-        estimator=model, sensitive_features=sensitive, random_state=seed,
-        constraint=[constraint for constraint, _ in rules],
-    )  # fmt: skip
+    auditor = TESTERS[name]().set_params(estimator=model, sensitive_features=sensitive, random_state=seed, space=InputSpace(constraint=[constraint for constraint, _ in rules]))  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)
         warnings.simplefilter("ignore", NoDisparityWarning)

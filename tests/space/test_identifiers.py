@@ -110,7 +110,9 @@ def test_chunks_find_the_identifiers_of_the_whole():
         warnings.simplefilter("ignore")
         whole = InputSpace().fit(X, ["sex"])
         chunks = InputSpace().fit([X[:100], X[100:]], ["sex"])
-    assert [c.looks_like for c in whole.columns] == [c.looks_like for c in chunks.columns]
+    assert [c.looks_like for c in whole.domain.columns] == [
+        c.looks_like for c in chunks.domain.columns
+    ]
     pd.testing.assert_frame_equal(whole.describe(), chunks.describe())
 
 

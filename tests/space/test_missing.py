@@ -124,7 +124,7 @@ def test_bounds_are_those_of_numbers():
     drawn = space.decode(space.domain.draw(300, RNG_0(0)))[NUMBERS]
     assert drawn.isna().any().all() and drawn.max().max() <= 20 and drawn.min().min() >= 0
     steps = InputSpace(steps={"real": 2.5, "whole": 7}).fit(X, ["s"])
-    drawn = steps.decode(steps.draw(300, RNG_0(0)))
+    drawn = steps.decode(steps.domain.draw(300, RNG_0(0)))
     assert drawn["real"].isna().any() and drawn["whole"].isna().any()
     assert set(np.diff(np.unique(drawn["whole"].dropna())).tolist()) == {7.0}
 
@@ -142,10 +142,10 @@ def test_columns_without_missing_values_stay_without():
 def test_steps_lead_in_and_out():
     space = InputSpace().fit(X[["s", "whole", "real"]], ["s"])
     top = space.encode(X.assign(whole=89.0, real=X["real"].max())[["s", "whole", "real"]][:1])
-    one_up = space.decode(space.domain.neighbours(top)[0])
+    one_up = space.decode(space.domain.neighbours(top, space.free)[0])
     assert one_up["whole"].isna().tolist() == [False, True, False, False]
     gone = space.encode(X.assign(whole=np.nan, real=np.nan)[["s", "whole", "real"]][:1])
-    around = space.decode(space.domain.neighbours(gone)[0])
+    around = space.decode(space.domain.neighbours(gone, space.free)[0])
     assert around["whole"][~around["whole"].isna()].tolist() == [89.0, 89.0]
     assert around["real"].notna().any()
 

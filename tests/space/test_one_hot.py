@@ -53,7 +53,7 @@ def dummies(dtype=bool, n=N, seed=0, **wishes):
 
 
 def groups_of(X, one_hot="auto", sensitive=None, **wishes):
-    return InputSpace(one_hot=one_hot, **wishes).fit(X, sensitive).one_hot
+    return InputSpace(one_hot=one_hot, **wishes).fit(X, sensitive).layout.one_hot
 
 
 # Which columns are a group -----------------------------------------------------------------------
@@ -203,7 +203,7 @@ def test_every_input_has_one_category_of_each_group(seed):
     space = InputSpace().fit(X, ["race"])
     assert space.layout.one_hot
     Z = space.domain.draw(100, rng)
-    near = space.domain.neighbours(Z).reshape(-1, space.n_features)
+    near = space.domain.neighbours(Z, space.free).reshape(-1, space.n_features)
     moved = space.domain.clip(Z + rng.normal(0, 3, Z.shape))
     twins = np.concatenate(
         [space.twins_.with_sensitive(Z, codes) for codes in space.twins_.twin_codes]
@@ -243,7 +243,7 @@ def test_categories_of_a_group_are_its_domain():
         assert not rows["race_Other"].any() and rows["race_White"].any()
         assert_frame_equal(space.decode(space.encode(X)), X)  # rows outside it are as they were
     with_none = InputSpace(categories={"race": ["White", None]}).fit(X, ["race"])
-    assert (with_none.decode(with_none.draw(50, np.random.default_rng(0)))[
+    assert (with_none.decode(with_none.domain.draw(50, np.random.default_rng(0)))[
         ["race_Black", "race_Other"]].sum() == 0).all()  # fmt: skip
 
 

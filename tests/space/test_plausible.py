@@ -34,7 +34,6 @@ from skfairtest.oracle._compare import compare
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._plausible.neighbours import Neighbours
-from skfairtest.space._valid_rows import ValidRows
 
 
 def people(n, seed=0):
@@ -55,7 +54,8 @@ def people(n, seed=0):
 
 
 X = people(400)
-NEAR = Neighbours(InputSpace().fit(X, ["sex"]), np.random.default_rng(0))
+NEAR_SPACE = InputSpace().fit(X, ["sex"])
+NEAR = Neighbours(NEAR_SPACE.domain, NEAR_SPACE.data, np.random.default_rng(0))
 
 
 FOREST = IsolationForest(n_estimators=10, contamination=0.1, random_state=0)
@@ -110,7 +110,7 @@ def space():
 
 
 def test_neighbours_are_the_nearest_rows(space):
-    near = Neighbours(space, np.random.default_rng(0))
+    near = Neighbours(space.domain, space.data, np.random.default_rng(0))
     apart = near.distance(near.rows[:, None], near.rows[None])
     np.fill_diagonal(apart, 9)
     found = near.neighbours(np.arange(len(X)))
@@ -123,7 +123,7 @@ def test_neighbours_are_the_nearest_rows(space):
 
 
 def test_crossings_take_every_value_from_the_row_or_one_neighbour(space):
-    near = Neighbours(space, np.random.default_rng(0))
+    near = Neighbours(space.domain, space.data, np.random.default_rng(0))
     homes = np.repeat(np.arange(50), 10)
     crossed = near.cross(homes, np.random.default_rng(1))
     candidates = near.rows[near.neighbours(homes)]
@@ -133,7 +133,7 @@ def test_crossings_take_every_value_from_the_row_or_one_neighbour(space):
 
 
 def test_nearest_is_that_of_all_rows(space):
-    near = Neighbours(space, np.random.default_rng(0))
+    near = Neighbours(space.domain, space.data, np.random.default_rng(0))
     Z = np.concatenate([near.crossings(100, np.random.default_rng(2)).rows, near.rows[:20]])
     places, distances = near.nearest(Z)
     apart = near.distance(near.rows[None], Z[:, None])
@@ -143,7 +143,7 @@ def test_nearest_is_that_of_all_rows(space):
 
 
 def test_distance_is_the_mean_of_ranges_and_categories(space):
-    near = Neighbours(space, np.random.default_rng(0))
+    near = Neighbours(space.domain, space.data, np.random.default_rng(0))
     first = space.domain.low.copy()
     second = first.copy()
     second[1] += (space.domain.high[1] - space.domain.low[1]) / 2
@@ -153,7 +153,7 @@ def test_distance_is_the_mean_of_ranges_and_categories(space):
 
 def test_parts_of_a_large_table_give_neighbours_as_well(monkeypatch, space):
     monkeypatch.setattr("skfairtest.space._plausible.neighbours.PART", 100)
-    near = Neighbours(space, np.random.default_rng(0))
+    near = Neighbours(space.domain, space.data, np.random.default_rng(0))
     found = near.neighbours(np.arange(len(X)))
     assert len(near._parts) >= 4 and (found != np.arange(len(X))[:, None]).all()
     away = near.distance(near.rows[found], near.rows[:, None]).mean()
@@ -164,7 +164,7 @@ def test_missing_and_foreign_values_are_those_of_other_rows():
     table = X.copy()
     table.loc[:5, "score"] = np.nan
     space = InputSpace(categories={"role": ["single", "wife"]}).fit(table, ["sex"])
-    rows = Neighbours(space, np.random.default_rng(0)).rows
+    rows = Neighbours(space.domain, space.data, np.random.default_rng(0)).rows
     scores = space.decode(rows)["score"]
     assert set(scores.dropna()) <= set(X["score"]) and rows[:, 3].max() <= 1
     assert scores.isna().sum() == 6  # missing is a value of this column
@@ -173,8 +173,8 @@ def test_missing_and_foreign_values_are_those_of_other_rows():
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_few_rows_are_crossed_as_well(n):
     table = pd.DataFrame({"sex": [0, 1, 0], "a": [1, 5, 2], "b": [3, 3, 4]})
-    space = InputSpace().fit(table, ["sex"]).with_data(table[:n])
-    Z = ValidRows(space, "data").sample(20, np.random.default_rng(0)).rows
+    space = InputSpace(proposals="data").fit(table, ["sex"]).with_data(table[:n])
+    Z = space.valid_rows().sample(20, np.random.default_rng(0)).rows
     assert Z.shape == (20, 3)
 
 
@@ -182,11 +182,13 @@ def test_few_rows_are_crossed_as_well(n):
 
 
 def test_sample_near_the_data_holds_the_constraint():
-    space = InputSpace(constraint=lambda X: X["age"] > 40).fit(X, ["sex"])
-    Z = ValidRows(space, "data").sample(500, np.random.default_rng(0)).rows
+    space = InputSpace(constraint=lambda X: X["age"] > 40, proposals="data").fit(X, ["sex"])
+    Z = space.valid_rows().sample(500, np.random.default_rng(0)).rows
     assert len(Z) == 500 and (Z[:, 1] > 40).all()
-    near = Neighbours(space, np.random.default_rng(0))
-    uniform = space.sample(500, np.random.default_rng(0))
+    near = Neighbours(space.domain, space.data, np.random.default_rng(0))
+    uniform = (
+        space.set_params(proposals="uniform").fit(X, ["sex"]).sample(500, np.random.default_rng(0))
+    )
     assert np.median(near.nearest(Z)[1]) < np.median(near.nearest(uniform)[1]) / 4
 
 
@@ -196,7 +198,9 @@ def test_sample_near_the_data_holds_the_constraint():
 def test_every_tester_takes_proposals_near_the_data(kind):
     def distance(proposals):
         model = Model()
-        auditor = kind(model, sensitive_features="sex", proposals=proposals, random_state=0)
+        auditor = kind(
+            model, sensitive_features="sex", random_state=0, space=InputSpace(proposals=proposals)
+        )
         auditor.set_params(max_queries=600).fit(X)
         return np.median(NEAR.nearest(auditor.space_.encode(pd.concat(model.shown)))[1])
 
@@ -214,9 +218,9 @@ def test_random_estimates_the_share_near_the_data():
         space=InputSpace(bounds={"age": (0, 200)}),
     )
     share = (X["age"] > 50).mean()
-    near = auditor.set_params(proposals="data").fit(X)
+    near = auditor.set_params(space__proposals="data").fit(X)
     assert near.discrimination_rate_ == pytest.approx(share, abs=0.1)
-    uniform = auditor.set_params(proposals="uniform").fit(X)
+    uniform = auditor.set_params(space__proposals="uniform").fit(X)
     assert uniform.discrimination_rate_ == pytest.approx(0.75, abs=0.05)
 
 
@@ -398,7 +402,7 @@ def fitted():
 def test_results_say_how_natural_finds_are(fitted):
     asked = len(fitted.estimator_.shown)
     n = len(fitted.discriminatory_inputs_)
-    judge = Plausibility("auto", fitted.space_)
+    judge = Plausibility("auto", fitted.space_.layout, fitted.space_.domain, fitted.space_.data)
     Z = fitted.space_.encode(fitted.discriminatory_inputs_)
     assert fitted.plausibility_.tolist() == judge.rank(Z).tolist()
     assert fitted.distances_.shape == (n,) and len(fitted.nearest_rows_) == n

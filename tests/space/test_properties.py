@@ -95,7 +95,7 @@ def test_every_move_ends_in_the_domain(X, seed):
     wild = rng.normal(0, 10.0 ** rng.integers(0, 7), (20, space.n_features))
     start = space.domain.clip(wild)
     moved = [start, space.sample(9, rng), space.domain.move_inside(space.data, rng)]
-    moved.append(space.domain.neighbours(start).reshape(-1, space.n_features))
+    moved.append(space.domain.neighbours(start, space.free).reshape(-1, space.n_features))
     moved.append(space.twins_.with_sensitive(start, space.twins_.draw_sensitive(len(start), rng)))
     moved.append(
         space.twins_.with_sensitive(start, space.twins_.draw_sensitive_pairs(len(start), rng)[:, 1])

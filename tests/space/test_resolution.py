@@ -26,7 +26,7 @@ N = 300
 
 def column_of(values, dtype=float, **wishes):
     X = pd.DataFrame({"s": np.arange(len(values)) % 2, "v": np.asarray(values).astype(dtype)})
-    return InputSpace(**wishes).fit(X, ["s"]).columns[1]
+    return InputSpace(**wishes).fit(X, ["s"]).domain.columns[1]
 
 
 def grid(low, high, step, n=N, seed=0):
@@ -285,7 +285,7 @@ def test_every_input_keeps_to_groups_and_steps(seed):
     assert back.equals(X)
     Z = space.domain.draw(40, rng)
     moved = space.domain.clip(Z + rng.normal(0, 5, Z.shape))
-    near = space.domain.neighbours(Z).reshape(-1, Z.shape[1])
+    near = space.domain.neighbours(Z, space.free).reshape(-1, Z.shape[1])
     data = draw_near(space, 40, rng)[1]
     for codes in (Z, moved, near, data):
         table = space.decode(codes)

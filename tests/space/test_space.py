@@ -198,14 +198,14 @@ def in_domain(space, Z):
 def test_clip_draw_and_sample_stay_in_the_domain(mixed_space):
     rng = np.random.default_rng(1)
     wild = rng.normal(0, 200, (500, 5))
-    clipped = mixed_space.clip(wild)
+    clipped = mixed_space.domain.clip(wild)
     assert in_domain(mixed_space, clipped)
-    np.testing.assert_array_equal(mixed_space.clip(clipped), clipped)
+    np.testing.assert_array_equal(mixed_space.domain.clip(clipped), clipped)
     drawn = mixed_space.sample(4000, rng)
     assert in_domain(mixed_space, drawn)
-    for j in np.flatnonzero(mixed_space.discrete):
+    for j in np.flatnonzero(mixed_space.domain.discrete):
         values, counts = np.unique(drawn[:, j], return_counts=True)
-        assert len(values) == mixed_space.columns[j].n_values
+        assert len(values) == mixed_space.domain.columns[j].n_values
         # Every value is as likely as another, the ends too: six standard deviations.
         mean = 4000 / len(values)
         assert np.abs(counts - mean).max() < 6 * np.sqrt(mean)
@@ -218,42 +218,44 @@ def test_single_precision_codes_are_what_the_model_sees(mixed_space):
 
 def test_neighbours_are_one_step_away(mixed_space):
     Z = mixed_space.sample(20, np.random.default_rng(3))
-    got = mixed_space.neighbours(Z)
+    got = mixed_space.domain.neighbours(Z, mixed_space.free)
     for i, z in enumerate(Z):
         expected = []
         for j in mixed_space.free:
             for sign in (-1, 1):
                 moved = z.copy()
                 moved[j] = np.clip(
-                    z[j] + sign * mixed_space.steps[j], mixed_space.low[j], mixed_space.high[j]
+                    z[j] + sign * mixed_space.domain.steps[j],
+                    mixed_space.domain.low[j],
+                    mixed_space.domain.high[j],
                 )
                 expected.append(moved)
         np.testing.assert_allclose(got[i], expected, atol=1e-6)
 
 
 def test_sensitive_combinations_are_the_product_of_the_grids(mixed_space):
-    ages = np.arange(mixed_space.low[1], mixed_space.high[1] + 1)
+    ages = np.arange(mixed_space.domain.low[1], mixed_space.domain.high[1] + 1)
     expected = np.array(list(product([0.0, 1.0], ages)))
-    np.testing.assert_array_equal(mixed_space.sensitive_values, expected)
-    assert mixed_space.n_combinations == len(expected)
+    np.testing.assert_array_equal(mixed_space.twins_.sensitive_values, expected)
+    assert mixed_space.twins_.n_combinations == len(expected)
     np.testing.assert_array_equal(
-        mixed_space.combination_codes([[3, 0], [1, 2]]), expected[[[3, 0], [1, 2]]]
+        mixed_space.twins_.combination_codes([[3, 0], [1, 2]]), expected[[[3, 0], [1, 2]]]
     )
     Z = mixed_space.sample(4, np.random.default_rng(4))
     before = Z.copy()
-    changed = mixed_space.with_sensitive(Z, expected[[0, 5, 1, 2]])
+    changed = mixed_space.twins_.with_sensitive(Z, expected[[0, 5, 1, 2]])
     np.testing.assert_array_equal(Z, before)
     np.testing.assert_array_equal(changed[:, mixed_space.sensitive], expected[[0, 5, 1, 2]])
     np.testing.assert_array_equal(changed[:, mixed_space.free], Z[:, mixed_space.free])
-    alike = mixed_space.with_sensitive(Z, expected[3])
+    alike = mixed_space.twins_.with_sensitive(Z, expected[3])
     assert (alike[:, mixed_space.sensitive] == expected[3]).all()
 
 
 def test_a_real_sensitive_column_is_compared_at_steps_both_ends_and_values_of_the_data():
     X = np.column_stack([[0.25, 1.0, 0.51], [1, 2, 3]])
     stepped = InputSpace(steps={0: 0.2}).fit(X, [0])
-    assert stepped.is_enumerable
-    twins = stepped.with_sensitive(stepped.data[[0] * 4], stepped.twin_codes)
+    assert stepped.twins_.is_enumerable
+    twins = stepped.twins_.with_sensitive(stepped.data[[0] * 4], stepped.twins_.twin_codes)
     assert stepped.decode(twins)[:, 0].tolist() == [0.25, 0.45, 0.65, 0.85]
     space = InputSpace().fit(X, [0])
     assert space.twins_.n_combinations == np.inf and not space.twins_.is_enumerable
@@ -268,14 +270,14 @@ def test_twins_of_large_sensitive_domains_are_some_hundred_and_the_same_each_tim
     X = pd.DataFrame({"age": rng.uniform(0, 1, 5000), "sex": rng.choice(["f", "m"], 5000),
                       "race": rng.choice(list("abcde"), 5000), "z": np.arange(5000)})  # fmt: skip
     one = InputSpace().fit(X, ["age"])
-    assert 101 < one.n_twins == len(one.twin_codes) <= 256
-    assert np.isin(one.twin_codes.ravel(), X["age"]).sum() > 80
+    assert 101 < one.twins_.n_twins == len(one.twins_.twin_codes) <= 256
+    assert np.isin(one.twins_.twin_codes.ravel(), X["age"]).sum() > 80
     three = InputSpace().fit(X, ["age", "sex", "race"])
-    np.testing.assert_array_equal(three.twin_codes, three.twin_codes)
-    assert len(three.twin_codes) <= 1000
+    np.testing.assert_array_equal(three.twins_.twin_codes, three.twins_.twin_codes)
+    assert len(three.twins_.twin_codes) <= 1000
     for j, n in ((1, 2), (2, 5)):  # small columns are compared at all their values
-        assert len(np.unique(three.twin_codes[:, j])) == n
-    assert len(np.unique(three.twin_codes, axis=0)) == three.n_twins
+        assert len(np.unique(three.twins_.twin_codes[:, j])) == n
+    assert len(np.unique(three.twins_.twin_codes, axis=0)) == three.twins_.n_twins
 
 
 def test_real_sensitive_values_are_drawn_from_the_interval_and_from_the_data():

@@ -77,12 +77,16 @@ def test_the_model_sees_only_rows_in_which_it_holds(auditor, given):
     log = []
     model = Watching(log).fit(table())
     audit = auditor(
-        model, sensitive_features="sex", given=given, max_queries=2000, random_state=0
+        model,
+        sensitive_features="sex",
+        max_queries=2000,
+        random_state=0,
+        space=InputSpace(twins=given),
     ).fit(table())
     seen = pd.concat(log)
     assert (seen.loc[seen["sex"] == "male", "pregnancies"] == 0).all()
     assert (seen.loc[seen["sex"] == "female", "pregnancies"] > 0).any()
-    # Five pregnancies against none and half a point; without `given` it would be 0.5 everywhere.
+    # Five pregnancies against none and half a point; without `twins` it would be 0.5 everywhere.
     assert audit.fairness_degree_ == pytest.approx(4.5)
 
 
@@ -171,7 +175,9 @@ def test_bad_mappings(given, message):
 
 
 def test_bad_functions():
-    with pytest.raises(TypeError, match="mapping or a function; got 3"):
+    with pytest.raises(
+        TypeError, match="mapping, a function, or an object with fit and transform; got 3"
+    ):
         InputSpace(twins=3).fit(table(), ["sex"])
     with pytest.raises(ValueError, match=r"changed the sensitive columns \['sex'\]"):
         InputSpace(twins=lambda rows: rows.assign(sex="male")).fit(table(), ["sex"])
@@ -191,7 +197,7 @@ def test_rows_of_data_in_which_it_does_not_hold_are_counted():
         InputSpace(twins=GIVEN).fit(table(), ["sex"])
 
 
-@pytest.mark.filterwarnings("ignore:given=")
+@pytest.mark.filterwarnings("ignore:twins=")
 def test_groups_follow_and_are_followed():
     X = pd.get_dummies(table().assign(job=["cook", "driver", "nurse"] * 100), columns=["job"])
     space = InputSpace(twins={"sex": {"male": {"job": "cook"}}}).fit(X, ["sex"])
