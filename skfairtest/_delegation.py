@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest._docstrings import LinksToDocs
+from skfairtest._doc_links import LinksToDocs
 
 
 def _estimator_has(name: str) -> Callable[[Any], bool]:
