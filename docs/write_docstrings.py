@@ -147,6 +147,11 @@ def stale() -> dict[Path, str]:
 
 def main(words: list[str]) -> int:
     """Write, or check."""
+    top = Path(__file__).resolve().parents[1]
+    if Path(skfairtest.__file__).resolve().parents[1] != top:
+        print(f"This is the script of {top}, and skfairtest is {skfairtest.__file__}. Install it "
+              "from here: pip install -e .", file=sys.stderr)  # fmt: skip
+        return 2
     found = stale()
     for path, text in found.items():
         print(path.relative_to(Path(skfairtest.__file__).parents[1]))

@@ -174,15 +174,15 @@ class CertifiedAuditor(BaseAuditor):
     `MarginalizedRegressor` the bracket is (1 - strength) times that of the model inside; where
     columns are audited that it does not average over, it may stay open.
 
-    The certificate is about the domain, `bounds` and `categories`; of a real column, sensitive or
-    not, it covers the closed interval, and missing where X has missing values in it. The rows of X
+    The certificate is about the domain that `space` describes; of a real column, sensitive or not,
+    it covers the closed interval, and missing where X has missing values in it. The rows of X
     inside the domain are compared with their twins in the model as it was read, as far as a quarter
     of `max_time` allows, and the best pair is confirmed by the estimator, for two queries. So
     `fairness_degree_` is at least what `on_data_degree_` is for these rows. Rows of X outside the
-    domain may show more; they are not looked at. The reported pair satisfies every `constraint`.
+    domain may show more; they are not looked at. The reported pair satisfies every constraint.
     Constraint objects such as `Order` narrow the domain and cut off parts in which no valid row
     lies. A callable cannot be looked into: the bound is then that of the whole box, which holds for
-    the part that it admits. Of `plausible` no bound knows either.
+    the part that it admits. No bound knows what is plausible either.
 
     XGBoost computes in single precision, and so do most nets of torch: the bound contains their
     rounding, and a bracket that is closed up to that counts as certified.

@@ -92,7 +92,7 @@ class TestSGDAuditor(PoolAuditor):
     binning : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as in the paper, or of equal numbers of rows.
     space : InputSpace, default=None
-        Domains of the columns of X, and constraints; None: learned from X. `steps` is the
+        Domains of the columns of X, and constraints; None: learned from X. Its `steps` are the
         resolution of a column, and how far it is moved: by default by 1 for integers, by a
         hundredth of the domain for reals, and to the neighbouring category. Of a one-hot group
         rules name the categories, and a perturbed row has another one. What is said of twins and

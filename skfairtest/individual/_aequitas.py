@@ -139,12 +139,12 @@ class AequitasAuditor(BaseAuditor):
     the other walks of its batch learn from the same step; their updates follow in the order of the
     walks. And a discriminatory input is left by several shorter walks rather than by one long one,
     as models predict thousands of rows in little more time than one; shorter walks also stray less.
-    A step is one unit of the attribute (see `steps`; the neighbouring category). One that would
-    lead out of the domain, or where `constraint` forbids, leaves the input as it is: it is not
-    asked again, and counts in the probabilities as another visit. With more than eight combinations
-    of sensitive values the global search compares two random ones, and a walk keeps the two that
-    set it out. The probabilities start anew in each round, as in the paper's local search. Inputs
-    are counted once, however often a walk comes by.
+    A step is one unit of the attribute (see `steps` of `InputSpace`; the neighbouring category).
+    One that would lead out of the domain, or where a constraint forbids, leaves the input as it is:
+    it is not asked again, and counts in the probabilities as another visit. With more than eight
+    combinations of sensitive values the global search compares two random ones, and a walk keeps
+    the two that set it out. The probabilities start anew in each round, as in the paper's local
+    search. Inputs are counted once, however often a walk comes by.
 
     Walks that go round in what is known are given up, and none set out as long as neither they nor
     the global search bring anything new; the run goes on with global searches.

@@ -30,9 +30,9 @@ class RandomAuditor(BaseAuditor):
     well, those of X and those found so far, so that the budget is spent in a reasonable time.
     `discrimination_rate_` is then the share among the uniform draws alone; NaN without any.
 
-    With ``proposals="data"``, or `plausible`, inputs are rows of X crossed with one of their
-    neighbours, and `discrimination_rate_` estimates the share among such inputs (that satisfy the
-    constraint, and are plausible): the share near the data, not that of the domain.
+    With ``proposals="data"`` or `plausible` of the space, inputs are rows of X crossed with one of
+    their neighbours, and `discrimination_rate_` estimates the share among such inputs (that satisfy
+    the constraint, and are plausible): the share near the data, not that of the domain.
 
     Parameters
     ----------

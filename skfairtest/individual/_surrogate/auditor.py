@@ -43,10 +43,11 @@ class SurrogateAuditor(BaseAuditor):
     of the sources, the search does not fall behind them where a tree is of no help. For finding
     many discriminatory inputs this is the tester that we recommend.
 
-    With `plausible` or ``proposals="data"``, finds are to look like people, and steps away from
-    finds would lead astray: all inputs are then rows of X crossed with one of their neighbours. The
-    surrogate learns which of these discriminate, and of twenty crossings one is asked about, by
-    chances in proportion to its belief. (`explore_share` and `min_samples_leaf` are not used then.)
+    With `plausible` or ``proposals="data"`` of the space, finds are to look like people, and steps
+    away from finds would lead astray: all inputs are then rows of X crossed with one of their
+    neighbours. The surrogate learns which of these discriminate, and of twenty crossings one is
+    asked about, by chances in proportion to its belief. (`explore_share` and `min_samples_leaf` are
+    not used then.)
 
     Parameters
     ----------

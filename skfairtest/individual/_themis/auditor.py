@@ -178,9 +178,9 @@ class ThemisAuditor(BaseAuditor):
     less. All results but those of the subsets concern `sensitive_features`.
 
     A share concerns uniform inputs, not the people of any data set: many of them may not exist.
-    With ``proposals="data"`` or `plausible` it concerns inputs near the data, rows of X crossed
-    with one of their neighbours, and is no share of the domain. A share of 0 does not show that a
-    model treats all twins alike, see the upper end of its interval.
+    With ``proposals="data"`` or `plausible` of the space it concerns inputs near the data, rows of
+    X crossed with one of their neighbours, and is no share of the domain. A share of 0 does not
+    show that a model treats all twins alike, see the upper end of its interval.
 
     References
     ----------

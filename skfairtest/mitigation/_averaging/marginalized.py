@@ -93,13 +93,13 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
 
     All values are put to the model in one call, of 200,000 rows at most; rows that are equal but
     for the sensitive columns are put to it once. So twins in one table get the same prediction to
-    the last bit with ``strength=1``; with less, averaged scores of two twins differ by (1 - strength)
-    times what the model's do. Where there are more than `max_values` combinations, they are put in
-    order (by the first sensitive column, then by the next) and cut into so many parts of equal
-    weight, and the value in the middle of each part stands for it. With ``unseen="ignore"`` and
-    ``strength=1`` predictions do not depend on a category that is ignored; with less the model is
-    asked about the row as it is. In a column of numbers, a missing value where there was none is an
-    error either way.
+    the last bit with ``strength=1``; with less, averaged scores of two twins differ by (1 -
+    strength) times what the model's do. Where there are more than `max_values` combinations, they
+    are put in order (by the first sensitive column, then by the next) and cut into so many parts of
+    equal weight, and the value in the middle of each part stands for it. With ``unseen="ignore"``
+    and ``strength=1`` predictions do not depend on a category that is ignored; with less the model
+    is asked about the row as it is. In a column of numbers, a missing value where there was none is
+    an error either way.
 
     Twins are treated alike by construction, which is no finding about people: other columns that go
     together with the sensitive ones keep their influence, so that groups may still get different
@@ -342,13 +342,13 @@ class MarginalizedRegressor(RegressorMixin, AveragingEstimator):
 
     All values are put to the model in one call, of 200,000 rows at most; rows that are equal but
     for the sensitive columns are put to it once. So twins in one table get the same prediction to
-    the last bit with ``strength=1``; with less, averaged scores of two twins differ by (1 - strength)
-    times what the model's do. Where there are more than `max_values` combinations, they are put in
-    order (by the first sensitive column, then by the next) and cut into so many parts of equal
-    weight, and the value in the middle of each part stands for it. With ``unseen="ignore"`` and
-    ``strength=1`` predictions do not depend on a category that is ignored; with less the model is
-    asked about the row as it is. In a column of numbers, a missing value where there was none is an
-    error either way.
+    the last bit with ``strength=1``; with less, averaged scores of two twins differ by (1 -
+    strength) times what the model's do. Where there are more than `max_values` combinations, they
+    are put in order (by the first sensitive column, then by the next) and cut into so many parts of
+    equal weight, and the value in the middle of each part stands for it. With ``unseen="ignore"``
+    and ``strength=1`` predictions do not depend on a category that is ignored; with less the model
+    is asked about the row as it is. In a column of numbers, a missing value where there was none is
+    an error either way.
 
     Twins are treated alike by construction, which is no finding about people: other columns that go
     together with the sensitive ones keep their influence, so that groups may still get different
