@@ -4,180 +4,172 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from skfairtest import datasets
-    from skfairtest.base import BaseAuditor
-    from skfairtest.comparison import AuditorComparison, compare_auditors, find_diversity
-    from skfairtest.exact import Certificate, CertifiedAuditor, Support, certify
-    from skfairtest.exceptions import (
-        ChunkFailedError,
-        ConstraintWarning,
-        DetectorFailedError,
-        EstimatorFailedError,
-        MitigationWarning,
-        NoDisparityWarning,
-        RemoteModelError,
-    )
-    from skfairtest.group import SubgroupAuditor, TestSGDAuditor, TextSGDAuditor, selection_table
-    from skfairtest.individual import (
-        ADFAuditor,
-        AequitasAuditor,
-        EIDIGAuditor,
-        MAFTAuditor,
-        RandomAuditor,
-        SBFTAuditor,
-        SurrogateAuditor,
-        SymbolicAuditor,
-        ThemisAuditor,
-    )
-    from skfairtest.inspection import (
-        BracketDisplay,
-        DisparityCurveDisplay,
-        GroupScoresDisplay,
-        HistoryDisplay,
-        MitigationDisplay,
-        PairDisplay,
-        ParetoDisplay,
-        ProfileDisplay,
-        SelectionDisplay,
-    )
-    from skfairtest.mitigation import (
-        DiscriminationEstimate,
-        FairnessAugmenter,
-        FairnessRetrainer,
-        FoundPairs,
-        MarginalizedClassifier,
-        MarginalizedRegressor,
-        compare_mitigations,
-        estimate_discrimination,
-    )
-    from skfairtest.model_selection import (
-        AuditScorer,
-        ConstrainedRefit,
-        ParetoRefit,
-        constrained_refit,
-        make_audit_scorer,
-        pareto_front,
-        pareto_refit,
-    )
-    from skfairtest.oracle._rows_audit import ChunkedRowsAudit, RowsAudit
-    from skfairtest.remote import RemoteClassifier, RemoteRegressor
-    from skfairtest.report import (
-        AuditReport,
-        LimitCheck,
-        Limits,
-        Outcome,
-        audit,
-        audit_models,
-        check_limits,
-    )
-    from skfairtest.space._constraints import AllOf, Allowed, Implies, Is, Linear, OneHot, Order
-    from skfairtest.space._space import InputSpace
-
 try:
     __version__ = version("skfairtest")
 except PackageNotFoundError:  # a checkout that is not installed
     __version__ = "0+unknown"
 
-# Without `io`: a star import must not shadow the standard library's.
-__all__ = [
-    "ADFAuditor",
-    "AequitasAuditor",
-    "AllOf",
-    "Allowed",
-    "AuditReport",
-    "AuditScorer",
-    "AuditorComparison",
-    "BaseAuditor",
-    "BracketDisplay",
-    "ChunkFailedError",
-    "ChunkedRowsAudit",
-    "ConstrainedRefit",
-    "ConstraintWarning",
-    "DiscriminationEstimate",
-    "Certificate",
-    "CertifiedAuditor",
-    "DetectorFailedError",
-    "DisparityCurveDisplay",
-    "EIDIGAuditor",
-    "EstimatorFailedError",
-    "FairnessAugmenter",
-    "FairnessRetrainer",
-    "FoundPairs",
-    "GroupScoresDisplay",
-    "HistoryDisplay",
-    "Implies",
-    "InputSpace",
-    "Is",
-    "LimitCheck",
-    "Limits",
-    "Linear",
-    "MAFTAuditor",
-    "MarginalizedClassifier",
-    "MarginalizedRegressor",
-    "MitigationDisplay",
-    "MitigationWarning",
-    "NoDisparityWarning",
-    "OneHot",
-    "Order",
-    "Outcome",
-    "PairDisplay",
-    "ParetoDisplay",
-    "ParetoRefit",
-    "ProfileDisplay",
-    "RandomAuditor",
-    "RemoteClassifier",
-    "RemoteModelError",
-    "RemoteRegressor",
-    "RowsAudit",
-    "SBFTAuditor",
-    "SelectionDisplay",
-    "SubgroupAuditor",
-    "Support",
-    "SurrogateAuditor",
-    "SymbolicAuditor",
-    "TestSGDAuditor",
-    "TextSGDAuditor",
-    "ThemisAuditor",
-    "audit",
-    "audit_models",
-    "certify",
-    "check_limits",
-    "compare_auditors",
-    "compare_mitigations",
-    "constrained_refit",
-    "datasets",
-    "estimate_discrimination",
-    "find_diversity",
-    "make_audit_scorer",
-    "pareto_front",
-    "pareto_refit",
-    "selection_table",
-]
+#: The module of each public name. A name is imported at its first use, and nothing but its module
+#: with it: numba, imbalanced-learn and much of scikit-learn would otherwise be imported for those
+#: who need none of it.
+_HOMES = {
+    "ADFAuditor": "individual",
+    "AequitasAuditor": "individual",
+    "AllOf": "space._constraints",
+    "Allowed": "space._constraints",
+    "AuditReport": "report",
+    "AuditScorer": "model_selection",
+    "AuditorComparison": "comparison",
+    "BaseAuditor": "base",
+    "BracketDisplay": "inspection",
+    "Certificate": "exact",
+    "CertifiedAuditor": "exact",
+    "ChunkFailedError": "exceptions",
+    "ConstrainedRefit": "model_selection",
+    "ConstraintWarning": "exceptions",
+    "DetectorFailedError": "exceptions",
+    "DiscriminationEstimate": "mitigation",
+    "DisparityCurveDisplay": "inspection",
+    "EIDIGAuditor": "individual",
+    "EstimatorFailedError": "exceptions",
+    "FairnessAugmenter": "mitigation",
+    "FairnessRetrainer": "mitigation",
+    "FoundPairs": "mitigation",
+    "GroupScoresDisplay": "inspection",
+    "HistoryDisplay": "inspection",
+    "Implies": "space._constraints",
+    "InputSpace": "space._space",
+    "Is": "space._constraints",
+    "LimitCheck": "report",
+    "Limits": "report",
+    "Linear": "space._constraints",
+    "MAFTAuditor": "individual",
+    "MarginalizedClassifier": "mitigation",
+    "MarginalizedRegressor": "mitigation",
+    "MitigationDisplay": "inspection",
+    "MitigationWarning": "exceptions",
+    "NoDisparityWarning": "exceptions",
+    "OneHot": "space._constraints",
+    "Order": "space._constraints",
+    "Outcome": "report",
+    "PairDisplay": "inspection",
+    "ParetoDisplay": "inspection",
+    "ParetoRefit": "model_selection",
+    "ProfileDisplay": "inspection",
+    "RandomAuditor": "individual",
+    "RemoteClassifier": "remote",
+    "RemoteModelError": "exceptions",
+    "RemoteRegressor": "remote",
+    "RowsAudit": "oracle._rows_audit",
+    "SBFTAuditor": "individual",
+    "SelectionDisplay": "inspection",
+    "SubgroupAuditor": "group",
+    "Support": "exact",
+    "SurrogateAuditor": "individual",
+    "SymbolicAuditor": "individual",
+    "TestSGDAuditor": "group",
+    "TextSGDAuditor": "group",
+    "ThemisAuditor": "individual",
+    "audit": "report",
+    "audit_models": "report",
+    "certify": "exact",
+    "check_limits": "report",
+    "compare_auditors": "comparison",
+    "compare_mitigations": "mitigation",
+    "constrained_refit": "model_selection",
+    "estimate_discrimination": "mitigation",
+    "find_diversity": "comparison",
+    "make_audit_scorer": "model_selection",
+    "pareto_front": "model_selection",
+    "pareto_refit": "model_selection",
+    "selection_table": "group",
+}
+#: Public modules that are imported at their first use as well.
+_MODULES = {"datasets", "io", *(home for home in _HOMES.values() if "._" not in home)}
 
-#: Where the public names are. Each is imported at its first use: numba, imbalanced-learn and much
-#: of scikit-learn would otherwise be imported for those who need none of it.
-_PLACES = (
-    "exceptions", "space._space", "space._constraints", "oracle._rows_audit",
-    "base", "individual", "group", "comparison", "model_selection", "inspection", "mitigation",
-    "exact", "report", "remote",
-)  # fmt: skip
-_MODULES = (
-    "datasets",
-    "io",
-    *(place for place in _PLACES if not place.split(".")[-1].startswith("_")),
-)
+# Without `io`: a star import must not shadow the standard library's.
+__all__ = sorted([*_HOMES, "datasets"])
+
+if TYPE_CHECKING:  # the same table in the one form that type checkers and editors read
+    from skfairtest import datasets as datasets
+    from skfairtest.base import BaseAuditor as BaseAuditor
+    from skfairtest.comparison import AuditorComparison as AuditorComparison
+    from skfairtest.comparison import compare_auditors as compare_auditors
+    from skfairtest.comparison import find_diversity as find_diversity
+    from skfairtest.exact import Certificate as Certificate
+    from skfairtest.exact import CertifiedAuditor as CertifiedAuditor
+    from skfairtest.exact import Support as Support
+    from skfairtest.exact import certify as certify
+    from skfairtest.exceptions import ChunkFailedError as ChunkFailedError
+    from skfairtest.exceptions import ConstraintWarning as ConstraintWarning
+    from skfairtest.exceptions import DetectorFailedError as DetectorFailedError
+    from skfairtest.exceptions import EstimatorFailedError as EstimatorFailedError
+    from skfairtest.exceptions import MitigationWarning as MitigationWarning
+    from skfairtest.exceptions import NoDisparityWarning as NoDisparityWarning
+    from skfairtest.exceptions import RemoteModelError as RemoteModelError
+    from skfairtest.group import SubgroupAuditor as SubgroupAuditor
+    from skfairtest.group import TestSGDAuditor as TestSGDAuditor
+    from skfairtest.group import TextSGDAuditor as TextSGDAuditor
+    from skfairtest.group import selection_table as selection_table
+    from skfairtest.individual import ADFAuditor as ADFAuditor
+    from skfairtest.individual import AequitasAuditor as AequitasAuditor
+    from skfairtest.individual import EIDIGAuditor as EIDIGAuditor
+    from skfairtest.individual import MAFTAuditor as MAFTAuditor
+    from skfairtest.individual import RandomAuditor as RandomAuditor
+    from skfairtest.individual import SBFTAuditor as SBFTAuditor
+    from skfairtest.individual import SurrogateAuditor as SurrogateAuditor
+    from skfairtest.individual import SymbolicAuditor as SymbolicAuditor
+    from skfairtest.individual import ThemisAuditor as ThemisAuditor
+    from skfairtest.inspection import BracketDisplay as BracketDisplay
+    from skfairtest.inspection import DisparityCurveDisplay as DisparityCurveDisplay
+    from skfairtest.inspection import GroupScoresDisplay as GroupScoresDisplay
+    from skfairtest.inspection import HistoryDisplay as HistoryDisplay
+    from skfairtest.inspection import MitigationDisplay as MitigationDisplay
+    from skfairtest.inspection import PairDisplay as PairDisplay
+    from skfairtest.inspection import ParetoDisplay as ParetoDisplay
+    from skfairtest.inspection import ProfileDisplay as ProfileDisplay
+    from skfairtest.inspection import SelectionDisplay as SelectionDisplay
+    from skfairtest.mitigation import DiscriminationEstimate as DiscriminationEstimate
+    from skfairtest.mitigation import FairnessAugmenter as FairnessAugmenter
+    from skfairtest.mitigation import FairnessRetrainer as FairnessRetrainer
+    from skfairtest.mitigation import FoundPairs as FoundPairs
+    from skfairtest.mitigation import MarginalizedClassifier as MarginalizedClassifier
+    from skfairtest.mitigation import MarginalizedRegressor as MarginalizedRegressor
+    from skfairtest.mitigation import compare_mitigations as compare_mitigations
+    from skfairtest.mitigation import estimate_discrimination as estimate_discrimination
+    from skfairtest.model_selection import AuditScorer as AuditScorer
+    from skfairtest.model_selection import ConstrainedRefit as ConstrainedRefit
+    from skfairtest.model_selection import ParetoRefit as ParetoRefit
+    from skfairtest.model_selection import constrained_refit as constrained_refit
+    from skfairtest.model_selection import make_audit_scorer as make_audit_scorer
+    from skfairtest.model_selection import pareto_front as pareto_front
+    from skfairtest.model_selection import pareto_refit as pareto_refit
+    from skfairtest.oracle._rows_audit import RowsAudit as RowsAudit
+    from skfairtest.remote import RemoteClassifier as RemoteClassifier
+    from skfairtest.remote import RemoteRegressor as RemoteRegressor
+    from skfairtest.report import AuditReport as AuditReport
+    from skfairtest.report import LimitCheck as LimitCheck
+    from skfairtest.report import Limits as Limits
+    from skfairtest.report import Outcome as Outcome
+    from skfairtest.report import audit as audit
+    from skfairtest.report import audit_models as audit_models
+    from skfairtest.report import check_limits as check_limits
+    from skfairtest.space._constraints import AllOf as AllOf
+    from skfairtest.space._constraints import Allowed as Allowed
+    from skfairtest.space._constraints import Implies as Implies
+    from skfairtest.space._constraints import Is as Is
+    from skfairtest.space._constraints import Linear as Linear
+    from skfairtest.space._constraints import OneHot as OneHot
+    from skfairtest.space._constraints import Order as Order
+    from skfairtest.space._space import InputSpace as InputSpace
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"skfairtest.{name}")
-    if name in __all__:
-        for place in _PLACES:
-            module = import_module(f"skfairtest.{place}")
-            if hasattr(module, name):
-                value = globals()[name] = getattr(module, name)
-                return value
+    if name in _HOMES:
+        value = globals()[name] = getattr(import_module(f"skfairtest.{_HOMES[name]}"), name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._typing import Floats
 from skfairtest.oracle._findings import Findings
-from skfairtest.oracle._rows_audit import ChunkedRowsAudit, RowsAudit, audit_chunks, audit_table
-from skfairtest.space._chunks import as_chunks
+from skfairtest.oracle._row_comparison import RowComparison, compare_chunks, compare_table
+from skfairtest.oracle._rows_audit import RowsAudit
+from skfairtest.space._chunks import Chunks, as_chunks
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._space import InputSpace
 
@@ -32,11 +33,44 @@ JUDGED = frozenset(
 ON_DATA_AND_JUDGED = frozenset({"domains_"})
 
 
+def results_of(found: Findings, *, in_chunks: bool) -> dict[str, Any]:
+    """What a run has found as fitted attributes: plain arrays and numbers."""
+    state: dict[str, Any] = {"Z": found.Z, "pairs": found.pairs, "history": found.history}
+    if in_chunks:
+        state["in_chunks"] = True
+    if found.worst is not None:
+        state["worst_z"] = found.worst.z
+        state["worst_pair"] = np.stack([found.worst.first, found.worst.second])
+        state["worst_outputs"] = np.array(found.worst.outputs)
+        state["worst_class"] = found.worst_class
+        if found.response == "labels":
+            state["worst_labels"] = found.worst_labels
+    return {
+        "_state": state,
+        "fairness_degree_": found.degree,
+        "disparities_": found.disparities,
+        "n_found_": found.n_found,
+        "n_inputs_": found.n_inputs,
+        "n_queries_": found.n_queries,
+        "seconds_": found.seconds,
+        "discrimination_rate_": found.n_found / found.n_inputs if found.n_inputs else 0.0,
+        "response_": found.response,
+        "stop_reason_": found.stop.text,
+        "stop_kind_": found.stop.kind.value,
+    }
+
+
 class AuditResults:
     """The results of a fitted auditor; a mixin of `BaseAuditor`."""
 
     space_: InputSpace
     estimator_: Any
+    fairness_degree_: float
+    disparities_: Floats
+    n_found_: int
+    n_inputs_: int
+    n_queries_: int
+    seconds_: float
     _state: dict[str, Any]
     #: The table that was fitted, where it came in chunks: it may be asked about later.
     _chunks: Any = None
@@ -67,28 +101,6 @@ class AuditResults:
             names -= results
         # Methods that the estimator lacks are left out.
         return sorted(name for name in names if name in results or hasattr(self, name))
-
-    def _store(self, found: Findings) -> None:
-        """Keep what a run found as plain arrays and numbers."""
-        self._state = {"Z": found.Z, "pairs": found.pairs, "history": found.history}
-        if self._chunks is not None:
-            self._state["in_chunks"] = True
-        if found.worst is not None:
-            self._state["worst_z"] = found.worst.z
-            self._state["worst_pair"] = np.stack([found.worst.first, found.worst.second])
-            self._state["worst_outputs"] = np.array(found.worst.outputs)
-            self._state["worst_class"] = found.worst_class
-            if found.response == "labels":
-                self._state["worst_labels"] = found.worst_labels
-        self.fairness_degree_ = found.degree
-        self.disparities_ = found.disparities
-        self.n_found_ = found.n_found
-        self.n_inputs_ = found.n_inputs
-        self.n_queries_ = found.n_queries
-        self.seconds_ = found.seconds
-        self.discrimination_rate_ = self.n_found_ / self.n_inputs_ if self.n_inputs_ else 0.0
-        self.response_ = found.response
-        self.stop_reason_, self.stop_kind_ = found.stop.text, found.stop.kind.value
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether results are there."""
@@ -260,26 +272,30 @@ class AuditResults:
         state = self._result("domains_")
         if "domains" not in state:
             judge = self._judge_of("domains_")
-            audit = self._on_data("domains_")
-            rows = self.space_.data
+            on_data = self._on_data("domains_")
+            # Of chunks, space_.data is a sample, in which the worst rows need not be.
+            rows = np.vstack([self.space_.data, on_data["rows"], on_data["worst_row"]])
+            disparities = np.concatenate(
+                [
+                    on_data["disparities"],
+                    on_data["row_disparities"],
+                    np.full(len(on_data["worst_row"]), on_data["degree"]),
+                ]
+            )
             # Only rows inside the domain belong to the other two.
             inside = self.space_.contains(rows)
-            disparities = state["on_data"]["disparities"]
-            likely = inside.copy()
-            likely[inside] = judge.accepts(rows[inside])
-            plausible = max(
-                self.fairness_degree_plausible_, float(disparities[likely].max(initial=0.0))
-            )
-            whole = max(
-                self.fairness_degree_, plausible, float(disparities[inside].max(initial=0.0))
-            )
+            rows, disparities = rows[inside], disparities[inside]
+            plausible = self.fairness_degree_plausible_
+            whole = max(self.fairness_degree_, plausible, float(disparities.max(initial=0.0)))
+            # To judge a row takes time, so only those are judged that could raise the degree.
+            larger = np.flatnonzero(disparities > plausible)
+            likely = larger[judge.accepts(rows[larger])]
+            plausible = max(plausible, float(disparities[likely].max(initial=0.0)))
             ours = judge.accepts(self._found_rows(0)) | judge.accepts(self._found_rows(1))
-            asked = state["on_data"]
-            n_rows = int(asked.get("n_found", asked["verdict"].sum()))
             state["domains"] = {
-                "degree": [audit.degree, plausible, whole],
-                "found": [n_rows, int(ours.sum()), len(ours)],
-                "queries": [audit.n_queries, self.n_queries_, self.n_queries_],
+                "degree": [on_data["degree"], plausible, whole],
+                "found": [on_data["n_found"], int(ours.sum()), len(ours)],
+                "queries": [on_data["n_queries"], self.n_queries_, self.n_queries_],
             }
         return pd.DataFrame(state["domains"], index=["rows", "plausible", "whole"])
 
@@ -288,68 +304,57 @@ class AuditResults:
     @property
     def on_data_degree_(self) -> float:
         """Largest disparity among the rows of X; asks the model on first access."""
-        return self._on_data("on_data_degree_").degree
+        return float(self._on_data("on_data_degree_")["degree"])
 
     @property
     def on_data_discriminatory_(self) -> Any:
         """The rows of X that discriminate; asks the model on first access."""
-        return self._on_data("on_data_discriminatory_").discriminatory
+        on_data = self._on_data("on_data_discriminatory_")
+        return on_data["layout"].decode(on_data["rows"])
 
     @property
     def on_data_rate_(self) -> float:
         """Share of the rows of X that discriminate; asks the model on first access."""
-        return self._on_data("on_data_rate_").rate
+        return float(self._on_data("on_data_rate_")["rate"])
 
     @property
     def n_data_queries_(self) -> int:
         """Queries for the ``on_data_`` results; not part of `n_queries_`."""
-        return self._on_data("n_data_queries_").n_queries
+        return int(self._on_data("n_data_queries_")["n_queries"])
 
-    def _on_data(self, name: str) -> RowsAudit:
+    def _on_data(self, name: str) -> dict[str, Any]:
         state = self._result(name)
         if "on_data" not in state:
             state["on_data"] = self._ask_on_data(name)
-        kept = state["on_data"]
-        verdict = kept["verdict"]
-        rows = kept["rows"] if "rows" in kept else self.space_.data[verdict]
-        return RowsAudit(
-            degree=kept["degree"],
-            disparities=kept["disparities"],
-            is_discriminatory=verdict,
-            rate=kept["rate"] if "rate" in kept else float(verdict.mean()),
-            discriminatory=self.space_.decode(rows),
-            counterfactuals=None,
-            n_queries=kept["n_queries"],
-        )
+        on_data: dict[str, Any] = state["on_data"]
+        return on_data
 
     def _ask_on_data(self, name: str) -> dict[str, Any]:
-        """What the rows of X show; of chunks the worst rows, and the disparities of a sample."""
-        settings = self._oracle_settings()
-        kept: dict[str, Any] = {}
+        """What the rows of X show; the disparities of each, of chunks of those in a sample."""
+        whole: RowComparison | None = None
         if self._result(name).get("in_chunks"):
             if self._chunks is None:
                 raise ValueError(
                     f"{name} needs the rows of X, which came in chunks and are not saved with the "
                     "auditor. Read it before saving, or use audit_rows(chunks)."
                 )
-            whole = audit_chunks(self.estimator_, self.space_, self._chunks, settings)
-            kept = {
-                "degree": whole.degree,
-                "rate": whole.rate,
-                "n_found": whole.n_discriminatory,
-                "n_queries": whole.n_queries,
-                "rows": self.space_.encode(whole.discriminatory),
-            }
-        audit = audit_table(self.estimator_, self.space_, self.space_.data, settings)
+            whole = self._compare_chunks(self._chunks)
+        kept_in_memory = self._compare_table(self.space_, self.space_.data)
+        whole = whole or kept_in_memory
+        rows, _, row_disparities, _ = whole.kept()
         return {
-            "degree": audit.degree,
-            "disparities": audit.disparities,
-            "verdict": audit.is_discriminatory,
-            "n_queries": audit.n_queries,
-            **kept,
+            "degree": whole.degree,
+            "rate": whole.n_found / max(whole.n_rows, 1),
+            "n_found": whole.n_found,
+            "n_queries": whole.n_queries,
+            "rows": rows,
+            "layout": whole.space_of_kept.layout,
+            "row_disparities": row_disparities,
+            "worst_row": whole.worst,
+            "disparities": kept_in_memory.disparities,
         }
 
-    def audit_rows(self, X: Any) -> RowsAudit | ChunkedRowsAudit:
+    def audit_rows(self, X: Any) -> RowsAudit:
         """Flip every given row: the question of fit, put to real people or any test suite.
 
         Each row is compared as it is with its twins: all combinations of sensitive values or, of a
@@ -366,9 +371,9 @@ class AuditResults:
 
         Returns
         -------
-        RowsAudit or ChunkedRowsAudit
-            Disparity and verdict of each row; of a table in chunks, exact counts and the worst
-            rows.
+        RowsAudit
+            Counts and the discriminatory rows; of a table in memory also the disparity and verdict
+            of each row, and of one in chunks the worst rows.
 
         Raises
         ------
@@ -384,10 +389,14 @@ class AuditResults:
         check_is_fitted(self)
         chunks = as_chunks(X)
         if chunks is not None:
-            return audit_chunks(self.estimator_, self.space_, chunks, self._oracle_settings())
-        return audit_table(
-            self.estimator_, self.space_, self.space_.encode(X), self._oracle_settings()
-        )
+            return self._compare_chunks(chunks).result()
+        return self._compare_table(*self.space_.read(X)).result()
+
+    def _compare_chunks(self, chunks: Chunks) -> RowComparison:
+        return compare_chunks(self.estimator_, self.space_, chunks, self._oracle_settings())
+
+    def _compare_table(self, space: InputSpace, Z: Floats) -> RowComparison:
+        return compare_table(self.estimator_, space, Z, self._oracle_settings())
 
     def _oracle_settings(self) -> dict[str, Any]:
         raise NotImplementedError

@@ -43,7 +43,9 @@ STEPS = 100
 #: How warnings of the table begin, which are said once, though it is looked at in several places.
 ABOUT_X = "X (seems to hold the target|holds columns that say who)"
 #: Packages between the user's line and ours.
-BETWEEN = ("skfairtest", "sklearn", "joblib", "threadpoolctl", "contextlib", "functools")
+BETWEEN = (
+    "skfairtest", "sklearn", "imblearn", "joblib", "threadpoolctl", "contextlib", "functools",
+)  # fmt: skip
 
 
 def users_level() -> int:

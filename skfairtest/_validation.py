@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from skfairtest._progress import FIT_WRAPPERS, users_level
+from skfairtest._progress import users_level
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._containers import make_container
 from skfairtest.space._rows import take_rows
@@ -122,10 +122,7 @@ def check_takes_weights(estimator: Any) -> None:
 
 
 def warn_of_retraining(estimator: Any, y: Any) -> None:
-    """Say that ``fit(X, y)`` will audit another model than the fitted one that it was given.
-
-    To be called by `fit` itself, so that the warning is of the user's line.
-    """
+    """Say that ``fit(X, y)`` will audit another model than the fitted one that it was given."""
     if y is None or not (hasattr(estimator, "fit") and _is_fitted(estimator)):
         return
     # A clone of a frozen model, and of one that has nothing to learn, is as good as the model.
@@ -135,7 +132,7 @@ def warn_of_retraining(estimator: Any, y: Any) -> None:
             "these rows, and that clone is audited. To audit the model that you have, call fit(X) "
             "without y; to train one here, give an unfitted estimator, such as clone(estimator).",
             UserWarning,
-            stacklevel=3 + FIT_WRAPPERS,
+            stacklevel=users_level(),
         )
 
 

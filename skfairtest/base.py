@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skfairtest import _clock
-from skfairtest._audit_results import AuditResults
+from skfairtest._audit_results import AuditResults, results_of
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._parameters import DeclaredParameters, checked, is_real, one_of, whole
 from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, with_callbacks
@@ -26,11 +26,11 @@ from skfairtest._validation import (
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.finding._fitted_cards import auditor_card
 from skfairtest.finding._shown import ShownFinding
-from skfairtest.oracle._findings import Findings, findings_of, joint_stop, merged
+from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._model import RESPONSE_METHODS
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._restarts import N_SEEDS, Searcher, run_restarts
-from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch, stopped_by
+from skfairtest.oracle._run import Run, search, search_several
+from skfairtest.oracle._stop import LIMITS
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._sensitive_features import SensitiveFeatures, not_taken, split_sensitive
 from skfairtest.space._space import InputSpace
@@ -233,17 +233,24 @@ class BaseAuditor(
     _is_white_box = False
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        """Spend the budget; the one hook of a tester."""
+        """Spend the budget; the one hook of a tester.
+
+        It writes nothing on the auditor, which several searches may share. What else it measures it
+        leaves in ``oracle.measured``, and `_own_results` makes results of that.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no _search.")
 
     def _check_own_params(self) -> None:
         """Check the parameters that a subclass adds; a hook that may be left alone."""
 
-    def _notes(self, oracle: Oracle) -> Any:
-        """What else the class wants to know of a search that has ended; a hook as well.
+    def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
+        """Results of the class itself; a hook that may be left alone.
 
-        `_store` finds those of all searches in ``found.notes``.
+        What the searches have left in ``oracle.measured`` is in ``found.measured``, a dict for each
+        search. Names that end in an underscore become attributes; the others are kept in
+        ``_state``, for properties.
         """
+        return {}
 
     def _prepare(self, oracle: Oracle) -> None:
         """See that the estimator suits the search, before the first query; a hook as well."""
@@ -283,102 +290,94 @@ class BaseAuditor(
             If the estimator fails during the audit; results so far stay readable.
         """
         self._check_params()
-        X = table_or_chunks(self, X, y)
+        # Whatever is refused below leaves the results of an earlier fit as they are.
+        owner = self._with_params_alone()
+        X = table_or_chunks(owner, X, y)
         rng = make_generator(self.random_state)
-        X, sensitive = self._taken(X, y)
+        X, sensitive = self._taken(owner, X, y)
         space = self._make_space(X, sensitive)
-        self._chunks = X if isinstance(X, Chunks) else None
-        if self._chunks is not None:
-            X = check_table(self, space.decode(space.data))
+        chunks = X if isinstance(X, Chunks) else None
+        if chunks is not None:
+            X = check_table(owner, space.decode(space.data))
         valid_rows = space.valid_rows()
         seconds_spent = _check_constraint(space, valid_rows, rng, self.max_time)
         warn_of_retraining(self.estimator, y)
         warn_of_target(X, y)
-        self.estimator_ = self._make_estimator(X, y, fit_params)
-        self.space_ = space
-        self.sensitive_features_ = space.sensitive_features
-        self.one_hot_ = space.layout.one_hot
+        estimator = self._make_estimator(X, y, fit_params)
+        names = {name: value for name, value in vars(owner).items() if _is_result(name)}
+        fitted = {
+            **names,
+            "estimator_": estimator,
+            "space_": space,
+            "sensitive_features_": space.sensitive_features,
+            "one_hot_": space.layout.one_hot,
+            "_chunks": chunks,
+        }
         progress = Progress(self, X, self.verbose)
         if self.verbose:
-            print(f"[{type(self).__name__}] sensitive: {self.sensitive_features_!r}")
-            if self.one_hot_:
-                print(f"[{type(self).__name__}] one-hot groups: {self.one_hot_!r}")
-        oracle = Oracle(
-            self.estimator_,
-            space,
-            max_queries=self.max_queries,
-            max_time=self.max_time or None,  # an auditor that takes 0 looks at it itself
-            max_found=self.max_found,
-            max_inputs=self.max_inputs,
+            print(f"[{type(self).__name__}] sensitive: {space.sensitive_features!r}")
+            if space.layout.one_hot:
+                print(f"[{type(self).__name__}] one-hot groups: {space.layout.one_hot!r}")
+        run = self._make_run(estimator, space)
+        oracle = run.oracle(
+            n_jobs=self.n_jobs,
             progress=progress.update,
             valid_rows=valid_rows,
             seconds_spent=seconds_spent,
-            **self._oracle_settings(),
         )
         self._prepare(oracle)
-        if self.n_restarts > 1:
-            self._run_restarts(oracle, rng, progress)
+        if self.n_restarts == 1:
+            found = search(run.auditor, oracle, rng)
         else:
-            self._run(oracle, rng)
+            found = search_several(
+                run,
+                self.n_restarts,
+                rng,
+                clock=oracle,
+                n_jobs=self.n_jobs,
+                progress=progress.update,
+            )
+        if found.error is not None and not found.n_queries:
+            raise found.error  # nothing was asked: there is nothing to keep
+        results = results_of(found, in_chunks=chunks is not None)
+        own = self._own_results(found, space)
+        results["_state"] |= {name: own[name] for name in own if not _is_result(name)}
+        results |= {name: own[name] for name in own if _is_result(name)}
+        self._commit(fitted | results)
+        if found.error is not None:
+            # Ctrl-C and failures of the model go on to the caller, but what was found is kept.
+            raise found.error
         if self.fairness_degree_ == 0 and not self.n_found_:
             warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=2 + FIT_WRAPPERS)
         progress.finish()
         return self
 
-    def _run(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        ended: BaseException | None = None
-        try:
-            oracle.begin(oracle.space.data[:N_SEEDS], rng)
-            self._search(oracle, rng)
-        except StopSearch as stop:
-            ended = stop
-        except BaseException as error:
-            # Ctrl-C and failures of the model go on to the caller, but what was found is kept.
-            self._store(findings_of(oracle, stopped_by(error), [self._notes(oracle)]))
-            raise
-        self._store(findings_of(oracle, stopped_by(ended), [self._notes(oracle)]))
+    def _with_params_alone(self, **others: Any) -> Any:
+        """An auditor that was never fitted, with these parameters, some of them others."""
+        params = self.get_params(deep=False)
+        return type(self)(**{name: others.get(name, value) for name, value in params.items()})
 
-    def _run_restarts(self, oracle: Oracle, rng: np.random.Generator, progress: Progress) -> None:
-        """Several searches with a part of the budget each; `oracle` has the clock of the run."""
-        searcher = Searcher(
-            self._alone(), self.estimator_, oracle.space,
-            {"threshold": self.threshold, "response_method": self.response_method},
-        )  # fmt: skip
-        limits = {name: getattr(self, name) for name in LIMITS}
-        if self.max_time:
-            limits["max_time"] = max(0.0, oracle.seconds_left)
-        shape = (oracle.space.n_features, len(oracle.space.sensitive))
-        parts: list[Findings] = []
-        kept: list[Findings] = []
+    def _make_run(self, estimator: Any, space: InputSpace) -> Run:
+        """What the searches of this fit share."""
+        # What is audited travels by itself, and of several searches each runs in one job.
+        others = {"estimator": None, "space": None, "random_state": None, "verbose": 0}
+        if self.n_restarts > 1:
+            others["n_jobs"] = 1
+        auditor = self._with_params_alone(**others)
+        limits = {
+            "max_queries": self.max_queries,
+            "max_time": self.max_time or None,  # an auditor that takes 0 looks at it itself
+            "max_found": self.max_found,
+            "max_inputs": self.max_inputs,
+        }
+        settings = {"threshold": self.threshold, "response_method": self.response_method}
+        return Run(auditor, estimator, space, settings, limits)
 
-        def keep(stop: StopSearch) -> None:
-            every = [*parts, *kept] or [findings_of(oracle, stop, [self._notes(oracle)], keys=True)]
-            self._store(merged(every, stop, oracle.seconds, shape))
-
-        try:
-            for part in run_restarts(searcher, limits, self.n_restarts, rng, self.n_jobs, kept):
-                parts.append(part)
-                degree = max(part.degree for part in parts)
-                line = f"{len(parts)} of {self.n_restarts} restarts, degree {degree:.4g}"
-                if progress.update(len(parts) / self.n_restarts, line):
-                    raise StopSearch(StopReason.CALLBACK)
-        except StopSearch as stop:
-            keep(stop)
-        except BaseException as error:
-            keep(stopped_by(error))
-            raise
-        else:
-            keep(joint_stop(parts))
-
-    def _alone(self) -> Any:
-        """The auditor without its estimator, its results and its callbacks: what travels."""
-        alone = object.__new__(type(self))
-        for name, value in self.get_params(deep=False).items():
-            setattr(alone, name, None if name in ("estimator", "space") else value)
-        alone.__dict__.update(verbose=0, n_jobs=1, random_state=None)
-        for name in ("space_", "sensitive_features_", "one_hot_", "estimator_"):
-            setattr(alone, name, getattr(self, name))
-        return alone
+    def _commit(self, results: dict[str, Any]) -> None:
+        """Take over the results of a run in place of those of an earlier one."""
+        own = {name: value for name, value in vars(self).items() if not _is_result(name)}
+        # In one step, so that Ctrl-C comes before it or after it.
+        self.__dict__ = own | results
 
     def _no_disparity(self) -> str:
         seen = f"No disparity in {self.n_inputs_} inputs ({self.n_queries_} queries)"
@@ -400,8 +399,10 @@ class BaseAuditor(
             "n_jobs": self.n_jobs,
         }
 
-    def _taken(self, X: Any, y: Any) -> tuple[Any, Any]:
+    def _taken(self, owner: Any, X: Any, y: Any) -> tuple[Any, Any]:
         """What the model takes of X, and the sensitive columns in it.
+
+        `owner` is told the names and the number of the columns.
 
         Raises
         ------
@@ -423,7 +424,7 @@ class BaseAuditor(
             UserWarning,
             stacklevel=3 + FIT_WRAPPERS,
         )
-        return check_table(self, found.X), found.names
+        return check_table(owner, found.X), found.names
 
     def _make_space(self, X: Any, sensitive: Any = None) -> InputSpace:
         """The domain, with these sensitive columns of X; None for those of the parameter."""
@@ -506,6 +507,11 @@ class BaseAuditor(
                 "less than a pair of twins for each. Raise max_queries, or lower n_restarts."
             )
         self._check_own_params()
+
+
+def _is_result(name: str) -> bool:
+    """Whether an attribute is a result of fit by its name."""
+    return name.endswith("_") and not name.startswith("_")
 
 
 def _check_constraint(

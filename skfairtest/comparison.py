@@ -21,7 +21,7 @@ from skfairtest.exceptions import WorkersFailedError
 from skfairtest.finding._fitted_cards import comparison_card
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._plausible.naturalness import Naturalness, naturalness, told_apart
-from skfairtest.workers._sending import Parcel, on_workers
+from skfairtest.workers._sending import Broadcast, on_workers
 
 __all__ = [
     "AuditorComparison",
@@ -64,13 +64,14 @@ class AuditorComparison:
         Returns
         -------
         DataFrame
-            One row an auditor, in the order given: the medians of the measures, and the numbers of
-            runs and of crashes.
+            One row an auditor, in the order given: the medians of the measures, the numbers of runs
+            and of crashes, and the error that most of these had, empty where there is none.
         """
         groups = self.runs.groupby("auditor", sort=False)
         table = groups[list(MEASURES)].median()
         table["runs"] = groups.size()
         table["crashes"] = groups["error"].apply(lambda errors: int((errors != "").sum()))
+        table["error"] = groups["error"].apply(_commonest_error)
         return table
 
     def pairwise(self, measure: str = "degree") -> pd.DataFrame:
@@ -111,6 +112,11 @@ class AuditorComparison:
                 }
             )
         return pd.DataFrame(rows)
+
+
+def _commonest_error(errors: pd.Series) -> str:
+    crashed = errors[errors != ""]
+    return str(crashed.value_counts().index[0]) if len(crashed) else ""
 
 
 def a12(first: Any, second: Any) -> float:
@@ -338,7 +344,7 @@ def compare_auditors(
         budget["max_queries"] = None  # else an auditor's own default would end the run first
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_repeats)
     tasks = [(name, repeat, int(seed)) for repeat, seed in enumerate(seeds) for name in named]
-    runs = on_workers(_run, Parcel((named, estimator, X, budget)), tasks, n_jobs)
+    runs = on_workers(_run, Broadcast((named, estimator, X, budget)), tasks, n_jobs)
     rows, histories = [], []
     try:
         for row, history in runs:

@@ -5,7 +5,7 @@ own; the reader says which types it trusts. `TRUSTED_TYPES` lists ours and nothi
 file with anything foreign in it is still refused.
 
 The model inside is its author's: where skops does not trust it (trees, whose files can crash a
-process), add its types yourself if you trust the file.
+process), add its types yourself if you trust the file: ``[*TRUSTED_TYPES, "my_package.MyModel"]``.
 
 Examples
 --------
@@ -31,9 +31,10 @@ from typing import Any
 
 __all__ = ["TRUSTED_TYPES"]
 
-#: Names of our types, to be passed as ``trusted=`` to ``skops.io.load``. A list that may be added
-#: to: ``TRUSTED_TYPES + ["my_package.MyModel"]`` where a model of one's own was audited.
-TRUSTED_TYPES: list[str]
+#: Names of our types, to be passed as ``trusted=`` to ``skops.io.load``. Where a model of your own
+#: was audited, name its type beside them: ``[*TRUSTED_TYPES, "my_package.MyModel"]``. A tuple, so
+#: that nobody adds to what all other code in the process trusts.
+TRUSTED_TYPES: tuple[str, ...]
 
 
 def __getattr__(name: str) -> Any:
@@ -44,7 +45,7 @@ def __getattr__(name: str) -> Any:
 
 
 @cache
-def _trusted_types() -> list[str]:
+def _trusted_types() -> tuple[str, ...]:
     """The public classes, the labelers, and the types of ours that these say they hold.
 
     A class says what it holds by the annotations of its attributes and of its parameters.
@@ -80,7 +81,7 @@ def _trusted_types() -> list[str]:
             found[cls] = None
             waiting += _held(cls)
     named: list[Any] = [*found, *LABELERS.values()]
-    return sorted(f"{thing.__module__}.{thing.__qualname__}" for thing in named)
+    return tuple(sorted(f"{thing.__module__}.{thing.__qualname__}" for thing in named))
 
 
 def _held(cls: Any) -> Iterator[type]:

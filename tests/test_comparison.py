@@ -49,6 +49,18 @@ def test_a_crash_is_a_row_not_the_end(result):
     assert np.isnan(summary.loc["crash", "degree"])
 
 
+def test_the_summary_and_the_card_say_why_runs_crashed(planted):
+    auditors = {"wrong": RandomAuditor(sensitive_features=["nobody"]), "right": RandomAuditor()}
+    found = compare_auditors(
+        auditors, planted.estimator, planted.data, n_repeats=2, max_queries=200, random_state=0
+    )
+    errors = found.summary()["error"]
+    assert "names 'nobody', which is not a column" in errors["wrong"] and errors["right"] == ""
+    card = found._repr_html_()
+    assert "which is not a column" in card and "crashes of wrong" in card
+    assert "crashes of right" not in card
+
+
 def test_statistics_equal_scipy_and_the_definition(result):
     degrees = {name: group["degree"] for name, group in result.runs.groupby("auditor")}
     row = result.pairwise("degree").iloc[0]

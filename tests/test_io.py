@@ -65,7 +65,7 @@ def round_trip(thing, model=None):
     """
     data = skops.io.dumps(thing)
     asked = skops.io.get_untrusted_types(data=data)
-    trusted = TRUSTED_TYPES + skops.io.get_untrusted_types(data=skops.io.dumps(model))
+    trusted = [*TRUSTED_TYPES, *skops.io.get_untrusted_types(data=skops.io.dumps(model))]
     assert set(asked) <= set(trusted), sorted(set(asked) - set(trusted))
     return skops.io.loads(data, trusted=trusted)
 
@@ -102,6 +102,15 @@ def test_the_list_holds_our_own_types_and_they_exist():
         assert module.startswith("skfairtest")
         thing = getattr(importlib.import_module(module), attribute)
         assert thing.__module__ == module
+
+
+def test_nobody_can_widen_what_all_others_trust():
+    trusted = skfairtest.io.TRUSTED_TYPES
+    trusted += ("my_package.MyModel",)
+    assert "my_package.MyModel" in trusted
+    assert "my_package.MyModel" not in skfairtest.io.TRUSTED_TYPES
+    with pytest.raises(AttributeError):
+        skfairtest.io.TRUSTED_TYPES.append("my_package.MyModel")
 
 
 @pytest.mark.parametrize("name", TWINS)

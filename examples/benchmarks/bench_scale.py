@@ -48,7 +48,7 @@ from skfairtest import (
     compare_auditors,
     make_audit_scorer,
 )
-from skfairtest.workers._sending import Parcel
+from skfairtest.workers._sending import Broadcast
 
 WORKERS = (2, 16, 64, 256)
 BANDWIDTH = 125e6  # bytes a second
@@ -197,7 +197,7 @@ def main():
             f"{'Dask':>6s} {'MB loky':>8s} {'MB Dask':>8s} {'bytes/query':>12s}"
         )
         known, packed = {}, {}
-        watch_parcels(packed)
+        watch_broadcasts(packed)
         for name, (function, n_tasks, width) in capabilities(options.size).items():
             if not name.startswith(options.only):
                 continue
@@ -282,15 +282,15 @@ def certificates(size, rounds, packed):
     return boxes, two, 64, 64, moved, sum(packed.values())
 
 
-def watch_parcels(packed):
+def watch_broadcasts(packed):
     """Note the bytes of what all tasks need, whenever it is sent."""
-    written = Parcel.__reduce__
+    written = Broadcast.__reduce__
 
     def noted(self):
         packed[self.name] = self.packed().nbytes
         return written(self)
 
-    Parcel.__reduce__ = noted
+    Broadcast.__reduce__ = noted
 
 
 def extrapolate(known):

@@ -155,12 +155,12 @@ class _Reader:
             return constraints.Implies(self._condition(what), self._condition(one["then"]))
         if kind in ("exactly_one", "at_most_one"):
             columns = [self._column(name) for name in _list(what, kind)]
-            return constraints.OneHot(*columns, at_most_one=kind == "at_most_one")
+            return constraints.OneHot(columns, at_most_one=kind == "at_most_one")
         if kind == "allowed":
             if isinstance(what, Mapping):
                 return constraints.Allowed({self._column(name): what[name] for name in what})
             return constraints.Allowed([self._column(name) for name in _list(what, kind)])
-        return constraints.AllOf(self._condition(what))
+        return constraints.AllOf([self._condition(what)])
 
     def _condition(self, found: Any) -> Any:
         """Values by column, or a constraint."""

@@ -19,8 +19,10 @@ from skfairtest.exact._rounds import in_rounds
 from skfairtest.exact._support import Support, support_of
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.individual._sbft.tuned import TunedSearch
+from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._boosting_libraries import library_of
 from skfairtest.workers._compiled import AVAILABLE
 
@@ -275,18 +277,20 @@ class CertifiedAuditor(BaseAuditor):
         if (library_of(self.estimator) or ("", ""))[1] == "Booster":
             check_supported(self.estimator)  # before it is asked about tables, which it cannot read
 
+    def _prepare(self, oracle: Oracle) -> None:
+        check_supported(oracle.estimator)  # an error before the first query
+
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        for name in BOUND:  # of an earlier fit: if this one fails, nothing is certified
-            if hasattr(self, name):
-                delattr(self, name)
         seconds = np.inf if self.max_time is None else float(self.max_time)
         # The clock of the run is that of the oracle, so that reading the model takes from it, too.
         limits = Limits(_clock.now() - oracle.seconds + seconds, self.rtol)
         asked = (
-            self.estimator_, self.space_.relax_dependents(), oracle.response, COMPILED[self.engine],
+            oracle.estimator, oracle.space.relax_dependents(), oracle.response,
+            COMPILED[self.engine],
         )  # fmt: skip
-        family, self.n_check_queries_ = read_family(*asked, rng, self.n_jobs, limits.deadline)
-        self._note(oracle.degree, family.trivial(), False, 0)
+        family, n_check_queries = read_family(*asked, rng, self.n_jobs, limits.deadline)
+        oracle.measured["n_check_queries_"] = n_check_queries
+        oracle.measured |= bracket_results(oracle.degree, family.trivial(), False, 0)
         inner = family.inner if isinstance(family, MixtureFamily) else family
         most = TREE_QUERIES if isinstance(inner, TreeFamily) else np.inf
         most = FEW_QUERIES if family.quick else most
@@ -298,7 +302,9 @@ class CertifiedAuditor(BaseAuditor):
             look_at_data(oracle, family, limits.by(TIME_SHARE))
         family = in_rounds(family, asked, self.n_jobs, known_twins(oracle))
         closed = close(oracle, family, limits)
-        self._note(closed.degree, closed.upper, closed.certified, closed.n_boxes)
+        oracle.measured |= bracket_results(
+            closed.degree, closed.upper, closed.certified, closed.n_boxes
+        )
         if stop is not None and callback:
             raise stop
         raise StopSearch(closed.kind, closed.reason)
@@ -327,18 +333,25 @@ class CertifiedAuditor(BaseAuditor):
             oracle.judge(rows, rng)
         return part.stop
 
-    def _note(self, degree: float, upper: float, certified: bool, n_boxes: int) -> None:
-        self.fairness_degree_upper_bound_ = float(max(upper, degree))
-        self.gap_ = float(self.fairness_degree_upper_bound_ - degree)
-        self.certified_ = bool(certified)
-        self.is_loose_ = bool(self.fairness_degree_upper_bound_ > 2 * degree)
-        self.n_boxes_ = int(n_boxes)
+    def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
+        (measured,) = found.measured  # empty where the model could not be read
+        return measured
 
 
-#: What `_note` sets.
-BOUND = ("fairness_degree_upper_bound_", "gap_", "certified_", "is_loose_", "n_boxes_")
 DEFAULT_QUERIES = 20_000.0
 COMPILED: dict[str, bool | None] = {"auto": None, "numba": True, "numpy": False}
+
+
+def bracket_results(degree: float, upper: float, certified: bool, n_boxes: int) -> dict[str, Any]:
+    """What is said of a bracket, as fitted attributes."""
+    upper = float(max(upper, degree))
+    return {
+        "fairness_degree_upper_bound_": upper,
+        "gap_": float(upper - degree),
+        "certified_": bool(certified),
+        "is_loose_": bool(upper > 2 * degree),
+        "n_boxes_": int(n_boxes),
+    }
 
 
 def check_bracket_params(rtol: Any, engine: str) -> None:

@@ -23,7 +23,7 @@ from skfairtest.exact._constrained import narrowed
 from skfairtest.exact._dispatch import read_family
 from skfairtest.exact._identity import identity
 from skfairtest.space._space import InputSpace
-from skfairtest.workers._sending import Parcel, is_cluster, n_workers, on_workers
+from skfairtest.workers._sending import Broadcast, is_cluster, n_workers, on_workers
 
 #: Boxes that the domain is cut into, and that a round bounds at most.
 N_ROOTS = 64
@@ -191,7 +191,7 @@ class _Rounds:
         self.rtol = limits.rtol
         #: What kept boxes that no cut helps from being closed.
         self.hindrance = "rounding"
-        self.parcel = Parcel(_Asked(family.asked, family.base))
+        self.broadcast = Broadcast(_Asked(family.asked, family.base))
 
     @property
     def enough(self) -> float:
@@ -266,7 +266,7 @@ class _Rounds:
             for low, high in zip(now.low, now.high, strict=True)
         ]
         uppers, reasons = now.upper.copy(), []
-        brackets = on_workers(_bound, self.parcel, tasks, self.family.n_jobs)
+        brackets = on_workers(_bound, self.broadcast, tasks, self.family.n_jobs)
         for k, bracket in enumerate(brackets):
             self.n_boxes += bracket.n_boxes
             reasons.append(bracket.reason)

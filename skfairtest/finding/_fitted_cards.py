@@ -190,7 +190,11 @@ def comparison_card(comparison: Any) -> str:
             table.reset_index().itertuples(index=False),
             "Medians of the runs of each auditor",
         ),
-        facts=[("runs", f"{len(runs):,}"), *_cost(runs["queries"].sum(), runs["seconds"].sum())],
+        facts=[
+            ("runs", f"{len(runs):,}"),
+            *_cost(runs["queries"].sum(), runs["seconds"].sum()),
+            *((f"crashes of {name}", error) for name, error in medians["error"].items() if error),
+        ],
         note="Auditors differ by chance from run to run: see pairwise(). " + _TWINS_NOTE,
     )
 

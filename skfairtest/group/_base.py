@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from skfairtest import _clock
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._parameters import DeclaredParameters, one_of, real, whole
-from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress
+from skfairtest._progress import CallbackSupportMixin, Progress, users_level
 from skfairtest._statistics import CORRECTIONS, Sides
 from skfairtest._typing import Floats
 from skfairtest.exceptions import NoDisparityWarning
@@ -224,7 +224,7 @@ class GroupAuditor(
             f"({answers.favourable!r}), so all scores are 0. Expected if the model predicts alike "
             "to everybody; else choose another favourable=.",
             NoDisparityWarning,
-            stacklevel=4 + FIT_WRAPPERS,
+            stacklevel=users_level(),
         )
 
 
@@ -301,7 +301,7 @@ class PoolAuditor(GroupAuditor):
             f"{self.error_threshold:g} need: intervals are wider. Raise max_queries, or "
             "error_threshold.",
             UserWarning,
-            stacklevel=4 + FIT_WRAPPERS,
+            stacklevel=users_level(),
         )
 
 

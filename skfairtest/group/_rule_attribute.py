@@ -11,8 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.space._columns import Column, describe_column
+from skfairtest.space._columns import Column
 from skfairtest.space._dates import Dates
+from skfairtest.space._kinds import describe_column
+from skfairtest.space._summarize import summarize
 
 #: A categorical attribute of more values has too many subsets to look at: 2 ** 14 already are
 #: 16,000 rules, and support prunes none of them while one common value is among the chosen ones.
@@ -54,13 +56,14 @@ class RuleAttribute:
         self.column = column
         self.cuts = cuts
         if cuts is None:
-            assert column.levels is not None
-            self.n_cells = len(column.levels)
+            self.n_cells = column.n_listed or 0
             masks = np.arange(1, 2**self.n_cells - 1)
             self.members = (masks[:, None] >> np.arange(self.n_cells)) & 1 == 1
             self.low = self.high = np.empty(0, dtype=np.intp)
             self.complexity = self.members.sum(axis=1)
-            self.texts = level_texts(column.levels, column.missing, column.dates)
+            self.texts = level_texts(
+                column.take(np.arange(self.n_cells, dtype=np.float64)), column.missing, column.dates
+            )
             return
         self.n_cells = len(cuts) + 1
         low, high = np.triu_indices(self.n_cells)
@@ -121,7 +124,6 @@ class RuleAttribute:
     def values(self, rule: int) -> tuple[Any, ...] | pd.Interval:
         """The values that the rule holds for: categories (None is missing), or a range."""
         if self.cuts is None:
-            assert self.column.levels is not None
             held = np.flatnonzero(self.members[rule])
             missing = self.column.missing
             levels = self.column.shown(np.arange(self.n_cells, dtype=np.float64))
@@ -239,11 +241,12 @@ def make_attribute(column: Column, codes: Floats, bins: Any, binning: str) -> Ru
             f"Sensitive column {column.name!r} has one value only (n_samples={len(codes)}), so no "
             "rule over it divides the rows. Give rows with other values, or leave it out."
         )
-    if column.levels is None and len(present) == 2 and not isinstance(bins, list):
+    if not column.is_category and len(present) == 2 and not isinstance(bins, list):
         # Two numbers are a yes and a no: "sex = 1" says more than "sex >= 1".
-        two, dates = describe_column(column.name, present, categories=list(present)), column.dates
-        two.dates, column = dates, two
-    if column.levels is not None:
+        summary, dates = summarize(column.name, present), column.dates
+        column = describe_column(column.name, summary, categories=list(present))
+        column.dates = dates
+    if column.is_category:
         return _categorical(column)
     if isinstance(bins, list):
         cuts = given_edges(column.name, bins, "n_bins", column.dates)
@@ -262,11 +265,11 @@ def make_attribute(column: Column, codes: Floats, bins: Any, binning: str) -> Ru
 
 
 def _categorical(column: Column) -> RuleAttribute:
-    assert column.levels is not None
-    if len(column.levels) > MAX_LEVELS:
+    n_levels = column.n_listed or 0
+    if n_levels > MAX_LEVELS:
         raise ValueError(
-            f"Sensitive column {column.name!r} has {len(column.levels)} categories, that is "
-            f"2**{len(column.levels)} subsets to look at; expected at most {MAX_LEVELS}. Merge "
+            f"Sensitive column {column.name!r} has {n_levels} categories, that is "
+            f"2**{n_levels} subsets to look at; expected at most {MAX_LEVELS}. Merge "
             "categories, or, if they have an order, give them as numbers, so that they are binned."
         )
     return RuleAttribute(column, None)
@@ -274,7 +277,7 @@ def _categorical(column: Column) -> RuleAttribute:
 
 def recode(attribute: RuleAttribute, source: Column, codes: Floats) -> Floats:
     """Codes of the column in the table as codes of the attribute's own column."""
-    if source is attribute.column or source.levels is not None:
+    if source is attribute.column or source.is_category:
         return codes
     return attribute.column.encode(codes)
 
@@ -285,7 +288,7 @@ def _cuts(column: Column, codes: Floats, bins: int, binning: str) -> Floats:
         cuts = np.quantile(present, np.arange(1, bins) / bins)
     else:
         cuts = np.linspace(column.low, column.high, bins + 1)[1:-1]
-    if column.kind == "integer":
+    if column.whole:
         cuts = np.ceil(cuts - 1e-9)  # the same bins, in the numbers that occur
     return rounded_cuts(cuts)
 

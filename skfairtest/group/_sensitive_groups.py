@@ -55,7 +55,7 @@ class Groups:
         self.cuts: dict[int, Floats] = {}
         for j in space.sensitive.tolist():
             known = space.data[~np.isnan(space.data[:, j]), j]
-            if space.domain.columns[j].kind != "categorical":
+            if not space.domain.columns[j].is_category:
                 cuts = cut_points(known)
                 if len(cuts):
                     self.cuts[j] = cuts

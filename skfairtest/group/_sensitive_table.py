@@ -10,10 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Ints
 from skfairtest.group._rule_attribute import RuleAttribute, bins_of, make_attribute, recode
 from skfairtest.space._column_names import by_position
-from skfairtest.space._columns import Column
 from skfairtest.space._containers import Container
 from skfairtest.space._protected_names import protected_names
 from skfairtest.space._sensitive_features import as_columns, n_rows
@@ -57,7 +56,7 @@ class SensitiveTables:
         for table, positions in ((self.space, self.inputs), (self.beside, self.others)):
             for j in positions:
                 assert table is not None
-                column, codes = as_numbers_of(table, j, table.data[:, j])
+                column, codes = table.columns[j].for_rules(table.data[:, j])
                 bins = bins_of(column.name, j, n_bins)
                 attribute = make_attribute(column, codes, bins, binning)
                 self.attributes.append(attribute)
@@ -80,7 +79,8 @@ class SensitiveTables:
         for table, positions, rows in tables:
             for j in positions:
                 attribute = self.attributes[len(cells)]
-                column, codes = as_numbers_of(table, j, table.layout.attribute_codes(rows, j))
+                own, codes = table.layout.read_attribute(rows, j)
+                column, codes = own.for_rules(codes)
                 cells.append(attribute.cells(recode(attribute, column, codes)))
         return np.column_stack(cells)
 
@@ -89,29 +89,6 @@ class SensitiveTables:
         for table in (self.space, self.beside):
             if table is not None:
                 table.data = table.data[:0]
-
-
-def as_numbers_of(table: InputSpace, j: int, codes: Floats) -> tuple[Column, Floats]:
-    """An attribute and its codes as rules speak of them: numbers by their values.
-
-    Raises
-    ------
-    ValueError
-        If a column whose few numbers are categories has others.
-    """
-    column = table.domain.columns[j]
-    if not column.is_coded:
-        return column, codes
-    if column.levels is None:
-        return column.field(), column.take(codes)
-    assert column.scale is not None
-    other = codes[~np.isin(codes, np.arange(len(column.levels))) & ~np.isnan(codes)]
-    if len(other):
-        raise ValueError(
-            f"Column {column.name!r} has values that are not among its {len(column.levels)} known "
-            f"ones: {column.scale.values(np.unique(other))[:5].tolist()}. Leave out those rows."
-        )
-    return column, codes
 
 
 class GivenRows:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import _clock
 from skfairtest._parameters import check_whole, one_of, whole
-from skfairtest._progress import FIT_WRAPPERS, with_callbacks
+from skfairtest._progress import users_level, with_callbacks
 from skfairtest._typing import Floats
 from skfairtest._validation import (
     check_table,
@@ -357,7 +357,7 @@ class SubgroupAuditor(SubgroupResults):
         warnings.warn(
             f"Rules of up to max_conditions={most} are looked at. {told}",
             UserWarning,
-            stacklevel=3 + FIT_WRAPPERS,
+            stacklevel=users_level(),
         )
         return patterns
 
@@ -454,5 +454,5 @@ class SubgroupAuditor(SubgroupResults):
                 "all scores are 0. Expected if the model predicts alike for everybody; else choose "
                 "another favourable=.",
                 NoDisparityWarning,
-                stacklevel=3 + FIT_WRAPPERS,
+                stacklevel=users_level(),
             )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from skfairtest._typing import Floats
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._findings import Findings
+from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.space._space import InputSpace
 
 #: Rows in one batch: large enough that the model's cost of a call does not count.
 BATCH_ROWS = 8192
@@ -154,39 +156,36 @@ class RandomAuditor(BaseAuditor):
             least=LEAST_ROWS / oracle.n_compared,
             most=BATCH_ROWS / oracle.n_compared,
         )
-        self._uniform = Tally()
+        counts = oracle.measured["uniform"] = UniformCounts()
         while True:
             Z, uniform, _ = oracle.draw_sample(n, rng)
-            self._judge(oracle, Z[uniform], rng)
+            counts.add(oracle.judge(Z[uniform], rng))
             if not uniform.all():
                 # The constraint admits so little that inputs near known ones make up the numbers.
-                self._uniform.is_part = True
+                counts.are_part = True
                 oracle.judge(Z[~uniform], rng)
 
-    def _judge(self, oracle: Oracle, Z: Floats, rng: np.random.Generator) -> None:
-        """Judge uniform inputs, and count them apart from others."""
-        tally = self._uniform
-        judged = oracle.judge(Z, rng)
-        tally.n_inputs += len(Z)
-        tally.n_found += int(judged.verdict.sum())
-
-    def _notes(self, oracle: Oracle) -> Tally:
-        tally: Tally = self.__dict__.pop("_uniform", Tally())
-        return tally
-
-    def _store(self, found: Findings) -> None:
-        super()._store(found)
-        tallies: list[Tally] = found.notes
-        if any(tally.is_part for tally in tallies):
-            n_inputs = sum(tally.n_inputs for tally in tallies)
-            n_found = sum(tally.n_found for tally in tallies)
-            self.discrimination_rate_ = n_found / n_inputs if n_inputs else np.nan
+    def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
+        counts = [one["uniform"] for one in found.measured if "uniform" in one]
+        if not any(one.are_part for one in counts):
+            return {}
+        n_inputs = sum(one.n_inputs for one in counts)
+        n_found = sum(one.n_found for one in counts)
+        return {"discrimination_rate_": n_found / n_inputs if n_inputs else np.nan}
 
 
 @dataclass
-class Tally:
-    """Uniform inputs and how many of them discriminate; `is_part` where there are others."""
+class UniformCounts:
+    """Uniform inputs and how many of them discriminate.
+
+    `are_part` says that other inputs were judged beside them.
+    """
 
     n_inputs: int = 0
     n_found: int = 0
-    is_part: bool = False
+    are_part: bool = False
+
+    def add(self, judged: Judgement) -> None:
+        """Count inputs that were judged."""
+        self.n_inputs += len(judged.verdict)
+        self.n_found += int(judged.verdict.sum())

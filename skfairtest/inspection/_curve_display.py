@@ -15,7 +15,7 @@ from skfairtest.finding._words import name_output, number
 from skfairtest.inspection._asking import by_name, check_auditor
 from skfairtest.inspection._style import axes_for, finish, ink, legend, span, steps
 from skfairtest.oracle._model import Model
-from skfairtest.oracle._rows_audit import audit_table
+from skfairtest.oracle._row_comparison import compare_table
 from skfairtest.space._space import InputSpace
 
 #: Points that a curve keeps at most; at each the share is exact.
@@ -107,8 +107,11 @@ class DisparityCurveDisplay:
         curves, thresholds, outputs = [], set(), set()
         for name, one in by_name(auditor).items():
             check_auditor(one, cls.__name__)
-            rows = one._on_data("disparities") if X is None else one.audit_rows(X)
-            curves.append(disparity_curve(rows.disparities, name))
+            if X is None:
+                disparities = one._on_data("disparities")["disparities"]
+            else:
+                disparities = one.audit_rows(X).disparities
+            curves.append(disparity_curve(disparities, name))
             thresholds.add(one.threshold)
             outputs.add(name_output(one.response_))
         return cls(
@@ -166,7 +169,7 @@ class DisparityCurveDisplay:
                 check_is_fitted(one)
             model = Model(one, space, response_method=response_method, n_jobs=None)
             outputs.add(name_output(model.response))
-            rows = audit_table(one, space, space.data, settings)
+            rows = compare_table(one, space, space.data, settings)
             curves.append(disparity_curve(rows.disparities, name))
         whole = pd.concat(curves, ignore_index=True)
         return cls(whole, threshold, _only(outputs, "output"))

@@ -169,7 +169,7 @@ class ProfileDisplay:
             str(attribute.name),
             asked.output,
             asked.names(),
-            attribute.kind == "categorical",
+            attribute.is_category,
         )
 
     def frame(self) -> pd.DataFrame:
@@ -322,7 +322,7 @@ class _Asked:
     def codes(self, j: int, most: int) -> Floats:
         """Values of a column as codes, that of the pair among them."""
         column = self.space.domain.columns[j]
-        if column.kind == "categorical" or column.n_values <= most:
+        if column.is_category or column.n_values <= most:
             codes = np.arange(column.low, column.high + 1)
             if len(codes) > most and most == N_LOOKS:
                 codes = codes[np.linspace(0, len(codes) - 1, most).round().astype(int)]

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import assert_all_finite, get_tags
 
-from skfairtest._doc_links import LinksToDocs
+from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import check_real
+from skfairtest._progress import users_level
 from skfairtest._validation import check_table, make_generator
 from skfairtest.exceptions import MitigationWarning
 from skfairtest.individual import AequitasAuditor
@@ -205,7 +206,7 @@ class FairnessAugmenter(LinksToDocs, BaseSampler):
                 "added. Expected if the model does not see the sensitive columns; else raise the "
                 "auditor's budget.",
                 MitigationWarning,
-                stacklevel=4,
+                stacklevel=users_level(),
             )
             self.n_added_ = 0
             return X, y

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from skfairtest._doc_links import LinksToDocs
+from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import is_real
 from skfairtest._typing import Floats
 

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
-from skfairtest._doc_links import LinksToDocs
+from skfairtest._delegation import LinksToDocs
 from skfairtest._validation import check_table
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
 
 from skfairtest import _clock
-from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch
+from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch, limit_reached
 
 #: Queries of the first batch of a run with max_time, as nobody knows yet how long they take.
 FIRST_QUERIES = 512
@@ -26,6 +26,9 @@ class Budget:
     ----------
     max_queries, max_time, max_found, max_inputs : number or None
         Queries so far, seconds, unique discriminatory inputs, distinct inputs.
+    quoted : dict of str to number or None, default=None
+        The limits of the whole run as the user gave them, by the same names, where those above are
+        a part of them: messages quote no others.
     seconds_spent : float, default=0.0
         What of max_time was spent before.
     """
@@ -37,6 +40,7 @@ class Budget:
         max_time: float | None = None,
         max_found: float | None = None,
         max_inputs: float | None = None,
+        quoted: Mapping[str, float | None] | None = None,
         seconds_spent: float = 0.0,
     ) -> None:
         given = {
@@ -46,6 +50,7 @@ class Budget:
             "max_inputs": max_inputs,
         }
         self.limits = {name: np.inf if value is None else value for name, value in given.items()}
+        self.quoted = {**given, **(quoted or {})}
         self._start = _clock.now() - seconds_spent
         #: Seconds that a query took when the model was asked last; 0 before.
         self.seconds_a_query = 0.0
@@ -93,7 +98,8 @@ class Budget:
 
     def share_spent(self, spent: dict[str, float]) -> float:
         """How much of the limit that is nearest is spent."""
-        return max(spent[name] / self.limits[name] for name in spent)
+        limits = self.limits
+        return max(spent[name] / limits[name] if limits[name] > 0 else 1.0 for name in spent)
 
     def check(self, spent: dict[str, float]) -> None:
         """End the run at the first limit that is reached."""
@@ -102,8 +108,11 @@ class Budget:
                 raise self.reached(LIMITS[name])
 
     def reached(self, kind: StopReason) -> StopSearch:
-        """The stop at a limit, which its text names with its value."""
-        return StopSearch(kind, f"{kind.value}={self.limits[kind.value]:g} reached")
+        """The stop at a limit, which its text names with the value that the user gave."""
+        quoted = self.quoted[kind.value]
+        return StopSearch(
+            kind, limit_reached(kind, self.limits[kind.value] if quoted is None else quoted)
+        )
 
     @contextmanager
     def narrowed(self, **limits: float) -> Iterator[None]:
@@ -116,7 +125,7 @@ class Budget:
             self.limits = before
 
 
-class Slice:
+class SubBudget:
     """A part of a run on a budget of its own; `stop` is what ended it early, or None."""
 
     def __init__(self) -> None:

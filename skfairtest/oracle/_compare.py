@@ -54,8 +54,8 @@ def compare(
     output. In `pair` the larger output comes first in any case.
     """
     if plausible is not None:
-        valid = valid & plausible.any(axis=1, keepdims=True)
         plausible = plausible & valid
+        valid = valid & plausible.any(axis=1, keepdims=True)
     if response == "labels":
         # Labels have no distance: an input's disparity is 1 where two differ.
         first = (valid if plausible is None else plausible).argmax(axis=1)
@@ -182,11 +182,40 @@ def _by_labels(
     twins, gap = pair.copy(), disparity.copy()
     same = labels[rows, pair[:, 0]] == labels[rows, pair[:, 1]]
     # With more than two classes the most distant outputs need not be the ones that flip.
-    for i in np.flatnonzero(verdict & same):
-        gaps = np.abs(scores[i][:, None, :] - scores[i][None, :, :]).max(axis=2)
-        differ = (labels[i][:, None] != labels[i]) & valid[i][:, None] & valid[i]
-        if plausible is not None:
-            differ &= plausible[i][:, None]
-        twins[i] = np.unravel_index(np.where(differ, gaps, -1.0).argmax(), gaps.shape)
-        gap[i] = gaps[twins[i][0], twins[i][1]]
+    found = np.flatnonzero(verdict & same)
+    if len(found):
+        first = valid if plausible is None else valid & plausible
+        twins[found], gap[found] = _farthest_flips(
+            scores[found], labels[found], first[found], valid[found]
+        )
     return verdict, twins, gap
+
+
+def _farthest_flips(
+    scores: Floats, labels: Labels, first: Bools, second: Bools
+) -> tuple[Ints, Floats]:
+    """Two twins of each input with other labels and the most distant outputs, and their distance.
+
+    Distances are the largest over the outputs. One twin is among those of `first`, the other of
+    `second`; both exist, for each input. Of equally distant pairs it is the one whose first twin,
+    and then whose second twin, comes first.
+    """
+    n, k, n_outputs = scores.shape
+    rows = np.arange(n)
+    # How far each twin is from the farthest of another label needs no look at all pairs: that is
+    # the largest, or the smallest, of all twins, or of those whose label is not that one's.
+    farthest = np.full((n, k), -np.inf)
+    for output in range(n_outputs):
+        for sign in (1.0, -1.0):
+            own = sign * scores[:, :, output]
+            reached = np.where(second, own, -np.inf)
+            top = reached.argmax(axis=1)
+            of_top = labels == labels[rows, top][:, None]
+            next_best = np.where(of_top, -np.inf, reached).max(axis=1)
+            others = np.where(of_top, next_best[:, None], reached[rows, top][:, None])
+            np.maximum(farthest, others - own, out=farthest)
+    one = np.where(first, farthest, -np.inf).argmax(axis=1)
+    distance = np.abs(scores - scores[rows, one][:, None]).max(axis=2)
+    differs = second & (labels != labels[rows, one][:, None])
+    other = np.where(differs, distance, -1.0).argmax(axis=1)
+    return np.stack([one, other], axis=1), distance[rows, other]

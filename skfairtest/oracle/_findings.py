@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from skfairtest.oracle._judgement import Worst
 from skfairtest.oracle._model import named_labels
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import Keys, KeySet
-from skfairtest.oracle._stop import StopSearch
+from skfairtest.oracle._stop import StopSearch, stopped_by
 
 #: Points of the joint course of several searches.
 COURSE = 500
@@ -48,8 +49,10 @@ class Findings:
     keys, found, seen : ndarray of uint64
         Keys of the rows of `Z`, of all inputs that discriminate, and of all inputs; empty where
         nobody asked for them.
-    notes : list
-        What else the auditor's class wants to know of each of the searches.
+    measured : list of dict
+        What else each search has measured: its `Oracle.measured`.
+    error : BaseException or None
+        What the search has raised, where that was no `StopSearch`.
     """
 
     Z: Floats
@@ -69,22 +72,25 @@ class Findings:
     keys: Keys
     found: Keys
     seen: Keys
-    notes: list[Any]
+    measured: list[dict[str, Any]]
+    error: BaseException | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.error is not None and not hasattr(self.error, "__notes__"):
+            # A traceback does not travel between processes; its words do.
+            self.error.add_note("".join(traceback.format_exception(self.error)))
+        return vars(self)
 
 
-def findings_of(
-    oracle: Oracle, stop: StopSearch, notes: list[Any], *, keys: bool = False
-) -> Findings:
-    """What a run has found.
+def findings_of(oracle: Oracle, ended: BaseException | None, *, keys: bool = False) -> Findings:
+    """What a search has found.
 
     Parameters
     ----------
     oracle : Oracle
-        Of the run.
-    stop : StopSearch
-        What ended it.
-    notes : list
-        What else the auditor's class wants to know.
+        Of the search.
+    ended : BaseException or None
+        What the search has raised.
     keys : bool, default=False
         Whether keys of inputs are wanted: to join it with others.
     """
@@ -99,58 +105,67 @@ def findings_of(
     return Findings(
         Z, pairs, disparities, oracle.history.arrays(), oracle.degree, worst, worst_class,
         worst_labels, oracle.response, oracle.n_found, oracle.n_inputs, oracle.n_queries,
-        oracle.seconds, stop, *own, notes,
+        oracle.seconds, stopped_by(ended), *own, [oracle.measured], _error(ended),
     )  # fmt: skip
 
 
-def merged(parts: Sequence[Findings], stop: StopSearch, seconds: float, shape: Any) -> Findings:
-    """Independent searches of one model on one domain as one.
+def _error(ended: BaseException | None) -> BaseException | None:
+    return None if isinstance(ended, StopSearch) else ended
+
+
+class Pool:
+    """Independent searches of one model on one domain, joined in the order in which they are added.
+
+    Inputs found by several are there once; memory stays what one search may take.
 
     Parameters
     ----------
-    parts : sequence of Findings
-        In an order that does not depend on which was ready first.
-    stop : StopSearch
-        What ended the whole.
-    seconds : float
-        How long the whole took.
-    shape : tuple of (int, int)
+    n_features, n_sensitive : int
         Columns, and sensitive ones among them.
 
-    Returns
-    -------
-    Findings
-        Inputs found by several are there once; memory stays what one search may take.
+    Attributes
+    ----------
+    parts : list of Findings
+        Of each search so far.
+    n_found, n_inputs : int
+        Unique discriminatory inputs and distinct inputs of all searches so far.
     """
-    archive, found, seen = Archive(*shape), KeySet(), KeySet()
-    n_found = n_inputs = 0
-    for part in parts:
-        archive.add(part.Z, part.pairs, part.disparities, part.keys)
+
+    def __init__(self, n_features: int, n_sensitive: int) -> None:
+        self.parts: list[Findings] = []
+        self.n_found = self.n_inputs = 0
+        self._archive = Archive(n_features, n_sensitive)
+        self._found, self._seen = KeySet(), KeySet()
+
+    @property
+    def degree(self) -> float:
+        """The largest disparity so far."""
+        return max((part.degree for part in self.parts), default=0.0)
+
+    def add(self, part: Findings) -> None:
+        """Add what one more search has found."""
+        self.parts.append(part)
+        self._archive.add(part.Z, part.pairs, part.disparities, part.keys)
         # Beyond what is remembered, an input may be counted twice, as in a search by itself.
-        n_found += part.n_found - len(part.found) + int(found.add(part.found).sum())
-        n_inputs += part.n_inputs - len(part.seen) + int(seen.add(part.seen).sum())
-    best = max(parts, key=lambda part: part.degree, default=None)
-    worst = None if best is None else best.worst
-    Z, pairs, disparities = archive.rows()
-    return Findings(
-        Z, pairs, disparities, _course(parts, n_inputs, n_found, seconds),
-        0.0 if best is None else best.degree, worst,
-        None if best is None else best.worst_class,
-        None if best is None else best.worst_labels,
-        parts[0].response if parts else "unknown",
-        n_found, n_inputs, sum(part.n_queries for part in parts), seconds,
-        stop, archive.keys(), found.keys(), seen.keys(),
-        [note for part in parts for note in part.notes],
-    )  # fmt: skip
+        self.n_found += part.n_found - len(part.found) + int(self._found.add(part.found).sum())
+        self.n_inputs += part.n_inputs - len(part.seen) + int(self._seen.add(part.seen).sum())
 
-
-def joint_stop(parts: Sequence[Findings]) -> StopSearch:
-    """What ended several searches: what ended most of them, and how many."""
-    kinds = [part.stop.kind for part in parts]
-    kind = max(dict.fromkeys(kinds), key=kinds.count)
-    texts = {part.stop.text for part in parts if part.stop.kind is kind}
-    each = texts.pop() if len(texts) == 1 else kind.value
-    return StopSearch(kind, f"{each} in {kinds.count(kind)} of {len(kinds)} restarts")
+    def findings(self, ended: BaseException | None, clock: Oracle) -> Findings:
+        """All searches as one, which ended so and took the time of this clock."""
+        parts, seconds = self.parts, clock.seconds
+        best = max(parts, key=lambda part: part.degree, default=None)
+        Z, pairs, disparities = self._archive.rows()
+        return Findings(
+            Z, pairs, disparities, _course(parts, self.n_inputs, self.n_found, seconds),
+            self.degree,
+            None if best is None else best.worst,
+            None if best is None else best.worst_class,
+            None if best is None else best.worst_labels,
+            parts[0].response if parts else clock.response,
+            self.n_found, self.n_inputs, sum(part.n_queries for part in parts), seconds,
+            stopped_by(ended), self._archive.keys(), self._found.keys(), self._seen.keys(),
+            [one for part in parts for one in part.measured], _error(ended),
+        )  # fmt: skip
 
 
 def _course(

@@ -19,7 +19,7 @@ from skfairtest._threads import Threads, one_thread
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
 from skfairtest.space._space import InputSpace
-from skfairtest.workers._sending import Parcel, alone, n_workers, on_workers
+from skfairtest.workers._sending import Broadcast, alone, n_workers, on_workers
 
 Labels = NDArray[np.signedinteger[Any]]
 
@@ -64,7 +64,7 @@ class Model:
         self.single = False
         self.multilabel = False
         self._widths: dict[str, int] = {}
-        self._parcel: Parcel | None = None  # what workers need, once there are any
+        self._broadcast: Broadcast | None = None  # what workers need, once there are any
         self._threads = Threads()
         # Whether the probabilities of a row add up to one; the first batch tells.
         self._adds_up: bool | None = None
@@ -110,7 +110,7 @@ class Model:
     def beside(self, table: Any, chunk: int) -> Model:
         """The same model, asked about rows that another table decodes; it counts for itself."""
         other = copy.copy(self)
-        other.space, other.chunk, other.n_rows, other._parcel = table, chunk, 0, None
+        other.space, other.chunk, other.n_rows, other._broadcast = table, chunk, 0, None
         return other
 
     def output_name(self, output: int) -> Any:
@@ -183,14 +183,16 @@ class Model:
                             answers += _ask_chunks((self.estimator, self.space), method, [chunk])
             else:
                 self.n_rows += len(Z)
-                if self._parcel is None:
-                    self._parcel = Parcel(
+                if self._broadcast is None:
+                    self._broadcast = Broadcast(
                         (self.estimator, getattr(self.space, "layout", self.space))
                     )
                 # Few tasks of several chunks each: what every task needs is sent less often.
                 parts = np.array_split(np.arange(len(chunks)), min(len(chunks), TASKS * n))
                 tasks = [(method, [chunks[k] for k in part]) for part in parts]
-                found = on_workers(_ask_beside, self._parcel, tasks, self.n_jobs, prefer="threads")
+                found = on_workers(
+                    _ask_beside, self._broadcast, tasks, self.n_jobs, prefer="threads"
+                )
                 answers = [answer for part in found for answer in part]
         except WorkersFailedError:
             raise
@@ -336,10 +338,18 @@ def _is(test: Callable[[Any], bool], estimator: Any) -> bool:
     return hasattr(estimator, "__sklearn_tags__") and test(estimator)
 
 
+def check_response_method(method: Any) -> None:
+    """See that a way to ask an estimator is one of those that there are."""
+    if not (isinstance(method, str) and method in RESPONSE_METHODS):
+        raise ValueError(
+            f"response_method must be one of {RESPONSE_METHODS}; got {method!r}. Leave it out for "
+            "the first that the estimator has."
+        )
+
+
 def _choose_response(estimator: Any, method: str) -> str:
     """The response to read; an error that says what the estimator lacks."""
-    if method not in RESPONSE_METHODS:
-        raise ValueError(f"response_method must be one of {RESPONSE_METHODS}; got {method!r}.")
+    check_response_method(method)
     if not hasattr(estimator, "predict"):
         raise TypeError(
             f"The estimator must have predict; {type(estimator).__name__} has not. Give a "

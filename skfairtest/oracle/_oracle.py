@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._archive import Archive, History
-from skfairtest.oracle._budget import Budget, Slice
+from skfairtest.oracle._budget import Budget, SubBudget
 from skfairtest.oracle._cache import Answering
 from skfairtest.oracle._compare import Comparison, compare
 from skfairtest.oracle._judgement import Judgement, Worst, joined
 from skfairtest.oracle._model import PROBE_ROWS, Labels, Model
 from skfairtest.oracle._plausible_twins import PlausibleTwins
 from skfairtest.oracle._row_hash import Keys, KeySet, distinct
-from skfairtest.oracle._stall import Stall
+from skfairtest.oracle._stagnation import NOTHING_ASKED, Stagnation
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import Sample, ValidRows
@@ -63,8 +63,16 @@ class Oracle:
         compared with themselves where their own sensitive values are no twin's.
     valid_rows : ValidRows, default=None
         What an earlier look at the constraint has learned.
+    quoted : dict of str to number or None, default=None
+        The limits that the user gave, where those above are a part of them: messages quote these.
     seconds_spent : float, default=0.0
         What of max_time was spent before.
+
+    Attributes
+    ----------
+    measured : dict of str to object
+        What else a search measures. It is filled by the search, travels with what was found, and
+        comes to `BaseAuditor._own_results`.
     """
 
     def __init__(
@@ -79,6 +87,7 @@ class Oracle:
         max_time: float | None = None,
         max_found: float | None = None,
         max_inputs: float | None = None,
+        quoted: Mapping[str, float | None] | None = None,
         progress: Callable[[float, str], bool] | None = None,
         clip: bool = True,
         valid_rows: ValidRows | None = None,
@@ -95,6 +104,7 @@ class Oracle:
             max_time=max_time,
             max_found=max_found,
             max_inputs=max_inputs,
+            quoted=quoted,
             seconds_spent=seconds_spent,
         )
         self._answering = Answering(self._model, space, self._budget.took)
@@ -109,24 +119,33 @@ class Oracle:
         self.degree = 0.0
         self.worst: Worst | None = None
         self.n_inputs = 0
-        self._stall = Stall()
+        self._stagnation = Stagnation()
+        self.measured: dict[str, Any] = {}
         self._seen = KeySet()
 
     def fork(self, space: InputSpace, n_inputs: int) -> Oracle:
         """An oracle of the same model and budget, for another space on the same columns.
 
         `n_inputs` inputs count as judged already. The model goes on counting rows, and knows how
-        it has to be asked.
+        it has to be asked. Ends the run where nothing of its budget is left.
         """
+        limits = self._budget.limits
+        left = limits["max_inputs"] - n_inputs
+        if left <= 0:
+            self.stop(StopReason.MAX_INPUTS)
+        if self.seconds_left <= 0:
+            self.stop(StopReason.MAX_TIME)
         return Oracle(
             self._model,
             space,
             threshold=self.threshold,
-            max_queries=self._budget.limits["max_queries"],
-            max_time=max(0.0, self._budget.seconds_left),
-            max_inputs=max(0.0, self._budget.limits["max_inputs"] - n_inputs),
+            max_queries=limits["max_queries"],
+            max_time=limits["max_time"],
+            max_inputs=left,
+            quoted=self._budget.quoted,
             progress=self.progress,
             valid_rows=space.valid_rows(),
+            seconds_spent=self.seconds,
         )
 
     # The model -----------------------------------------------------------------------------
@@ -248,16 +267,16 @@ class Oracle:
     @contextmanager
     def budget(
         self, *, max_queries: float = np.inf, max_time: float = np.inf, counts_as_idle: bool = True
-    ) -> Iterator[Slice]:
+    ) -> Iterator[SubBudget]:
         """A part of the run with so many queries and seconds at most, and not beyond the run's own.
 
-        Whatever stops the part, the run goes on behind it: `Slice.stop` says what it was, for a
+        Whatever stops the part, the run goes on behind it: `SubBudget.stop` says what it was, for a
         caller to raise it again where that ends the run as well. A part that stalls counts as a
         tenth of a run that does; without `counts_as_idle`, what brought nothing new in a part does
         not count for the run at all.
         """
-        part = Slice()
-        before = self._stall.n_batches, self._stall.n_inputs
+        part = SubBudget()
+        before = self._stagnation.n_batches, self._stagnation.n_inputs
         with self._budget.narrowed(
             max_queries=self.n_queries + max_queries, max_time=self.seconds + max_time
         ):
@@ -266,9 +285,9 @@ class Oracle:
             except StopSearch as stop:
                 part.stop = stop
         if not counts_as_idle:
-            self._stall.go_back(before)
+            self._stagnation.go_back(before)
         elif part.stop is not None and part.stop.kind is StopReason.STALLED:
-            self._stall.go_back(before, stalled_parts=1)
+            self._stagnation.go_back(before, stalled_parts=1)
 
     # Drawing -------------------------------------------------------------------------------
 
@@ -434,9 +453,11 @@ class Oracle:
         if self.clip:
             Z = self.space.domain.clip(Z)
         if not len(Z):
-            # A search whose steps all are invalid ends in time as well.
+            # A search whose steps all are invalid ends as well.
             if self._budget.seconds_left <= 0:
                 self.stop(StopReason.MAX_TIME)
+            self._stagnation.count(NOTHING_ASKED, news=False)
+            self._check_stagnation()
             none = np.empty((0, len(self.space.sensitive)))
             return Judgement(np.empty(0), none, none, np.empty(0, dtype=bool))
         if values is None:
@@ -519,7 +540,7 @@ class Oracle:
         verdict = self._confirm(Z, inputs, values, shown)
         self._record(Z, inputs, values, shown, verdict, counted)
         news = (self.n_inputs, self.n_found, self.degree) != before
-        self._stall.count(n, news=news)
+        self._stagnation.count(n, news=news)
         self._end_of_batch(complete=bool(fits.all()))
         pair = np.take_along_axis(values, shown.pair[:, :, None], axis=1)
         return Judgement(shown.disparity, pair[:, 0], pair[:, 1], verdict)
@@ -594,7 +615,10 @@ class Oracle:
         # Less than a pair is nothing left.
         if not complete or self.queries_left < 2 * self.cost:
             raise self._budget.reached(StopReason.MAX_QUERIES)
+        self._check_stagnation()
+
+    def _check_stagnation(self) -> None:
         # Where twins cannot be listed, a known input may still differ from one not yet drawn.
         seen = self.n_inputs >= self.space.n_inputs and self.space.twins_.is_enumerable
         if self.clip:
-            self._stall.check(all_seen=seen)
+            self._stagnation.check(all_seen=seen)

@@ -65,6 +65,11 @@ class StopSearch(BaseException):
         return StopSearch, (self.kind, self.text)
 
 
+def limit_reached(kind: StopReason, limit: float) -> str:
+    """That a limit of the budget is reached, in words."""
+    return f"{kind.value}={limit:g} reached"
+
+
 def stopped_by(error: BaseException | None) -> StopSearch:
     """What ended a run, from what it raised; a run that raised nothing is complete."""
     if isinstance(error, StopSearch):

@@ -86,8 +86,7 @@ class TwinTables:
         if not isinstance(dtype, pd.CategoricalDtype):
             return False
         if self._dtypes.get(j) is not dtype:
-            levels = self.space.layout.columns[j].levels
-            if levels is None or not set(dtype.categories) <= set(levels):
+            if not self.space.layout.columns[j].knows_all(dtype.categories):
                 return False
             self._dtypes[j] = dtype
         return True
@@ -176,7 +175,7 @@ class TwinTables:
 
 
 def _is_number(layout: Any, j: int, column: Any) -> bool:
-    return layout.groups[j] is None and (column.levels is None or column.scale is not None)
+    return layout.groups[j] is None and column.is_open
 
 
 def rows_of(X: Any, start: int, stop: int) -> Any:

@@ -1,6 +1,8 @@
-"""The worst rows of a table that is too long to keep: a heap of bounded size."""
+"""The worst rows of a table, of which no more are kept than a given memory holds."""
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 
@@ -18,7 +20,8 @@ class WorstRows:
     n_features, n_sensitive : int
         Width of a row of codes, and number of its sensitive ones.
     megabytes : float
-        Memory for the rows; beyond it those with the smallest disparity are dropped.
+        Memory for the rows; beyond it those with the smallest disparity are dropped. Infinity keeps
+        all rows.
 
     Attributes
     ----------
@@ -28,8 +31,10 @@ class WorstRows:
 
     def __init__(self, n_features: int, n_sensitive: int, megabytes: float = 32.0) -> None:
         width = n_features + 2 * n_sensitive + 2
-        # A quarter is for rows that wait to be sorted.
-        self.capacity = min(MOST_KEPT, max(1000, int(0.8 * megabytes * 2**20 / (8 * width))))
+        self.capacity = sys.maxsize
+        if np.isfinite(megabytes):
+            # A quarter is for rows that wait to be sorted.
+            self.capacity = min(MOST_KEPT, max(1000, int(0.8 * megabytes * 2**20 / (8 * width))))
         self._parts: list[tuple[Floats, Floats, Floats, Ints]] = []
         self._n = 0
         self._empty = (
@@ -52,14 +57,15 @@ class WorstRows:
         if self._n > 1.25 * self.capacity:
             self._tidy()
 
-    def rows(self) -> tuple[Floats, Floats, Floats, Ints]:
+    def rows(self, *, by_number: bool = False) -> tuple[Floats, Floats, Floats, Ints]:
         """Codes, pairs (n, 2, n_sensitive), disparities and numbers, worst first.
 
-        Of equal disparities the first in the table comes first.
+        Of equal disparities the first in the table comes first. With `by_number` they are all in
+        the order of the table.
         """
         self._tidy()
         Z, pairs, disparity, numbers = self._parts[0]
-        order = np.lexsort((numbers, -disparity))
+        order = np.argsort(numbers) if by_number else np.lexsort((numbers, -disparity))
         return Z[order], pairs[order], disparity[order], numbers[order]
 
     def _tidy(self) -> None:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import individual
 from skfairtest._parameters import is_real
+from skfairtest._progress import users_level
 from skfairtest._validation import make_generator, warn_of_target
 from skfairtest.base import BaseAuditor, check_max_time
 from skfairtest.exceptions import NoDisparityWarning
@@ -220,7 +221,7 @@ def _warn_of_no_disparity(case: Case, search: dict[str, Any]) -> None:
     """Say as an auditor does that no part has shown a difference; parts keep their warnings."""
     auditor = case.auditors.get(search["label"])
     if auditor is not None and hasattr(auditor, "stop_reason_") and search["degree"] == 0:
-        warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=3)
+        warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=users_level())
 
 
 def _favourable(case: Case, given: Any, groups: Any) -> Favourable | None:

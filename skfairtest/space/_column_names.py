@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skfairtest.space._columns import Column, check_bounds
+from skfairtest.space._columns import Column
+from skfairtest.space._facts import check_bounds
 
 
 def nearest(name: Any, known: Iterable[Any], most: int = 3) -> list[str]:

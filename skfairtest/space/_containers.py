@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skfairtest._typing import Floats
-from skfairtest.space._columns import Column
+from skfairtest.space._columns import Categorical, Column
 from skfairtest.space._dates import NAT, Dates, as_numbers, as_whole, dates_of_objects
 from skfairtest.space._pandas_dates import as_dates, date_numbers, dates_of_dtype
 
@@ -109,7 +109,25 @@ class Container:
         raise NotImplementedError
 
     def build(self, Z: Floats, columns: list[Column]) -> Any:
-        """A table of the codes' values."""
+        """A table of the codes' values; `columns` are plain numbers or levels (`Column.field`)."""
+        raise NotImplementedError
+
+    def _column(self, index: int, column: Column, codes: Floats) -> Any:
+        """A column of the table."""
+        if (dates := self.dates_of(index)) is not None:
+            return self.dates_column(index, dates, column.take(codes))
+        return column.write(self, index, codes)
+
+    def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
+        """A column of the dates that numbers stand for."""
+        raise NotImplementedError
+
+    def numbers_column(self, index: int, column: Column, numbers: Floats) -> Any:
+        """A column of numbers."""
+        raise NotImplementedError
+
+    def levels_column(self, index: int, column: Categorical, codes: Floats) -> Any:
+        """A column of the levels that codes are positions of."""
         raise NotImplementedError
 
     def check_names(self, X: Any) -> Any:
@@ -216,19 +234,27 @@ class ArrayContainer(Container):
         if dtype.kind in "iufb":
             out = Z.copy()
             for index, column in enumerate(columns):
-                if column.levels is not None:
+                if not column.is_plain:
                     out[:, index] = column.take(Z[:, index]).astype(np.float64)
+            if dtype.kind in "iu":
+                np.rint(out, out=out)  # what arithmetic makes of an integer may be just below it
             return out.astype(dtype, copy=False)
         objects = np.empty(Z.shape, dtype=object)
         for index, column in enumerate(columns):
-            values = column.take(Z[:, index])
-            if (dates := self.dates_of(index)) is not None:
-                objects[:, index] = dates.objects(values)
-                continue
-            is_number = column.levels is None
-            is_none = index in self.none_is_missing
-            objects[:, index] = _as_objects(column, values, is_none) if is_number else values
+            objects[:, index] = self._column(index, column, Z[:, index])
         return objects.astype(dtype, copy=False)
+
+    def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
+        """A column of the dates that numbers stand for."""
+        return dates.objects(numbers)
+
+    def numbers_column(self, index: int, column: Column, numbers: Floats) -> Any:
+        """A column of numbers, in an array of objects."""
+        return _as_objects(column, numbers, index in self.none_is_missing)
+
+    def levels_column(self, index: int, column: Categorical, codes: Floats) -> Any:
+        """A column of the levels that codes are positions of."""
+        return column.take(codes)
 
     def _select(self, X: NDArray[Any]) -> NDArray[Any]:
         if X.ndim != 2 or X.shape[1] != len(self.names):
@@ -337,33 +363,36 @@ class PandasContainer(Container):
 
     def build(self, Z: Floats, columns: list[Column]) -> pd.DataFrame:
         """A frame of the codes' values, with the names and dtypes of the frame seen in fit."""
-        if all(dtype == "float64" for dtype in self.dtypes) and all(
-            c.levels is None for c in columns
-        ):
+        if all(dtype == "float64" for dtype in self.dtypes) and all(c.is_plain for c in columns):
             return pd.DataFrame(Z, columns=self.names)
         arrays = {
-            index: self._array(index, column, Z[:, index]) for index, column in enumerate(columns)
+            index: self._column(index, column, Z[:, index]) for index, column in enumerate(columns)
         }
         frame = pd.DataFrame(arrays, copy=False)
         frame.columns = pd.Index(self.names)
         return frame
 
-    def _array(self, index: int, column: Column, codes: Floats) -> Any:
+    def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
+        """A column of the dates that numbers stand for."""
+        return as_dates(numbers, self.dtype(index), dates)
+
+    def numbers_column(self, index: int, column: Column, numbers: Floats) -> Any:
+        """A column of numbers."""
         dtype = self.dtype(index)
-        if (dates := self.dates_of(index)) is not None:
-            return as_dates(column.take(codes), dtype, dates)
-        if column.levels is None:
-            if pd.api.types.is_object_dtype(dtype):
-                is_none = index in self.none_is_missing
-                return pd.Series(_as_objects(column, codes, is_none), dtype=object)
-            return _cast(codes, dtype)
+        if pd.api.types.is_object_dtype(dtype):
+            is_none = index in self.none_is_missing
+            return pd.Series(_as_objects(column, numbers, is_none), dtype=object)
+        return _cast(numbers, dtype)
+
+    def levels_column(self, index: int, column: Categorical, codes: Floats) -> Any:
+        """A column of the levels that codes are positions of."""
+        dtype = self.dtype(index)
         if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
             if dtype.kind == "b" and not np.isnan(codes).any():  # dummies: many, so without objects
                 return column.levels.astype(bool).take(codes.astype(np.intp))
             return _cast(column.take(codes), dtype)
         if isinstance(dtype, np.dtype):  # object; a bare array of strings would become "str"
             return pd.Series(column.take(codes), dtype=object)
-        assert column.levels is not None
         if len(codes) < len(column.levels):  # names of rows, say
             return pd.array(list(column.take(codes)), dtype=dtype)
         # A lookup among a handful of typed levels is far cheaper than parsing each row's string.
@@ -416,7 +445,7 @@ def _has_none(values: NDArray[Any]) -> bool:
 def _as_objects(column: Column, numbers: Floats, none_is_missing: bool) -> NDArray[Any]:
     """Numbers as an object column holds them: whole ones as integers, and its own missing value."""
     gone = np.isnan(numbers)
-    is_whole = column.kind == "integer" and bool((numbers[~gone] == np.rint(numbers[~gone])).all())
+    is_whole = column.whole and bool((numbers[~gone] == np.rint(numbers[~gone])).all())
     objects = np.empty(len(numbers), dtype=object)
     objects[~gone] = numbers[~gone].astype(np.int64) if is_whole else numbers[~gone]
     objects[gone] = None if none_is_missing else np.nan
@@ -428,8 +457,12 @@ def _cast(values: NDArray[Any], dtype: Any) -> Any:
     if isinstance(dtype, np.dtype):
         if dtype.kind in "iub" and np.isnan(values.astype(np.float64)).any():
             return values
+        if dtype.kind in "iu":
+            values = np.rint(values)  # what arithmetic makes of an integer may be just below it
         cast = values.astype(dtype, copy=False)
         return cast if dtype.kind in "iufb" else pd.Series(cast, dtype=dtype, copy=False)
+    if pd.api.types.is_integer_dtype(dtype):
+        values = np.rint(values)
     return pd.array([None if np.isnan(value) else value for value in values], dtype=dtype)
 
 
@@ -527,7 +560,9 @@ class NarwhalsContainer(Container):
             unit = str(getattr(series.dtype, "time_unit", unit))
         return as_numbers(name, np.array(whole, dtype=np.int64), unit)
 
-    def _dates(self, index: int, name: str, numbers: Floats) -> Any:
+    def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
+        """A column of the dates that numbers stand for."""
+        name = str(self.names[index])
         whole: Any = as_whole(numbers, self.units[str(index)])
         if (gone := whole == NAT).any():
             whole = [None if none else v for none, v in zip(gone, whole.tolist(), strict=True)]
@@ -538,17 +573,16 @@ class NarwhalsContainer(Container):
 
     def build(self, Z: Floats, columns: list[Column]) -> Any:
         """A table of the codes' values, with the names and dtypes of the table seen in fit."""
-        series = [self._series(index, column, Z[:, index]) for index, column in enumerate(columns)]
+        series = [self._column(index, column, Z[:, index]) for index, column in enumerate(columns)]
         # Native columns: of wrapped ones, narwhals 2.29 makes polars take the way through pyarrow.
         native = {s.name: s.to_native() for s in series}
         return nw.from_dict(native, backend=self.backend).to_native()
 
-    def _series(self, index: int, column: Column, codes: Floats) -> Any:
+    def levels_column(self, index: int, column: Categorical, codes: Floats) -> Any:
+        """A column of the levels that codes are positions of."""
         name = str(self.names[index])
-        if self.dates_of(index) is not None:
-            return self._dates(index, name, column.take(codes))
-        if column.levels is None or column.levels.dtype.kind == "f":
-            return self._numbers(index, name, column.take(codes))
+        if column.levels.dtype.kind == "f":
+            return self.numbers_column(index, column, column.take(codes))
         dtype: Any = getattr(nw, self.dtypes[index])
         if str(index) in self.categories:
             dtype = nw.Enum(list(self.categories[str(index)]))
@@ -557,8 +591,12 @@ class NarwhalsContainer(Container):
         levels = nw.new_series(name, list(column.padded_levels()), dtype, backend=self.backend)
         return levels[column.positions(codes).tolist()]
 
-    def _numbers(self, index: int, name: str, values: Floats) -> Any:
+    def numbers_column(self, index: int, column: Column, numbers: Floats) -> Any:
+        """A column of numbers."""
+        name, values = str(self.names[index]), numbers
         dtype: Any = getattr(nw, self.dtypes[index])
+        if self.is_integral(index):
+            values = np.rint(values)  # what arithmetic makes of an integer may be just below it
         if self.is_integral(index) and np.isnan(values).any():
             whole = [None if np.isnan(value) else int(value) for value in values]
             return nw.new_series(name, whole, dtype, backend=self.backend)

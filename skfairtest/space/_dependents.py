@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skfairtest._progress import users_level
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
@@ -149,5 +150,5 @@ def warn_of_data(data: Floats, followed: Floats) -> None:
             f"(such as rows {np.flatnonzero(other)[:5].tolist()}): they are audited as if it did. "
             "Check these rows, or what follows from their sensitive values.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=users_level(),
         )

@@ -43,13 +43,10 @@ class Domain:
         # Draws of a column of many values would come upon the missing one too seldom.
         self._seldom = np.array(
             [j for j, c in enumerate(columns) if c.has_missing and 1 / MISSING_SHARE < c.n_values
-             and c.discrete and c.levels is None], dtype=np.intp
+             and c.discrete and not c.is_category], dtype=np.intp
         )  # fmt: skip
         # Codes of numbers are rounded as the numbers are, positions and steps are not.
-        self._rounds_to = [
-            layout.rounds_to(j) if column.levels is None and column.scale is None else None
-            for j, column in enumerate(columns)
-        ]
+        self._rounds_to = [column.rounds_to for column in columns]
         self.single = np.array([dtype == "float32" for dtype in self._rounds_to])
 
     @property
@@ -115,9 +112,7 @@ class Domain:
         Numbers beyond the bounds go to the nearer end; missing numbers, and categories outside the
         domain, have no nearest and are drawn.
         """
-        categorical = np.array(
-            [column.levels is not None and column.scale is None for column in self.columns]
-        )
+        categorical = np.array([not column.is_open for column in self.columns])
         foreign = np.isnan(Z) | (categorical & ((self.low > Z) | (self.high < Z)))
         if foreign.any():
             Z = np.where(foreign, self.draw(len(Z), rng), Z)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.space._seen import Seen
+from skfairtest.space._summary import ColumnSummary
 
 IDENTIFIER, FREE_TEXT = "identifier", "free text"
 #: Rows below which nothing is said, and the share of them that have a value of their own.
@@ -39,18 +39,18 @@ def what_texts_are(levels: NDArray[Any], n_present: int) -> str | None:
     return IDENTIFIER if len(levels) >= UNIQUE * n_present else None
 
 
-def what_integers_are(name: Any, seen: Seen) -> str | None:
+def what_integers_are(name: Any, summary: ColumnSummary) -> str | None:
     """Whether whole numbers are those of rows: by their name, or as they do not repeat.
 
     Amounts of money may all be different, too. But so many numbers in so small a range repeat,
     unless somebody sees to it that they do not.
     """
-    n, n_different = seen.n_present, len(seen.distinct)
+    n, n_different = summary.n_present, len(summary.distinct)
     if n < LEAST_ROWS or n_different < UNIQUE * n:
         return None
     if NAMES & {word.lower() for word in _words(str(name))}:
         return IDENTIFIER
-    size = float(seen.distinct[-1] - seen.distinct[0]) + 1
+    size = float(summary.distinct[-1] - summary.distinct[0]) + 1
     expected = n + size * np.expm1(n * np.log1p(-1 / size)) if size > 1 else 0.0
     few = n - n_different <= SHARE_OF_REPEATS * expected
     return IDENTIFIER if expected >= REPEATS and few else None

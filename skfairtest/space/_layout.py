@@ -17,7 +17,6 @@ from skfairtest.space._column_names import resolve_columns
 from skfairtest.space._columns import Column
 from skfairtest.space._containers import Container
 from skfairtest.space._one_hot import Group
-from skfairtest.space._resolution import Grid
 
 
 class Layout:
@@ -52,6 +51,7 @@ class Layout:
         self.columns = columns
         self.places = places
         self.groups = list(groups)
+        self._fractions = self._vectorised()
         self.is_plain = all(
             column is field for column, field in zip(columns, fields, strict=False)
         ) and len(columns) == len(fields)
@@ -60,6 +60,7 @@ class Layout:
         """The same with attributes of other domains."""
         other = copy.copy(self)
         other.columns = columns
+        other._fractions = other._vectorised()
         return other
 
     @property
@@ -111,7 +112,7 @@ class Layout:
     def check_holds(self, attribute: int, low: Floats) -> None:
         """See that the table can hold the values that the user gave for an attribute."""
         column = self.columns[attribute]
-        codes = column.grid() if column.levels is not None else np.array([column.low, column.high])
+        codes = column.given_codes()
         Z = np.tile(low, (len(codes), 1))
         Z[:, attribute] = codes
         try:
@@ -130,9 +131,48 @@ class Layout:
     # Tables and codes -----------------------------------------------------------------------
 
     def encode(self, X: Any) -> Floats:
-        """Codes of a table, shape (n, n_attributes)."""
+        """Codes of a table, shape (n, n_attributes); of numbers off the steps the nearest ones."""
         X = self.container.check_names(X)
         return np.column_stack([self.attribute_codes(X, j) for j in range(len(self.columns))])
+
+    def read(self, X: Any) -> tuple[Layout, Floats]:
+        """Codes of a table, and the layout that makes the very same rows of them.
+
+        It is this layout, but where some numbers are off the steps of a column and arithmetic does
+        not lead back to them: the layout that is returned then knows these. It belongs to the table
+        and is dropped with it; this one stays as it is, so that any number of tables, one after the
+        other or in threads, can be read by it.
+        """
+        X = self.container.check_names(X)
+        places = range(len(self.fields))
+        return self.read_values([self.container.column_values(X, place) for place in places])
+
+    def bare(self) -> Layout:
+        """The layout as it was learned, without the numbers of a table."""
+        return self._with([column.bare() for column in self.columns])
+
+    def _with(self, columns: list[Column]) -> Layout:
+        is_same = all(one is other for one, other in zip(columns, self.columns, strict=True))
+        return self if is_same else self.with_columns(columns)
+
+    def read_attribute(self, X: Any, attribute: int) -> tuple[Column, Floats]:
+        """The same of one attribute of a table that went through ``check_names``."""
+        column = self.columns[attribute]
+        if self.groups[attribute] is not None:
+            return column, self.attribute_codes(X, attribute)
+        return column.read(self.container.column_values(X, self.places[attribute][0]))
+
+    def read_values(self, values: list[Any]) -> tuple[Layout, Floats]:
+        """The same of a table given by the values of its columns."""
+        codes = np.empty((len(values[0]), len(self.columns)))
+        columns = []
+        for j, (column, places) in enumerate(zip(self.columns, self.places, strict=True)):
+            if self.groups[j] is None:
+                column, codes[:, j] = column.read(values[places[0]])
+            else:
+                codes[:, j] = self.codes(j, [values[place] for place in places])
+            columns.append(column)
+        return self._with(columns), codes
 
     def attribute_codes(self, X: Any, attribute: int) -> Floats:
         """Codes of one attribute of a table that went through ``check_names``."""
@@ -155,13 +195,6 @@ class Layout:
         assert group is not None
         return group.spread(codes if missing is None else np.where(codes == missing, np.nan, codes))
 
-    def codes_of(self, values: list[Any]) -> Floats:
-        """Codes of a table from the values of its columns, shape (n, n_attributes)."""
-        codes = np.empty((len(values[0]), len(self.columns)))
-        for j, places in enumerate(self.places):
-            codes[:, j] = self.codes(j, [values[place] for place in places])
-        return codes
-
     def decode(self, Z: Floats) -> Any:
         """The table of the codes."""
         return self.container.build(self.spread(Z), self.fields)
@@ -171,30 +204,27 @@ class Layout:
         if self.is_plain:
             return Z
         V = np.empty((len(Z), len(self.fields)))
-        grids, places, (step, offset, divisor) = self._grids()
-        if grids:  # all in one go: a table may have a hundred
-            V[:, places] = (Z[:, grids] * step + offset) / divisor
-        for j, (own, group) in enumerate(zip(self.places, self.groups, strict=True)):
-            column = self.columns[j]
-            if group is not None:
+        quick, places, (step, offset, divisor), others = self._fractions
+        if quick:  # all in one go: a table may have a hundred
+            V[:, places] = (Z[:, quick] * step + offset) / divisor
+        for j in others:
+            own = self.places[j]
+            if self.groups[j] is not None:
                 V[:, own] = self.spread_group(j, Z[:, j])
-            elif j not in grids:
-                V[:, own[0]] = column.take(Z[:, j]) if column.is_coded else Z[:, j]
+            else:
+                V[:, own[0]] = self.columns[j].to_field(Z[:, j])
         return V
 
-    def _grids(self) -> tuple[list[int], list[int], Floats]:
-        """Attributes that are plain arithmetic, their columns, and its numbers."""
-        found = [
-            (j, self.places[j][0], column.scale)
+    def _vectorised(self) -> tuple[list[int], list[int], Floats, list[int]]:
+        """Attributes that are plain arithmetic, their columns, its numbers; other attributes."""
+        found = {
+            j: fraction
             for j, column in enumerate(self.columns)
-            if isinstance(column.scale, Grid) and column.scale.is_plain and column.missing is None
-        ]
-        numbers = [[grid.step, grid.offset, grid.divisor] for _, _, grid in found]
-        return (
-            [j for j, _, _ in found],
-            [place for _, place, _ in found],
-            np.array(numbers, dtype=np.float64).reshape(-1, 3).T,
-        )
+            if self.groups[j] is None and (fraction := column.fraction()) is not None
+        }
+        numbers = np.array(list(found.values()), dtype=np.float64).reshape(-1, 3).T
+        others = [j for j in range(len(self.columns)) if j not in found]
+        return list(found), [self.places[j][0] for j in found], numbers, others
 
     # Numbers of the table -------------------------------------------------------------------
 
@@ -207,8 +237,7 @@ class Layout:
         for j in np.unique(attributes):
             own = attributes == j
             dtype = self.rounds_to(int(j))
-            if self.columns[j].is_coded:
-                numbers[own] = self.columns[j].take(numbers[own])
+            numbers[own] = self.columns[j].to_field(numbers[own])
             if dtype is not None:
                 numbers[own] = numbers[own].astype(dtype)
         return numbers
@@ -217,8 +246,8 @@ class Layout:
         """For each column of the table the arithmetic that makes its numbers of codes, or None."""
         found: list[list[tuple[str, Any]] | None] = [None] * len(self.fields)
         for column, places, group in zip(self.columns, self.places, self.groups, strict=True):
-            if group is None and column.missing is None and column.dates is None:
-                found[places[0]] = [] if column.scale is None else column.scale.operations()
+            if group is None:
+                found[places[0]] = column.operations()
         return found
 
     def pull_back(self, Z: Floats, G: Floats) -> Floats:
@@ -230,7 +259,6 @@ class Layout:
             return G
         g = np.zeros(Z.shape)
         for j, (places, group) in enumerate(zip(self.places, self.groups, strict=True)):
-            scale = self.columns[j].scale
             if group is not None:
                 # A last column of zeros stands for "none of them".
                 own = np.column_stack([G[:, places], np.zeros(len(Z))])[:, group.order]
@@ -240,9 +268,7 @@ class Layout:
                 rows = np.arange(len(Z))
                 g[:, j] = own[rows, first + 1] - own[rows, first]
             else:
-                g[:, j] = G[:, places[0]]
-                if scale is not None:
-                    g[:, j] *= scale.slope(Z[:, j])
+                g[:, j] = G[:, places[0]] * self.columns[j].slope(Z[:, j])
             # From a missing value nothing rises or falls.
             g[Z[:, j] > self.columns[j].top, j] = 0.0
         return g

@@ -7,6 +7,7 @@ code moves within the group.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -191,12 +192,49 @@ def find_groups(
     dict
         Positions by the name of the group: the longest prefix that its columns share.
     """
-    read = {j: as_dummy(values[j]) for j, name in enumerate(names) if isinstance(name, str)}
-    dummies = [j for j, dummy in read.items() if dummy is not None]
-    if len(dummies) < 2:
-        return {}
-    V = np.column_stack([dummy for dummy in read.values() if dummy is not None])
-    return groups_among(names, dummies, DummyRows(V), skipped)
+    columns = Dummies(in_prefixes(names))
+    columns.add(values)
+    return columns.groups(names, skipped)
+
+
+class Dummies:
+    """The columns of 0 and 1 of a table that comes in chunks, or as one.
+
+    Parameters
+    ----------
+    places : list of int
+        Positions of the columns that may be such.
+    """
+
+    def __init__(self, places: list[int]) -> None:
+        self.places = places
+        self._seen: DummyRows | DummyCounts | None = None
+
+    def add(self, values: Sequence[NDArray[Any]]) -> None:
+        """Look at some rows, given by all columns; columns of other values are left out."""
+        read = [as_dummy(values[place]) for place in self.places]
+        kept = [k for k, dummy in enumerate(read) if dummy is not None]
+        self.places = [self.places[k] for k in kept]
+        if not kept:
+            return
+        V = np.column_stack([dummy for dummy in read if dummy is not None])
+        if self._seen is None:
+            self._seen = DummyRows(V)
+        else:
+            self._seen = self._seen.counts(np.array(kept))
+            self._seen.add(V)
+
+    def groups(self, names: list[Any], skipped: set[int]) -> dict[Any, list[int]]:
+        """The groups among them; see `find_groups`."""
+        if self._seen is None or len(self.places) < 2:
+            return {}
+        return groups_among(names, self.places, self._seen, skipped)
+
+    def has_none(self, places: list[int]) -> bool:
+        """Whether all columns of a group are 0 in some row."""
+        assert self._seen is not None
+        known = {place: k for k, place in enumerate(self.places)}
+        return self._seen.has_none(np.array([known[place] for place in places]))
 
 
 class DummyRows:
@@ -204,6 +242,16 @@ class DummyRows:
 
     def __init__(self, V: Floats) -> None:
         self.V = V
+
+    def counts(self, kept: Ints) -> DummyCounts:
+        """The same of some of the columns, so that rows can be added."""
+        counts = DummyCounts(len(kept))
+        counts.add(self.V[:, kept])
+        return counts
+
+    def has_none(self, own: Ints) -> bool:
+        """Whether all of these columns are 0 in some row."""
+        return bool((self.V[:, own].sum(axis=1) == 0).any())
 
     def sums_to_one(self, own: Ints) -> bool:
         """Whether every row of these columns sums to one, and that is no chance."""
@@ -230,12 +278,20 @@ class DummyCounts:
         self.together = np.zeros((n_columns, n_columns))
         self.missing = np.zeros(n_columns, dtype=bool)
 
-    def add(self, places: Ints, V: Floats) -> None:
-        """Count some rows of the columns at these places."""
+    def add(self, V: Floats) -> None:
+        """Count some rows."""
+        self.n_rows += len(V)
         gone = np.isnan(V)
-        self.missing[places] |= gone.any(axis=0)
+        self.missing |= gone.any(axis=0)
         V = np.where(gone, 0.0, V)
-        self.together[np.ix_(places, places)] += V.T @ V
+        self.together += V.T @ V
+
+    def counts(self, kept: Ints) -> DummyCounts:
+        """Some of the columns."""
+        if len(kept) < len(self.missing):
+            self.together = self.together[np.ix_(kept, kept)]
+            self.missing = self.missing[kept]
+        return self
 
     def _exclude(self, own: Ints) -> bool:
         together = self.together[np.ix_(own, own)]
@@ -264,25 +320,30 @@ def groups_among(
     names: list[Any], dummies: list[int], columns: DummyRows | DummyCounts, skipped: set[int]
 ) -> dict[Any, list[int]]:
     """The groups among columns of 0 and 1, given by their positions; see `find_groups`."""
-    prefixes = _prefixes([names[j] for j in dummies])
+    own_names = [names[j] for j in dummies]
+    prefixes = _prefixes(own_names)
     taken = np.zeros(len(dummies), dtype=bool)
     found: list[tuple[str, Ints]] = []
+    in_order = sorted(prefixes, key=lambda prefix: (len(prefix), prefix))
     for is_group in (columns.sums_to_one, columns.excludes):
         again = True
         while again:  # what a longer prefix takes may leave a group to a shorter one
             again = False
-            for prefix in sorted(prefixes, key=lambda prefix: (len(prefix), prefix)):
+            for prefix in in_order:
                 own = prefixes[prefix][~taken[prefixes[prefix]]]
                 if len(own) >= 2 and is_group(own):
                     taken[own] = again = True
                     found.append((prefix, own))
     groups: dict[Any, list[int]] = {}
+    known = set(names)
     for prefix, own in found:
         places = sorted(dummies[k] for k in own)
         if skipped.isdisjoint(places):
-            longest = [p for p in prefixes if set(own) <= set(prefixes[p]) and p.startswith(prefix)]
-            name = max(longest, key=len)[:-1].rstrip(SEPARATORS) or prefix
-            while name in names or name in groups:
+            # What all of them begin with, up to the last separator.
+            common = os.path.commonprefix([own_names[k] for k in own])
+            end = max(common.rfind(separator) for separator in SEPARATORS)
+            name = common[:end].rstrip(SEPARATORS) or prefix
+            while name in known or name in groups:
                 name += " (one-hot)"
             groups[name] = places
     return dict(sorted(groups.items(), key=lambda item: item[1][0]))

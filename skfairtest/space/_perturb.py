@@ -46,7 +46,7 @@ def draw_near(
     direction = rng.choice([-1.0, 1.0], size=n)
     rows = np.arange(n)
     before = Z[rows, moved]
-    numbers = np.array([column.levels is None for column in space.domain.columns])[moved]
+    numbers = np.array([not column.is_category for column in space.domain.columns])[moved]
     high = np.where(
         numbers, np.minimum(space.domain.high, space.domain.top)[moved], space.domain.high[moved]
     )

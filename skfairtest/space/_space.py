@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest._doc_links import LinksToDocs
+from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import DeclaredParameters, one_of
 from skfairtest._progress import users_level
 from skfairtest._typing import Floats
@@ -35,16 +35,15 @@ from skfairtest.space._constraints.base import (
 )
 from skfairtest.space._constraints.bound_columns import BoundColumns
 from skfairtest.space._constraints.contradictions import check_constraints
-from skfairtest.space._containers import make_container
 from skfairtest.space._dependents import FORM, warn_of_data
 from skfairtest.space._describe import conditions, describe
 from skfairtest.space._domain import Domain
 from skfairtest.space._identifiers import warning_of
 from skfairtest.space._layout import Layout
-from skfairtest.space._learn_chunks import SAMPLE_ROWS, learn_chunks, sample_chunks
-from skfairtest.space._learn_layout import learn_layout
+from skfairtest.space._learn import learn as learn_columns
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._protected_names import auto_sensitive
+from skfairtest.space._sample import SAMPLE_ROWS, sample_chunks
 from skfairtest.space._twins import Twins
 from skfairtest.space._valid_rows import ValidRows
 
@@ -196,14 +195,10 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
             And that counts the rows of X in which `twins` does not hold.
         """
         self._check_declared()
+        chunks = as_chunks(X)
         described = (self.bounds, self.categories, self.steps, self.one_hot)
-        if as_chunks(X) is None:
-            layout, values = learn_layout(X, make_container(X), *described)
-            data, n_rows = layout.codes_of(values), len(values[0])
-        else:
-            rng = np.random.default_rng(0)  # which rows stand for all is no matter of chance
-            layout, data, n_rows = learn_chunks(X, described, SAMPLE_ROWS, rng)
-        return self._learn(layout, data, n_rows, sensitive_features)
+        rows = learn_columns(X if chunks is None else chunks, described)
+        return self._learn(*rows, sensitive_features)
 
     def _learn(
         self, layout: Layout, data: Floats, n_rows: int, sensitive_features: Any
@@ -316,7 +311,28 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         chunks = as_chunks(X)
         if chunks is not None:
             X = sample_chunks(chunks, SAMPLE_ROWS, np.random.default_rng(0))
-        return self.with_codes(self.encode(X))
+        layout, Z = self.layout.bare().read(X)
+        return self._with_same_columns(layout).with_codes(Z)
+
+    def read(self, X: Any) -> tuple[InputSpace, Floats]:
+        """Codes of a table, and the space that makes the very same rows of them; see `Layout.read`.
+
+        It is this space unless numbers are off the steps of a column. Who shows a model rows of
+        data decodes them by it, and drops it with the rows.
+        """
+        layout, Z = self.layout.read(X)
+        return self._with_same_columns(layout), Z
+
+    def _with_same_columns(self, layout: Layout) -> InputSpace:
+        """The same domain and data, of columns that know other numbers off their steps."""
+        if layout is self.layout:
+            return self
+        other = copy.copy(self)
+        other.layout, other._admission = layout, None
+        other.domain, other.twins_ = copy.copy(self.domain), copy.copy(self.twins_)
+        other.domain.columns = layout.columns
+        other.twins_.layout, other.twins_.domain = layout, other.domain
+        return other
 
     def with_codes(self, Z: Floats) -> InputSpace:
         """The same domain with other data, given as codes of shape (n_rows, n_features)."""
@@ -447,8 +463,9 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         """Codes of a table, shape (n, n_features).
 
         Unknown categories are an error, and rows with two ones in a one-hot group. Numbers never
-        are: of values off the steps of a column `decode` makes the same numbers again. Missing
-        values become NaN in a column that had none in the data of the domain.
+        are: of values off the steps of a column `decode` makes nearly the same numbers again, and
+        the very same after `with_data`. Missing values become NaN in a column that had none in the
+        data of the domain.
         """
         check_is_fitted(self)
         return self.layout.encode(X)

@@ -229,7 +229,7 @@ class Features:
         """Whether codes are the very numbers of the table."""
         return (
             self.space.layout.is_plain
-            and all(column.levels is None for column in self.space.domain.columns)
+            and all(column.is_plain for column in self.space.domain.columns)
             and not self.space.domain.single.any()
         )
 

@@ -1,1 +1,1 @@
-"""Work sent to threads, processes and clusters, and what is said where these fail."""
+"""Work sent to threads, processes and clusters, and the errors that say why these failed."""

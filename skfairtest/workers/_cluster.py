@@ -1,7 +1,7 @@
-"""What joblib does not say of a cluster of Dask: it has gone, has no workers, lost a task.
+"""Failures of a cluster of Dask that joblib does not report: no workers, a lost task, no answer.
 
-joblib waits for ever where a task failed for good on the cluster's side, or where all workers went.
-A thread looks on meanwhile. Of other clusters nothing is known here, and joblib's word counts.
+Joblib waits for ever if a task has failed for good on the cluster's side, or if all workers are
+lost. A thread therefore monitors the cluster during the wait. Other clusters are not monitored.
 """
 
 from __future__ import annotations
@@ -18,40 +18,40 @@ from joblib.parallel import get_active_backend
 
 from skfairtest.workers._versions import PACKAGES, differences
 
-#: Seconds between two looks at a cluster.
+#: Seconds between two checks of a cluster.
 EVERY = 0.5
-#: Seconds that a cluster may be without workers, or not answer: those that died are started anew in
-#: a few.
+#: Seconds that a cluster may have no workers, or not answer. Workers that died are usually
+#: restarted within a few seconds.
 WITHOUT_WORKERS = 30.0
-#: Seconds without a task under way after which none is expected any more.
+#: Seconds without a pending task after which no further result is expected.
 NOTHING_UNDER_WAY = 60.0
-#: The same where no task has been seen yet: what tasks need is sent before them, and may be large.
+#: The same before the first task was seen: a broadcast is sent before tasks, and may be large.
 NOTHING_SENT = 600.0
-#: Seconds in which a client gets to know that its cluster has gone.
+#: Seconds within which a client notices that its cluster is gone.
 SETTLED = 1.0
-#: What tells the versions on a worker.
+#: An expression that gives the versions on a worker.
 ASKED = (
     "{name: str(getattr(__import__(name), '__version__', '?'))"
     " if __import__('importlib.util').util.find_spec(name) else None for name in %r}"
     " | {'python': __import__('platform').python_version()}"
 )
-#: Workers whose versions are ours, by clients.
+#: Addresses of the workers that have the versions of this process, by client.
 _same: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
-#: How joblib names its tasks on a cluster of Dask.
+#: How the names of joblib's tasks on a cluster of Dask begin.
 TASK = "batch_of_"
-#: What makes joblib stop waiting, in seconds.
+#: A timeout, in seconds, that makes joblib stop waiting at once.
 AT_ONCE = 1e-6
 
 
 def dask_client() -> Any:
-    """The client of the cluster that joblib's context sends tasks to; None where it is no Dask."""
+    """Return the client of Dask of joblib's context; None if the context is another one."""
     backend, _ = get_active_backend()
     known = type(backend).__name__ == "DaskDistributedBackend"
     return getattr(backend, "client", None) if known else None
 
 
 def worker_address() -> str | None:
-    """The address of the worker whose task this is; None outside of tasks of a cluster of Dask."""
+    """Return the address of the worker that runs this task; None outside of tasks of Dask."""
     if "distributed" not in sys.modules:
         return None
     from distributed import get_worker
@@ -63,9 +63,9 @@ def worker_address() -> str | None:
 
 
 def is_gone(client: Any) -> bool:
-    """Whether a client has lost its cluster, or was closed; asked after an error that says so.
+    """Whether a client has lost its cluster, or was closed.
 
-    Tasks are cancelled before the client knows why.
+    It waits a second for the client to notice, since tasks are cancelled before that.
     """
     if client is None:
         return False
@@ -78,10 +78,10 @@ def is_gone(client: Any) -> bool:
 
 
 def other_versions(client: Any) -> list[str]:
-    """Workers on which packages are missing or of other versions, in a line each.
+    """List, in a line each, the packages that workers lack or have in other versions.
 
-    Asked before anything else is sent: a worker that cannot read its task may die of it. Workers
-    that were asked once are not asked again.
+    This is done before any task is sent, since a worker that cannot unpickle a task may die. Each
+    worker is asked once.
     """
     if client is None:
         return []
@@ -90,10 +90,10 @@ def other_versions(client: Any) -> list[str]:
     if not new:
         return []
     lines = []
-    # Text, as a worker without this package could not read any of its functions.
+    # A text, since a worker without this package could not unpickle any of its functions.
     seen = client.run(eval, ASKED % (PACKAGES,), workers=sorted(new), on_error="return")
     for address, theirs in sorted(seen.items()):
-        if not isinstance(theirs, dict):  # it has gone meanwhile
+        if not isinstance(theirs, dict):  # the worker was lost meanwhile
             continue
         wrong = differences(theirs)
         lines += [f"worker {address} has {line}" for line in wrong]
@@ -103,24 +103,24 @@ def other_versions(client: Any) -> list[str]:
 
 
 def wait_for_workers(client: Any, n: int) -> None:
-    """Until there are as many workers as there were: those that died are started anew."""
+    """Wait until there are n workers again: those that died are restarted."""
     if client is not None and n > 0:
-        with contextlib.suppress(Exception):  # whoever asks next says what is wrong
+        with contextlib.suppress(Exception):  # the next call to the cluster reports what is wrong
             client.wait_for_workers(n, timeout=WITHOUT_WORKERS)
 
 
-class Watch:
-    """Looks at a cluster while results are waited for, and ends the waiting that would not end.
+class ClusterMonitor:
+    """Monitor a cluster of Dask from a thread, and stop joblib from waiting for ever.
 
     Parameters
     ----------
     parallel : joblib.Parallel
-        That waits.
+        The call that waits for results.
 
     Attributes
     ----------
     trouble : str or None
-        Why the waiting was ended.
+        Why the wait was ended; None while it was not.
     """
 
     def __init__(self, parallel: Any) -> None:
@@ -130,16 +130,16 @@ class Watch:
         self._began = time.monotonic()
         self._waiting = False
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> ClusterMonitor:
         if self._client is not None:
-            threading.Thread(target=self._look_on, name="skfairtest-watch", daemon=True).start()
+            threading.Thread(target=self._monitor, name="skfairtest-monitor", daemon=True).start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._over.set()
 
     def over(self, results: Iterator[Any]) -> Iterator[Any]:
-        """The results, and a look at how long each is waited for."""
+        """Yield the results, and note since when each is waited for."""
         while True:
             self._began, self._waiting = time.monotonic(), True
             try:
@@ -150,7 +150,7 @@ class Watch:
                 self._waiting = False
             yield result
 
-    def _look_on(self) -> None:
+    def _monitor(self) -> None:
         without: float | None = None
         nothing: float | None = None
         silent: float | None = None
@@ -162,7 +162,7 @@ class Watch:
                 failed = [key for key, state in states.items() if state == "error"]
                 failed = [key for key in failed if str(key).startswith(TASK)]
                 n_workers = len(self._client.ncores())
-            except Exception:  # it goes away, which joblib notices itself where a task was sent
+            except Exception:  # the cluster is closing, which joblib notices if a task was sent
                 silent = silent or now
                 if now - silent > WITHOUT_WORKERS:
                     self._end(f"it has not answered for {now - silent:.0f} seconds")
@@ -177,7 +177,7 @@ class Watch:
                 self._end(f"it has had no workers for {now - without:.0f} seconds")
                 return
             under_way = "pending" in states.values()
-            # A task may fail between two looks, and be seen in its last state only.
+            # A task may end between two checks, and is then seen in its last state only.
             if not sent and (under_way or any(str(key).startswith(TASK) for key in states)):
                 sent, nothing = True, None
             nothing = None if under_way or not self._waiting else (nothing or now)
@@ -188,7 +188,7 @@ class Watch:
 
     def _error_of(self, key: Any) -> str:
         error = getattr(self._client.futures.get(key), "exception", None)
-        return "for a reason unknown" if error is None else f"{type(error).__name__}: {error}"
+        return "for an unknown reason" if error is None else f"{type(error).__name__}: {error}"
 
     def _end(self, trouble: str) -> None:
         self.trouble = trouble

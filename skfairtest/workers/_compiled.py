@@ -1,8 +1,8 @@
-"""numba where it is installed; every compiled function of the package is made here.
+"""The decorators by which functions of the package are compiled, if numba is installed.
 
-Without numba the functions stay plain Python, and engines beside them do the work with NumPy. Each
-compiled function is optimised again in all that call it, so that compiling takes long where calls
-go deep: what has one caller is `inlined` into it, and is never compiled by itself.
+Without numba the functions stay plain Python, and engines beside them do the work with NumPy. Numba
+optimises a function again in each of its callers, so that deep calls take long to compile: a
+function with one caller is `inlined` into it, and is never compiled by itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ def njit(function: Any) -> Any:
 
 
 def njit_fast(function: Any) -> Any:
-    """The same where sums may be taken in any order; only for what decides on speed, not truth."""
+    """Compile a function whose sums may be taken in any order.
+
+    It is only for functions that decide how fast a result is found, never what the result is.
+    """
     if not AVAILABLE:
         return function
     return _njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})(function)
@@ -35,5 +38,5 @@ def inlined(function: Any) -> Any:
 
 
 def plain(function: Any) -> Any:
-    """The Python function behind a compiled one, which takes arrays where that takes numbers."""
+    """Return the Python function behind a compiled one; it takes arrays as well as numbers."""
     return getattr(function, "py_func", function)

@@ -1,7 +1,7 @@
 """Work sent to the workers of joblib's context: threads, processes of this machine, or a cluster.
 
-What many tasks need, such as the model, is a `Parcel`: it travels to each worker once, not with
-each task, nor with each call that sends tasks. Threads get the very object.
+What many tasks need, such as the model, is a `Broadcast`: it travels to each worker once, instead
+of once with each task, or with each call that sends tasks. Threads use the caller's own object.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from joblib import effective_n_jobs, parallel_config, wrap_non_picklable_objects
 from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
+from skfairtest._progress import users_level
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.workers._cluster import (
-    Watch,
+    ClusterMonitor,
     dask_client,
     is_gone,
     other_versions,
@@ -32,50 +33,50 @@ from skfairtest.workers._cluster import (
 )
 from skfairtest.workers._versions import differences, versions
 
-#: Parcels that a worker keeps open: a search over models opens one after another.
+#: Number of broadcasts that a worker keeps unpickled; a search over models sends one after another.
 KEPT = 4
-#: How often tasks are done again whose workers were lost.
+#: How often tasks are repeated whose workers were lost.
 AGAIN = 1
-#: Backends of joblib that stay on this machine.
+#: Backends of joblib whose workers are on this machine.
 LOCAL = frozenset({
     "SequentialBackend", "ThreadingBackend", "LokyBackend", "MultiprocessingBackend",
 })  # fmt: skip
 _opened: OrderedDict[str, Any] = OrderedDict()
 
 
-class Parcel:
+class Broadcast:
     """An object that travels to each worker once.
 
-    Pickled, it is bytes in an array and a name. Joblib's processes read large arrays from a file
-    that is written once, and a cluster scatters what is large once; a worker that knows the name
-    unpickles nothing. What was sent once is asked for by its name from then on, see `Sent`.
+    It is pickled as a name and an array of bytes. Joblib's processes read large arrays from a file
+    that is written once, and a cluster scatters large arguments once. A worker that has the name
+    already unpickles nothing, and later calls send the name alone, as a `BroadcastRef`.
 
     Parameters
     ----------
     content : object
-        What travels, by pickle or, where that fails, by cloudpickle.
+        The object. It is pickled by pickle or, where that fails, by cloudpickle.
     """
 
     def __init__(self, content: Any) -> None:
         self._content = content
         self.name = uuid.uuid4().hex
-        #: Clusters, and the processes of this machine, that it was sent to.
+        #: Names of the clusters, or of the processes of this machine, that it was sent to.
         self.sent_to: set[str] = set()
         self._bytes: Any = None
         self._versions: dict[str, str] = {}
-        #: Why the content cannot travel, once that was tried.
+        #: The error of pickling the content, where that failed.
         self.failure: Exception | None = None
 
     def content(self) -> Any:
-        """What is inside.
+        """Return the object.
 
         Raises
         ------
         WorkersFailedError
-            On a worker where other versions are installed than where it was packed.
+            On a worker that has other versions of packages than the process that pickled it.
         """
         if self._content is None and self._bytes is not None:
-            # Opened here, and not on arrival: what fails then, clusters do not report well.
+            # Unpickled here and not on arrival, since clusters report errors on arrival badly.
             wrong = differences(versions(), self._versions)
             if wrong:
                 raise WorkersFailedError(
@@ -85,7 +86,7 @@ class Parcel:
         return self._content
 
     def packed(self) -> Any:
-        """The content as bytes in an array.
+        """Return the pickled content as an array of bytes.
 
         Raises
         ------
@@ -102,11 +103,11 @@ class Parcel:
         return self._bytes
 
     def __reduce__(self) -> Any:
-        # A scheduler of Dask reads small ones and sends them on, with versions of its own.
+        # A scheduler of Dask unpickles small ones and pickles them again; its versions may differ.
         return _arrive, (self.name, self.packed(), self._versions or versions())
 
     def __sizeof__(self) -> int:
-        # Clusters of Dask scatter arguments that say that they are large, and ask nobody else.
+        # Clusters of Dask scatter arguments by the size that they report.
         try:
             return object.__sizeof__(self) + int(self.packed().nbytes)
         except TypeError:
@@ -114,60 +115,61 @@ class Parcel:
 
 
 class Reply(Enum):
-    """What a worker says in place of a result."""
+    """An answer of a worker in place of a result."""
 
     NOT_HERE = "not here"
 
 
-class Sent:
-    """The name of a parcel that workers have: they were sent it before.
+class BroadcastRef:
+    """A reference, by name, to a broadcast that was sent to the workers before.
 
     Parameters
     ----------
     name : str
-        Of the parcel.
+        Name of the broadcast.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def content(self) -> Any:
-        """What is inside the parcel; a reply where this worker does not have it."""
+        """Return the broadcast's object, or `Reply.NOT_HERE` if this worker does not have it."""
         return _opened[self.name].content() if self.name in _opened else Reply.NOT_HERE
 
 
-def _arrive(name: str, packed: Any, packed_with: dict[str, str]) -> Parcel:
-    """A parcel on a worker; the latest ones are kept open."""
+def _arrive(name: str, packed: Any, packed_with: dict[str, str]) -> Broadcast:
+    """Return the broadcast of this name on a worker, which keeps the latest ones unpickled."""
     if name not in _opened:
-        parcel = Parcel(None)
-        parcel.name, parcel._bytes, parcel._versions = name, np.array(packed), packed_with
-        _opened[name] = parcel
+        broadcast = Broadcast(None)
+        broadcast.name, broadcast._bytes, broadcast._versions = name, np.array(packed), packed_with
+        _opened[name] = broadcast
         while len(_opened) > KEPT:
             _opened.popitem(last=False)
     _opened.move_to_end(name)
-    found: Parcel = _opened[name]
+    found: Broadcast = _opened[name]
     return found
 
 
 def _here() -> str:
-    """What this process is called: on a cluster of Dask, its address."""
+    """Name this process: by its address on a cluster of Dask, else by machine and process id."""
     return worker_address() or f"{platform.node()}, process {os.getpid()},"
 
 
 def _differ(lines: list[str]) -> str:
     return (
-        "Client and workers need the same versions, as the one reads what the other has pickled: "
+        "The client and its workers must have the same versions of packages, since one unpickles "
+        "what the other has pickled: "
         f"{'; '.join(lines)}. Install the client's versions on the workers."
     )
 
 
 def n_workers(n_jobs: int | None) -> int:
-    """How many tasks run at a time; None is what joblib's context says, and 1 without one.
+    """Return how many tasks run at a time; None means what joblib's context says, 1 without one.
 
     Raises
     ------
     WorkersFailedError
-        If the context's cluster has no workers, or has gone.
+        If the context's cluster has no workers, or cannot be reached.
     """
     try:
         n = int(effective_n_jobs(_unless_asked(n_jobs)))
@@ -181,16 +183,16 @@ def n_workers(n_jobs: int | None) -> int:
 
 
 def _unless_asked(n_jobs: int | None) -> int | None:
-    """One job, and no more, for what is itself a task of a cluster and was asked for nothing.
+    """Return 1 in place of None inside a task of a cluster: such a task sends no further tasks.
 
-    joblib's processes and threads see to that themselves; a task of Dask finds the whole cluster as
-    its context.
+    Joblib's processes and threads do so themselves; inside a task of Dask, the context of joblib is
+    the whole cluster.
     """
     return 1 if n_jobs is None and worker_address() is not None else n_jobs
 
 
 def _said(error: Exception) -> str:
-    """An error of a backend in one line."""
+    """Write an error of a backend in one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
@@ -198,16 +200,16 @@ def _unreachable(error: Exception | None) -> str:
     said = "" if error is None else f" ({_said(error)})"
     if error is None or isinstance(error, TimeoutError):
         return (
-            f"The cluster of joblib's context has no workers{said}. Start some, see that they "
+            f"The cluster of joblib's context has no workers{said}. Start workers, check that they "
             "reach the scheduler, or run without the context."
         )
     return f"{GONE}{said}. {AGAIN_WITHOUT}"
 
 
 def is_cluster() -> bool:
-    """Whether joblib's context sends tasks to other machines, or may: Dask, Ray and others.
+    """Whether tasks sent from here may go to other machines, by Dask, Ray and the like.
 
-    A task there is at its end: it sends nothing on by itself.
+    It is False inside such a task, which sends no tasks of its own.
     """
     return _reaches_out() and worker_address() is None
 
@@ -218,32 +220,32 @@ def _reaches_out() -> bool:
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """How many threads of this machine may work: 1 where the context's workers are elsewhere."""
+    """Return how many threads may work here: 1 if the context's workers are on other machines."""
     return 1 if _reaches_out() else n_workers(n_jobs)
 
 
 def on_workers(
     function: Callable[..., Any],
-    parcel: Parcel,
+    broadcast: Broadcast,
     tasks: Iterable[tuple[Any, ...]],
     n_jobs: int | None,
     *,
     prefer: str | None = None,
 ) -> Iterator[Any]:
-    """Results of ``function(content, *task)``, in the order of the tasks, as they come in.
+    """Yield the results of ``function(content, *task)`` in the order of the tasks.
 
     Parameters
     ----------
     function : callable
-        Of a module, so that workers can import it.
-    parcel : Parcel
-        What all tasks need.
+        A function of a module, so that workers can import it.
+    broadcast : Broadcast
+        The first argument, which all tasks share.
     tasks : iterable of tuple
-        The further arguments of each.
+        The other arguments, one tuple for each task.
     n_jobs : int or None
-        As everywhere in scikit-learn.
+        Number of jobs, as everywhere in scikit-learn.
     prefer : {"threads", "processes"}, default=None
-        Where the context does not say.
+        The kind of workers to use if joblib's context does not say.
 
     Yields
     ------
@@ -253,13 +255,13 @@ def on_workers(
     Raises
     ------
     WorkersFailedError
-        If the workers are lost, or what they need cannot be sent to them. Errors of `function`
+        If the workers are lost, or if the broadcast cannot be sent to them. Errors of `function`
         itself pass through.
     """
     waiting, n_jobs = list(tasks), _unless_asked(n_jobs)
     n, n_at_first = len(waiting), 0
     place = _place(n_jobs, prefer) if waiting else None
-    what = Sent(parcel.name) if place in parcel.sent_to else parcel
+    what = BroadcastRef(broadcast.name) if place in broadcast.sent_to else broadcast
     later: list[Any] = []
     for attempt in range(1 + AGAIN):
         client = dask_client()
@@ -269,9 +271,9 @@ def on_workers(
             n_at_first = _see_that_they_fit(client, n_jobs)
         jobs = (delayed(_do)(function, what, task) for task in list(waiting))
         parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
-        with Watch(parallel) as watch:
+        with ClusterMonitor(parallel) as monitor:
             try:
-                for result in watch.over(parallel(jobs)):
+                for result in monitor.over(parallel(jobs)):
                     if later or result is Reply.NOT_HERE:
                         later.append(result)
                         continue
@@ -279,18 +281,18 @@ def on_workers(
                     yield result
                 break
             except Exception as error:
-                if parcel.failure is not None:
+                if broadcast.failure is not None:
                     raise WorkersFailedError(
-                        f"{type(parcel.failure).__name__}: {parcel.failure}. The estimator, or "
-                        "what it is asked with, cannot be pickled, not even by cloudpickle, so "
-                        "that other processes cannot have it. Use threads: with "
+                        f"{type(broadcast.failure).__name__}: {broadcast.failure}. The estimator, "
+                        "or data that it needs, cannot be pickled, not even by cloudpickle, so it "
+                        "cannot be sent to other processes. Use threads: with "
                         "joblib.parallel_config('threading', n_jobs=...)."
                     ) from error
                 came_in = f"{n - len(waiting)} of {n} tasks had come in"
-                if watch.trouble is not None:
+                if monitor.trouble is not None:
                     raise WorkersFailedError(
                         "The cluster of joblib's context does not go on: "
-                        f"{watch.trouble}; {came_in}. {AGAIN_WITHOUT}"
+                        f"{monitor.trouble}; {came_in}. {AGAIN_WITHOUT}"
                     ) from error
                 lost = type(error).__name__ in LOST
                 if lost and is_gone(client):
@@ -309,21 +311,21 @@ def on_workers(
                     f"Workers of joblib's context were lost ({type(error).__name__}); "
                     f"{len(waiting)} tasks whose results had not come in are done again.",
                     RuntimeWarning,
-                    stacklevel=2,
+                    stacklevel=users_level(),
                 )
-                what, later = parcel, []
+                what, later = broadcast, []
     if place is not None:
-        parcel.sent_to.add(place)
-    if later:  # a worker that is new, or has been sent many others meanwhile
-        parcel.sent_to.clear()
+        broadcast.sent_to.add(place)
+    if later:  # a worker is new, or has dropped the broadcast for later ones
+        broadcast.sent_to.clear()
         again = [t for t, said in zip(waiting, later, strict=True) if said is Reply.NOT_HERE]
-        missing = on_workers(function, parcel, again, n_jobs, prefer=prefer)
+        missing = on_workers(function, broadcast, again, n_jobs, prefer=prefer)
         for result in later:
             yield next(missing) if result is Reply.NOT_HERE else result
 
 
 def _place(n_jobs: int | None, prefer: str | None) -> str | None:
-    """What tells the workers of joblib's context from others; None for this very process."""
+    """Name the workers of joblib's context, to tell them from others; None for this process."""
     backend, _ = get_active_backend(prefer=prefer)
     name = type(backend).__name__
     if name in ("SequentialBackend", "ThreadingBackend") or n_workers(n_jobs) == 1:
@@ -332,9 +334,9 @@ def _place(n_jobs: int | None, prefer: str | None) -> str | None:
 
 
 def _see_that_they_fit(client: Any, n_jobs: int | None) -> int:
-    """How many workers a cluster has; it has some, with the versions of this process.
+    """Check that a cluster has workers, of the same versions as here, and return their number.
 
-    Of a worker with several threads, joblib counts each.
+    Workers with several threads count once here, while joblib counts each thread.
     """
     n = n_workers(n_jobs)
     try:
@@ -347,16 +349,16 @@ def _see_that_they_fit(client: Any, n_jobs: int | None) -> int:
     return n
 
 
-#: What is said of a cluster that does not answer, and what to do.
+#: The messages about a cluster that does not answer, and about what to do.
 GONE = (
     "The cluster of joblib's context has gone: its scheduler does not answer, or its client was "
     "closed"
 )
 AGAIN_WITHOUT = (
-    "An auditor keeps what had come in. Run again with workers that are there, with fewer of them "
-    "where memory was short, or without a context."
+    "An auditor keeps the results that had come in. Run again with workers that can be reached, "
+    "with fewer of them if memory was short, or without a context."
 )
-#: Errors by which backends say that a worker has gone, by name: none of them is imported here.
+#: Names of the errors by which backends say that a worker was lost; no backend is imported here.
 LOST = frozenset({
     "TerminatedWorkerError", "BrokenProcessPool", "BrokenExecutor", "KilledWorker",
     "FutureCancelledError", "FuturesCancelledError", "CancelledError", "CommClosedError",
@@ -364,8 +366,10 @@ LOST = frozenset({
 })  # fmt: skip
 
 
-def _do(function: Callable[..., Any], parcel: Parcel | Sent, task: tuple[Any, ...]) -> Any:
-    content = parcel.content()
+def _do(
+    function: Callable[..., Any], broadcast: Broadcast | BroadcastRef, task: tuple[Any, ...]
+) -> Any:
+    content = broadcast.content()
     if content is Reply.NOT_HERE:
         return content
     with alone():
@@ -373,10 +377,11 @@ def _do(function: Callable[..., Any], parcel: Parcel | Sent, task: tuple[Any, ..
 
 
 def alone() -> Any:
-    """A context in which what says nothing of jobs runs in one, as everywhere without a context.
+    """Return a joblib context in which estimators without an explicit `n_jobs` use one job.
 
-    A forest that predicts in threads of joblib's context adds up its trees in the order in which
-    they are ready, and its last bits change from call to call; and tasks on workers would ask for
-    workers themselves. Estimators that were given a number of jobs keep it.
+    Estimators with an explicit `n_jobs` keep it. Others would use the workers of the user's
+    context: a forest that predicts in several threads adds up its trees in the order in which they
+    are ready, so that the last bits of its output change from call to call, and tasks on workers
+    would ask for workers themselves.
     """
     return parallel_config(backend="threading", n_jobs=1)

@@ -1,4 +1,4 @@
-"""Versions of what both sides of a pickle need to agree on."""
+"""Versions of Python and of packages, which both sides of a pickle must agree on."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-#: Packages whose objects travel, by the names that they are imported by.
+#: Packages whose objects are pickled, by the names that they are imported by.
 PACKAGES = ("skfairtest", "sklearn", "numpy")
 
 
 @cache
 def versions() -> dict[str, str]:
-    """Versions in this process: of Python, and of the packages."""
+    """Return the versions of Python and of the packages in this process."""
     named = {name: str(getattr(import_module(name), "__version__", "?")) for name in PACKAGES}
     return {"python": platform.python_version(), **named}
 
 
 def differences(theirs: Mapping[str, Any], ours: Mapping[str, str] | None = None) -> list[str]:
-    """What differs, in words; of Python, what comes after the second number does not count.
+    """List the versions that differ, in words; of Python's version two numbers count.
 
     Parameters
     ----------

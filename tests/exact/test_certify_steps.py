@@ -219,7 +219,11 @@ def test_functions_that_rise_where_the_column_lies(function):
     model = make_pipeline(encoded(FunctionTransformer(function), ["x"]), FOREST).fit(X, y)
     check_real(model, X)
     with pytest.raises(ValueError, match="no number.*InputSpace.bounds="):
-        certified(model.set_params(columntransformer__step__func=np.log).fit(X, y), X, space=InputSpace(bounds={"x": (0.0, 9.0)}))  # fmt: skip
+        certified(
+            model.set_params(columntransformer__step__func=np.log).fit(X, y),
+            X,
+            space=InputSpace(bounds={"x": (0.0, 9.0)}),
+        )
 
 
 @slow_sample

@@ -339,7 +339,11 @@ def test_every_row_asked_about_satisfies_the_constraint():
     fit(Sees(middle_aged_women), X, space=InputSpace(bounds={"hours": (0, 90)}))
     assert max(seen) == 50
     seen.clear()
-    fit(Sees(middle_aged_women), X, space=InputSpace(constraint=lambda rows: rows["hours"] < 50, bounds={"hours": (0, 90)}))  # fmt: skip
+    fit(
+        Sees(middle_aged_women),
+        X,
+        space=InputSpace(constraint=lambda rows: rows["hours"] < 50, bounds={"hours": (0, 90)}),
+    )
     assert max(seen) == 49
 
 

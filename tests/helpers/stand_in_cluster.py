@@ -211,10 +211,10 @@ def end_what_hangs(jobs, job):
 
 
 def counted(client, results_of):
-    """`Watch.over` that tells the stand-in how many results were taken."""
+    """`ClusterMonitor.over` that tells the stand-in how many results were taken."""
 
-    def over(watch, results):
-        for result in results_of(watch, results):
+    def over(monitor, results):
+        for result in results_of(monitor, results):
             with client.taken:
                 client.n_taken += 1
                 client.taken.notify_all()

@@ -373,7 +373,13 @@ def test_constraint_and_as_many_rows_as_seeds(kind, widest, max_queries):
     X[:1200, 0] %= widest
     y = X[:, 0] + X[:, 1] + 30 * X[:, 2] > 110
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
-    auditor = kind(model, sensitive_features=[2], max_queries=max_queries, random_state=0, space=InputSpace(constraint=lambda rows: rows[:, 0] < widest))  # fmt: skip
+    auditor = kind(
+        model,
+        sensitive_features=[2],
+        max_queries=max_queries,
+        random_state=0,
+        space=InputSpace(constraint=lambda rows: rows[:, 0] < widest),
+    )
     assert auditor.fit(X).n_inputs_ > 100
 
 

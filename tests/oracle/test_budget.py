@@ -19,7 +19,7 @@ from skfairtest import (
 )
 from skfairtest.oracle import _oracle
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._stall import STALL, STALL_INPUTS
+from skfairtest.oracle._stagnation import STALL, STALL_INPUTS
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 

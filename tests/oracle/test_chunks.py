@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
@@ -16,8 +17,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample, some
 
-import skfairtest.oracle._chunk_audit as chunk_audit
-import skfairtest.space._learn_chunks as learn_chunks
+import skfairtest.oracle._row_comparison as row_comparison
+import skfairtest.space._summarize as summarize
 from skfairtest import (
     ChunkFailedError,
     EstimatorFailedError,
@@ -85,11 +86,8 @@ def assert_same_space(one, other):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     assert one.one_hot == other.one_hot
     for a, b in zip(one.columns, other.columns, strict=True):
-        assert (repr(a), repr(a.scale)) == (repr(b), repr(b.scale))
-        assert (a.missing, a.nan_is_missing) == (b.missing, b.nan_is_missing), a.name
-        assert (a.levels is None) == (b.levels is None)
-        if a.levels is not None:
-            assert list(map(str, a.levels)) == list(map(str, b.levels))
+        assert type(a) is type(b) and vars(a).keys() == vars(b).keys()
+        assert list(map(str, vars(a).values())) == list(map(str, vars(b).values())), a.name
     np.testing.assert_array_equal(one.data, other.data)
 
 
@@ -130,7 +128,7 @@ def test_polars_frames_are_described_alike():
 
 
 def test_many_numbers_are_in_steps_all_the_same(monkeypatch):
-    monkeypatch.setattr(learn_chunks, "MOST_DISTINCT", 50)
+    monkeypatch.setattr(summarize, "MOST_DISTINCT", 50)
     rng = np.random.default_rng(0)
     A = np.column_stack([
         rng.integers(0, 2, 9000), rng.integers(0, 3000, 9000) * 5, rng.integers(0, 3000, 9000) / 10,
@@ -214,9 +212,9 @@ NAMES = ["probabilities", "threshold", "labels", "regressor", "tree", "tuned", "
     ),
 ])  # fmt: skip
 def test_audit_of_chunks_is_that_of_the_table(name, way, monkeypatch):
-    monkeypatch.setattr(chunk_audit, "CALL_ROWS", 64)
+    monkeypatch.setattr(row_comparison, "CALL_ROWS", 64)
     if way == "codes":
-        monkeypatch.setattr(chunk_audit.TwinTables, "fits", lambda space: False)
+        monkeypatch.setattr(row_comparison.TwinTables, "fits", lambda space: False)
     model, params = models()[name]
     X, sensitive, domain = data_of(name)
     X = X[:400]
@@ -301,7 +299,9 @@ def test_jobs_change_nothing():
 
 
 def test_only_the_worst_rows_are_kept(monkeypatch):
-    monkeypatch.setattr(chunk_audit, "WorstRows", lambda *shape: WorstRows(*shape, megabytes=0))
+    monkeypatch.setattr(
+        row_comparison, "WorstRows", lambda *shape, megabytes=0: WorstRows(*shape, megabytes)
+    )
     monkeypatch.setattr("skfairtest.oracle._worst_rows.MOST_KEPT", 20)
     X = NUMBERS.data
     auditor = audited(NUMBERS.estimator, X)
@@ -309,6 +309,21 @@ def test_only_the_worst_rows_are_kept(monkeypatch):
     assert (found.n_discriminatory, found.n_kept) == (len(X), 20)
     worst = np.sort(whole.disparities)[::-1][:20]
     np.testing.assert_allclose(found.kept_disparities, worst)
+
+
+def test_a_table_in_memory_is_one_chunk():
+    X = NUMBERS.data
+    auditor = audited(NUMBERS.estimator, X, threshold=0.1)
+    whole, found = auditor.audit_rows(X), auditor.audit_rows([X])
+    assert (whole.n_rows, whole.n_chunks) == (found.n_rows, found.n_chunks) == (len(X), 1)
+    assert whole.n_discriminatory == found.n_discriminatory == whole.is_discriminatory.sum()
+    assert whole.mean_disparity == pytest.approx(whole.disparities.mean())
+    assert whole.kept_rows.tolist() == np.flatnonzero(whole.is_discriminatory).tolist()
+    assert whole.kept_disparities.tolist() == whole.disparities[whole.kept_rows].tolist()
+    assert whole.n_kept == len(whole.discriminatory) == len(whole.counterfactuals)
+    assert found.disparities is None and found.is_discriminatory is None
+    # Audits are compared as objects: arrays have no truth value.
+    assert whole == whole and whole != auditor.audit_rows(X)
 
 
 def test_memory_is_that_of_a_chunk():
@@ -353,6 +368,40 @@ def test_an_auditor_is_fitted_on_chunks():
     ):
         assert again.fairness_degree_ > 0
     assert pickle.loads(pickle.dumps(auditor)).on_data_rate_ == whole.on_data_rate_
+
+
+class OneWorstRow(ClassifierMixin, BaseEstimator):
+    """Treats twins differently where the second column is 0.5, by `difference` in probability."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, difference=0.4):
+        self.difference = difference
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def predict_proba(self, X):
+        positive = 0.1 + self.difference * np.asarray(X)[:, 0] * (np.asarray(X)[:, 1] == 0.5)
+        return np.column_stack([1 - positive, positive])
+
+    def predict(self, X):
+        return (self.predict_proba(X)[:, 1] > 0.5).astype(int)
+
+
+# Whether the worst row flips the label or not: only rows that discriminate are kept.
+@pytest.mark.parametrize("difference", [0.3, 0.7])
+def test_a_domain_holds_the_one_before_it_where_the_sample_lacks_the_worst_row(difference):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 600), rng.random(600)]).astype(float)
+    X[450, 1] = 0.5
+    auditor = audited(OneWorstRow(difference), lambda: iter(cut(X)), [0])
+    auditor.space_ = auditor.space_.with_data(X[:300])  # what is kept of more rows than a sample
+    assert auditor.on_data_degree_ == pytest.approx(difference)
+    assert len(auditor.on_data_discriminatory_) == (difference > 0.5)
+    assert auditor.domains_.loc["rows", "degree"] == auditor.on_data_degree_
+    assert auditor.domains_["degree"].is_monotonic_increasing
+    assert auditor.domains_.loc["whole", "degree"] == auditor.on_data_degree_
 
 
 def test_what_takes_a_second_pass_says_so():

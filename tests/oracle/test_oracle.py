@@ -12,7 +12,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from skfairtest import InputSpace, RandomAuditor, SBFTAuditor
 from skfairtest.oracle._model import hash_labels
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._stall import STALL, STALL_INPUTS
+from skfairtest.oracle._stagnation import STALL, STALL_INPUTS
 from skfairtest.oracle._stop import StopSearch
 
 

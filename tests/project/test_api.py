@@ -8,7 +8,7 @@ from places import TOP
 import skfairtest
 
 #: Made by the package, never by a user.
-RESULT_TYPES = {"AuditorComparison", "DiscriminationEstimate", "FoundPairs", "RowsAudit"}
+RESULT_TYPES = {"AuditorComparison", "DiscriminationEstimate", "FoundPairs"}
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -29,15 +31,45 @@ def test_imports_leave_out_what_takes_long():
     loaded = loaded_by(
         "import skfairtest; skfairtest.RandomAuditor, skfairtest.make_audit_scorer\n"
         "import skfairtest.mitigation, skfairtest.datasets, skfairtest.group, skfairtest.testing\n"
-        "skfairtest.base, skfairtest.PairDisplay(None).frame()"
+        "skfairtest.base, skfairtest.PairDisplay(None).frame()\n"
+        "from skfairtest import Limits, RemoteClassifier"
     )
-    assert "skfairtest.base" in loaded and loaded & set(HEAVY) == set()
+    assert {"skfairtest.base", "skfairtest.report", "skfairtest.remote"} <= loaded
+    assert loaded & {*HEAVY, "skfairtest.exact"} == set()
+
+
+def test_a_public_name_brings_its_own_module_only():
+    loaded = loaded_by("from skfairtest import EstimatorFailedError, OneHot")
+    assert "skfairtest.space._constraints" in loaded
+    assert loaded & {"sklearn", "skfairtest.base", "skfairtest.space._space"} == set()
 
 
 def test_import_of_the_package_alone_loads_nothing_large():
     loaded = loaded_by("import skfairtest")
     assert "skfairtest" in loaded
     assert loaded & {*HEAVY, "sklearn", "pandas", "scipy", "numpy"} == set()
+
+
+def test_the_table_of_homes_says_where_the_names_are_defined():
+    homes = skfairtest._HOMES
+    assert {*skfairtest.__all__} == {*homes, "datasets"}
+    for name, home in homes.items():
+        module = import_module(f"skfairtest.{home}")
+        assert getattr(skfairtest, name) is getattr(module, name)
+        assert getattr(module, name).__module__.startswith(module.__name__)
+        assert name in getattr(module, "__all__", [name])
+
+
+def test_type_checkers_are_shown_the_same_table():
+    tree = ast.parse(Path(skfairtest.__file__).read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    shown = {
+        (alias.asname, f"{line.module}.{alias.name}") for line in block.body for alias in line.names
+    }
+    homes = {"datasets": "skfairtest.datasets"} | {
+        name: f"skfairtest.{home}.{name}" for name, home in skfairtest._HOMES.items()
+    }
+    assert shown == set(homes.items())
 
 
 def test_star_import_shadows_nothing():

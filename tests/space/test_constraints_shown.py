@@ -127,7 +127,7 @@ def random_case(seed, numeric=False):
                 lambda X, a=a, level=level, most=most: (X["t"] != level) | (X[a] <= most),
             )
         elif kind == 3:
-            add(OneHot("g0", "g1", "g2"), lambda X: X[["g0", "g1", "g2"]].sum(axis=1) == 1)
+            add(OneHot(["g0", "g1", "g2"]), lambda X: X[["g0", "g1", "g2"]].sum(axis=1) == 1)
         elif kind == 4:
             add(
                 Allowed(["city", "state"]),
@@ -185,7 +185,12 @@ def check_tester(name, seed):
         sensitive = ["s"]
     kind = Classifier if name in {"adf", "eidig", "maft", "themis"} or seed % 2 else Regressor
     model = kind(rng.normal(size=X.shape[1]))
-    auditor = TESTERS[name]().set_params(estimator=model, sensitive_features=sensitive, random_state=seed, space=InputSpace(constraint=[constraint for constraint, _ in rules]))  # fmt: skip
+    auditor = TESTERS[name]().set_params(
+        estimator=model,
+        sensitive_features=sensitive,
+        random_state=seed,
+        space=InputSpace(constraint=[constraint for constraint, _ in rules]),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)
         warnings.simplefilter("ignore", NoDisparityWarning)
@@ -260,4 +265,4 @@ def test_the_formula_would_notice():
     X, _, rules, _ = random_case(0)
     wrong = X.assign(n0=X["n0"] + 1000, g0=1, g1=1, city="nowhere")
     with pytest.raises(AssertionError, match="breaks"):
-        look([wrong], [*rules, (OneHot("g0", "g1", "g2"), lambda X: X["g0"] + X["g1"] < 2)])
+        look([wrong], [*rules, (OneHot(["g0", "g1", "g2"]), lambda X: X["g0"] + X["g1"] < 2)])

@@ -129,9 +129,9 @@ def test_many_names_cost_a_batch_little(monkeypatch):
     assert table["name"].tolist() == X["name"].tolist()[:7]
     assert max(lengths, default=7) == 7
     space.encode(table)
-    first = space.domain.columns[1]._lookup[1]
+    first = space.domain.columns[1]._lookup
     space.encode(table)
-    assert space.domain.columns[1]._lookup[1] is first
+    assert space.domain.columns[1]._lookup is first
 
 
 def test_an_audit_and_an_auditor_warn_once():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from decimal import Decimal
 from itertools import product
 
@@ -17,8 +18,12 @@ from sklearn.preprocessing import StandardScaler
 from tiers import SAMPLE, slow_sample, some
 
 from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
+from skfairtest.space._kinds import describe_column
+from skfairtest.space._numbers import Integer, Real
 from skfairtest.space._perturb import draw_near
-from skfairtest.space._resolution import Grid, Listed, Strides, given_scale, knows_amounts
+from skfairtest.space._resolution import Fractions, Strides, knows_amounts
+from skfairtest.space._steps import Amounts, Grid
+from skfairtest.space._summarize import summarize
 
 RNG = np.random.default_rng(0)
 N = 300
@@ -73,14 +78,14 @@ def test_steps_of_the_data_are_the_steps_of_the_domain(values, kind, values_in_d
 )
 def test_measurements_stay_real(values):
     column = column_of(values)
-    assert column.kind == "real" and not column.discrete and column.scale is None
+    assert isinstance(column, Real) and not column.discrete
 
 
 def test_whole_numbers_one_by_one_are_their_own_codes():
     for values in ([3, 7, 5], [0, 9999, 0, 9999], np.arange(50) * 2 + (np.arange(50) == 7)):
         column = column_of(values)
-        assert column.kind == "integer" and column.scale is None
-        assert column_of(values, int).scale is None
+        assert isinstance(column, Integer)
+        assert isinstance(column_of(values, int), Integer)
         np.testing.assert_array_equal(column.encode(np.array([4.0, 5.0])), [4, 5])
 
 
@@ -94,7 +99,7 @@ def test_single_precision_has_the_same_steps():
     assert set(rows["v"]) <= set((np.arange(201) / 10).astype(np.float32))
     # Steps that single precision does not tell apart are none.
     fine = (1e5 + grid(0, 20, 0.01)).astype(np.float32)
-    assert column_of(fine, np.float32).scale is None
+    assert isinstance(column_of(fine, np.float32), Real)
 
 
 def test_a_column_of_many_repeated_values_knows_them():
@@ -102,12 +107,12 @@ def test_a_column_of_many_repeated_values_knows_them():
     amounts = rng.choice(np.arange(1, 99_999), 30, replace=False)
     gain = np.where(rng.random(6000) < 0.9, 0, rng.choice(amounts, 6000))
     column = column_of(gain, int)
-    assert isinstance(column.scale, Listed) and column.kind == "integer"
+    assert isinstance(column, Amounts) and column.kind == "integer"
     np.testing.assert_array_equal(column.take(column.grid()), np.unique(gain))
     assert column_of(gain, int, bounds={"v": (0, 99_999)}).n_values == 100_000
-    assert column_of(gain, int, steps={"v": 1}).scale is None
+    assert isinstance(column_of(gain, int, steps={"v": 1}), Integer)
     # With few rows a new one may well bring a new amount.
-    assert column_of(gain[:300], int).scale is None
+    assert isinstance(column_of(gain[:300], int), Integer)
     assert not knows_amounts(np.array([100, 1, 1, 1]), 1e6)
     assert not knows_amounts(np.array([100, 100, 100]), 3)
 
@@ -154,47 +159,77 @@ def test_one_step_of_a_search_is_a_hundredth_of_a_long_domain():
 
 # Exact values ------------------------------------------------------------------------------------
 
-SCALES = {
-    "tenths": Grid(0, 1, 10),
-    "quarters": Grid(3, 25, 100),
-    "hundreds": Grid(50, 100, 1),
-    "single": Grid(0, 1, 10, "float32"),
-    "thirds": Strides(0.1, 1 / 3),
-    "amounts": Listed(np.array([0.0, 0.1, 7.0, 7688.0, 99_999.0])),
-    "one amount": Listed(np.array([2.5])),
-    "given": given_scale(-1.1, 9, 0.37, None),
+
+def in_steps(steps):
+    return Grid("v", 0, 9, steps, whole=False)
+
+
+def given(values, step):
+    return describe_column("v", summarize("v", np.array(values)), step=step)
+
+
+COLUMNS = {
+    "tenths": in_steps(Fractions(0, 1, 10)),
+    "quarters": in_steps(Fractions(3, 25, 100)),
+    "hundreds": in_steps(Fractions(50, 100, 1)),
+    "single": in_steps(Fractions(0, 1, 10, "float32")),
+    "thirds": in_steps(Strides(0.1, 1 / 3)),
+    "amounts": Amounts("v", np.array([0.0, 0.1, 7.0, 7688.0, 99_999.0])),
+    "one amount": Amounts("v", np.array([2.5])),
+    "given": given([-1.1, 9.0], 0.37),
 }
 
 
-@pytest.mark.parametrize("name", SCALES)
-def test_every_number_has_a_code_that_gives_it_back(name):
-    scale = SCALES[name]
+def any_numbers(dtype=None):
     rng = np.random.default_rng(0)
     values = np.concatenate(
         [rng.uniform(-200, 200, 300), rng.normal(size=300) * 10.0 ** rng.uniform(-9, 9, 300),
          rng.integers(-500, 500, 100), [0.0, 1e-300, -1e15, 0.1 + 0.2, np.nan, np.inf, -np.inf]]
     )  # fmt: skip
-    if scale.dtype:
-        values = values.astype(scale.dtype).astype(np.float64)
-    codes = scale.codes(values)
-    np.testing.assert_array_equal(scale.values(codes), values)
-    np.testing.assert_array_equal(scale.values(scale.codes(values[::-1])), values[::-1])
-    steps = np.arange(-50.0, 50) if not isinstance(scale, Listed) else np.arange(len(scale.listed))
-    on_grid = scale.values(steps)
-    np.testing.assert_array_equal(scale.codes(on_grid), steps)
+    return values.astype(dtype).astype(np.float64) if dtype else values
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_number_of_a_table_has_a_code_that_gives_it_back(name):
+    column = COLUMNS[name]
+    values = any_numbers(column.dtype)
+    own, codes = column.read(values)
+    np.testing.assert_array_equal(own.take(codes), values)
+    np.testing.assert_array_equal(own.take(own.encode(values[::-1])), values[::-1])
+    n = len(column.listed) if isinstance(column, Amounts) else 50
+    steps = np.arange(float(n)) if isinstance(column, Amounts) else np.arange(-50.0, 50)
+    on_grid = own.take(steps)
+    np.testing.assert_array_equal(own.encode(on_grid), steps)
     assert (np.diff(on_grid) > 0).all()
     # Numbers between two steps lie between their codes.
     finite = codes[~np.isnan(codes) & (np.abs(values) < 100)]
-    own = values[~np.isnan(codes) & (np.abs(values) < 100)]
-    order = np.argsort(own, kind="stable")
+    between = values[~np.isnan(codes) & (np.abs(values) < 100)]
+    order = np.argsort(between, kind="stable")
     assert (np.diff(finite[order]) >= -1e-6).all()
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_alone_gives_a_number_back_but_for_its_last_bits(name):
+    column = COLUMNS[name]
+    values = any_numbers(column.dtype)
+    before = pickle.dumps(column)
+    back = column.take(column.encode(values))
+    if isinstance(column, Amounts):
+        # Far beyond the list the order of magnitude is what counts.
+        np.testing.assert_allclose(back, values, rtol=1e-6, atol=1e-9)
+    else:
+        finite = np.isfinite(values)
+        np.testing.assert_array_equal(back[~finite], values[~finite])
+        np.testing.assert_allclose(back[finite], values[finite], rtol=1e-14, atol=1e-12)
+    assert pickle.dumps(column) == before
 
 
 def test_decimals_are_the_floats_that_python_writes():
     for divisor in (10, 100, 1000, 10**6):
         codes = np.random.default_rng(divisor).integers(-(10**7), 10**7, 2000)
         exact = [float(Decimal(int(c)) / divisor) for c in codes]
-        np.testing.assert_array_equal(Grid(0, 1, divisor).values(codes.astype(float)), exact)
+        column = in_steps(Fractions(0, 1, divisor))
+        np.testing.assert_array_equal(column.take(codes.astype(float)), exact)
 
 
 def test_rows_of_data_are_audited_as_they_are():

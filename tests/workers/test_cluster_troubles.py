@@ -25,7 +25,7 @@ from skfairtest import (
 from skfairtest.exact import _rounds
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.workers import _cluster, _sending, _versions
-from skfairtest.workers._sending import Parcel, on_workers
+from skfairtest.workers._sending import Broadcast, on_workers
 
 #: For troubles that last: how long they are looked at decides nothing.
 SHORT = 0.02
@@ -36,7 +36,9 @@ def cluster(monkeypatch):
     """A cluster of two workers, looked at often."""
     client = StandIn()
     monkeypatch.setattr(_cluster, "EVERY", 0.002)
-    monkeypatch.setattr(_cluster.Watch, "over", counted(client, _cluster.Watch.over))
+    monkeypatch.setattr(
+        _cluster.ClusterMonitor, "over", counted(client, _cluster.ClusterMonitor.over)
+    )
     return client
 
 
@@ -55,7 +57,7 @@ def plus(content, k):
 
 
 def numbers(n):
-    return on_workers(plus, Parcel(100), [(k,) for k in range(n)], None)
+    return on_workers(plus, Broadcast(100), [(k,) for k in range(n)], None)
 
 
 # No trouble -----------------------------------------------------------------------------------
@@ -72,20 +74,20 @@ def test_a_cluster_gives_what_one_process_gives(cluster):
     assert alone.n_queries_ == sent.n_queries_
 
 
-def test_a_worker_that_has_forgotten_a_parcel_gets_it_again(cluster, monkeypatch):
-    parcel, tasks = Parcel(100), [(k,) for k in range(4)]
+def test_a_worker_that_has_forgotten_a_broadcast_gets_it_again(cluster, monkeypatch):
+    broadcast, tasks = Broadcast(100), [(k,) for k in range(4)]
     with sending_to(cluster):
-        assert list(on_workers(plus, parcel, tasks, None)) == [100, 101, 102, 103]
-        assert list(on_workers(plus, parcel, tasks, None)) == [100, 101, 102, 103]
+        assert list(on_workers(plus, broadcast, tasks, None)) == [100, 101, 102, 103]
+        assert list(on_workers(plus, broadcast, tasks, None)) == [100, 101, 102, 103]
         assert cluster.n_calls == 2
         monkeypatch.setattr(_sending, "_opened", OrderedDict())
-        assert list(on_workers(plus, parcel, tasks, None)) == [100, 101, 102, 103]
+        assert list(on_workers(plus, broadcast, tasks, None)) == [100, 101, 102, 103]
     assert cluster.n_calls == 4
 
 
 def test_errors_of_the_task_itself_pass_through(cluster):
     with sending_to(cluster), pytest.raises(TypeError, match="concatenate str"):
-        list(on_workers(plus, Parcel("text"), [(k,) for k in range(4)], None))
+        list(on_workers(plus, Broadcast("text"), [(k,) for k in range(4)], None))
     assert cluster.n_calls == 1
 
 
@@ -114,7 +116,7 @@ def test_a_cluster_without_workers(what, timeout, cluster, monkeypatch):
     cluster.n_workers = 0
     with (
         sending_to(cluster, wait_for_workers_timeout=timeout),
-        pytest.raises(WorkersFailedError, match="has no workers.*Start some"),
+        pytest.raises(WorkersFailedError, match="has no workers.*Start workers"),
     ):
         calls[what]()
     assert cluster.n_calls == 0
@@ -260,7 +262,7 @@ def test_a_scheduler_that_falls_silent(cluster, monkeypatch):
 
 @pytest.mark.parametrize(
     ("trouble", "said"),
-    [("fails", "MemoryError: no room"), ("fails_in_silence", "for a reason unknown")],
+    [("fails", "MemoryError: no room"), ("fails_in_silence", "for an unknown reason")],
 )
 def test_a_task_that_fails_on_the_side_of_the_cluster(trouble, said, cluster):
     cluster.plan[1] = 3, getattr(cluster, trouble)
@@ -302,7 +304,9 @@ def test_what_tasks_need_is_on_its_way_for_longer(cluster, monkeypatch):
 def test_lost_workers_are_waited_for_and_their_tasks_done_again(monkeypatch):
     monkeypatch.setattr(_cluster, "SETTLED", SHORT)
     cluster = StandIn(n_workers=2, n_threads=2)
-    monkeypatch.setattr(_cluster.Watch, "over", counted(cluster, _cluster.Watch.over))
+    monkeypatch.setattr(
+        _cluster.ClusterMonitor, "over", counted(cluster, _cluster.ClusterMonitor.over)
+    )
     cluster.plan[1] = 3, cluster.cancelled
     with (
         sending_to(cluster),
@@ -426,11 +430,11 @@ def test_a_worker_that_goes_while_it_is_asked(cluster):
 
 
 @pytest.mark.parametrize("n_stations", [0, 1])
-def test_a_worker_that_opens_a_parcel_of_other_versions(n_stations, monkeypatch):
-    """Told where nobody was asked before, also by a parcel that a scheduler has sent on."""
+def test_a_worker_that_opens_a_broadcast_of_other_versions(n_stations, monkeypatch):
+    """Told where nobody was asked before, also by a broadcast that a scheduler has sent on."""
     with monkeypatch.context() as patch:
         patch.setattr(_sending, "versions", lambda: {"python": "2.7.1", "numpy": "1.0"})
-        sent = pickle.dumps(Parcel(100))
+        sent = pickle.dumps(Broadcast(100))
     for _ in range(n_stations):
         sent = pickle.dumps(pickle.loads(sent))
         monkeypatch.setattr(_sending, "_opened", OrderedDict())

@@ -23,7 +23,7 @@ from skfairtest import RandomAuditor, SBFTAuditor, certify, compare_auditors
 from skfairtest.exact import _rounds
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.workers import _cluster, _sending, _versions
-from skfairtest.workers._sending import Parcel, on_workers
+from skfairtest.workers._sending import Broadcast, on_workers
 
 pytestmark = pytest.mark.services("distributed")
 
@@ -88,10 +88,10 @@ class Ending:
     def midway(self, end):
         """End it when the first result has come in, and other tasks are under way for good."""
         came_in, numbers = threading.Event(), itertools.count()
-        results_of, delayed = _cluster.Watch.over, _sending.delayed
+        results_of, delayed = _cluster.ClusterMonitor.over, _sending.delayed
 
-        def over(watch, results):
-            for result in results_of(watch, results):
+        def over(monitor, results):
+            for result in results_of(monitor, results):
                 came_in.set()
                 yield result
 
@@ -99,7 +99,7 @@ class Ending:
             self.was_held = self._apart.wait_until_held() and came_in.wait(HANGING)
             end()
 
-        self._patch.setattr(_cluster.Watch, "over", over)
+        self._patch.setattr(_cluster.ClusterMonitor, "over", over)
         self._patch.setattr(
             _sending, "delayed", lambda do: lambda *task: delayed(passing)(next(numbers), do, *task)
         )
@@ -124,14 +124,14 @@ def test_a_cluster_without_workers_and_one_whose_workers_all_leave(no_workers, m
     for seconds in (0.3, 0):
         with (
             joblib.parallel_config("dask", wait_for_workers_timeout=seconds),
-            pytest.raises(WorkersFailedError, match="has no workers.*Start some"),
+            pytest.raises(WorkersFailedError, match="has no workers.*Start workers"),
         ):
-            list(on_workers(first_only, Parcel(1), tasks, None))
+            list(on_workers(first_only, Broadcast(1), tasks, None))
     worker = apart.add_worker()
     client.wait_for_workers(1, timeout=HANGING)
     monkeypatch.setattr(_cluster, "WITHOUT_WORKERS", 1.0)
     with joblib.parallel_config("dask"):
-        results = on_workers(first_only, Parcel(1), tasks, None)
+        results = on_workers(first_only, Broadcast(1), tasks, None)
         assert next(results) == 0
         worker.kill()
         with pytest.raises(WorkersFailedError, match="has had no workers for .* 1 of 100 task"):
@@ -215,7 +215,7 @@ def test_a_certificate_on_a_cluster_that_goes_away(ending, monkeypatch, tmp_path
 
 
 def test_other_versions_on_the_workers(processes, monkeypatch):
-    """Told when a worker opens a parcel."""
+    """Told when a worker opens a broadcast."""
     own = _versions.versions()
     monkeypatch.setattr(_sending, "versions", lambda: own | {"sklearn": "0.1"})
     with (
@@ -225,7 +225,7 @@ def test_other_versions_on_the_workers(processes, monkeypatch):
             match=rf"worker tcp://\S+ has sklearn {own['sklearn']} \(the client has 0\.1\)",
         ),
     ):
-        list(on_workers(first_only, Parcel(1), [(0,), (0,)], None))
+        list(on_workers(first_only, Broadcast(1), [(0,), (0,)], None))
 
 
 def test_a_package_that_the_workers_lack(processes, monkeypatch, tmp_path):
@@ -247,7 +247,7 @@ def test_a_package_that_the_workers_lack(processes, monkeypatch, tmp_path):
                 match=rf"worker tcp://\S+ has no {name} \(the client has 1.5\)",
             ),
         ):
-            list(on_workers(module.work, Parcel(1), [(k,) for k in range(4)], None))
+            list(on_workers(module.work, Broadcast(1), [(k,) for k in range(4)], None))
     finally:
         _versions.versions.cache_clear()
         sys.modules.pop(name)

@@ -37,7 +37,7 @@ from skfairtest import (
 )
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
 from skfairtest.workers import _sending, _versions
-from skfairtest.workers._sending import Parcel, on_workers
+from skfairtest.workers._sending import Broadcast, on_workers
 
 #: On a cluster of Dask; the marks stand in the order in which decorators are read.
 BACKENDS = [
@@ -227,13 +227,13 @@ def twice(content, number):
 
 
 def test_tasks_in_order():
-    assert list(on_workers(twice, Parcel(3), [(k,) for k in range(5)], None)) == [0, 3, 6, 9, 12]
+    assert list(on_workers(twice, Broadcast(3), [(k,) for k in range(5)], None)) == [0, 3, 6, 9, 12]
 
 
 def test_threads_get_the_very_object():
     held = threading.Lock()
     with joblib.parallel_config("threading", n_jobs=2):
-        got = list(on_workers(lambda content, k: content, Parcel(held), [(0,), (1,)], None))
+        got = list(on_workers(lambda content, k: content, Broadcast(held), [(0,), (1,)], None))
     assert all(one is held for one in got)
 
 
@@ -465,7 +465,7 @@ def test_the_model_travels_once_whatever_is_asked_of_it(cluster, monkeypatch):
     auditor = RandomAuditor(model, sensitive_features=[0], max_queries=20).fit(X[:100])
     alone = auditor.audit_rows(X)
     written, calls = [], []
-    reduce, see = Parcel.__reduce__, _sending._see_that_they_fit
+    reduce, see = Broadcast.__reduce__, _sending._see_that_they_fit
 
     def counted_reduce(self):
         written.append(self.name)
@@ -475,7 +475,7 @@ def test_the_model_travels_once_whatever_is_asked_of_it(cluster, monkeypatch):
         calls.append(1)
         return see(client, n_jobs)
 
-    monkeypatch.setattr(Parcel, "__reduce__", counted_reduce)
+    monkeypatch.setattr(Broadcast, "__reduce__", counted_reduce)
     monkeypatch.setattr(_sending, "_see_that_they_fit", counted_see)
     n_before = _n_tasks(cluster)
     with joblib.parallel_config("dask"):
@@ -488,12 +488,12 @@ def test_the_model_travels_once_whatever_is_asked_of_it(cluster, monkeypatch):
 
 @pytest.mark.services("distributed")
 def test_a_worker_that_has_forgotten_the_model_gets_it_again(cluster):
-    parcel, tasks = Parcel(7), [(k,) for k in range(6)]
+    broadcast, tasks = Broadcast(7), [(k,) for k in range(6)]
     for n_forget in (0, 1, 2, 0):
         cluster.run(forget, workers=sorted(cluster.ncores())[:n_forget])
         with joblib.parallel_config("dask"):
-            assert list(on_workers(twice, parcel, tasks, None)) == [0, 7, 14, 21, 28, 35]
-    assert parcel.sent_to
+            assert list(on_workers(twice, broadcast, tasks, None)) == [0, 7, 14, 21, 28, 35]
+    assert broadcast.sent_to
 
 
 def forget():
@@ -556,7 +556,7 @@ def test_a_model_that_cannot_travel(way):
 def test_lost_workers_are_replaced_once(tmp_path):
     tasks = [(k, False) for k in range(6)]
     with pytest.warns(RuntimeWarning, match="tasks whose results had not come in are done again"):
-        got = list(on_workers(dying.once, Parcel((str(tmp_path), os.getpid())), tasks, 2))
+        got = list(on_workers(dying.once, Broadcast((str(tmp_path), os.getpid())), tasks, 2))
     assert [k for k, _ in got] == list(range(6))
     assert os.listdir(tmp_path) == ["dead"]
     assert os.getpid() not in {process for _, process in got}
@@ -569,7 +569,7 @@ def test_workers_that_are_always_lost(tmp_path):
         pytest.warns(RuntimeWarning, match="done again"),
         pytest.raises(WorkersFailedError, match=r"lost 2 times .*of 6 tasks had come in"),
     ):
-        list(on_workers(dying.once, Parcel((str(tmp_path), os.getpid())), tasks, 2))
+        list(on_workers(dying.once, Broadcast((str(tmp_path), os.getpid())), tasks, 2))
 
 
 def test_a_search_whose_workers_are_lost_keeps_its_state(monkeypatch):

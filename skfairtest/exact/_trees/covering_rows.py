@@ -225,14 +225,7 @@ class _Cover:
 
 def _zero_of(column: Column) -> float:
     """The code of zero in a column of numbers; NaN where it is not in the domain."""
-    if column.levels is not None:
-        return np.nan
-    low, high = column.ends
-    if not low <= 0 <= high or low == high:
-        return np.nan
-    code = column.low - low / (high - low) * (column.high - column.low)
-    code = float(np.rint(code)) if column.scale is not None else 0.0
-    return code if column.take(np.array([code]))[0] == 0 else np.nan
+    return column.code_of(0.0) if column.high > column.low else np.nan
 
 
 def _codes_in(grid: Grid, j: int, cells: Ints, rng: np.random.Generator) -> Floats:

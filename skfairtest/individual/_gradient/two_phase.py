@@ -16,6 +16,7 @@ from skfairtest._parameters import real, whole
 from skfairtest._typing import Floats, Ints
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
+from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._space import InputSpace
@@ -49,7 +50,7 @@ class Finds(NamedTuple):
     second: Floats
 
 
-def joined(found: list[Finds]) -> Finds:
+def concatenated(found: list[Finds]) -> Finds:
     """All discriminatory inputs of several lists, in their order."""
     return Finds(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
@@ -66,7 +67,6 @@ class TwoPhase:
         self.max_iter, self.n_local = max_iter, n_local
         self.step, self.decay = step, decay
         self.update_interval = update_interval
-        self.n_iter = 0
         # Labels are flipped by losing confidence; a threshold is passed by moving outputs apart.
         self.apart = oracle.response == "regression" or oracle.threshold is not None
         self.apart &= oracle.response != "labels"
@@ -85,7 +85,7 @@ class TwoPhase:
                 found.append(self.global_phase(group))
                 if self.oracle.queries_left < left:
                     break
-            self.local_phase(joined(found))
+            self.local_phase(concatenated(found))
 
     def _group_size(self) -> int:
         rows = 2 * (len(self.space.free) + 2) * self.oracle.cost
@@ -101,7 +101,8 @@ class TwoPhase:
         grad1, grad2 = np.zeros(x.shape), np.zeros(x.shape)
         found: list[Finds] = []
         for step in range(self.max_iter):
-            self.n_iter = max(self.n_iter, step + 1)
+            measured = self.oracle.measured
+            measured["n_iter"] = max(measured.get("n_iter", 0), step + 1)
             judged = self.judge(x)
             hit = judged.verdict
             found.append(Finds(x[hit], judged.first[hit], judged.second[hit]))
@@ -119,7 +120,7 @@ class TwoPhase:
                 agree = np.sign(grad1) == np.sign(grad2)
                 direction = np.where(agree, -np.sign(grad1), 0.0)
             x = self.move(x, self.step * direction, first, second)
-        return joined(found)
+        return concatenated(found)
 
     # Local phase (Algorithm 4) -------------------------------------------------------------
 
@@ -280,7 +281,6 @@ class TwoPhaseAuditor(BaseAuditor):
 
     def _prepare(self, oracle: Oracle) -> None:
         self._make_gradient(oracle)  # an unknown one is an error before the first query
-        self.n_iter_ = 0
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         seeds = cluster_seeds(oracle.space, rng)[: self.n_global]
@@ -295,7 +295,7 @@ class TwoPhaseAuditor(BaseAuditor):
             decay=self._decay,
             update_interval=self._update_interval,
         )
-        try:
-            phases.run(np.concatenate([seeds, more]))
-        finally:
-            self.n_iter_ = phases.n_iter
+        phases.run(np.concatenate([seeds, more]))
+
+    def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
+        return {"n_iter_": max((one.get("n_iter", 0) for one in found.measured), default=0)}

@@ -15,6 +15,7 @@ from skfairtest.individual._sbft.paper import PaperSearch
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.space._space import InputSpace
 
 PRESETS = ("tuned", "paper")
 #: Inputs in a population: the published number, and the elites of an island.
@@ -215,27 +216,25 @@ class SBFTAuditor(BaseAuditor):
                 local_search=self.local_search,
             ).run()
             return
-        # Kept while it runs, so that the results hold its tables however it ends.
-        self._running = TunedSearch(
+        search = TunedSearch(
             oracle,
             rng,
             population_size=size,
             crossover_proba=self.crossover_proba,
             n_climbers=self.n_climbers,
         )
-        self._running.run()
+        oracle.measured["operators"] = search.ledger
+        oracle.measured["island_bests"] = search.island_bests
+        search.run()
 
-    def _notes(self, oracle: Oracle) -> Any:
-        search = self.__dict__.pop("_running", None)
-        return None if search is None else (search.ledger.arrays(), search.island_bests)
-
-    def _store(self, found: Findings) -> None:
-        super()._store(found)
-        tuned = [note for note in found.notes if note is not None]
-        if tuned:
-            tables = [table for table, _ in tuned]
-            self._state["operators"] = {name: sum(t[name] for t in tables) for name in tables[0]}
-            self._state["island_bests"] = np.concatenate([np.array(bests) for _, bests in tuned])
+    def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
+        tuned = [one for one in found.measured if "operators" in one]
+        if not tuned:
+            return {}
+        tables = [one["operators"].arrays() for one in tuned]
+        operators = {name: sum(table[name] for table in tables) for name in tables[0]}
+        bests = np.concatenate([np.array(one["island_bests"]) for one in tuned])
+        return {"operators": operators, "island_bests": bests}
 
     def _of_tuned(self, name: str, part: str) -> Any:
         state = self._result(name)

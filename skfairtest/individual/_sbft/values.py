@@ -39,7 +39,7 @@ class Lines:
             j: np.unique(np.append(rows[:, j], [space.domain.low[j], space.domain.high[j]]))
             for j in space.free
         }
-        self.is_level = {j: space.domain.columns[j].levels is not None for j in space.free}
+        self.is_level = {j: space.domain.columns[j].is_category for j in space.free}
 
     def values(self, z: Floats, j: int, elites: Floats, rng: np.random.Generator) -> Floats:
         """Some values of column j that differ from that of the input z.

@@ -58,6 +58,7 @@ class NaturalSearch:
         self.batch_size = batch_size
         self.choice, self.greed, self.explore = choice, greed, explore
         self._proposed = KeySet()
+        self._rejected = KeySet()
         self._Z: Floats = np.empty((0, self.space.n_features))
         self._found: Bools = np.empty(0, dtype=bool)
         self._surrogate: HistGradientBoostingClassifier | None = None
@@ -89,16 +90,22 @@ class NaturalSearch:
     def plausible(self, Z: Floats) -> Floats:
         """Those that are plausible as they stand."""
         judge = self.space.plausibility
-        return Z if judge is None else Z[judge.accepts(Z)]
+        if judge is None:
+            return Z
+        accepted = judge.accepts(Z)
+        self._rejected.add(row_keys(Z[~accepted][:, self.space.free]))
+        return Z[accepted]
 
     def new_crossings(self, n: int) -> Floats:
-        """Different crossings that were not proposed before; maybe none."""
+        """Different crossings that were not judged before; maybe none."""
         Z = self.oracle.crossings(n, self.rng)
         keys = row_keys(Z[:, self.space.free])
         first = np.zeros(len(Z), dtype=bool)
         first[np.unique(keys, return_index=True)[1]] = True
         new = first & ~self._proposed.contains(keys)
-        self._n_vain = 0 if new.any() else self._n_vain + 1
+        # Some that are not plausible may come again and again, which is nothing new.
+        is_vain = not (new & ~self._rejected.contains(keys)).any()
+        self._n_vain = self._n_vain + 1 if is_vain else 0
         return Z[new]
 
     @one_thread()

@@ -89,7 +89,7 @@ class Explainer:
             VICINITY * (self.space.domain.high - self.space.domain.low), self.space.domain.steps
         )
         near = self.space.domain.clip(rows + width * self.rng.standard_normal(rows.shape))
-        categorical = np.array([kind == "categorical" for kind in self.space.kinds])
+        categorical = np.array([column.is_category for column in self.space.domain.columns])
         changed = np.where(categorical, self.space.domain.draw(n, self.rng), near)
         return np.where(mask, changed, rows)
 

@@ -14,6 +14,7 @@ from skfairtest.individual._themis.measurement import Measurement
 from skfairtest.individual._themis.subsets import (
     SubsetSearch,
     candidate_columns,
+    check_candidates,
     check_combinations,
     largest_subset,
 )
@@ -229,12 +230,15 @@ class ThemisAuditor(BaseAuditor):
             else space.twins_.n_twins
         )
         check_combinations(int(n), names, "Name fewer sensitive")
+        check_candidates(space, self._subsets(space)[0])
+        return space
+
+    def _subsets(self, space: InputSpace) -> tuple[list[int], int]:
+        """Columns whose subsets are searched, and the size of the largest of them."""
         columns: list[int] = []
         if self.candidates is not None:
             columns = candidate_columns(space.feature_names, self.candidates)
-        largest = largest_subset(space, columns)
-        self._subsets = SubsetSearch(columns, largest, self.measure, self.discrimination_threshold)
-        return space
+        return columns, largest_subset(space, columns)
 
     def _make_estimator(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
         estimator = super()._make_estimator(X, y, fit_params)
@@ -257,37 +261,44 @@ class ThemisAuditor(BaseAuditor):
 
     # Search --------------------------------------------------------------------------------
 
+    def _prepare(self, oracle: Oracle) -> None:
+        # Left before the first query, so that results are there however the run ends.
+        oracle.measured["domain"] = Measurement(oracle, self.favourable, self.confidence)
+        oracle.measured["subsets"] = SubsetSearch(
+            *self._subsets(oracle.space), self.measure, self.discrimination_threshold
+        )
+
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
+        def run(measurement: Measurement) -> None:
+            measurement.run(rng, self.measure, self.margin)
+
         def measure(part: Oracle) -> Measurement:
             measurement = Measurement(part, self.favourable, self.confidence)
-            if part is oracle:
-                self._measured = measurement
-            measurement.run(rng, self.measure, self.margin)
+            run(measurement)
             return measurement
 
-        measure(oracle)
-        self._subsets.run(oracle, measure)
-
-    def _notes(self, oracle: Oracle) -> Any:
-        if self._subsets.n_inputs:
+        run(oracle.measured["domain"])
+        try:
+            oracle.measured["subsets"].run(oracle, measure)
+        finally:
             # The subsets' queries belong into the course of the run.
             oracle.note()
-        measured = self.__dict__.pop("_measured", None)
-        return measured or Measurement(oracle, self.favourable, self.confidence)
 
-    def _store(self, found: Findings) -> None:
-        super()._store(found)
-        measured: Measurement = found.notes[0]
-        causal, group = measured.causal(), measured.group()
-        self.causal_discrimination_, self.causal_interval_ = causal[0], list(causal[1:])
-        self.group_discrimination_, self.group_interval_ = group[0], list(group[1:])
-        favoured, n = measured.counts()
-        self.group_shares_ = np.divide(favoured, n, out=np.full(len(n), np.nan), where=n > 0)
-        self.groups_ = sensitive_groups(self.space_)
-        subsets = self.__dict__.pop("_subsets")
-        names = self.space_.feature_names
-        self.minimal_subsets_ = [[names[j] for j in sorted(s)] for s in subsets.minimal]
-        self.subset_scores_ = subsets.scores
+    def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
+        (measured,) = found.measured
+        causal, group = measured["domain"].causal(), measured["domain"].group()
+        favoured, n = measured["domain"].counts()
+        subsets, names = measured["subsets"], space.feature_names
+        return {
+            "causal_discrimination_": causal[0],
+            "causal_interval_": list(causal[1:]),
+            "group_discrimination_": group[0],
+            "group_interval_": list(group[1:]),
+            "group_shares_": np.divide(favoured, n, out=np.full(len(n), np.nan), where=n > 0),
+            "groups_": sensitive_groups(space),
+            "minimal_subsets_": [[names[j] for j in sorted(s)] for s in subsets.minimal],
+            "subset_scores_": subsets.scores,
+        }
 
 
 def sensitive_groups(space: InputSpace) -> list[list[Any]]:
@@ -299,5 +310,4 @@ def sensitive_groups(space: InputSpace) -> list[list[Any]]:
 
 def _told(column: Any, codes: Any) -> list[Any]:
     # Dates in words: not every file format has dates.
-    values = column.take(codes)
-    return values.tolist() if column.dates is None else column.dates.texts(values)
+    return column.plain_values(codes)

@@ -100,8 +100,8 @@ def candidate_columns(names: list[Any], candidates: Any) -> list[int]:
         raise ValueError(str(error).replace("sensitive_features", "candidates")) from None
 
 
-def largest_subset(space: InputSpace, columns: list[int]) -> int:
-    """The size up to which the subsets of the candidates are searched.
+def check_candidates(space: InputSpace, columns: list[int]) -> None:
+    """See that the subsets can be searched, before a query is spent.
 
     Raises
     ------
@@ -120,16 +120,8 @@ def largest_subset(space: InputSpace, columns: list[int]) -> int:
             f"candidates must have two values at least; {constant!r} have one. Leave them out, or "
             "give bounds or categories of InputSpace."
         )
-    # Twins must have at least one attribute in common.
-    largest = min(len(columns), space.n_features - 1)
-    # Of columns with a real one among them no more twins are compared than can be.
-    sizes = sorted(space.domain.columns[j].n_values for j in columns)
-    listed = [int(size) for size in sizes if np.isfinite(size)]
-    fits = max(
-        (k for k in range(largest + 1) if math.prod(listed[len(listed) - k :]) <= MAX_COMBINATIONS),
-        default=0,
-    )
-    if fits < largest:
+    fits = largest_subset(space, columns)
+    if fits < min(len(columns), space.n_features - 1):
         warnings.warn(
             f"Of the candidates {names!r}, subsets of up to {fits} columns are searched: larger "
             f"ones have more than {MAX_COMBINATIONS} combinations of values. Name fewer "
@@ -137,7 +129,20 @@ def largest_subset(space: InputSpace, columns: list[int]) -> int:
             UserWarning,
             stacklevel=users_level(),
         )
-    return fits
+
+
+def largest_subset(space: InputSpace, columns: list[int]) -> int:
+    """The size up to which the subsets of the candidates are searched."""
+    # Twins must have at least one attribute in common.
+    largest = min(len(columns), space.n_features - 1)
+    # Of columns with a real one among them no more twins are compared than can be.
+    sizes = sorted(space.domain.columns[j].n_values for j in columns)
+    listed = [int(size) for size in sizes if np.isfinite(size)]
+    fits = [
+        k for k in range(largest + 1)
+        if math.prod(listed[len(listed) - min(k, len(listed)) :]) <= MAX_COMBINATIONS
+    ]  # fmt: skip
+    return max(fits)
 
 
 def check_combinations(n: int, names: list[Any], remedy: str) -> None:

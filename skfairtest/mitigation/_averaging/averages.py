@@ -16,7 +16,7 @@ from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from skfairtest._doc_links import LinksToDocs
+from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import DeclaredParameters, one_of, real, whole
 from skfairtest._typing import Floats, Ints
 from skfairtest._validation import check_table, check_takes_weights

@@ -139,7 +139,7 @@ class ReferenceValues:
             foreign = self._foreign(j, values, unseen_is_error)
             # A category may be new; of a number that is none nobody knows what was meant.
             group, column = self.one_hot_groups[j], self.fields[self.owned[j][0]]
-            is_number = group is None and column.levels is None
+            is_number = group is None and column.is_open
             if foreign.any() and (unseen_is_error or is_number):
                 raise ValueError(self._complaint(j, foreign, [own[foreign] for own in values]))
             Z[~foreign, j] = self._codes(j, [own[~foreign] for own in values])
@@ -175,12 +175,7 @@ class ReferenceValues:
             return (np.isnan(codes) & (not self.has_missing[j])) | (none & (not self.has_none[j]))
         gone = np.asarray(pd.isna(values[0]), dtype=bool)
         may_be_gone = self.has_missing[j] or column.missing is not None
-        if column.levels is not None:
-            known = np.asarray(pd.Index(column.levels).get_indexer(values[0]) >= 0)
-            return np.where(gone, not may_be_gone, ~known)
-        # Of a column of other things `encode` says what is wrong.
-        infinite = np.isinf(values[0]) if values[0].dtype.kind == "f" else np.zeros_like(gone)
-        return np.where(gone, not may_be_gone, infinite)
+        return np.where(gone, not may_be_gone, column.unknown(values[0]))
 
     def _complaint(self, j: int, foreign: Bools, values: list[NDArray[Any]]) -> str:
         group, column = self.one_hot_groups[j], self.fields[self.owned[j][0]]
@@ -188,8 +183,8 @@ class ReferenceValues:
         expected = "finite numbers"
         if group is not None:
             expected = _shown(group.categories[: len(group.places) + self.has_none[j]])
-        elif column.levels is not None:
-            expected = _shown([level for level in column.levels.tolist() if level is not None])
+        elif (levels := column.expected()) is not None:
+            expected = _shown(levels)
         return (
             f"Sensitive column {self.names[j]!r} holds {_shown(named.tolist())} in "
             f"{int(foreign.sum())} of {len(foreign)} rows, which it did not in fit (NaN is a "

@@ -27,7 +27,7 @@ from skfairtest.mitigation._shares import affordable_inputs, draw_crossings, dra
 from skfairtest.oracle._favourable import favourable_places
 from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
-from skfairtest.workers._sending import Parcel, on_workers
+from skfairtest.workers._sending import Broadcast, on_workers
 
 
 def compare_mitigations(
@@ -395,7 +395,7 @@ def _run_all(
     verbose: int,
 ) -> dict[str, list[FoldResult]]:
     tasks = [(name, fold) for name in named for fold in folds]
-    needed = Parcel((named, case, y, weights, certify_time))
+    needed = Broadcast((named, case, y, weights, certify_time))
     done = on_workers(_run_one, needed, tasks, n_jobs)
     results: dict[str, list[FoldResult]] = {name: [] for name in named}
     for (name, fold), result in zip(tasks, done, strict=True):

@@ -19,7 +19,7 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._parameters import DeclaredParameters, checked, is_real, one_of, real, whole
-from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
+from skfairtest._progress import CallbackSupportMixin, Progress, users_level, with_callbacks
 from skfairtest._validation import (
     check_table,
     make_generator,
@@ -378,7 +378,7 @@ class FairnessRetrainer(
             warnings.warn(
                 f"Not mitigated, the best model so far is kept: {course.reason}",
                 MitigationWarning,
-                stacklevel=4,
+                stacklevel=users_level(),
             )
             return
         self.before_ = self._as_dict(before, course.original, strategy)
@@ -396,7 +396,7 @@ class FairnessRetrainer(
                 f"max_score_drop={self.max_score_drop:g} ({course.reason}). See history_; another "
                 "labeler=, strategy=, or an auditor with a larger budget may help.",
                 MitigationWarning,
-                stacklevel=4,
+                stacklevel=users_level(),
             )
 
         if groups is not None and audited is not None:
@@ -419,7 +419,7 @@ class FairnessRetrainer(
             f"{self.confidence:.0%} confidence. Compare the two models on more rows, or use "
             "original_estimator_.",
             MitigationWarning,
-            stacklevel=5,
+            stacklevel=users_level(),
         )
 
     def _as_dict(self, found: Findings, model: Any, strategy: Any) -> dict[str, Any]:

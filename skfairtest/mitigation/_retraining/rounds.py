@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
+from skfairtest._progress import users_level
 from skfairtest.exceptions import MitigationWarning
 from skfairtest.mitigation._retraining.guard import Drop, Guard
 from skfairtest.mitigation._retraining.training import Addition, Lane, Task
@@ -158,7 +159,7 @@ class Course:
                 warnings.warn(
                     f"Mitigation ended early, with the best model so far: {self.reason}",
                     MitigationWarning,
-                    stacklevel=4,
+                    stacklevel=users_level(),
                 )
                 break
             if self.tell(number / max_rounds, self._line()):

@@ -17,7 +17,7 @@ from skfairtest._validation import check_takes_weights
 from skfairtest.mitigation._labelers import Panel
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
-from skfairtest.workers._sending import Parcel, on_workers
+from skfairtest.workers._sending import Broadcast, on_workers
 
 Values = NDArray[Any]
 
@@ -91,7 +91,7 @@ class Task:
         self.estimator = seeded(estimator, int(rng.integers(2**31 - 1)))
         self.scorer = scorer
         self.n_jobs = n_jobs
-        self._parcel: Parcel | None = None  # what workers need of it
+        self._broadcast: Broadcast | None = None  # what workers need of it
 
     def train(self, rows: Ints, added: Addition | None = None) -> Any:
         """A clone of the estimator, fitted on these rows of the data and the added ones."""
@@ -109,15 +109,15 @@ class Task:
 
     def train_all(self, lanes: list[Lane], added: list[Addition] | None = None) -> list[Any]:
         """A model for each lane."""
-        if self._parcel is None:
-            self._parcel = Parcel(self)
+        if self._broadcast is None:
+            self._broadcast = Broadcast(self)
         tasks = [
             (lane.rows, None if added is None else added[place]) for place, lane in enumerate(lanes)
         ]
-        return list(on_workers(Task.train, self._parcel, tasks, self.n_jobs))
+        return list(on_workers(Task.train, self._broadcast, tasks, self.n_jobs))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_parcel": None}
+        return {**self.__dict__, "_broadcast": None}
 
     def answers_alike(self, model: Any) -> bool:
         """Whether the model predicts one and the same for all rows."""

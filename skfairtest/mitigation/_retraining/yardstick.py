@@ -20,7 +20,7 @@ from skfairtest.mitigation._shares import (
 )
 from skfairtest.space._plausible.neighbours import Crossed
 from skfairtest.space._space import InputSpace
-from skfairtest.workers._sending import Parcel, on_workers
+from skfairtest.workers._sending import Broadcast, on_workers
 
 
 class Shares(NamedTuple):
@@ -87,7 +87,7 @@ class Yardstick:
         # A model is judged where it was sent, in one go. It asks for no workers of its own, unless
         # the auditor alone was given a number of jobs.
         alone = {} if self._n_jobs is None else {"n_jobs": None}
-        self._parcel = Parcel((space.without_plausibility(), settings | alone))
+        self._broadcast = Broadcast((space.without_plausibility(), settings | alone))
         self._codes = codes = lanes[0].codes
         self._weights = lanes[0].task.weights
         self._crossings = [Crossings(space.with_codes(codes[lane.held])) for lane in self.folds]
@@ -129,7 +129,7 @@ class Yardstick:
             (model, np.concatenate([held, near_held.rows]))
             for model, held, near_held in zip(models[1:], inputs.rows, inputs.near, strict=False)
         ]
-        uniform, *of_folds = on_workers(_judge, self._parcel, tasks, self._n_jobs)
+        uniform, *of_folds = on_workers(_judge, self._broadcast, tasks, self._n_jobs)
         rows, near = [], []
         for judged, Z, crossed in zip(of_folds, inputs.rows, inputs.near, strict=True):
             rows.append(judged.part(0, len(Z)))

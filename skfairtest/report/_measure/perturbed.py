@@ -25,7 +25,7 @@ def compare_perturbed(case: Case, template: Any, seconds: float | None) -> dict[
     few = [
         name
         for name, column in zip(names, columns, strict=True)
-        if column.kind != "categorical" or len(column.levels) <= MAX_LEVELS
+        if not column.is_category or column.n_listed <= MAX_LEVELS
     ]
     auditor = case.group_auditor(template, few or names)
     whole = auditor.max_queries

@@ -11,7 +11,6 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._constraints.rules import AllRule, Boxes, Rule
 from skfairtest.space._constraints.table_rule import TableRule
 from skfairtest.space._domain import Domain
-from skfairtest.space._resolution import Listed
 from skfairtest.space._twins import Twins
 
 #: Rounds of repairs for all twins of a row in turn, and twins of a row that are looked at.
@@ -49,9 +48,9 @@ class Admission:
         known = [rule for rule in rules if not rule.is_opaque]
         self.rule = AllRule(known) if known else None
         levels = {
-            j: int(column.n_values) if column.levels is None else len(column.levels)
+            j: column.n_listed
             for j, column in enumerate(domain.columns)
-            if column.levels is not None or isinstance(column.scale, Listed)
+            if column.n_listed is not None
         }
         self.root = Boxes.whole(domain.low, domain.high, levels)
         self.is_possible = True

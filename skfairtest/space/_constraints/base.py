@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -66,16 +66,16 @@ class Constraint:
         return copy.deepcopy(self)
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.__dict__ == other.__dict__
+        return type(self) is type(other) and _hashable(self) == _hashable(other)
 
     def __hash__(self) -> int:
-        return hash(repr(self))
+        return hash(_hashable(self))
 
     def __and__(self, other: Any) -> AllOf:
-        return AllOf(self, other)
+        return AllOf([self, other])
 
     def __rand__(self, other: Any) -> AllOf:
-        return AllOf(other, self)
+        return AllOf([other, self])
 
     def __call__(self, X: Any) -> Bools:
         """Which rows of a table keep to the constraint.
@@ -178,8 +178,8 @@ class AllOf(Constraint):
 
     Parameters
     ----------
-    *constraints : constraint object, dict or callable
-        The constraints.
+    constraints : list of constraint objects, dicts or callables
+        The constraints. Those of an `AllOf` among them are taken one by one.
 
     See Also
     --------
@@ -188,7 +188,7 @@ class AllOf(Constraint):
     Examples
     --------
     >>> from skfairtest import AllOf, Is, Order
-    >>> AllOf(Order("a", "<=", "b"), Is("c", 1)) == Order("a", "<=", "b") & Is("c", 1)
+    >>> AllOf([Order("a", "<=", "b"), Is("c", 1)]) == Order("a", "<=", "b") & Is("c", 1)
     True
     """
 
@@ -196,7 +196,12 @@ class AllOf(Constraint):
 
     constraints: list[Any]
 
-    def __init__(self, *constraints: Any) -> None:
+    def __init__(self, constraints: Any) -> None:
+        if not isinstance(constraints, (list, tuple)):
+            raise TypeError(
+                f"AllOf takes a list of constraints; got {type(constraints).__name__}. Write "
+                "AllOf([Order('a', '<=', 'b'), ...])."
+            )
         found: list[Any] = []
         for constraint in constraints:
             if isinstance(constraint, (Constraint, Mapping, list, tuple)):
@@ -207,18 +212,39 @@ class AllOf(Constraint):
         self.constraints = found
 
     def __repr__(self) -> str:
-        return f"AllOf({', '.join(map(_called, self.constraints))})"
+        return f"AllOf([{', '.join(map(_called, self.constraints))}])"
 
     def __str__(self) -> str:
         return " and ".join(map(name_of, self.constraints))
 
     def _learned(self, table: BoundColumns) -> Constraint:
         return AllOf(
-            *(learn(c, table) if isinstance(c, Constraint) else c for c in self.constraints)
+            [learn(c, table) if isinstance(c, Constraint) else c for c in self.constraints]
         )
 
     def _rule(self, table: BoundColumns) -> Rule:
         return AllRule(bind(self, table))
+
+
+def _hashable(value: Any) -> Any:
+    """A value that is equal, and has an equal hash, where what users mean is equal.
+
+    Arrays have no truth value when they are compared, and stand for the list of their values;
+    mappings and sets are equal in any order; missing numbers are equal.
+    """
+    if isinstance(value, Constraint):
+        return type(value), _hashable(value.get_params())
+    if isinstance(value, (np.ndarray, pd.Index, pd.Series)):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return Mapping, frozenset((key, _hashable(own)) for key, own in value.items())
+    if isinstance(value, (set, frozenset)):
+        return frozenset, frozenset(map(_hashable, value))
+    if isinstance(value, (list, tuple)):  # a list of values, a tuple is a range
+        return list if isinstance(value, list) else tuple, tuple(map(_hashable, value))
+    if isinstance(value, float) and np.isnan(value):
+        return float, "nan"
+    return value if isinstance(value, Hashable) else (type(value), id(value))
 
 
 def bind(constraint: Any, table: BoundColumns) -> list[Rule]:
@@ -250,10 +276,10 @@ def as_constraint(given: Any) -> Constraint:
         return given
     if isinstance(given, Mapping):
         parts = [Is(column, values) for column, values in given.items()]
-        return parts[0] if len(parts) == 1 else AllOf(*parts)
+        return parts[0] if len(parts) == 1 else AllOf(parts)
     if isinstance(given, (list, tuple)):
-        return AllOf(*given)
-    return AllOf(_checked_callable(given))
+        return AllOf(given)
+    return AllOf([_checked_callable(given)])
 
 
 def read_constraint(given: Any) -> Any:

@@ -9,40 +9,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest._progress import users_level
 from skfairtest._typing import Bools, Floats
 from skfairtest.exceptions import ConstraintWarning
 from skfairtest.space._columns import Column
 from skfairtest.space._constraints.rules import OpaqueRule, Rule
-from skfairtest.space._containers import make_container
 from skfairtest.space._layout import Layout
-from skfairtest.space._learn_layout import learn_layout
-from skfairtest.space._resolution import Listed, Scale
+from skfairtest.space._learn import learn
 
 
 class MemberOfGroup(LookupError):
     """A constraint names a column of a one-hot group, which has no codes of its own."""
-
-
-class WithMissing(Scale):
-    """The numbers of a column that may be missing; NaN by the codes that mean it."""
-
-    def __init__(self, column: Column) -> None:
-        super().__init__()
-        self.column, self.top = column, column.top
-
-    def values(self, codes: Floats) -> Floats:
-        """Values of the codes."""
-        return np.asarray(self.column.take(codes))
-
-    def place(self, values: Floats) -> Floats:
-        """Codes of numbers, roughly."""
-        scale = self.column.scale
-        return values if scale is None else scale.place(values)
-
-    def slope(self, codes: Floats) -> Floats:
-        """Change of the number from one code to the next."""
-        scale = self.column.scale
-        return np.ones(len(codes)) if scale is None else scale.slope(codes)
 
 
 class BoundColumns:
@@ -70,8 +47,8 @@ class BoundColumns:
     @classmethod
     def of(cls, X: Any) -> BoundColumns:
         """Those of a table by itself, each column an attribute."""
-        layout, values = learn_layout(X, make_container(X), None, None, None, None)
-        return cls(layout, np.column_stack([layout.codes(j, [v]) for j, v in enumerate(values)]))
+        layout, codes, _ = learn(X, (None, None, None, None))
+        return cls(layout, codes)
 
     def apart(self) -> BoundColumns:
         """The table with the columns of one-hot groups one by one."""
@@ -111,7 +88,7 @@ class BoundColumns:
             f"among {self.names!r}."
         )
 
-    def numbers(self, j: int, owner: Any) -> Floats | Scale | None:
+    def numbers(self, j: int, owner: Any) -> Floats | Column | None:
         """The numbers that a column's codes stand for; None where they are the codes."""
         if self.columns[j].dates is not None:
             raise ValueError(
@@ -120,40 +97,30 @@ class BoundColumns:
             )
         return self._numbers(j, owner)
 
-    def _numbers(self, j: int, owner: Any) -> Floats | Scale | None:
+    def _numbers(self, j: int, owner: Any) -> Floats | Column | None:
         """The same, of dates too."""
-        column, levels = self.columns[j], self.columns[j].levels
-        if isinstance(column.scale, Listed):
-            values = column.scale.values(np.arange(column.n_values))
-            if column.missing is not None:
-                values[int(column.missing)] = np.nan
-            return values
-        if levels is None:
-            return column.scale if column.missing is None else WithMissing(column)
-        gone = np.asarray(pd.isna(levels), dtype=bool)
-        if not all(isinstance(level, (int, float, np.number, np.bool_)) for level in levels[~gone]):
-            shown = ", ".join(repr(level) for level in levels[:3])
+        column = self.columns[j]
+        if not column.is_numeric():
+            shown = ", ".join(repr(level) for level in (column.expected() or [])[:3])
             raise ValueError(
                 f"{owner!r} needs numbers, but column {self.names[j]!r} has values such as {shown}."
                 " Use Is, Implies or Allowed for categories; Order takes them where their dtype is "
                 "ordered."
             )
-        values = np.full(len(levels), np.nan)
-        values[~gone] = levels[~gone].astype(np.float64)
-        return values
+        values = column.by_code()
+        return values if values is not None or column.is_plain else column
 
     def _ranks(self, j: int) -> tuple[NDArray[Any], Floats] | None:
         """The order of a column of ordered categories, and the rank of each code."""
-        levels = self.columns[j].levels
         order = self.layout.container.ordered_levels(self.layout.places[j][0])
-        if order is None or levels is None:
+        if order is None:
             return None
-        ranks = pd.Index(order).get_indexer(levels).astype(np.float64)
-        return order, np.where(ranks < 0, np.nan, ranks)
+        ranks = self.columns[j].ranks(order)
+        return None if ranks is None else (order, ranks)
 
     def comparable(
         self, i: int, j: int, owner: Any, offset: float
-    ) -> tuple[Floats | Scale | None, Floats | Scale | None]:
+    ) -> tuple[Floats | Column | None, Floats | Column | None]:
         """The numbers of two columns, or ranks where both have the same ordered ones."""
         dates = self.columns[i].dates, self.columns[j].dates
         if dates != (None, None):
@@ -175,7 +142,7 @@ class BoundColumns:
 
     def _comparable_dates(
         self, i: int, j: int, owner: Any, offset: float
-    ) -> tuple[Floats | Scale | None, Floats | Scale | None]:
+    ) -> tuple[Floats | Column | None, Floats | Column | None]:
         """The numbers of two columns of dates."""
         one, two = self.columns[i].dates, self.columns[j].dates
         if one is None or not one.is_like(two):
@@ -193,7 +160,7 @@ class BoundColumns:
 
     def range_of(
         self, j: int, ends: tuple[Any, Any], owner: Any
-    ) -> tuple[Floats | Scale | None, tuple[float | None, float | None]]:
+    ) -> tuple[Floats | Column | None, tuple[float | None, float | None]]:
         """Numbers or ranks of a column, and the ends of a range among them."""
         ranks = self._ranks(j)
         if ranks is not None:
@@ -225,27 +192,9 @@ class BoundColumns:
 
     def known_codes(self, j: int, values: Any) -> tuple[Floats, Bools]:
         """Codes of values, and which of them the column knows; NaN for a missing value."""
-        column = self.columns[j]
         listed = np.empty(len(values), dtype=object)
         listed[:] = list(values)
-        gone = np.asarray(pd.isna(listed), dtype=bool)
-        codes = np.full(len(listed), np.nan if column.missing is None else float(column.missing))
-        if column.levels is None or column.scale is not None:
-            if column.dates is not None:
-                listed = column.dates.numbers(column.name, listed)
-            known = gone | np.array([isinstance(v, (int, float, np.number)) for v in listed])
-            some = known & ~gone
-            numbers = listed[some].astype(np.float64)
-            dtype = self.layout.rounds_to(j)
-            # What the table holds of 0.1 in a column of single precision is another number.
-            held = numbers if dtype is None else numbers.astype(dtype).astype(np.float64)
-            codes[some] = column.encode(held)
-            return codes, known
-        found = pd.Index(column.levels).get_indexer(pd.Index(listed[~gone], dtype=object))
-        codes[~gone] = found
-        known = gone.copy()
-        known[~gone] = found >= 0
-        return codes, known
+        return self.columns[j].known_codes(listed, self.layout.rounds_to(j))
 
     def codes(self, j: int, values: list[Any], owner: Any) -> Floats:
         """Codes of the values that a column knows; a warning names the others."""
@@ -255,39 +204,24 @@ class BoundColumns:
         if not known.all() and self._warns:
             column = self.columns[j]
             strange = [value for value, is_known in zip(values, known, strict=True) if not is_known]
-            what = (
-                f"numeric, from {column.ends[0]:g} to {column.ends[1]:g}"
-                if column.levels is None
-                else f"one of {list(column.levels)[:10]!r}"
-            )
             warnings.warn(
                 f"{owner!r} names {strange!r}, which do not occur in column {self.names[j]!r} of "
-                f"X: it is {what}. Compare spelling and types, or add them with categories=.",
+                f"X: it is {column.domain_words()}. Compare spelling and types, or add them with "
+                "categories=.",
                 ConstraintWarning,
-                stacklevel=2,
+                stacklevel=users_level(),
             )
         return codes[known]
 
     def zero_one(self, j: int, owner: Any) -> tuple[float, float]:
         """Codes of 0 and of 1; NaN for one that the column does not have."""
-        column = self.columns[j]
-        if column.levels is None:
-            low, high = column.ends
-            fits = column.kind == "integer" and low >= 0 and high <= 1 and column.scale is None
-            pair = (0.0, 1.0)
-        else:
-            present = [level for level in column.levels if not pd.isna(level)]
-            fits = all(level in (0, 1) for level in present)
-            pair_codes, known = self.known_codes(j, [0, 1])
-            if fits and not known.all() and any(isinstance(v, (bool, np.bool_)) for v in present):
-                pair_codes, known = self.known_codes(j, [False, True])
-            pair = tuple(np.where(known, pair_codes, -1.0).tolist())
-        if not fits:
+        pair = self.columns[j].zero_one()
+        if pair is None:
             raise ValueError(
-                f"{owner!r}: column {self.names[j]!r} is not a column of 0 and 1: {column!r}. Use "
-                "Allowed for columns of other values."
+                f"{owner!r}: column {self.names[j]!r} is not a column of 0 and 1: "
+                f"{self.columns[j]!r}. Use Allowed for columns of other values."
             )
-        return float(pair[0]), float(pair[1])
+        return pair
 
     def combinations(self, positions: list[int]) -> dict[Any, list[Any]]:
         """The combinations of some columns that occur in the data, as lists of values."""

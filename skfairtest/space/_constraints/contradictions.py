@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skfairtest._progress import users_level
 from skfairtest._typing import Bools, Floats
 from skfairtest.exceptions import ConstraintWarning
 from skfairtest.space._constraints.admission import Admission, _flat
@@ -72,7 +73,7 @@ def _warn_of_data(constraints: list[Any], verdicts: Bools) -> None:
             "; ".join(lines) + ". They count as inputs that do not exist: correct the constraint, "
             "or the rows.",
             ConstraintWarning,
-            stacklevel=2,
+            stacklevel=users_level(),
         )
 
 
@@ -108,7 +109,7 @@ def _is_infeasible(rules: list[Rule], domain: Domain, twins: Twins) -> bool:
         rule
         for rule in _flat(rules)
         if isinstance(rule, SumRule)
-        and all(term.values is None and term.scale is None for term in rule.terms)
+        and all(term.values is None and term.numbers is None for term in rule.terms)
     ]
     if len(sums) < 2:
         return False
@@ -118,8 +119,8 @@ def _is_infeasible(rules: list[Rule], domain: Domain, twins: Twins) -> bool:
         start = 0.0
         for term in rule.terms:
             weights[term.column] += term.slope
-            if term.scale is not None:
-                start += term.weight * float(term.scale.values(np.zeros(1))[0])
+            if term.numbers is not None:
+                start += term.weight * float(term.numbers.take(np.zeros(1))[0])
         upper.append((weights, rule.end - start))
         if rule.relation == "==":
             upper.append((-weights, start - rule.limit))

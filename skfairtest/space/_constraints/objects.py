@@ -222,7 +222,7 @@ class OneHot(Constraint):
 
     Parameters
     ----------
-    *columns : str or int
+    columns : list of str or int
         Two or more columns of 0 and 1, or of truth values.
     at_most_one : bool, default=False
         Whether all may be 0, as where one level was dropped.
@@ -235,21 +235,26 @@ class OneHot(Constraint):
     --------
     >>> import numpy as np
     >>> from skfairtest import OneHot
-    >>> print(OneHot("red", "green", "blue"))
+    >>> print(OneHot(["red", "green", "blue"]))
     exactly one of red, green, blue
-    >>> OneHot(0, 1, 2)(np.array([[0, 1, 0], [1, 1, 0], [0, 0, 1]]))
+    >>> OneHot([0, 1, 2])(np.array([[0, 1, 0], [1, 1, 0], [0, 0, 1]]))
     array([ True, False,  True])
     """
 
     _fields = ("columns", "at_most_one")
 
-    def __init__(self, *columns: Any, at_most_one: bool = False) -> None:
+    def __init__(self, columns: Any, at_most_one: bool = False) -> None:
+        if not isinstance(columns, (list, tuple)) or not isinstance(at_most_one, bool):
+            raise TypeError(
+                "OneHot takes a list of columns, and whether all may be 0; got "
+                f"{columns!r} and {at_most_one!r}. Write OneHot(['red', 'green', 'blue'])."
+            )
         self.columns = list(columns)
         self.at_most_one = at_most_one
 
     def __repr__(self) -> str:
         end = ", at_most_one=True" if self.at_most_one else ""
-        return f"OneHot({', '.join(map(repr, self.columns))}{end})"
+        return f"OneHot({self.columns!r}{end})"
 
     def __str__(self) -> str:
         count = "at most" if self.at_most_one else "exactly"

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from skfairtest._typing import Bools, Floats
-from skfairtest.space._resolution import Scale
+from skfairtest.space._columns import Column
 
 #: Sums count as equal that differ by this share of their terms; of float32 columns the second.
 EQUAL, EQUAL_SINGLE = 1e-9, 1e-6
@@ -87,32 +87,32 @@ class Boxes:
 class Term(NamedTuple):
     """A column in a sum: its weight, and its values where they are not the codes.
 
-    These are given by code or, of a column of evenly spaced numbers, as a scale.
+    These are given by code or, where they are no list, by the column, which works them out.
     """
 
     column: int
     weight: float
     values: Floats | None
-    scale: Scale | None = None
+    numbers: Column | None = None
 
     @classmethod
-    def of(cls, column: int, weight: float, values: Floats | Scale | None) -> Term:
+    def of(cls, column: int, weight: float, values: Floats | Column | None) -> Term:
         """A term of values in either form."""
-        if isinstance(values, Scale):
-            return cls(column, weight, None, values)
-        return cls(column, weight, values)
+        if values is None or isinstance(values, np.ndarray):
+            return cls(column, weight, values)
+        return cls(column, weight, None, values)
 
     @property
     def top(self) -> float:
         """The largest code of a number, where codes beyond it mean missing; else infinity."""
-        return getattr(self.scale, "top", np.inf)
+        return np.inf if self.numbers is None else self.numbers.top
 
     @property
     def slope(self) -> float:
         """Change of the term from one code to the next, of evenly spaced numbers."""
-        if self.scale is None:
+        if self.numbers is None:
             return self.weight
-        return self.weight * float(self.scale.slope(np.zeros(1))[0])
+        return self.weight * float(np.ravel(self.numbers.slope(np.zeros(1)))[0])
 
 
 class Rule:
@@ -180,8 +180,8 @@ class SumRule(Rule):
             self.end = float(np.floor(limit) if relation == "<=" else np.ceil(limit) - 1)
 
     def _value(self, term: Term, codes: Floats) -> Floats:
-        if term.scale is not None:
-            return term.scale.values(codes)
+        if term.numbers is not None:
+            return np.asarray(term.numbers.take(codes), dtype=np.float64)
         if term.values is None:
             return codes
         known = (codes >= 0) & (codes < len(term.values))
@@ -335,8 +335,8 @@ class SumRule(Rule):
             boxes.keep(j, value <= left[:, None])
             return
         end = left / term.weight
-        if term.scale is not None:
-            end = term.scale.place(end)
+        if term.numbers is not None:
+            end = term.numbers.place(end)
         if self.discrete[j]:
             slack = 1e-9 * np.maximum(1.0, np.abs(end))
             end = np.floor(end + slack) if term.weight > 0 else np.ceil(end - slack)
@@ -348,7 +348,7 @@ class SumRule(Rule):
 
 def _is_whole(term: Term) -> bool:
     """Whether a term of a column of whole codes is a whole number."""
-    if term.scale is not None:
+    if term.numbers is not None:
         return False
     values = [term.weight] if term.values is None else term.weight * term.values
     return bool((np.asarray(values) == np.floor(values)).all())

@@ -58,9 +58,8 @@ class SpreadRule(Rule):
 
     def _options(self, j: int) -> Floats:
         """What the columns of a group hold by its code."""
-        levels = self.layout.columns[j].levels
-        assert levels is not None
-        return self.layout.spread_group(j, np.arange(len(levels), dtype=np.float64))
+        n_options = self.layout.columns[j].n_listed or 0
+        return self.layout.spread_group(j, np.arange(n_options, dtype=np.float64))
 
     def repair(self, Z: Floats, movable: Bools, space: Domain, rng: np.random.Generator) -> Floats:
         """Repair the columns, then take the category of a group that agrees with what changed."""
@@ -74,8 +73,7 @@ class SpreadRule(Rule):
             if not len(rows):
                 continue
             if self.layout.groups[j] is None:
-                column, wanted = self.layout.columns[j], after[rows, places[0]]
-                Z[rows, j] = column.encode(wanted) if column.is_coded else wanted
+                Z[rows, j] = self.layout.columns[j].from_field(after[rows, places[0]])
                 continue
             codes = np.arange(int(space.low[j]), int(space.high[j]) + 1)
             own = self._options(j)[codes]
@@ -107,13 +105,9 @@ class SpreadRule(Rule):
         for j, places in enumerate(layout.places):
             column = layout.columns[j]
             if layout.groups[j] is None:
-                ends = boxes.low[:, j], boxes.high[:, j]
-                if column.is_coded:
-                    gone = ends[1] > column.top  # may be missing, so there is nothing to cut off
-                    ends = column.take(ends[0]), column.take(ends[1])
-                    ends = np.where(gone, -np.inf, ends[0]), np.where(gone, np.inf, ends[1])
+                ends = column.ends_in_field(boxes.low[:, j], boxes.high[:, j])
                 low[:, places[0]], high[:, places[0]] = ends
-                if not column.is_coded and j in boxes.sets:
+                if layout.fields[places[0]].n_listed is not None and j in boxes.sets:
                     sets[places[0]] = boxes.sets[j].copy()
             elif j in held:
                 low[:, places] = np.where(np.isnan(held[j]), -np.inf, held[j])
@@ -126,8 +120,8 @@ class SpreadRule(Rule):
                 low[:, places] = np.where(left, lowest, np.inf).min(axis=1)
                 high[:, places] = np.where(left, highest, -np.inf).max(axis=1)
         for place, field in enumerate(layout.fields):
-            if field.levels is not None and place not in sets:
-                codes = np.arange(len(field.levels))
+            if field.n_listed is not None and place not in sets:
+                codes = np.arange(field.n_listed)
                 inside = (codes >= low[:, place, None]) & (codes <= high[:, place, None])
                 sets[place] = inside
         return Boxes(low, high, sets)

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from skfairtest._progress import users_level
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import DetectorFailedError
 from skfairtest.space._domain import Domain
@@ -172,7 +173,7 @@ class Plausibility:
             warnings.warn(
                 f"The detector {name} in plausible= accepts only {share:.1%} of the rows of X; "
                 "inputs like the others do not count. A contamination of 0.02 accepts 98%.",
-                UserWarning, stacklevel=2,
+                UserWarning, stacklevel=users_level(),
             )  # fmt: skip
         return np.sort(self.score(rows))
 

@@ -68,8 +68,7 @@ class Neighbours:
 
     def __init__(self, domain: Domain, data: Floats, rng: np.random.Generator) -> None:
         self._n_levels = [
-            len(column.levels) if column.kind == "categorical" and column.levels is not None else 0
-            for column in domain.columns
+            column.n_listed or 0 if column.is_category else 0 for column in domain.columns
         ]
         # Columns of the scaled copies: one a number or a flag, one a category.
         self._width = sum(min(n, MOST_LEVELS) if n > 2 else 1 for n in self._n_levels)
@@ -211,7 +210,7 @@ def complete_rows(domain: Domain, data: Floats, rng: np.random.Generator) -> Flo
     for j, column in enumerate(domain.columns):
         values = rows[:, j]
         foreign = np.isnan(values)
-        if column.levels is not None:
+        if column.is_category:
             foreign |= (values < column.low) | (values > column.high)
         if foreign.any():
             pool = values[~foreign]

@@ -1,7 +1,8 @@
-"""Rows of a table in chunks compared with their twins: exact counts, and the worst rows."""
+"""Rows of a table compared with their twins, chunk by chunk: exact counts, and the worst rows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,13 +10,14 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ChunkFailedError, EstimatorFailedError
 from skfairtest.oracle._compare import ROUNDING, ROUNDING_SINGLE, compare
-from skfairtest.oracle._judgement import joined
+from skfairtest.oracle._judgement import Judgement, joined
 from skfairtest.oracle._model import CHUNK, Model
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
+from skfairtest.oracle._rows_audit import RowsAudit
 from skfairtest.oracle._twin_tables import AsTheyAre, TwinTables, rows_of, spread_of
 from skfairtest.oracle._worst_rows import WorstRows
-from skfairtest.space._chunks import Chunk
+from skfairtest.space._chunks import Chunk, Chunks
 from skfairtest.space._rows import take_rows
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import n_workers
@@ -24,25 +26,6 @@ from skfairtest.workers._sending import n_workers
 #: call than for its rows where these are few. Fewer where they are wide (numbers in all of them).
 CALL_ROWS = 2**18
 CALL_NUMBERS = 2**22
-
-
-class Totals(NamedTuple):
-    """What was counted in all chunks so far, and the worst rows.
-
-    `Z`, `pairs` (n_kept, 2, n_sensitive), `disparities` and `numbers` are of the rows kept, worst
-    first.
-    """
-
-    n_rows: int
-    n_chunks: int
-    n_found: int
-    degree: float
-    sum: float
-    n_queries: int
-    Z: Floats
-    pairs: Floats
-    disparities: Floats
-    numbers: Ints
 
 
 class _Shown(NamedTuple):
@@ -58,8 +41,8 @@ class _Shown(NamedTuple):
     disparity: Floats
 
 
-class ChunkAudit:
-    """Compares the rows of chunk after chunk with all their twins, and adds up.
+class RowComparison:
+    """Compares rows of a table with all their twins, chunk by chunk, and adds up.
 
     Parameters
     ----------
@@ -69,21 +52,49 @@ class ChunkAudit:
         The inputs that exist.
     settings : dict
         `threshold`, `response_method` and `n_jobs`, as for an `Oracle`.
+    every_row : bool, default=False
+        Whether to keep what each row shows, and all that discriminate in the order of the rows; for
+        a table that is in memory anyway.
+
+    Attributes
+    ----------
+    n_rows, n_chunks, n_found : int
+        Rows that were compared, the chunks that they came in, and the rows that discriminate.
+    degree, sum : float
+        Largest disparity, and the sum of all.
+    space_of_kept : InputSpace
+        Makes the very same rows of the codes of those that are kept.
+    worst : ndarray of shape (1, n_features)
+        Codes of a row with the largest disparity, discriminatory or not; no row where there is no
+        disparity.
     """
 
-    def __init__(self, estimator: Any, space: InputSpace, settings: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        space: InputSpace,
+        settings: dict[str, Any],
+        *,
+        every_row: bool = False,
+    ) -> None:
         self.space = space
         self._threshold = settings["threshold"]
         self._n_jobs = settings["n_jobs"]
         self._oracle = Oracle(estimator, space, clip=False, **settings)
-        self._tables = TwinTables(space) if TwinTables.fits(space) else None
+        self._judged: list[Judgement] | None = [] if every_row else None
+        by_tables = not every_row and TwinTables.fits(space)
+        self._tables = TwinTables(space) if by_tables else None
         self._codes = space.twins_.twin_codes
         width = max(1, len(space.layout.container.names))
         self._call_rows = int(min(CALL_ROWS, max(CHUNK, CALL_NUMBERS // width)))
         self._model: Model | None = None
-        self._worst = WorstRows(space.n_features, len(space.sensitive))
-        self._n_rows = self._n_chunks = self._n_found = 0
-        self._degree = self._sum = 0.0
+        shape = (space.n_features, len(space.sensitive))
+        self._worst = WorstRows(*shape, megabytes=np.inf) if every_row else WorstRows(*shape)
+        self.n_rows = self.n_chunks = self.n_found = 0
+        self.degree = self.sum = 0.0
+        self.worst = np.empty((0, space.n_features))
+        self.space_of_kept = space
+        self._n_asked = 0
 
     def add(self, chunk: Chunk) -> None:
         """Compare the rows of a chunk.
@@ -99,12 +110,15 @@ class ChunkAudit:
             X = self.space.layout.container.check_names(chunk.table)
             direct = self._tables is not None and self._tables.accepts(X)
             if self._model is None:
-                head = self.space.encode(rows_of_any(X, 100))
+                space, head = self.space.read(rows_of_any(X, 100))
         except (TypeError, ValueError) as error:
             raise ChunkFailedError(f"{_begin(chunk)}: {error}", chunk=chunk.name) from error
         try:
             if self._model is None:
+                asked = self._oracle._model
+                asked.space = space  # the first rows, too, are shown as they are
                 self._oracle.begin(head, np.random.default_rng(0))
+                asked.space = self.space
                 self._model = self._oracle._model.beside(AsTheyAre(), self._call_rows)
             if direct:
                 self._add_tables(X, chunk.start)
@@ -112,16 +126,60 @@ class ChunkAudit:
                 self._add_codes(X, chunk)
         except EstimatorFailedError as error:
             raise EstimatorFailedError(f"{_begin(chunk)}: {error}") from error
-        self._n_rows += len(X)
-        self._n_chunks += 1
+        self.n_rows += len(X)
+        self.n_chunks += 1
 
-    def totals(self) -> Totals:
-        """What was found so far."""
+    def add_codes(self, Z: Floats) -> None:
+        """Compare the rows of a table in memory, given as codes; it is one chunk."""
+        if len(Z):
+            self._oracle.begin(Z, np.random.default_rng(0))
+            self._add_judged(self._judge(self.space, Z), Z, 0, lambda kept: Z[kept])
+            self.n_rows += len(Z)
+            self.n_chunks += 1
+
+    @property
+    def n_queries(self) -> int:
+        """Queries so far."""
         asked = 0 if self._model is None else self._model.n_rows
-        return Totals(
-            self._n_rows, self._n_chunks, self._n_found, self._degree, self._sum,
-            self._oracle.n_queries + asked, *self._worst.rows(),
-        )  # fmt: skip
+        return self._oracle.n_queries + self._n_asked + asked
+
+    @property
+    def disparities(self) -> Any:
+        """The disparity of each row; None where these are not kept."""
+        if self._judged is None:
+            return None
+        return np.concatenate([np.empty(0), *(part.disparity for part in self._judged)])
+
+    @property
+    def is_discriminatory(self) -> Any:
+        """Which rows discriminate; None where this is not kept."""
+        if self._judged is None:
+            return None
+        return np.concatenate([np.empty(0, bool), *(part.verdict for part in self._judged)])
+
+    def kept(self) -> tuple[Floats, Floats, Floats, Ints]:
+        """Rows that discriminate: codes, pairs (n, 2, n_sensitive), disparities and numbers."""
+        return self._worst.rows(by_number=self._judged is not None)
+
+    def result(self) -> RowsAudit:
+        """What was found so far, as the user's tables."""
+        Z, pairs, disparities, numbers = self.kept()
+        n = max(self.n_rows, 1)
+        return RowsAudit(
+            degree=self.degree,
+            rate=self.n_found / n,
+            n_rows=self.n_rows,
+            n_chunks=self.n_chunks,
+            n_discriminatory=self.n_found,
+            mean_disparity=self.sum / n,
+            disparities=self.disparities,
+            is_discriminatory=self.is_discriminatory,
+            discriminatory=self.space_of_kept.decode(Z),
+            counterfactuals=_other_twins(self.space_of_kept, Z, pairs),
+            kept_disparities=disparities,
+            kept_rows=numbers,
+            n_queries=self.n_queries,
+        )
 
     # By tables ------------------------------------------------------------------------------
 
@@ -155,14 +213,13 @@ class ChunkAudit:
             disparity = differs.astype(np.float64)
         else:
             disparity = spread_of(scores, ROUNDING_SINGLE if model.single else ROUNDING)
-        self._degree = max(self._degree, float(disparity.max(initial=0.0)))
-        self._sum += float(disparity.sum())
+        self._note(disparity, lambda row: self.space.encode(take_rows(X, row)))
         by_outputs = self._threshold is not None or model.response == "regression"
         if by_outputs:
             threshold = 0.0 if self._threshold is None else self._threshold
             differs = disparity > threshold
         if by_outputs or not model.infers_labels:
-            self._n_found += int(np.count_nonzero(differs))
+            self.n_found += int(np.count_nonzero(differs))
             differs &= self._worst.wants(disparity)
         rows = np.flatnonzero(differs)
         return _Shown(at + rows, *self._compare(answers, rows), disparity[rows])
@@ -179,12 +236,16 @@ class ChunkAudit:
             both = tables.single(take_rows(X, np.tile(rows, 2)), twins.T.ravel())
             first, second = model.labels(both).reshape(2, -1)
             confirmed = first != second
-            self._n_found += int(np.count_nonzero(confirmed))
+            self.n_found += int(np.count_nonzero(confirmed))
             kept = np.flatnonzero(confirmed & self._worst.wants(disparity))
             rows, pair, disparity = rows[kept], pair[kept], disparity[kept]
         if len(rows):
-            Z = self.space.encode(take_rows(X, rows))
-            self._worst.add(Z, self._codes[pair], disparity, start + rows)
+            self._worst.add(self._read(X, rows), self._codes[pair], disparity, start + rows)
+
+    def _read(self, X: Any, rows: Ints) -> Floats:
+        """Codes of rows of a chunk that are kept."""
+        self.space_of_kept, Z = self.space_of_kept.read(take_rows(X, rows))
+        return Z
 
     def _compare(self, answers: list[tuple[Floats, Ints]], rows: Ints) -> tuple[Ints, Ints]:
         """For some rows, the two twins that show the disparity, and those that show the verdict.
@@ -212,16 +273,44 @@ class ChunkAudit:
     def _add_codes(self, X: Any, chunk: Chunk) -> None:
         """Rows whose twins differ in more, or that may not exist, or of other kinds of tables."""
         try:
-            Z = self.space.encode(X)
+            space, Z = self.space.read(X)
         except (TypeError, ValueError) as error:
             raise ChunkFailedError(f"{_begin(chunk)}: {error}", chunk=chunk.name) from error
-        judged = joined(list(judge_rows(self._oracle, Z)))
-        self._degree = max(self._degree, float(judged.disparity.max(initial=0.0)))
-        self._sum += float(judged.disparity.sum())
-        self._n_found += int(judged.verdict.sum())
+        judged = self._judge(space, Z)
+        self._add_judged(judged, Z, chunk.start, lambda kept: self._read(X, kept))
+
+    def _judge(self, space: InputSpace, Z: Floats) -> Judgement:
+        """Judge rows of codes; `space` is another one where they are off the steps of columns."""
+        oracle = self._oracle
+        if space is self.space:
+            return joined(list(judge_rows(oracle, Z)))
+        # The codes of another chunk may mean other numbers, so that its answers are of no use.
+        model = oracle._model.beside(space, oracle._model.chunk or CHUNK)
+        oracle = Oracle(model, space, clip=False, threshold=self._threshold)
+        try:
+            return joined(list(judge_rows(oracle, Z)))
+        finally:
+            self._n_asked += oracle.n_queries
+
+    def _add_judged(
+        self, judged: Judgement, Z: Floats, start: int, codes: Callable[[Ints], Floats]
+    ) -> None:
+        """Add up what some rows show; `codes` makes the codes of those that are kept."""
+        if self._judged is not None:
+            self._judged.append(judged)
+        self._note(judged.disparity, lambda row: Z[row])
+        self.n_found += int(judged.verdict.sum())
         kept = np.flatnonzero(judged.verdict & self._worst.wants(judged.disparity))
-        pairs = np.stack([judged.first[kept], judged.second[kept]], axis=1)
-        self._worst.add(Z[kept], pairs, judged.disparity[kept], chunk.start + kept)
+        if len(kept):
+            pairs = np.stack([judged.first[kept], judged.second[kept]], axis=1)
+            self._worst.add(codes(kept), pairs, judged.disparity[kept], start + kept)
+
+    def _note(self, disparity: Floats, codes: Callable[[Ints], Floats]) -> None:
+        """Add up the disparities of some rows, and keep the codes of the worst row."""
+        largest = float(disparity.max(initial=0.0))
+        if largest > self.degree:
+            self.degree, self.worst = largest, codes(np.array([disparity.argmax()]))
+        self.sum += float(disparity.sum())
 
 
 def rows_of_any(X: Any, n: int) -> Any:
@@ -231,3 +320,36 @@ def rows_of_any(X: Any, n: int) -> Any:
 
 def _begin(chunk: Chunk) -> str:
     return f"{chunk.name[:1].upper()}{chunk.name[1:]} (rows from {chunk.start} on)"
+
+
+def compare_table(
+    estimator: Any, space: InputSpace, Z: Floats, settings: dict[str, Any]
+) -> RowComparison:
+    """Compare every row of codes with all its twins."""
+    comparison = RowComparison(estimator, space, settings, every_row=True)
+    comparison.add_codes(Z)
+    return comparison
+
+
+def compare_chunks(
+    estimator: Any, space: InputSpace, chunks: Chunks, settings: dict[str, Any]
+) -> RowComparison:
+    """Compare the rows of every chunk with all their twins.
+
+    An error has the audit of the chunks before it as its `result`.
+    """
+    comparison = RowComparison(estimator, space, settings)
+    try:
+        for chunk in chunks:
+            comparison.add(chunk)
+    except Exception as error:
+        error.result = comparison.result()  # type: ignore[attr-defined]
+        raise
+    return comparison
+
+
+def _other_twins(space: InputSpace, own: Floats, pairs: Floats) -> Any:
+    """Of two twins of each row, given by their sensitive codes, one that differs from it."""
+    twins = [space.twins_.with_sensitive(own, pairs[:, side]) for side in (0, 1)]
+    is_own = ((twins[0] == own) | (np.isnan(twins[0]) & np.isnan(own))).all(axis=1)
+    return space.decode(np.where(is_own[:, None], twins[1], twins[0]))

@@ -8,13 +8,16 @@ from skfairtest.oracle._stop import StopReason, StopSearch
 STALL = 200
 STALL_INPUTS = 10_000
 #: The same where every input of a finite domain has been seen.
-FEW_IDLE = 20
+FEW_BATCHES = 20
+#: Inputs that a batch counts for in which nothing could be asked: as many as let a run of such
+#: batches stall.
+NOTHING_ASKED = STALL_INPUTS // STALL
 #: Parts of a run in a row that may stall before the run does.
 STALLED_PARTS = 10
 
 
-class Stall:
-    """Counts batches that brought no new input, no new find and no larger degree.
+class Stagnation:
+    """Counts batches without a new input, a new discriminatory input or a larger degree.
 
     Attributes
     ----------
@@ -26,12 +29,12 @@ class Stall:
         self.n_batches = self.n_inputs = 0
 
     def count(self, n: int, *, news: bool) -> None:
-        """A batch of n inputs, and whether it brought anything."""
+        """Count a batch of n inputs, which brought something new or did not."""
         self.n_batches = 0 if news else self.n_batches + 1
         self.n_inputs = 0 if news else self.n_inputs + n
 
     def go_back(self, before: tuple[int, int], *, stalled_parts: int = 0) -> None:
-        """Forget a part of the run, but that it stalled."""
+        """Forget what a part of the run has brought, but remember that it stalled."""
         self.n_batches = before[0] + stalled_parts * STALL // STALLED_PARTS
         self.n_inputs = before[1]
 
@@ -48,7 +51,7 @@ class Stall:
         StopSearch
             "exhausted" or "stalled".
         """
-        if self.n_batches >= FEW_IDLE and all_seen:
+        if self.n_batches >= FEW_BATCHES and all_seen:
             raise StopSearch(StopReason.EXHAUSTED)
         if self.n_batches >= STALL and self.n_inputs >= STALL_INPUTS:
             raise StopSearch(

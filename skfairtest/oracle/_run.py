@@ -1,0 +1,208 @@
+"""A run: one search, or several independent ones that draw from one budget.
+
+A run is made by `fit` and holds all that a search needs, so that it can travel to a worker. A
+search returns what it has found, whatever ended it, and writes on nothing that another one reads.
+
+Each of several searches has a seed of its own, spawned from the auditor's. What they find depends
+on neither the number of workers nor which of them was ready first: shares of the budget are fixed
+beforehand, and results are taken in the order of the searches until the pool is full.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skfairtest import _clock
+from skfairtest.oracle._findings import Findings, Pool, findings_of
+from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._stop import StopReason, StopSearch, limit_reached
+from skfairtest.space._space import InputSpace
+from skfairtest.workers._sending import Broadcast, n_workers, on_workers
+
+#: Rows of data on which a search gets to know the model.
+N_SEEDS = 64
+#: Limits that searches have equal shares of. `max_found` is not shared: as many as the run may
+#: find, one search may find, since the others may find nothing.
+SHARED = ("max_queries", "max_inputs")
+
+Limits = dict[str, float | None]
+
+
+class Run(NamedTuple):
+    """What is audited, by which tester, and how far it may go.
+
+    Attributes
+    ----------
+    auditor : auditor
+        Not fitted, with its parameters; its `_search` is called. Searches share it, as none writes
+        on it.
+    estimator : estimator
+        Fitted.
+    space : InputSpace
+        The inputs that exist.
+    settings : dict
+        Of the oracle: threshold, response_method.
+    limits : dict
+        As the user gave them: max_queries, max_time, max_found, max_inputs; None is no limit.
+    """
+
+    auditor: Any
+    estimator: Any
+    space: InputSpace
+    settings: dict[str, Any]
+    limits: Limits
+
+    def oracle(self, limits: Limits | None = None, **others: Any) -> Oracle:
+        """An oracle with all of the budget, or with other limits in its place."""
+        limits = self.limits if limits is None else limits
+        return Oracle(
+            self.estimator,
+            self.space,
+            quoted=self.limits,
+            **self.settings,
+            **limits,  # type: ignore[arg-type]
+            **others,
+        )
+
+
+def search(
+    auditor: Any, oracle: Oracle, rng: np.random.Generator, *, keys: bool = False
+) -> Findings:
+    """What one search has found, however it ended.
+
+    Parameters
+    ----------
+    auditor : auditor
+        Whose `_search` is called.
+    oracle : Oracle
+        With the budget of the search.
+    rng : Generator
+        Source of randomness.
+    keys : bool, default=False
+        Whether keys of inputs are wanted: to join the findings with others.
+
+    Returns
+    -------
+    Findings
+        With the error that ended the search, where that was no `StopSearch`.
+    """
+    ended: BaseException | None = None
+    try:
+        oracle.begin(oracle.space.data[:N_SEEDS], rng)
+        auditor._search(oracle, rng)
+    except BaseException as error:
+        ended = error
+    return findings_of(oracle, ended, keys=keys)
+
+
+def search_part(run: Run, limits: Limits, rng: np.random.Generator) -> Findings:
+    """What one of several searches has found with its part of the budget."""
+    return search(run.auditor, run.oracle(limits, n_jobs=1), rng, keys=True)
+
+
+def search_several(
+    run: Run,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    clock: Oracle,
+    n_jobs: int | None,
+    progress: Callable[[float, str], bool],
+) -> Findings:
+    """What several searches have found together.
+
+    Parameters
+    ----------
+    run : Run
+        What every search needs, and the budget of all.
+    n : int
+        How many searches.
+    rng : Generator
+        Of the run; each search gets one that is spawned from it.
+    clock : Oracle
+        Of the run: it knows the time that was spent before and the time that is left.
+    n_jobs : int or None
+        As everywhere in scikit-learn.
+    progress : callable
+        Called as ``progress(share, line)`` after each search; True ends the run.
+
+    Returns
+    -------
+    Findings
+        Those of the searches up to the one that filled the pool, failed or was interrupted.
+    """
+    pool = Pool(run.space.n_features, len(run.space.sensitive))
+    most = run.limits["max_found"]
+    parts = _in_order(run, n, rng, clock.seconds_left, n_jobs)
+    ended: BaseException | None = None
+    try:
+        for part in parts:
+            pool.add(part)
+            if part.error is not None:
+                raise part.error
+            n_done = len(pool.parts)
+            line = f"{n_done} of {n} restarts, degree {pool.degree:.4g}"
+            if progress(n_done / n, line):
+                raise StopSearch(StopReason.CALLBACK)
+            if most is not None and pool.n_found >= most:
+                reached = limit_reached(StopReason.MAX_FOUND, most)
+                text = f"{reached} after {n_done} of {n} restarts"
+                raise StopSearch(StopReason.MAX_FOUND, text)
+        ended = _joint_stop(pool.parts, n)
+    except BaseException as error:
+        # What came in before Ctrl-C, or before the workers were lost, is kept as well.
+        ended = error
+    with warnings.catch_warnings():
+        # Searches that go on when nobody waits for them any more are no news to the user.
+        warnings.filterwarnings("ignore", "[0-9]+ tasks? ", UserWarning, "joblib")
+        parts.close()
+    return pool.findings(ended, clock)
+
+
+def shares(whole: float | None, n: int) -> list[float | None]:
+    """A budget of whole numbers shared by n searches, as evenly as it goes."""
+    if whole is None:
+        return [None] * n
+    least, more = divmod(int(whole), n)
+    return [least + (k < more) for k in range(n)]
+
+
+def _in_order(
+    run: Run, n: int, rng: np.random.Generator, seconds: float, n_jobs: int | None
+) -> Generator[Findings, None, None]:
+    """What each of the searches has found; a search without a share of the budget is left out."""
+    began = _clock.now()
+    parts = {name: shares(run.limits[name], n) for name in SHARED}
+    tasks = [
+        (run.limits | {name: parts[name][k] for name in SHARED}, seed)
+        for k, seed in enumerate(rng.spawn(n))
+        if all(parts[name][k] != 0 for name in SHARED)
+    ]
+    n_at_once = n_workers(n_jobs)
+    if n_at_once == 1 or len(tasks) == 1:
+        for k, (limits, seed) in enumerate(tasks):
+            if np.isfinite(seconds):
+                left = max(0.0, seconds - (_clock.now() - began))
+                limits["max_time"] = left / (len(tasks) - k)
+            yield search_part(run, limits, seed)
+        return
+    if np.isfinite(seconds):
+        for limits, _ in tasks:
+            limits["max_time"] = max(0.0, seconds) / -(-len(tasks) // n_at_once)
+    yield from on_workers(search_part, Broadcast(run), tasks, n_jobs)
+
+
+def _joint_stop(parts: list[Findings], n: int) -> StopSearch:
+    """What ended several searches: what ended most of them, and how many."""
+    kinds = [part.stop.kind for part in parts]
+    kind = max(dict.fromkeys(kinds), key=kinds.count)
+    texts = {part.stop.text for part in parts if part.stop.kind is kind}
+    each = texts.pop() if len(texts) == 1 else kind.value
+    count = f"{kinds.count(kind)} of {n} restarts"
+    if kind.value in SHARED or kind is StopReason.MAX_TIME:
+        return StopSearch(kind, f"{each}: {count} spent their share of it")
+    return StopSearch(kind, f"{each} in {count}")

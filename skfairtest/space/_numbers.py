@@ -1,0 +1,261 @@
+"""Columns of numbers whose codes are the numbers, but for missing ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skfairtest._typing import Bools, Floats
+from skfairtest.space._columns import MISSING_SHARE, Column
+from skfairtest.space._facts import ColumnFacts, shown
+from skfairtest.space._resolution import moved_by
+
+
+class Numbers(Column):
+    """A column of numbers; subclasses say in `_codes` and `_values` by which codes."""
+
+    is_open = True
+
+    def __repr__(self) -> str:
+        if self.dates is not None:
+            return super().__repr__()
+        return (
+            f"Column({self.name!r}, {self.kind}, [{self.low:g}, {self.high:g}], step {self.step:g})"
+        )
+
+    def _codes(self, numbers: Floats) -> Floats:
+        """Codes of numbers, NaN for NaN."""
+        return numbers
+
+    def _values(self, codes: Floats) -> Floats:
+        """Numbers of the codes, NaN for NaN."""
+        return codes
+
+    def encode(self, values: NDArray[Any]) -> Floats:
+        """Codes of the numbers; NaN of a missing one that the domain does not have."""
+        codes = self._codes(self._as_floats(values))
+        return codes if self.missing is None else self._with_missing(codes)
+
+    def take(self, codes: Floats) -> NDArray[Any]:
+        """The numbers."""
+        return self._values(codes if self.missing is None else self._without_missing(codes))
+
+    def _as_floats(self, values: NDArray[Any]) -> Floats:
+        if self.dates is not None and values.dtype.kind == "O":  # as people write them
+            values = self.dates.numbers(self.name, values)
+        try:
+            return np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"Column {self.name!r} is numeric; got {shown(values)}. "
+                "Give numbers, or declare the column in categories=."
+            ) from error
+
+    def let_missing(self) -> None:
+        """Make missing a value of the domain, above all numbers."""
+        self.top = self.high
+        self.high = self.missing = self.top + 1
+
+    # The codes that stand for missing have to be no number's: those of numbers beyond the domain
+    # make room for them, by so many places as floats have there. That is exact both ways.
+
+    @property
+    def _last(self) -> float:
+        """The last code before those that mean missing."""
+        assert self.missing is not None
+        return float(np.nextafter(self.missing, -np.inf)) if self.discrete else self.top
+
+    def _with_missing(self, codes: Floats) -> Floats:
+        """Codes of a column that has a missing value, from codes in which NaN is that value."""
+        assert self.missing is not None
+        gone, beyond = np.isnan(codes), codes > self._last
+        if beyond.any():
+            codes = np.where(beyond, moved_by(codes, self._last, self.missing), codes)
+        return np.where(gone, self.missing, codes) if gone.any() else codes
+
+    def _without_missing(self, codes: Floats) -> Floats:
+        """And back."""
+        assert self.missing is not None
+        beyond = codes > self._last
+        if not beyond.any():
+            return codes
+        numbers = np.where(beyond, moved_by(codes, self.missing, self._last), codes)
+        return np.where(beyond & (codes <= self.missing), np.nan, numbers)
+
+    def code_of(self, number: float) -> float:
+        """The code of a number of the domain; NaN where it is none."""
+        code = float(self.encode(np.array([number]))[0])
+        inside = self.low <= code <= min(self.high, self.top)
+        whole = not self.discrete or code == np.rint(code)
+        return code if inside and whole else np.nan
+
+    def unknown(self, values: NDArray[Any]) -> Bools:
+        """Which values are infinite; of other things `encode` says what is wrong."""
+        if values.dtype.kind == "f":
+            return np.isinf(values)
+        return np.zeros(len(values), dtype=bool)
+
+    # The table ------------------------------------------------------------------------------
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether codes are the very numbers of the column."""
+        return self.missing is None
+
+    def field(self) -> Column:
+        """The column as the table holds it: codes are the numbers."""
+        if self.is_plain:
+            return self
+        low, high = self.ends
+        field = Integer(self.name, low, high) if self.whole else Real(self.name, low, high)
+        field.dates = self.dates
+        return field
+
+    def to_field(self, codes: Floats) -> Floats:
+        """The numbers of the codes."""
+        return self.take(codes)
+
+    def from_field(self, codes: Floats) -> Floats:
+        """Codes of the numbers."""
+        return self.encode(codes)
+
+    def ends_in_field(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Intervals of numbers; what may be missing is no number, so that nothing is cut off."""
+        gone = high > self.top
+        return (
+            np.where(gone, -np.inf, self.take(low)),
+            np.where(gone, np.inf, self.take(high)),
+        )
+
+    def write(self, container: Any, index: int, codes: Floats) -> Any:
+        """One column of a table."""
+        return container.numbers_column(index, self, codes)
+
+    # Constraints ----------------------------------------------------------------------------
+
+    def known_codes(self, values: NDArray[Any], dtype: str | None) -> tuple[Floats, Bools]:
+        """Codes of listed numbers, and which are numbers."""
+        gone = np.asarray(pd.isna(values), dtype=bool)
+        codes = np.full(len(values), np.nan if self.missing is None else self.missing)
+        if self.dates is not None:
+            values = self.dates.numbers(self.name, values)
+        known = gone | np.array([isinstance(v, (int, float, np.number)) for v in values], bool)
+        some = known & ~gone
+        numbers = values[some].astype(np.float64)
+        # What the table holds of 0.1 in a column of single precision is another number.
+        held = numbers if dtype is None else numbers.astype(dtype).astype(np.float64)
+        codes[some] = self.encode(held)
+        return codes, known
+
+    def zero_one(self) -> tuple[float, float] | None:
+        """Codes of 0 and 1, where the numbers are these."""
+        return None
+
+    def domain_words(self) -> str:
+        """The ends of the domain."""
+        return f"numeric, from {self.ends[0]:g} to {self.ends[1]:g}"
+
+    def for_rules(self, codes: Floats) -> tuple[Column, Floats]:
+        """The numbers."""
+        return (self, codes) if self.is_plain else (self.field(), self.take(codes))
+
+
+class Integer(Numbers):
+    """Whole numbers, one by one; codes are the numbers."""
+
+    kind = "integer"
+    whole = True
+
+    @classmethod
+    def learn(cls, facts: ColumnFacts) -> Column | None:
+        """A column of whole numbers that are in no steps."""
+        if not facts.is_number or not facts.whole:
+            return None
+        return finished(cls(facts.name, *facts.ends), facts)
+
+    def zero_one(self) -> tuple[float, float] | None:
+        """Codes of 0 and 1, where the numbers are these."""
+        low, high = self.ends
+        return (0.0, 1.0) if low >= 0 and high <= 1 else None
+
+    @property
+    def distance(self) -> float:
+        """Distance of neighbouring values."""
+        return 1.0
+
+
+class Real(Numbers):
+    """Any numbers between two; codes are the numbers.
+
+    Missing has a part of the codes, beyond all numbers: uniform draws come upon it, and moves step
+    in and out of it, as it is no single point.
+    """
+
+    kind = "real"
+    discrete = False
+
+    @classmethod
+    def learn(cls, facts: ColumnFacts) -> Column | None:
+        """A column of fractional numbers that are in no steps."""
+        if not facts.is_number:
+            return None
+        low, high = facts.ends
+        unit = 1.0 if high == low else (high - low) / 100
+        return finished(cls(facts.name, low, high, unit), facts)
+
+    def let_missing(self) -> None:
+        """Make missing a value of the domain, above all numbers."""
+        self.top = self.high
+        share = MISSING_SHARE / (1 - MISSING_SHARE)
+        width = share * ((self.top - self.low) or max(1.0, abs(self.top)))
+        ends = np.array([self.top, self.top + width])
+        dtype = self.rounds_to
+        if dtype is not None:
+            with np.errstate(over="ignore"):
+                ends = np.minimum(ends.astype(dtype), np.finfo(dtype).max).astype(np.float64)
+        self.top, self.high = float(ends[0]), float(ends[1])
+        self.missing = self.high
+        if not self.top < self.high < np.inf:
+            raise ValueError(
+                f"Column {self.name!r} holds numbers up to {self.top:g}, beyond which its dtype "
+                "has none left to stand for a missing value. Convert it to a wider dtype."
+            )
+
+    @property
+    def n_values(self) -> float:
+        """Infinite, or the only value."""
+        return np.inf if self.high > self.low else 1.0
+
+    def grid(self) -> Floats:
+        """Codes of the domain, one a step.
+
+        Raises
+        ------
+        ValueError
+            If the list would have more than a million codes.
+        """
+        high = min(self.high, self.top)
+        self.check_listable((high - self.low) / self.step + 1)
+        n_steps = int(np.floor((high - self.low) / self.step + 1e-9))
+        grid = self.low + self.step * np.arange(n_steps + 1)
+        # The end of the domain belongs to it even where the steps do not reach it exactly.
+        if high - grid[-1] > 1e-9 * max(1.0, abs(high)):
+            grid = np.append(grid, high)
+        grid[-1] = min(grid[-1], high)
+        if self.missing is not None:
+            grid = np.append(grid, self.missing)
+        return np.asarray(grid, dtype=np.float64)
+
+
+def finished(column: Numbers, facts: ColumnFacts) -> Numbers:
+    """A column with what does not depend on its kind."""
+    column.given = facts.bounds is not None
+    column.looks_like = facts.looks_like
+    if column.is_plain:
+        column.rounds_to = facts.dtype
+    if facts.summary.any_missing:
+        column.let_missing()
+    return column

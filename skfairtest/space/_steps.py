@@ -1,0 +1,336 @@
+"""Columns of numbers in steps, or of certain amounts: codes number them.
+
+Rows of data are shown to a model as they are, also where their numbers are between two steps: such
+a number has a code between two whole ones. By arithmetic alone not every number has such a code,
+as there are fewer of them. So `encode` gives the nearest code from which arithmetic leads back to
+the number, or to one a few last bits away, and never changes the column. Who keeps the rows of a
+table takes `read`, which returns a column that knows the numbers of this table that arithmetic
+misses, and goes with the table; the column that was learned stays as it is.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._typing import Floats
+from skfairtest.space._columns import Categorical, Column
+from skfairtest.space._facts import ColumnFacts
+from skfairtest.space._numbers import Numbers, finished
+from skfairtest.space._resolution import Steps, as_held, given_steps, ulps_away
+
+#: Codes that are tried for a number between two steps, so many places to both sides of its place.
+NEARBY = 4
+#: Codes of numbers beyond the listed ones go on by less than one half: by the first share up to one
+#: mean distance of listed numbers, then by the second for every doubling.
+NEAR_SHARE, FAR_SHARE = 0.25, 0.249 / 1024
+
+
+class Stepped(Numbers):
+    """A column of numbers by consecutive whole codes; subclasses say which, in `_work_out`.
+
+    Attributes
+    ----------
+    dtype : str or None
+        Name of the dtype that the table rounds numbers to.
+    odd_codes, odd_values : ndarray of shape (n_odd,)
+        Numbers of one table whose codes arithmetic does not lead back to them.
+    """
+
+    def __init__(
+        self, name: Any, low: float, high: float, step: float = 1.0, dtype: str | None = None
+    ) -> None:
+        super().__init__(name, low, high, step)
+        self.dtype = dtype
+        self.odd_codes: Floats = np.empty(0)
+        self.odd_values: Floats = np.empty(0)
+
+    def _work_out(self, codes: Floats) -> Floats:
+        """Values of codes by arithmetic; nondecreasing."""
+        raise NotImplementedError
+
+    def _at(self, codes: Floats) -> Floats:
+        """These as the table holds them."""
+        return as_held(self._work_out(codes), self.dtype)
+
+    @property
+    def is_plain(self) -> bool:
+        """Codes are the numbers of steps."""
+        return False
+
+    def _values(self, codes: Floats) -> Floats:
+        values = self._at(codes)
+        if len(self.odd_codes):
+            place = np.searchsorted(self.odd_codes, codes)
+            place[place == len(self.odd_codes)] = 0
+            odd = self.odd_codes[place] == codes
+            values[odd] = self.odd_values[place[odd]]
+        return values
+
+    def _codes(self, numbers: Floats) -> Floats:
+        return self._find_codes(numbers)[0]
+
+    def read(self, values: NDArray[Any]) -> tuple[Column, Floats]:
+        """Codes of the numbers of a table, and the column that makes the very same of them."""
+        codes, missed = self._find_codes(self._as_floats(values))
+        if missed is None:
+            return self, codes if self.missing is None else self._with_missing(codes)
+        return self._knowing(*missed).read(values)
+
+    def _find_codes(self, numbers: Floats) -> tuple[Floats, tuple[Floats, Floats] | None]:
+        """Codes of numbers; the numbers that these miss, and their places, if there are any."""
+        codes = np.rint(self.place(numbers))
+        off = (self._at(codes) != numbers) & ~np.isnan(numbers)
+        if not off.any():
+            return codes, None
+        between, back = np.unique(numbers[off], return_inverse=True)
+        found, places, missed = self._between(between)
+        codes[off] = found[back.ravel()]
+        return codes, (places[missed], between[missed]) if missed.any() else None
+
+    def _between(self, values: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Codes of different values that are off the steps, their places, and which are missed.
+
+        Those of arithmetic have an even last bit, those that are known an odd one.
+        """
+        places = self.place(values)
+        whole = places == np.rint(places)
+        up = np.where(self._at(places) < values, np.inf, -np.inf)
+        places = np.where(whole, np.nextafter(places, up), places)
+        # Where all floats are whole, the nearest has to do.
+        found = np.rint(self.place(values))
+        miss = np.abs(self._at(found) - values)
+        for ulps in range(-NEARBY, NEARBY + 1):
+            codes = ulps_away(places, ulps)
+            even = (codes.view(np.int64) % 2 == 0) & (codes != np.rint(codes))
+            with np.errstate(invalid="ignore"):
+                error = np.where(self._at(codes) == values, 0.0, np.abs(self._at(codes) - values))
+            nearer = even & (error < miss)
+            found[nearer], miss[nearer] = codes[nearer], error[nearer]
+        missed = miss != 0
+        if missed.any() and len(self.odd_values):
+            order = np.argsort(self.odd_values)
+            place = np.searchsorted(self.odd_values[order], values)
+            place[place == len(order)] = 0
+            known = missed & (self.odd_values[order[place]] == values)
+            found[known] = self.odd_codes[order[place[known]]]
+            missed &= ~known
+        return found, places, missed
+
+    def _knowing(self, places: Floats, values: Floats) -> Stepped:
+        """A column that knows some more numbers, by codes near these places."""
+        codes = np.where(places.view(np.int64) % 2 == 0, ulps_away(places, 1), places)
+        while True:
+            _, first = np.unique(codes, return_index=True)
+            twice = np.isin(codes, self.odd_codes)
+            twice |= ~np.isin(np.arange(len(codes)), first)
+            if not twice.any():
+                break
+            codes[twice] = ulps_away(codes[twice], 2)
+        every = np.append(self.odd_codes, codes)
+        order = np.argsort(every)
+        other = copy.copy(self)
+        other.odd_codes = every[order]
+        other.odd_values = np.append(self.odd_values, values)[order]
+        return other
+
+    def bare(self) -> Column:
+        """The column as it was learned, without the numbers of a table."""
+        if not len(self.odd_codes):
+            return self
+        other = copy.copy(self)
+        other.odd_codes = other.odd_values = np.empty(0)
+        return other
+
+    def slope(self, codes: Floats) -> Floats | float:
+        """Change of the number from one code to the next."""
+        here = np.rint(codes)
+        return np.asarray(self._at(here + 1) - self._at(here))
+
+    def operations(self) -> list[tuple[str, Any]] | None:
+        """None, but where arithmetic alone makes the numbers."""
+        return None
+
+
+class Grid(Stepped):
+    """Numbers in steps of one length: fractions of whole numbers, or strides of any length."""
+
+    def __init__(
+        self, name: Any, low: float, high: float, steps: Steps, *,
+        whole: bool, step: float = 1.0,
+    ) -> None:  # fmt: skip
+        super().__init__(name, low, high, step, steps.dtype)
+        self.steps, self.whole = steps, whole
+        self.kind = "integer" if whole else "real"
+
+    @classmethod
+    def learn(cls, facts: ColumnFacts) -> Column | None:
+        """A column of numbers in steps, those that the user gave or those that the data are in."""
+        if not facts.is_number:
+            return None
+        whole, (low, high) = facts.whole, facts.ends.tolist()
+        steps: Steps | None
+        if facts.step is not None:
+            steps = given_steps(low, high, float(facts.step), facts.dtype)
+        else:
+            steps = facts.learned_grid
+        if steps is None:
+            return None
+        first, last = steps.end_codes(low, high)
+        # One step as long as those of a real column, if the data have finer ones.
+        long = facts.step is None and not whole
+        unit = max(1.0, float(np.rint((last - first) / 100))) if long else 1.0
+        return finished(cls(facts.name, first, last, steps, whole=whole, step=unit), facts)
+
+    def _work_out(self, codes: Floats) -> Floats:
+        return self.steps.work_out(codes)
+
+    def place(self, numbers: Floats) -> Floats:
+        """Codes of numbers, not whole where they are between two steps."""
+        return self.steps.place(numbers)
+
+    def fraction(self) -> tuple[float, float, float] | None:
+        """Step, offset and divisor, where arithmetic is all there is."""
+        if len(self.odd_codes) or self.missing is not None:
+            return None
+        return self.steps.fraction()
+
+    def operations(self) -> list[tuple[str, Any]] | None:
+        """The arithmetic step by step, where it is that simple."""
+        fraction = self.steps.fraction()
+        if fraction is None or self.missing is not None:
+            return None
+        step, offset, divisor = fraction
+        return [("multiply", step), ("add", offset), ("divide", divisor)]
+
+    @property
+    def distance(self) -> float:
+        """Distance of neighbouring values."""
+        return self.steps.distance
+
+
+class Amounts(Stepped):
+    """The amounts that occur, in their order, and no others: sums of money, few numbers, dates."""
+
+    def __init__(
+        self, name: Any, listed: Floats, *, kind: str = "real", dtype: str | None = None
+    ) -> None:
+        super().__init__(name, 0, len(listed) - 1, 1.0, dtype)
+        self.listed = listed
+        self.kind = kind
+        self.whole, self.is_category = kind == "integer", kind == "categorical"
+
+    @classmethod
+    def learn(cls, facts: ColumnFacts) -> Column | None:
+        """A column of dates, of few fractions, of numbers of rows, or of amounts that repeat."""
+        if facts.dates is not None:
+            # Others in later data are no error: they lie between these.
+            listed, any_missing = facts.listed_dates
+            if not len(listed):
+                return None
+            column = cls(facts.name, listed, kind="integer")
+            column.given, column.dates = facts.categories is not None, facts.dates
+            if any_missing:
+                column.let_missing()
+            return column
+        if not facts.is_number:
+            return None
+        if facts.is_few:
+            kind = "categorical"
+        elif facts.knows_amounts or facts.looks_like is not None:
+            kind = "integer" if facts.whole else "real"
+        else:
+            return None
+        return finished(
+            cls(facts.name, facts.summary.distinct, kind=kind, dtype=facts.dtype), facts
+        )
+
+    def __repr__(self) -> str:
+        return super().__repr__() if not self.is_category else Column.__repr__(self)
+
+    @property
+    def _spread(self) -> float:
+        width = float(self.listed[-1] - self.listed[0])
+        return width / (len(self.listed) - 1) if width > 0 else 1.0
+
+    def _work_out(self, codes: Floats) -> Floats:
+        last = len(self.listed) - 1
+        inside = np.clip(np.where(np.isnan(codes), 0, codes), 0, last)
+        below = np.minimum(np.floor(inside), max(last - 1, 0)).astype(np.intp)
+        above = np.minimum(below + 1, last)
+        share = inside - below
+        low, high = self.listed[below], self.listed[above]
+        values = np.where(share == 1, high, low + share * (high - low))
+        return np.asarray(values + self._spread * _unsqueezed(codes - inside))
+
+    def place(self, numbers: Floats) -> Floats:
+        """Codes of numbers, not whole where they are between two amounts or beyond all."""
+        inside = np.clip(numbers, self.listed[0], self.listed[-1])
+        places = np.interp(inside, self.listed, np.arange(float(len(self.listed))))
+        return np.asarray(places + _squeezed((numbers - inside) / self._spread))
+
+    @property
+    def n_listed(self) -> int | None:
+        """How many amounts there are, a missing one among them."""
+        return len(self.listed) + (self.missing is not None)
+
+    def by_code(self) -> Floats | None:
+        """The amounts."""
+        values = self._values(np.arange(float(self.n_listed or 0)))
+        if self.missing is not None:
+            values[int(self.missing)] = np.nan
+        return values
+
+    def code_of(self, number: float) -> float:
+        """The code of a number; NaN where it is none of a column that counts steps."""
+        return np.nan if self.is_category else super().code_of(number)
+
+    def for_rules(self, codes: Floats) -> tuple[Column, Floats]:
+        """The numbers; few of them are categories.
+
+        Raises
+        ------
+        ValueError
+            If a column whose few numbers are categories has others.
+        """
+        if not self.is_category:
+            return super().for_rules(codes)
+        levels = self.take(np.arange(float(self.n_listed or 0)))
+        other = codes[~np.isin(codes, np.arange(len(levels))) & ~np.isnan(codes)]
+        if len(other):
+            raise ValueError(
+                f"Column {self.name!r} has values that are not among its {len(levels)} known "
+                f"ones: {self.take(np.unique(other))[:5].tolist()}. Leave out those rows."
+            )
+        column = Categorical(self.name, len(levels), levels)
+        column.missing, column.top = self.missing, self.top
+        return column, codes
+
+    def in_words(self) -> str:
+        """The amounts, or the first of them; of dates the ends."""
+        if self.dates is None:
+            return self._list_in_words()
+        n = int(self.n_values - self.has_missing)
+        ends = dict.fromkeys(self.dates.texts(np.array(self.ends)))
+        missing = ", or missing" if self.has_missing else ""
+        return " to ".join(ends) + (f" ({n} values)" if n > 2 else "") + missing
+
+
+def _squeezed(distance: Floats) -> Floats:
+    """Any distance as one of less than one half, in the same order."""
+    size = np.abs(distance)
+    with np.errstate(divide="ignore"):
+        far = NEAR_SHARE + FAR_SHARE * np.log2(np.maximum(size, 1.0))
+    far = np.where(np.isinf(size), 0.4995, far)
+    return np.copysign(np.where(size <= 1, NEAR_SHARE * size, far), distance)
+
+
+def _unsqueezed(share: Floats) -> Floats:
+    """And back, as exactly as floats can."""
+    size = np.abs(share)
+    doublings = np.minimum((size - NEAR_SHARE) / FAR_SHARE, 1023.0)
+    far = np.where(size > 0.4993, np.inf, np.exp2(np.maximum(doublings, 0.0)))
+    return np.copysign(np.where(size <= NEAR_SHARE, size / NEAR_SHARE, far), share)
