@@ -56,7 +56,7 @@ class SensitiveTables:
         for table, positions in ((self.space, self.inputs), (self.beside, self.others)):
             for j in positions:
                 assert table is not None
-                column, codes = table.columns[j].for_rules(table.data[:, j])
+                column, codes = table.domain.columns[j].for_rules(table.data[:, j])
                 bins = bins_of(column.name, j, n_bins)
                 attribute = make_attribute(column, codes, bins, binning)
                 self.attributes.append(attribute)

@@ -203,9 +203,7 @@ class TableSummary:
         return self._dummies.has_none(group.places)
 
 
-def learn(
-    X: Any, settings: Any, max_rows: int = SAMPLE_ROWS, rng: np.random.Generator | None = None
-) -> tuple[Layout, Floats, int]:
+def learn(X: Any, settings: Any) -> tuple[Layout, Floats, int]:
     """The attributes of a table, the codes of its rows, and their number.
 
     A table in memory is one chunk; of one in several chunks, which are gone through once and in
@@ -217,10 +215,6 @@ def learn(
         All rows, or chunk after chunk.
     settings : tuple
         Bounds, categories, steps and one-hot groups, as the user gave them.
-    max_rows : int, default=100_000
-        Rows of a table in chunks that are kept.
-    rng : Generator, default=None
-        Chooses them.
 
     Raises
     ------
@@ -234,12 +228,8 @@ def learn(
         summary.add(summary.ordered(X))
         layout, codes = summary.layout().read_values(summary.values)
         return layout, codes, summary.n_rows
-    if not isinstance(max_rows, (int, np.integer)) or max_rows < 1:
-        raise ValueError(
-            f"max_rows must be a whole number of at least 1; got {max_rows!r}. Leave it out for "
-            "the default."
-        )
-    reservoir = Reservoir(max_rows, np.random.default_rng(0) if rng is None else rng)
+    # A fixed seed: which rows stand for all is no matter of chance.
+    reservoir = Reservoir(SAMPLE_ROWS, np.random.default_rng(0))
     for chunk in X:
         table = summary.ordered(chunk.table)
         try:

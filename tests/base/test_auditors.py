@@ -671,14 +671,11 @@ def test_a_space_is_handed_over(models, auditor):
 @pytest.mark.parametrize(
     "params, message",
     [
-        ({"bounds": {1: (0, 2)}}, r"space= already says.*got \['bounds'\]"),
-        ({"steps": {1: 2}, "constraint": len}, r"\['steps', 'constraint'\] beside it"),
-        ({"categories": {1: [0]}}, r"InputSpace.from_data, or leave space=None"),
-        ({"sensitive_features": [1]}, r"sensitive_features=\[1\] are not those of space=, \[0\]"),
+        ({"sensitive_features": [1]}, r"sensitive_features=\[1\] are not those that space= has.*0"),
         ({"space": "all"}, "space must be an InputSpace or None; got str"),
     ],
 )
-def test_a_space_beside_other_words_of_the_domain_is_refused(models, small, params, message):
+def test_a_learned_space_for_other_columns_is_refused(models, small, params, message):
     space = InputSpace().fit(small, [0])
     auditor = RandomAuditor(models.Regressor(lambda X: X[:, 0]), **{"space": space, **params})
     with pytest.raises((ValueError, TypeError), match=message):

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
+from spaces import in_space
 
 from skfairtest import (
     EstimatorFailedError,
@@ -110,7 +111,7 @@ BAD_PARAMS = {
 @pytest.mark.parametrize("name", BAD_PARAMS)
 def test_bad_parameters_are_refused_before_the_first_query(auditor, models, frame, name):
     params, message = BAD_PARAMS[name]
-    refuse(auditor, models, frame, ValueError, f"(?s){message}", **params)
+    refuse(auditor, models, frame, ValueError, f"(?s){message}", **in_space(params))
 
 
 BAD_TYPES = {
@@ -128,7 +129,7 @@ BAD_TYPES = {
 @pytest.mark.parametrize("name", BAD_TYPES)
 def test_parameters_of_a_wrong_type_are_refused(auditor, models, frame, name):
     params, message = BAD_TYPES[name]
-    refuse(auditor, models, frame, (TypeError, ValueError), message, **params)
+    refuse(auditor, models, frame, (TypeError, ValueError), message, **in_space(params))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from skfairtest import (
     AequitasAuditor,
     BaseAuditor,
     FairnessRetrainer,
-    InputSpace,
     MitigationWarning,
     RandomAuditor,
     TextSGDAuditor,
@@ -107,9 +106,7 @@ def fitted(request):
     kind = request.param
     if kind is TextSGDAuditor:
         texts = [f"a {'gay' if j % 3 else 'straight'} person of {j} years" for j in range(60)]
-        return kind(
-            LengthOfText(), space=InputSpace(categories={"gender": ["gay", "straight"]})
-        ).fit(texts)
+        return kind(LengthOfText(), categories={"gender": ["gay", "straight"]}).fit(texts)
     X, y = table()
     auditor = kind(LogisticRegression().fit(X, y), sensitive_features=["sex"], random_state=0)
     if isinstance(auditor, BaseAuditor):

@@ -59,8 +59,10 @@ REFUSED = {
     "model": ({"estimator": LogisticRegression()}, None, NotFittedError),
     "no model": ({"estimator": OneHotEncoder()}, None, (TypeError, NotFittedError)),
     "space": ({"space": "all"}, None, TypeError),
-    "constraint": ({"constraint": nothing}, None, ValueError),
-    "interrupted before the first query": ({"constraint": interrupt}, None, KeyboardInterrupt),
+    "constraint": ({"space": InputSpace(constraint=nothing)}, None, ValueError),
+    "interrupted before the first query": (
+        {"space": InputSpace(constraint=interrupt)}, None, KeyboardInterrupt,
+    ),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from skfairtest import BaseAuditor, MAFTAuditor, RandomAuditor
+from skfairtest import BaseAuditor, InputSpace, MAFTAuditor, RandomAuditor
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 
 WORKERS = [None, 3]
@@ -93,7 +93,7 @@ def test_no_time_that_is_left_for_the_last_restarts_is_no_error(clock):
 
     auditor = Slow(
         model, sensitive_features=[0], max_queries=None, max_time=5, n_restarts=3, random_state=0,
-        bounds={1: (0, 10_000)},
+        space=InputSpace(bounds={1: (0, 10_000)}),
     )  # fmt: skip
     assert auditor.fit(X).stop_reason_.startswith("max_time=5 reached")
 

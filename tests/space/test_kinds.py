@@ -132,7 +132,7 @@ def test_values_become_codes_and_the_same_values_again(case):
 def test_chunks_and_a_table_are_described_alike(case):
     X, space = case
     chunks = InputSpace().fit([X[:30], X[30:31], X[31:]], ["sex"])
-    assert type(chunks.columns[1]) is type(space.domain.columns[1])
+    assert type(chunks.domain.columns[1]) is type(space.domain.columns[1])
     np.testing.assert_array_equal(chunks.data, space.data)
     pd.testing.assert_frame_equal(chunks.describe(), space.describe())
 
@@ -142,7 +142,7 @@ def test_draws_clips_and_steps_are_in_the_domain(case):
     rng = np.random.default_rng(1)
     Z = space.domain.draw(300, rng)
     far = space.domain.clip(Z + rng.normal(0, 1e6, Z.shape))
-    steps = space.domain.neighbours(Z).reshape(-1, 2)
+    steps = space.domain.neighbours(Z, space.free).reshape(-1, 2)
     for codes in (Z, far, steps, space.domain.move_inside(space.data, rng)):
         assert space.contains(codes).all()
         np.testing.assert_array_equal(space.encode(space.decode(codes)), codes)
@@ -186,7 +186,7 @@ def test_constraints_know_the_numbers_of_every_kind(case):
     Z = bounded.sample(200, rng)
     values = bounded.decode(Z)["v"]
     assert ((values <= middle) | values.isna()).all()
-    moved = bounded.admit(bounded.draw(200, rng), rng)
+    moved = bounded.admission.repair(bounded.domain.draw(200, rng), rng)
     assert bounded.valid(moved).all()
 
 
