@@ -242,7 +242,7 @@ class AuditResults:
             if judge.accepts(worst).any():
                 degree, twins = self.fairness_degree_, worst
             else:
-                # The finds are sorted, the worst first.
+                # Discriminatory inputs are sorted, the worst first.
                 accepted = judge.accepts(self._found_rows(0)) | judge.accepts(self._found_rows(1))
                 if accepted.any():
                     place = int(accepted.argmax())

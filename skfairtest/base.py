@@ -180,7 +180,8 @@ class BaseAuditor(
 
     Parts of a batch run in threads, restarts in processes: one after another with ``n_jobs=None``,
     else on as many workers as `n_jobs` or `joblib.parallel_config` say, of this machine or of a
-    cluster. Neither changes a result, unless `max_time` ends the run.
+    cluster. Neither changes a result, unless `max_time` ends the run. Once the first restarts have
+    found `max_found` inputs together, the others do not count, nor do their queries.
 
     Counts of inputs are exact up to 5.8 million; beyond that, an input that comes again may be
     counted again. Where discriminatory inputs are too many for 32 MB, the worst are kept. With
@@ -304,9 +305,8 @@ class BaseAuditor(
         warn_of_retraining(self.estimator, y)
         warn_of_target(X, y)
         estimator = self._make_estimator(X, y, fit_params)
-        names = {name: value for name, value in vars(owner).items() if _is_result(name)}
         fitted = {
-            **names,
+            **{name: value for name, value in vars(owner).items() if _is_result(name)},
             "estimator_": estimator,
             "space_": space,
             "sensitive_features_": space.sensitive_features,
@@ -339,11 +339,7 @@ class BaseAuditor(
             )
         if found.error is not None and not found.n_queries:
             raise found.error  # nothing was asked: there is nothing to keep
-        results = results_of(found, in_chunks=chunks is not None)
-        own = self._own_results(found, space)
-        results["_state"] |= {name: own[name] for name in own if not _is_result(name)}
-        results |= {name: own[name] for name in own if _is_result(name)}
-        self._commit(fitted | results)
+        self._commit(fitted, found)
         if found.error is not None:
             # Ctrl-C and failures of the model go on to the caller, but what was found is kept.
             raise found.error
@@ -373,11 +369,14 @@ class BaseAuditor(
         settings = {"threshold": self.threshold, "response_method": self.response_method}
         return Run(auditor, estimator, space, settings, limits)
 
-    def _commit(self, results: dict[str, Any]) -> None:
-        """Take over the results of a run in place of those of an earlier one."""
-        own = {name: value for name, value in vars(self).items() if not _is_result(name)}
+    def _commit(self, fitted: dict[str, Any], found: Findings) -> None:
+        """Take over what was fitted and found in place of the results of an earlier fit."""
+        results = results_of(found, in_chunks=fitted["_chunks"] is not None)
+        for name, value in self._own_results(found, fitted["space_"]).items():
+            (results if _is_result(name) else results["_state"])[name] = value
+        others = {name: value for name, value in vars(self).items() if not _is_result(name)}
         # In one step, so that Ctrl-C comes before it or after it.
-        self.__dict__ = own | results
+        self.__dict__ = others | fitted | results
 
     def _no_disparity(self) -> str:
         seen = f"No disparity in {self.n_inputs_} inputs ({self.n_queries_} queries)"

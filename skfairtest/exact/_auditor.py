@@ -283,7 +283,7 @@ class CertifiedAuditor(BaseAuditor):
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         seconds = np.inf if self.max_time is None else float(self.max_time)
         # The clock of the run is that of the oracle, so that reading the model takes from it, too.
-        limits = Limits(_clock.now() - oracle.seconds + seconds, self.rtol)
+        limits = Limits(_clock.now() - oracle.stopping.seconds + seconds, self.rtol)
         asked = (
             oracle.estimator, oracle.space.relax_dependents(), oracle.response,
             COMPILED[self.engine],
@@ -319,8 +319,8 @@ class CertifiedAuditor(BaseAuditor):
         queries = min(most, max(room / 2, room - RESERVE))
         if not np.isfinite(queries) and not np.isfinite(seconds):
             queries = DEFAULT_QUERIES
-        left = max(0.0, seconds - oracle.seconds)
-        with oracle.budget(
+        left = max(0.0, seconds - oracle.stopping.seconds)
+        with oracle.sub_budget(
             max_queries=queries - oracle.n_queries, max_time=TIME_SHARE * left
         ) as part:
             TunedSearch(oracle, rng).run()
@@ -329,7 +329,7 @@ class CertifiedAuditor(BaseAuditor):
     def _glance(self, oracle: Oracle, rng: np.random.Generator) -> StopSearch | None:
         """A few rows of data, where there is no time for a search."""
         rows = oracle.space.domain.move_inside(oracle.space.data[:FEW_ROWS], rng)
-        with oracle.budget() as part:
+        with oracle.sub_budget() as part:
             oracle.judge(rows, rng)
         return part.stop
 

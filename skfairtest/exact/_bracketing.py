@@ -134,7 +134,7 @@ def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
         return "max_time reached before the bracket was closed"
     if ended == "memory":
         return "the memory for open boxes was full before the bracket was closed"
-    if oracle.queries_left < 2 * oracle.cost:
+    if oracle.queries_left < 2 * oracle.model.cost:
         return "max_queries left no room to confirm the pair that attains the bound"
     if oracle.space.admission.repairs:
         return "constraint= may exclude the pairs that reach the bound of what was not cut off"
@@ -237,11 +237,11 @@ def known_twins(oracle: Oracle) -> tuple[Floats, Floats] | None:
 
 def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
     """Ask the model about a pair of twins, if the budget has room for it."""
-    if oracle.queries_left < 2 * oracle.cost or oracle.inputs_left < 1:
+    if oracle.queries_left < 2 * oracle.model.cost or oracle.stopping.inputs_left < 1:
         return
     values = np.stack([first, second])[:, oracle.space.sensitive]
     if np.array_equal(values[0], values[1]):
         return
     # The pair is recorded before a spent budget ends the run.
-    with oracle.budget():
+    with oracle.sub_budget():
         oracle.disparity(first[None], values[None])

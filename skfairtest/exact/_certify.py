@@ -156,7 +156,7 @@ def certify(
     oracle.begin(auditor.space_.data[:64], rng)
     state = auditor._state
     if "worst_z" in state:
-        with oracle.budget():  # a space of one input is exhausted at once
+        with oracle.sub_budget():  # a space of one input is exhausted at once
             oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
     asked = auditor.estimator_, auditor.space_.relax_dependents(), oracle.response, COMPILED[engine]
     family, _ = read_family(*asked, rng, auditor.n_jobs, limits.deadline)
@@ -174,7 +174,7 @@ def certify(
         worst = auditor.space_.decode(auditor.space_.twins_.with_sensitive(twins, pair))
         if oracle.response != "labels":
             outputs = np.array(oracle.worst.outputs)
-        of_class = oracle.output_name(oracle.worst.output)
+        of_class = oracle.model.output_name(oracle.worst.output)
     return Certificate(
         fairness_degree=closed.degree,
         fairness_degree_upper_bound=upper,

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from skfairtest._statistics import CI_METHODS, Sides, simultaneous
+from skfairtest._statistics import Sides
 from skfairtest._typing import Bools, Floats
 from skfairtest.group._pivot import interval_at, signed_root
-
-#: How an interval can be made of two sides.
-KINDS = ("likelihood", *CI_METHODS)
 
 
 def critical_root(roots: Floats, *, confidence: float, correction: str, n_rules: int) -> float:
@@ -77,17 +74,6 @@ def all_at_once(
     if correction == "holm":
         low, high = np.where(more, 0.0, low), np.where(less, 0.0, high)
     return low, high, more | less
-
-
-def intervals_at_once(
-    sides: Sides, *, kind: str, confidence: float, correction: str, n_rules: int
-) -> tuple[Floats, Floats, Bools]:
-    """As `all_at_once`, by the likelihood or another of `KINDS`."""
-    if kind == "likelihood":
-        return all_at_once(sides, confidence=confidence, correction=correction, n_rules=n_rules)
-    return simultaneous(
-        sides, confidence=confidence, kind=kind, correction=correction, n_rules=n_rules
-    )
 
 
 def half_a_case(sides: Sides, way: float) -> Sides:

@@ -12,7 +12,7 @@ from scipy import stats
 
 from skfairtest._statistics import Sides, paper_error, score_interval
 from skfairtest._typing import Bools, Floats
-from skfairtest.group._at_once import intervals_at_once
+from skfairtest.group._at_once import all_at_once
 
 SIDES = ("n", "mean", "variance", "n_out", "mean_out", "variance_out")
 
@@ -64,9 +64,8 @@ class GroupResults:
 
     def _intervals(self, sides: Sides, n_rules: int) -> dict[str, NDArray[Any]]:
         """Score, its interval, whether that excludes 0, and the paper's error."""
-        low, high, differs = intervals_at_once(
+        low, high, differs = all_at_once(
             sides,
-            kind="likelihood",
             confidence=self.confidence,
             correction=self.correction,
             n_rules=n_rules,

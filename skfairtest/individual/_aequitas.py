@@ -197,7 +197,7 @@ class AequitasAuditor(BaseAuditor):
                 # Walks that go round in what is known end here, and the run goes on: the next
                 # global search may still find other regions, and alone decides that nothing new
                 # comes any more.
-                with oracle.budget(counts_as_idle=False) as part:
+                with oracle.sub_budget(counts_stagnation=False) as part:
                     for _ in range(n_steps):
                         p, delta = sigma.draw(len(walks.Z), rng)
                         found = walks.step(p, delta)
@@ -214,7 +214,7 @@ class AequitasAuditor(BaseAuditor):
             batches=N_GLOBAL, least=LEAST_GLOBAL, most=MOST_GLOBAL, whole=True
         )
         Z = oracle.sample(n, rng)
-        pairs = oracle.draw_twins(Z, rng)
+        pairs = oracle.draws.twins(Z, rng)
         found = oracle.disparity(Z, pairs).verdict
         return Z[found], None if pairs is None else pairs[found]
 

@@ -153,12 +153,12 @@ class RandomAuditor(BaseAuditor):
         # A small budget is spent in several batches, so that the history has a course.
         n = oracle.affordable(
             batches=N_BATCHES,
-            least=LEAST_ROWS / oracle.n_compared,
-            most=BATCH_ROWS / oracle.n_compared,
+            least=LEAST_ROWS / oracle.draws.n_compared,
+            most=BATCH_ROWS / oracle.draws.n_compared,
         )
         counts = oracle.measured["uniform"] = UniformCounts()
         while True:
-            Z, uniform, _ = oracle.draw_sample(n, rng)
+            Z, uniform, _ = oracle.draws.sample(n, rng)
             counts.add(oracle.judge(Z[uniform], rng))
             if not uniform.all():
                 # The constraint admits so little that inputs near known ones make up the numbers.

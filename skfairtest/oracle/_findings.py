@@ -94,18 +94,18 @@ def findings_of(oracle: Oracle, ended: BaseException | None, *, keys: bool = Fal
     keys : bool, default=False
         Whether keys of inputs are wanted: to join it with others.
     """
-    Z, pairs, disparities = oracle.found()
+    Z, pairs, disparities = oracle.record.found()
     worst, worst_class, worst_labels = oracle.worst, None, None
     if worst is not None:
-        worst_class = oracle.output_name(worst.output)
+        worst_class = oracle.model.output_name(worst.output)
         if oracle.response == "labels":
             worst_labels = named_labels(worst.labels, oracle.estimator)
     nothing = np.empty(0, dtype=np.uint64)
-    own = oracle.keys() if keys else (nothing, nothing, nothing)
+    own = oracle.record.keys() if keys else (nothing, nothing, nothing)
     return Findings(
-        Z, pairs, disparities, oracle.history.arrays(), oracle.degree, worst, worst_class,
+        Z, pairs, disparities, oracle.record.history.arrays(), oracle.degree, worst, worst_class,
         worst_labels, oracle.response, oracle.n_found, oracle.n_inputs, oracle.n_queries,
-        oracle.seconds, stopped_by(ended), *own, [oracle.measured], _error(ended),
+        oracle.stopping.seconds, stopped_by(ended), *own, [oracle.measured], _error(ended),
     )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ class Pool:
 
     def findings(self, ended: BaseException | None, clock: Oracle) -> Findings:
         """All searches as one, which ended so and took the time of this clock."""
-        parts, seconds = self.parts, clock.seconds
+        parts, seconds = self.parts, clock.stopping.seconds
         best = max(parts, key=lambda part: part.degree, default=None)
         Z, pairs, disparities = self._archive.rows()
         return Findings(

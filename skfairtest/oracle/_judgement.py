@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
+
+Arrays = TypeVar("Arrays", bound=tuple[Any, ...])
 
 
 class Judgement(NamedTuple):
@@ -23,9 +25,10 @@ class Judgement(NamedTuple):
     verdict: Bools
 
 
-def joined(parts: Sequence[Judgement]) -> Judgement:
-    """Judgements of inputs in parts as one."""
-    return Judgement(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+def concatenated(parts: Sequence[Arrays]) -> Arrays:
+    """Named tuples of arrays, one part after another, as one."""
+    arrays = (np.concatenate(of_parts) for of_parts in zip(*parts, strict=True))
+    return type(parts[0])(*arrays)
 
 
 class Worst(NamedTuple):

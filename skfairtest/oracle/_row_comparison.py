@@ -10,13 +10,13 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ChunkFailedError, EstimatorFailedError
 from skfairtest.oracle._compare import ROUNDING, ROUNDING_SINGLE, compare
-from skfairtest.oracle._judgement import Judgement, joined
-from skfairtest.oracle._model import CHUNK, Model
+from skfairtest.oracle._judgement import Judgement, concatenated
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.oracle._rows_audit import RowsAudit
 from skfairtest.oracle._twin_tables import AsTheyAre, TwinTables, rows_of, spread_of
 from skfairtest.oracle._worst_rows import WorstRows
+from skfairtest.oracle._model import CHUNK, Model
 from skfairtest.space._chunks import Chunk, Chunks
 from skfairtest.space._rows import take_rows
 from skfairtest.space._space import InputSpace
@@ -115,11 +115,11 @@ class RowComparison:
             raise ChunkFailedError(f"{_begin(chunk)}: {error}", chunk=chunk.name) from error
         try:
             if self._model is None:
-                asked = self._oracle._model
+                asked = self._oracle.model.model
                 asked.space = space  # the first rows, too, are shown as they are
                 self._oracle.begin(head, np.random.default_rng(0))
                 asked.space = self.space
-                self._model = self._oracle._model.beside(AsTheyAre(), self._call_rows)
+                self._model = self._oracle.model.model.beside(AsTheyAre(), self._call_rows)
             if direct:
                 self._add_tables(X, chunk.start)
             else:
@@ -283,12 +283,12 @@ class RowComparison:
         """Judge rows of codes; `space` is another one where they are off the steps of columns."""
         oracle = self._oracle
         if space is self.space:
-            return joined(list(judge_rows(oracle, Z)))
+            return concatenated(list(judge_rows(oracle, Z)))
         # The codes of another chunk may mean other numbers, so that its answers are of no use.
-        model = oracle._model.beside(space, oracle._model.chunk or CHUNK)
+        model = oracle.model.model.beside(space, oracle.model.model.chunk or CHUNK)
         oracle = Oracle(model, space, clip=False, threshold=self._threshold)
         try:
-            return joined(list(judge_rows(oracle, Z)))
+            return concatenated(list(judge_rows(oracle, Z)))
         finally:
             self._n_asked += oracle.n_queries
 

@@ -137,7 +137,7 @@ def search_several(
     """
     pool = Pool(run.space.n_features, len(run.space.sensitive))
     most = run.limits["max_found"]
-    parts = _in_order(run, n, rng, clock.seconds_left, n_jobs)
+    parts = _in_order(run, n, rng, clock.stopping.seconds_left, n_jobs)
     ended: BaseException | None = None
     try:
         for part in parts:

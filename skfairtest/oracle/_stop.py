@@ -43,7 +43,7 @@ LIMITS = {
 
 
 class StopSearch(BaseException):
-    """Ends a run; raised by the oracle, caught by `BaseAuditor.fit` and by `Oracle.budget`.
+    """Ends a run; raised by the oracle, caught by `BaseAuditor.fit` and by `Oracle.sub_budget`.
 
     A `BaseException`, so that no search swallows it in an ``except Exception``. Code that decides
     by what ended a run looks at `kind`; `text` is for people.

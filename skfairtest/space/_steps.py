@@ -71,25 +71,26 @@ class Stepped(Numbers):
         return values
 
     def _codes(self, numbers: Floats) -> Floats:
-        return self._find_codes(numbers)[0]
+        return self._find(numbers, learns=False)[1]
 
     def read(self, values: NDArray[Any]) -> tuple[Column, Floats]:
         """Codes of the numbers of a table, and the column that makes the very same of them."""
-        codes, missed = self._find_codes(self._as_floats(values))
-        if missed is None:
-            return self, codes if self.missing is None else self._with_missing(codes)
-        return self._knowing(*missed).read(values)
+        column, codes = self._find(self._as_floats(values), learns=True)
+        return column, codes if self.missing is None else self._with_missing(codes)
 
-    def _find_codes(self, numbers: Floats) -> tuple[Floats, tuple[Floats, Floats] | None]:
-        """Codes of numbers; the numbers that these miss, and their places, if there are any."""
+    def _find(self, numbers: Floats, *, learns: bool) -> tuple[Stepped, Floats]:
+        """Codes of numbers, and a column that knows those that arithmetic misses if it learns."""
         codes = np.rint(self.place(numbers))
         off = (self._at(codes) != numbers) & ~np.isnan(numbers)
         if not off.any():
-            return codes, None
+            return self, codes
         between, back = np.unique(numbers[off], return_inverse=True)
         found, places, missed = self._between(between)
+        column = self
+        if learns and missed.any():
+            column, found[missed] = self._knowing(places[missed], between[missed])
         codes[off] = found[back.ravel()]
-        return codes, (places[missed], between[missed]) if missed.any() else None
+        return column, codes
 
     def _between(self, values: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Codes of different values that are off the steps, their places, and which are missed.
@@ -104,12 +105,14 @@ class Stepped(Numbers):
         found = np.rint(self.place(values))
         miss = np.abs(self._at(found) - values)
         for ulps in range(-NEARBY, NEARBY + 1):
-            codes = ulps_away(places, ulps)
-            even = (codes.view(np.int64) % 2 == 0) & (codes != np.rint(codes))
+            # Of the even ones it is half, and those that are found need no other.
+            at = np.flatnonzero((miss != 0) & ((places.view(np.int64) + ulps) % 2 == 0))
+            codes, wanted = ulps_away(places[at], ulps), values[at]
+            made = self._at(codes)
             with np.errstate(invalid="ignore"):
-                error = np.where(self._at(codes) == values, 0.0, np.abs(self._at(codes) - values))
-            nearer = even & (error < miss)
-            found[nearer], miss[nearer] = codes[nearer], error[nearer]
+                error = np.where(made == wanted, 0.0, np.abs(made - wanted))
+            nearer = (error < miss[at]) & (codes != np.rint(codes))
+            found[at[nearer]], miss[at[nearer]] = codes[nearer], error[nearer]
         missed = miss != 0
         if missed.any() and len(self.odd_values):
             order = np.argsort(self.odd_values)
@@ -120,8 +123,8 @@ class Stepped(Numbers):
             missed &= ~known
         return found, places, missed
 
-    def _knowing(self, places: Floats, values: Floats) -> Stepped:
-        """A column that knows some more numbers, by codes near these places."""
+    def _knowing(self, places: Floats, values: Floats) -> tuple[Stepped, Floats]:
+        """A column that knows some more numbers, and their codes, which are near these places."""
         codes = np.where(places.view(np.int64) % 2 == 0, ulps_away(places, 1), places)
         while True:
             _, first = np.unique(codes, return_index=True)
@@ -135,7 +138,7 @@ class Stepped(Numbers):
         other = copy.copy(self)
         other.odd_codes = every[order]
         other.odd_values = np.append(self.odd_values, values)[order]
-        return other
+        return other, codes
 
     def bare(self) -> Column:
         """The column as it was learned, without the numbers of a table."""
@@ -264,13 +267,19 @@ class Amounts(Stepped):
         share = inside - below
         low, high = self.listed[below], self.listed[above]
         values = np.where(share == 1, high, low + share * (high - low))
-        return np.asarray(values + self._spread * _unsqueezed(codes - inside))
+        beyond = codes - inside
+        if not beyond.any():
+            return np.asarray(values)
+        return np.asarray(values + self._spread * _unsqueezed(beyond))
 
     def place(self, numbers: Floats) -> Floats:
         """Codes of numbers, not whole where they are between two amounts or beyond all."""
         inside = np.clip(numbers, self.listed[0], self.listed[-1])
         places = np.interp(inside, self.listed, np.arange(float(len(self.listed))))
-        return np.asarray(places + _squeezed((numbers - inside) / self._spread))
+        beyond = numbers - inside
+        if not beyond.any():
+            return np.asarray(places)
+        return np.asarray(places + _squeezed(beyond / self._spread))
 
     @property
     def n_listed(self) -> int | None:

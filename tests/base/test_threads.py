@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from tiers import slow_sample
+from tiers import SAMPLE, slow_sample
 
 import skfairtest
 from skfairtest import BaseAuditor, SBFTAuditor
-from skfairtest.testing import make_table
+from skfairtest.testing import (
+    auditor_checks,
+    check_bill,
+    check_other_limits,
+    check_smallest_budget,
+    make_table,
+)
 
 AUDITORS = {
     name: getattr(skfairtest, name)
@@ -32,7 +38,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
 
 
 def numbers():
-    """The common table, as numbers that every tester takes: a real column has values off a grid."""
+    """The common table as numbers, which every tester takes."""
     table = make_table()
     codes = {name: table[name].factorize(sort=True)[0] for name in ("group", "site")}
     return table.assign(**codes)
@@ -47,7 +53,6 @@ def cases(name, X):
         yield {}, LogisticRegression(max_iter=1000).fit(X, y)
         return
     yield {}, DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
-    yield {"plausible": "auto"}, DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
     score = X["years"] * (1 + (X["group"] == 1)) + X["amount"]
     yield {"threshold": 1.0}, DecisionTreeRegressor(max_depth=6, random_state=0).fit(X, score)
 
@@ -96,8 +101,30 @@ def test_restarts_on_threads_find_what_one_worker_finds(name):
 @pytest.mark.parametrize("name", SEARCHES)
 def test_restarts_on_threads_find_it_ten_times_in_a_row(name):
     X = numbers()
-    # A column whose later rows lie off the grid of its first ones.
-    X["amount"] = X["amount"].round(2) + np.where(np.arange(len(X)) % 3 == 0, 1e-7, 0.0)
-    assert isinstance(X, pd.DataFrame)
     for settings, model in cases(name, X):
-        on_one_worker_and_on_threads(name, settings, model, X, n_repeats=10, max_queries=1200)
+        on_one_worker_and_on_threads(name, settings, model, X, n_repeats=10, max_queries=360)
+
+
+#: Checks that are not made for restarts: counts of a model that is asked by several threads, and
+#: budgets that are less than a pair of twins for each search.
+ALONE = (check_bill, check_smallest_budget, check_other_limits)
+COMMON = [
+    (name, check)
+    for name, auditor in SEARCHES.items()
+    if not auditor._is_white_box
+    for check in auditor_checks(clone(auditor).set_params(n_restarts=N_RESTARTS))
+    if check.func not in ALONE
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        pytest.param(*case, marks=SAMPLE if case[0] == "RandomAuditor" else pytest.mark.slow)
+        for case in COMMON
+    ],
+    ids=[f"{name}-{check.__name__}" for name, check in COMMON],
+)
+def test_common_checks_hold_for_restarts_on_threads(name, check):
+    with joblib.parallel_config("threading", n_jobs=N_RESTARTS):
+        check()

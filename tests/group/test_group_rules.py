@@ -18,7 +18,7 @@ from skfairtest.group._ranking import compare_rule_sets, count_rule_sets
 from skfairtest.group._row_groups import Cells
 from skfairtest.group._rule_attribute import make_attribute
 from skfairtest.group._rule_sets import check_size, frequent_rule_sets
-from skfairtest.group._sensitive_table import as_numbers_of, make_tables
+from skfairtest.group._sensitive_table import make_tables
 
 # A loop over all rules, with pandas and nothing of ours -----------------------------------------
 
@@ -120,7 +120,7 @@ def describe(counted, rules):
 
 
 def count(frame, n_bins, min_support, min_outside=1e-6):
-    tables = make_tables(frame, list(frame.columns), None, {})
+    tables = make_tables(frame, list(frame.columns), None, None)
     return count_rule_sets(
         tables,
         n_bins=n_bins,
@@ -218,8 +218,8 @@ def test_keeping_the_worst_agrees_with_keeping_all(frame, most):
 
 def attribute_of(values, bins=10, binning="uniform", name="age"):
     frame = pd.DataFrame({name: values, "other": np.arange(len(values))})
-    tables = make_tables(frame, [name], None, {})
-    column, codes = as_numbers_of(tables.space, 0, tables.space.data[:, 0])
+    tables = make_tables(frame, [name], None, None)
+    column, codes = tables.space.domain.columns[0].for_rules(tables.space.data[:, 0])
     return make_attribute(column, codes, bins, binning)
 
 
@@ -384,7 +384,7 @@ def test_advice_is_right():
 
 def test_support_at_the_threshold_is_enough():
     frame = pd.DataFrame({"group": ["a"] + ["b"] * 19, "x": range(20)})
-    tables = make_tables(frame, ["group"], None, {})
+    tables = make_tables(frame, ["group"], None, None)
     census = _ranking.count_rule_sets(
         tables, n_bins=10, binning="uniform", min_support=0.05, min_outside=0.05,
         max_attributes=None,

@@ -7,10 +7,11 @@ import pytest
 from dense_patterns import DensePatterns
 from hypothesis import given
 from hypothesis import strategies as st
+from other_intervals import simultaneous
 from scipy import optimize, stats
 from tiers import slow_sample
 
-from skfairtest._statistics import Shape, Sides, simultaneous
+from skfairtest._statistics import Shape, Sides
 from skfairtest.group import _resampled
 from skfairtest.group._at_once import all_at_once
 from skfairtest.group._pivot import interval_at, signed_root

@@ -38,7 +38,7 @@ def answer(X):
 # Algorithms 2 to 4 ------------------------------------------------------------------------------
 
 
-def naive_walks(space, starts, n_local, strategy, delta_v, delta_pr, rng):
+def naive_walks(space, starts, n_local, strategy, delta, rng):
     """Algorithms 2 to 4, word by word."""
     n = len(space.free)
     sigma_pr, sigma_v = [1 / n] * n, [0.5] * n
@@ -59,11 +59,11 @@ def naive_walks(space, starts, n_local, strategy, delta_v, delta_pr, rng):
             if strategy == "random":
                 continue
             if found == (delta == -1):
-                sigma_v[p] = min(sigma_v[p] + delta_v, 1)
+                sigma_v[p] = min(sigma_v[p] + delta, 1)
             else:
-                sigma_v[p] = max(sigma_v[p] - delta_v, 0)
+                sigma_v[p] = max(sigma_v[p] - delta, 0)
             if strategy == "fully-directed" and found:
-                sigma_pr[p] += delta_pr
+                sigma_pr[p] += delta
                 total = sum(sigma_pr)
                 sigma_pr = [value / total for value in sigma_pr]
     return visited
@@ -71,7 +71,7 @@ def naive_walks(space, starts, n_local, strategy, delta_v, delta_pr, rng):
 
 @pytest.mark.parametrize("strategy", some(STRATEGIES))
 def test_batch_of_one_is_the_published_algorithm(strategy, grid, models, monkeypatch):
-    settings = {"strategy": strategy, "delta_v": 0.05, "delta_pr": 0.05}
+    settings = {"strategy": strategy, "delta": 0.05}
     auditor = AequitasAuditor(
         models.Proba(answer), sensitive_features=[0], max_queries=None, max_inputs=300,
         n_global=30, n_local=120, batch_size=1, random_state=5, **settings,
@@ -226,7 +226,8 @@ def test_walks_that_go_round_do_not_end_the_run(grid, models):
     model = models.Proba(lambda X: 0.2 + 0.6 * ((X[:, 0] == 1) & is_pocket(X)))
     auditor = Unlucky(
         model, sensitive_features=[0], max_queries=None, max_inputs=2000, n_global=600,
-        n_local=700, random_state=0, constraint=lambda X: is_pocket(X) | (X[:, 1] > 5),
+        n_local=700, random_state=0,
+        space=InputSpace(constraint=lambda X: is_pocket(X) | (X[:, 1] > 5)),
     ).fit(grid)  # fmt: skip
     assert auditor.n_rounds_ > 30
     assert auditor.stop_kind_ == "max_inputs"
@@ -280,8 +281,8 @@ def test_default_batch_asks_many_rows_a_call(models):
         ({"n_global": 0}, "n_global must be None or a whole number"),
         ({"n_local": 2.5}, "n_local must be a whole number"),
         ({"batch_size": True}, "batch_size must be a whole number"),
-        ({"delta_v": -0.1}, r"delta_v must be a number in \[0, 1\]"),
-        ({"delta_pr": "much"}, r"delta_pr must be a number in \[0, 1\]"),
+        ({"delta": -0.1}, r"delta must be a number in \[0, 1\]"),
+        ({"delta": "much"}, r"delta must be a number in \[0, 1\]"),
     ],
 )
 def test_wrong_parameters_are_named_before_the_first_query(wrong, says, small, models):

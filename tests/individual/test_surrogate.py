@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample
@@ -164,7 +165,7 @@ def test_knows_when_the_domain_is_exhausted(models):
 def test_a_domain_of_few_inputs_and_many_twins_ends(models):
     X = np.column_stack([np.arange(100), np.arange(100) % 3])
     model = models.Proba(lambda Z: 0.2 + 0.6 * (Z[:, 0] > 97) * (Z[:, 1] < 2))
-    settings = {"max_queries": 10**6, "bounds": {0: (0, 99)}, "random_state": 0}
+    settings = {"max_queries": 10**6, "space": InputSpace(bounds={0: (0, 99)}), "random_state": 0}
     auditor = SurrogateAuditor(model, sensitive_features=[0], **settings).fit(X)
     assert auditor.stop_kind_ == "exhausted"
     assert auditor.n_found_ == 2  # one pair in fifty shows it: each input is tried again
@@ -230,3 +231,37 @@ def test_bad_parameters(params, message):
     data = make_biased_regression(random_state=0)
     with pytest.raises(ValueError, match=message):
         SurrogateAuditor(data.estimator, **params).fit(data.data)
+
+
+class Diagonal(OutlierMixin, BaseEstimator):
+    """Takes rows for plausible in which two columns agree."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        return np.where(X["a"] == X["b"], 1, -1)
+
+
+@pytest.mark.parametrize("explores", [True, False], ids=["finite", "real"])
+def test_a_search_that_has_asked_about_all_that_is_plausible_ends(explores, clock):
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 4, 200) + (0.0 if explores else rng.random(200))
+    b = np.where(rng.random(200) < 0.9, a, a[rng.permutation(200)])
+    X = pd.DataFrame({"sex": rng.integers(0, 2, 200), "a": a, "b": b}).round(3)
+    if explores:
+        X = X.astype(int)
+    model = DecisionTreeClassifier(random_state=0).fit(X, X["a"] + X["sex"] > 2)
+    # The time ends the test where the search does not end by itself.
+    auditor = SurrogateAuditor(
+        model,
+        sensitive_features=["sex"],
+        max_time=1,
+        random_state=0,
+        space=InputSpace(plausible=Diagonal().fit(X)),
+    ).fit(X)
+    assert auditor.stop_kind_ in ("complete", "exhausted", "stalled")
+    assert auditor.n_queries_ < 20_000
+    if explores:
+        assert auditor.n_inputs_ == 4

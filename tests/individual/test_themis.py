@@ -118,15 +118,14 @@ def test_no_find_is_not_taken_for_no_discrimination(models):
 
 
 @pytest.mark.parametrize("n_seeds", [30, pytest.param(150, marks=pytest.mark.slow, id="sample")])
-def test_stopping_early_does_not_spoil_the_confidence(models, n_seeds):
+def test_stopping_early_does_not_spoil_the_confidence(models, n_seeds, monkeypatch):
+    monkeypatch.setattr("skfairtest.individual._themis.measurement.MIN_SAMPLES", 5)
     # 1 of 20 intervals may miss; the union bound makes them rarer.
     causal, _ = brute_force(X, [0], approved(X) > 0.5)
     model = models.Proba(approved)
     misses = 0
     for seed in range(n_seeds):
-        auditor = ThemisAuditor(
-            model, sensitive_features=[0], margin=0.2, min_samples=5, random_state=seed
-        ).fit(X)
+        auditor = ThemisAuditor(model, sensitive_features=[0], margin=0.2, random_state=seed).fit(X)
         low, high = auditor.causal_interval_
         misses += not low <= causal <= high
     assert misses <= n_seeds * 0.05
@@ -207,7 +206,7 @@ def test_minimal_subsets_are_those_of_brute_force(measure, models):
                 minimal.append(subset)
     model = models.Proba(approved)
     auditor = ThemisAuditor(
-        model, sensitive_features=[0], candidates=columns, max_subset_size=3, measure=measure,
+        model, sensitive_features=[0], candidates=columns, measure=measure,
         discrimination_threshold=threshold, margin=0.03, max_queries=2_000_000, random_state=0,
     ).fit(X)  # fmt: skip
     assert sorted(map(tuple, auditor.minimal_subsets_)) == sorted(minimal)
@@ -220,6 +219,17 @@ def test_minimal_subsets_are_those_of_brute_force(measure, models):
         low, high = score[f"{measure}_interval"]
         assert low <= share <= high
         assert score["discriminates"] == (share > threshold)
+
+
+@pytest.mark.parametrize(("candidates", "size"), [([0, 1, 2, 3, 4], 3), ([1, 2, 3, 4], 3)])
+def test_larger_subsets_than_can_be_compared_are_left_out_with_a_warning(models, candidates, size):
+    with pytest.warns(UserWarning, match=f"subsets of up to {size} columns are searched") as caught:
+        auditor = ThemisAuditor(
+            models.Proba(approved), sensitive_features=[0], candidates=candidates, margin=0.3,
+            max_queries=3000, random_state=0,
+        ).fit(X)  # fmt: skip
+    assert [w.filename for w in caught] == [__file__]
+    assert max(len(score["subset"]) for score in auditor.subset_scores_) <= size
 
 
 def test_supersets_of_a_discriminating_subset_cost_nothing(models):
@@ -238,7 +248,7 @@ def test_subsets_of_the_sensitive_columns_share_the_budget(models):
     for budget in (50, 1000, 3000):
         model.rows = 0
         auditor = ThemisAuditor(
-            model, sensitive_features=[0, 1, 3], search_subsets=True, margin=0.02,
+            model, sensitive_features=[0, 1, 3], candidates=[0, 1, 3], margin=0.02,
             max_queries=budget, random_state=0,
         ).fit(X)  # fmt: skip
         assert auditor.n_queries_ == auditor.estimator_.rows <= budget
@@ -265,16 +275,12 @@ def test_limits_on_inputs_hold_for_the_subsets_too(models):
         ({"margin": 1.0}, r"margin must be a number in \(0, 1\)"),
         ({"confidence": 95}, r"confidence must be a number in \(0, 1\).*got 95"),
         ({"confidence": float("nan")}, r"confidence must be a number in \(0, 1\)"),
-        ({"min_samples": 0}, "min_samples must be a whole number"),
         ({"measure": "both"}, r"measure must be one of \['causal', 'group'\]; got 'both'"),
         ({"discrimination_threshold": 20}, r"discrimination_threshold must be a number in \[0, 1"),
-        ({"max_subset_size": 0}, "max_subset_size must be None or a whole number"),
         ({"favourable": "maybe"}, r"'maybe' is a label that never occurs.*\[0, 1\]"),
         ({"favourable": []}, "favourable= is empty"),
         ({"favourable": [0, 1]}, "names every class"),
         ({"candidates": ["nowhere"]}, "candidates names 'nowhere'"),
-        ({"candidates": [0, 1, 2, 3, 4]}, "max_subset_size=4"),
-        ({"candidates": [1, 2, 3, 4]}, r"at most 1000.*2400 combinations.*max_subset_size"),
         ({"sensitive_features": [2, 3, 4]}, r"at most 1000.*1200 combinations.*RandomAuditor"),
     ],
 )

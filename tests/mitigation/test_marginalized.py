@@ -848,7 +848,12 @@ def test_values_outside_of_the_audited_domain(grid):
     model = MarginalizedRegressor(
         DecisionTreeRegressor(max_depth=4, random_state=0), sensitive_features=[1], strength=0.5
     ).fit(X, score)
-    narrow = {"bounds": {1: (0, 1)}, "engine": "numpy", "random_state": 0, "max_queries": 500}
+    narrow = {
+        "space": InputSpace(bounds={1: (0, 1)}),
+        "engine": "numpy",
+        "random_state": 0,
+        "max_queries": 500,
+    }
     # Among twins in what is averaged over the average is the same number, whatever it is.
     auditor = CertifiedAuditor(model, sensitive_features=[1], **narrow).fit(X)
     small = X[X[:, 1] < 2]

@@ -181,7 +181,7 @@ def test_twins_satisfy_the_constraint():
     X = pd.DataFrame({"sex": [0, 1] * 50, "a": np.arange(100) % 10, "b": np.arange(100) % 10 + 1})
     y = (X["a"] > 4).to_numpy().astype(int)
     rule = [Order("sex", "<=", "a")]
-    task, lanes = lanes_of(X, y, sensitive=["sex"], space=InputSpace(constraint=rule))
+    task, lanes = lanes_of(X, y, sensitive=["sex"], constraint=rule)
     added = other_twins(lanes[0], None)
     assert (added.rows["sex"] <= added.rows["a"]).all() and len(added.labels) < 100
 

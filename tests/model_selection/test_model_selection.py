@@ -211,8 +211,7 @@ def test_the_auditor_of_a_fixed_space_can_audit_another_domain(people):
     audited = make_audit_scorer(auditor, space=space, random_state=0).audit(model)
     np.testing.assert_array_equal(audited.space_.domain.high, [1, 3, 9])
     # The template's own parameters stand beside the results, so the next fit learns from its X.
-    assert audited.get_params()["space"] is None
-    assert audited.bounds == {2: (0, 4)} and audited.sensitive_features == [0]
+    assert audited.space.bounds == {2: (0, 4)} and audited.sensitive_features == [0]
     assert audited.on_data_degree_ >= 0
     audited.fit(X * [1, 2, 1])
     np.testing.assert_array_equal(audited.space_.domain.high, [1, 18, 4])

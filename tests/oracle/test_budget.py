@@ -18,6 +18,7 @@ from skfairtest import (
     ThemisAuditor,
 )
 from skfairtest.oracle import _oracle
+from skfairtest.oracle._budget import Budget
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stagnation import STALL, STALL_INPUTS
 from skfairtest.oracle._stop import StopReason, StopSearch
@@ -78,7 +79,7 @@ def test_long_answers_end_the_run_in_time_as_well(clock):
         oracle.respond(np.random.default_rng(0).random((50_000, 3)))
     assert stopped.value.kind is StopReason.MAX_TIME
     assert clock.now() - began < 1.1
-    assert oracle.history.arrays()["queries"][-1] == oracle.n_queries > 3000
+    assert oracle.record.history.arrays()["queries"][-1] == oracle.n_queries > 3000
 
 
 def test_batches_without_max_time_do_not_depend_on_the_clock(clock):
@@ -100,7 +101,7 @@ def test_affordable_is_a_share_of_what_is_left():
     assert oracle.affordable(batches=10, least=8, most=30) == 8
     assert oracle.affordable(price=1, most=30) == 30
     oracle.judge(X[:50], np.random.default_rng(0))
-    assert oracle.queries_left == 900 and oracle.inputs_left == 10
+    assert oracle.queries_left == 900 and oracle.stopping.inputs_left == 10
     assert oracle.affordable(batches=10) == 1
     assert oracle.affordable(batches=10, whole=True) == 6
 
@@ -110,12 +111,12 @@ def test_judge_compares_all_twins_where_they_are_few_else_drawn_pairs(models):
     X = np.column_stack([rng.integers(0, 30, 400), rng.integers(0, 5, 400), rng.random(400)])
     model = models.Regressor(lambda X: X[:, 0] + 100 * X[:, 1])
     few = Oracle(model, InputSpace().fit(X, [1]))
-    assert few.compares_all and few.n_compared == 5 and few.draw_twins(X, rng) is None
+    assert few.draws.compares_all and few.draws.n_compared == 5 and few.draws.twins(X, rng) is None
     assert (few.judge(X, rng).disparity == 400).all()
     many = Oracle(model, InputSpace().fit(X, [0]))
-    assert not many.compares_all and many.n_compared == 2
+    assert not many.draws.compares_all and many.draws.n_compared == 2
     judged = many.judge(X, np.random.default_rng(1))
-    drawn = many.draw_twins(X, np.random.default_rng(1))
+    drawn = many.draws.twins(X, np.random.default_rng(1))
     np.testing.assert_array_equal(judged.disparity, np.ptp(drawn, axis=1)[:, 0])
 
 
@@ -125,15 +126,15 @@ def test_judge_compares_all_twins_where_they_are_few_else_drawn_pairs(models):
 def test_a_part_of_a_run_has_its_own_budget_and_gives_the_limits_back(models, small):
     oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]),
                     max_queries=100)  # fmt: skip
-    with oracle.budget(max_queries=6) as part:
+    with oracle.sub_budget(max_queries=6) as part:
         assert oracle.queries_left == 6
         oracle.disparity(oracle.space.data)
     assert part.stop is not None and part.stop.kind is StopReason.MAX_QUERIES
     assert oracle.n_queries <= 6 and oracle.queries_left == 100 - oracle.n_queries
-    with oracle.budget(max_queries=1000) as part:
+    with oracle.sub_budget(max_queries=1000) as part:
         assert oracle.queries_left == 100 - oracle.n_queries  # never more than the run's own
     assert part.stop is None
-    with pytest.raises(RuntimeError, match="mine"), oracle.budget(max_queries=1):
+    with pytest.raises(RuntimeError, match="mine"), oracle.sub_budget(max_queries=1):
         raise RuntimeError("mine")
     assert oracle.queries_left == 100 - oracle.n_queries
 
@@ -145,7 +146,7 @@ def test_ten_parts_that_stall_are_a_run_that_does(models, small):
     n_parts = 0
     with pytest.raises(StopSearch) as stopped:
         while n_parts < 50:
-            with oracle.budget() as part:
+            with oracle.sub_budget() as part:
                 for _ in range(2 * STALL):
                     oracle.disparity(known[: STALL_INPUTS // STALL])
             assert part.stop is not None and part.stop.kind is StopReason.STALLED
@@ -166,7 +167,41 @@ def test_a_fork_asks_the_model_of_its_oracle(models, small, monkeypatch):
     part = oracle.fork(InputSpace().fit(small, [1]), n_inputs=20)
     part.judge(small[:2], np.random.default_rng(0))
     assert part.n_queries == oracle.n_queries > 6
-    assert part.inputs_left == 10 - part.n_inputs
+    assert part.stopping.inputs_left == 10 - part.n_inputs
+
+
+def test_a_fork_quotes_the_limits_of_the_user(models, small):
+    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]),
+                    max_queries=500, max_inputs=30, max_time=1e6)  # fmt: skip
+    oracle.judge(small[:3], np.random.default_rng(0))
+    part = oracle.fork(InputSpace().fit(small, [1]), n_inputs=25)
+    with pytest.raises(StopSearch, match="^max_inputs=30 reached$"):
+        part.judge(small, np.random.default_rng(0))
+    assert part.n_inputs == 5
+    with pytest.raises(StopSearch, match="^max_inputs=30 reached$"):
+        oracle.fork(InputSpace().fit(small, [1]), n_inputs=30)
+
+
+def test_a_fork_has_the_clock_of_its_run(models, small, clock):
+    space, rng = InputSpace().fit(small, [1]), np.random.default_rng(0)
+    lines = []
+    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]),
+                    max_time=5, progress=lambda share, line: lines.append(share))  # fmt: skip
+    clock.sleep(3)
+    part = oracle.fork(space, n_inputs=0)
+    assert 1.5 < part.stopping.seconds_left <= 2
+    clock.sleep(3)
+    with pytest.raises(StopSearch, match="^max_time=5 reached$"):
+        part.judge(small[:3], rng)
+    assert lines and lines[-1] >= 1
+    with pytest.raises(StopSearch, match="^max_time=5 reached$"):
+        oracle.fork(space, n_inputs=0)
+
+
+def test_a_limit_of_zero_is_spent():
+    spent = {"max_queries": 0, "max_time": 0.0, "max_found": 0, "max_inputs": 0}
+    assert Budget(max_time=0.0).share_spent(spent) == 1
+    assert Budget(max_queries=10).share_spent(spent) == 0
 
 
 # Kinds of stops ----------------------------------------------------------------------------

@@ -319,7 +319,7 @@ def test_rows_asked_last_are_in_the_history(models, small):
     oracle.respond(small[30:40])
     with pytest.raises(StopSearch):
         oracle.respond(small)
-    assert oracle.history.arrays()["queries"][-1] == oracle.n_queries == model.rows
+    assert oracle.record.history.arrays()["queries"][-1] == oracle.n_queries == model.rows
 
 
 def test_labels_are_answers_too(models, small):
@@ -338,3 +338,15 @@ def test_single_steps_do_not_stall_at_once(models, small):
     with pytest.raises(StopSearch, match="stalled"):
         for _ in range(STALL_INPUTS // len(many)):
             oracle.disparity(many)
+
+
+def test_batches_in_which_nothing_could_be_asked_count_as_stagnation(models, small):
+    oracle = make_oracle(models.Regressor(product_of), small)
+    nothing = np.empty((0, small.shape[1]))
+    for _ in range(STALL - 1):
+        oracle.disparity(nothing)
+    oracle.disparity(small[:1])  # something new
+    with pytest.raises(StopSearch, match="stalled"):
+        for _ in range(2 * STALL):
+            oracle.disparity(nothing)
+    assert oracle.n_queries == 2

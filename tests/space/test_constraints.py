@@ -449,7 +449,7 @@ def test_lists_are_asked_for_where_one_is_meant():
 def test_parameters_reach_from_an_auditor():
     auditor = RandomAuditor(space=InputSpace(constraint=Order("a", "<=", "b")))
     clone(auditor).set_params(space__constraint__offset=2)
-    assert auditor.set_params(space__constraint__relation="<").space.constraint == Order(
+    assert auditor.set_params(space__constraint__relation="<").space.constraint_ == Order(
         "a", "<", "b"
     )
     assert "constraint=Order('a', '<', 'b')" in repr(auditor)

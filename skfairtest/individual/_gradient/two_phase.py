@@ -17,7 +17,7 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
 from skfairtest.oracle._findings import Findings
-from skfairtest.oracle._judgement import Judgement
+from skfairtest.oracle._judgement import Judgement, concatenated
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._space import InputSpace
 
@@ -48,11 +48,6 @@ class Finds(NamedTuple):
     Z: Floats
     first: Floats
     second: Floats
-
-
-def concatenated(found: list[Finds]) -> Finds:
-    """All discriminatory inputs of several lists, in their order."""
-    return Finds(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 class TwoPhase:
@@ -88,7 +83,7 @@ class TwoPhase:
             self.local_phase(concatenated(found))
 
     def _group_size(self) -> int:
-        rows = 2 * (len(self.space.free) + 2) * self.oracle.cost
+        rows = 2 * (len(self.space.free) + 2) * self.oracle.model.cost
         return self.oracle.affordable(
             batches=1 / GLOBAL_SHARE, price=self.max_iter * rows, most=MOST_ROWS // rows
         )

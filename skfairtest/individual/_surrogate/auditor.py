@@ -15,7 +15,8 @@ from skfairtest.individual._surrogate.memory import Memory
 from skfairtest.individual._surrogate.natural import NaturalSearch
 from skfairtest.individual._surrogate.regions import Regions
 from skfairtest.individual._surrogate.sources import Sources
-from skfairtest.oracle._oracle import FEW_COMBINATIONS, Oracle
+from skfairtest.oracle._drawing import FEW_COMBINATIONS
+from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 OBJECTIVES = ("count", "degree", "diverse")

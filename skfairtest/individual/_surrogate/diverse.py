@@ -37,12 +37,12 @@ def search_diverse(
     while True:
         n_uniform = int(np.ceil(UNIFORM_SHARE * size))
         uniform = sources.uniform(n_uniform, rng)
-        twins = oracle.draw_twins(uniform, rng)
+        twins = oracle.draws.twins(uniform, rng)
         judged = oracle.disparity(uniform, twins)
         found = judged.verdict
         cells.count(uniform[found])
         fresh_pairs = np.stack([judged.first[found], judged.second[found]], axis=1)
-        walkers = joined(walkers, Parents(uniform[found], fresh_pairs), rng)
+        walkers = with_more(walkers, Parents(uniform[found], fresh_pairs), rng)
         if sources.is_exhausted:
             return
         chosen = rng.choice(len(walkers.Z), size=size - n_uniform, p=cells.chances(walkers.Z))
@@ -51,17 +51,17 @@ def search_diverse(
         Z, pairs, chosen = Z[fresh], sources.inherited(pairs[fresh], rng), chosen[fresh]
         if not space.twins_.is_enumerable:
             Z = space.twins_.with_sensitive(Z, pairs[:, 0])
-        judged = oracle.disparity(Z, None if oracle.compares_all else pairs, keys[fresh])
+        judged = oracle.disparity(Z, None if oracle.draws.compares_all else pairs, keys[fresh])
         found = judged.verdict
         cells.count(Z[found])
         new = Parents(Z[found], np.stack([judged.first[found], judged.second[found]], axis=1))
         if len(walkers.Z) < FEW_WALKERS:
-            walkers = joined(walkers, new, rng)
+            walkers = with_more(walkers, new, rng)
         else:
             walkers.Z[chosen[found]], walkers.pairs[chosen[found]] = new
 
 
-def joined(walkers: Parents, more: Parents, rng: np.random.Generator) -> Parents:
+def with_more(walkers: Parents, more: Parents, rng: np.random.Generator) -> Parents:
     """All of them, or a random choice of as many as there may be."""
     Z = np.concatenate([walkers.Z, more.Z])
     pairs = np.concatenate([walkers.pairs, more.pairs])

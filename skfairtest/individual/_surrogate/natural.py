@@ -15,7 +15,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from skfairtest._threads import one_thread
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.oracle._oracle import FEW_COMBINATIONS, Oracle
+from skfairtest.oracle._drawing import FEW_COMBINATIONS
+from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import KeySet, row_keys
 
 #: Crossings drawn for each that is asked about, once the surrogate has learned.
@@ -98,7 +99,7 @@ class NaturalSearch:
 
     def new_crossings(self, n: int) -> Floats:
         """Different crossings that were not judged before; maybe none."""
-        Z = self.oracle.crossings(n, self.rng)
+        Z = self.oracle.draws.crossings(n, self.rng)
         keys = row_keys(Z[:, self.space.free])
         first = np.zeros(len(Z), dtype=bool)
         first[np.unique(keys, return_index=True)[1]] = True

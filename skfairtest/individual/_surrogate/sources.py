@@ -149,7 +149,7 @@ class Sources:
         self._keys: Keys | None = None
         self._by_degree = True
         self._judging, self._n_judged = 0.0, 0
-        self.timed = oracle.ends_by_time_alone
+        self.timed = oracle.stopping.ends_by_time_alone
         self.reset()
 
     def reset(self) -> None:
@@ -168,7 +168,7 @@ class Sources:
             return
         most = LESSON
         if self.timed:
-            most = int(STUDY_SHARE * self.oracle.seconds / self._study_seconds)
+            most = int(STUDY_SHARE * self.oracle.stopping.seconds / self._study_seconds)
             if most < min(LEAST_LESSON, memory.n_seen):
                 return
         began = _clock.now()
@@ -186,12 +186,12 @@ class Sources:
     @property
     def is_exhausted(self) -> bool:
         """Whether every input of the domain was judged, and judging again brings nothing."""
-        return self.sweep is not None and self.sweep.is_over and self.oracle.compares_all
+        return self.sweep is not None and self.sweep.is_over and self.oracle.draws.compares_all
 
     def first(self, n: int, seeds: Floats, rng: np.random.Generator) -> Proposals:
         """The first batch: rows of the data, and uniform inputs that make up the numbers."""
         Z = np.concatenate([seeds, self.uniform(n - len(seeds), rng)])
-        batch = Proposals(Z, self.oracle.draw_twins(Z, rng), *np.zeros((2, len(Z)), dtype=int))
+        batch = Proposals(Z, self.oracle.draws.twins(Z, rng), *np.zeros((2, len(Z)), dtype=int))
         self._proposed, self._seconds, self._filtering = batch, np.zeros(len(NAMES)), 0.0
         self._keys = None
         return batch
@@ -199,7 +199,14 @@ class Sources:
     def propose(self, n: int, memory: Memory, rng: np.random.Generator) -> Proposals:
         """About n inputs that are new, or as many as half of the time left suffices for."""
         if self._judging:
-            n = int(max(2, min(n, 0.5 * self.oracle.seconds_left * self._n_judged / self._judging)))
+            n = int(
+                max(
+                    2,
+                    min(
+                        n, 0.5 * self.oracle.stopping.seconds_left * self._n_judged / self._judging
+                    ),
+                )
+            )
         parents = memory.parents()
         self._by_degree = memory.by_degree
         is_open = np.ones(len(NAMES), dtype=bool)
@@ -261,7 +268,7 @@ class Sources:
         pairs: Floats | None
         if source == UNIFORM:
             Z = self.uniform(n, rng)
-            pairs = self.oracle.draw_twins(Z, rng)
+            pairs = self.oracle.draws.twins(Z, rng)
             return Proposals(Z, pairs, np.full(len(Z), source), column[: len(Z)])
         chosen = parents.draw(PROPOSALS * n if source == BELIEVED else n, rng)
         if source == REGIONS:
@@ -283,7 +290,7 @@ class Sources:
             change = step_along if source == STEPS else anew
             Z = change(chosen.Z, column, self.space, rng)
         pairs = self.inherited(chosen.pairs, rng)
-        compared = None if self.oracle.compares_all else pairs
+        compared = None if self.oracle.draws.compares_all else pairs
         Z = self.space.admission.repair(self.space.domain.clip(Z), rng, compared)
         if not self.space.twins_.is_enumerable:
             Z = self.space.twins_.with_sensitive(Z, pairs[:, 0])
@@ -317,7 +324,7 @@ class Sources:
 
     def inherited(self, pairs: Floats, rng: np.random.Generator) -> Floats:
         """The twins to compare: most are those that a parent showed, in either order."""
-        if self.oracle.compares_all:
+        if self.oracle.draws.compares_all:
             return pairs
         n = len(pairs)
         flipped = rng.random(n) < 0.5

@@ -225,7 +225,7 @@ class SymbolicAuditor(BaseAuditor):
     def _affordable(self, oracle: Oracle) -> int:
         """Inputs in a batch: few enough that the budget holds many batches."""
         # A judged input, and its share in the explanation that it came from.
-        price = (self.n_neighbours / CHILDREN + 2) * oracle.cost
+        price = (self.n_neighbours / CHILDREN + 2) * oracle.model.cost
         return oracle.affordable(batches=N_BATCHES, price=price, most=self.batch_size)
 
     def _directed(

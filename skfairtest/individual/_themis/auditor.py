@@ -282,7 +282,7 @@ class ThemisAuditor(BaseAuditor):
             oracle.measured["subsets"].run(oracle, measure)
         finally:
             # The subsets' queries belong into the course of the run.
-            oracle.note()
+            oracle.stopping.note()
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
         (measured,) = found.measured

@@ -72,9 +72,11 @@ class Measurement:
     def draw(self, n: int, rng: np.random.Generator) -> None:
         """Judge about n random inputs and note the outputs for all their twins."""
         oracle, space = self.oracle, self.oracle.space
-        price = (space.twins_.n_twins + CONFIRM) * oracle.cost
+        price = (space.twins_.n_twins + CONFIRM) * oracle.model.cost
         if oracle.queries_left < price:
-            oracle.stop(StopReason.MAX_QUERIES)  # an input that is judged in part has no share
+            oracle.stopping.stop(
+                StopReason.MAX_QUERIES
+            )  # an input that is judged in part has no share
         # At least a tenth more, so that the last inputs of a finite domain come up.
         wanted = max(n, oracle.n_inputs // 10)
         n = oracle.affordable(price=price, most=min(wanted, BATCH_ROWS // space.twins_.n_twins))
@@ -153,4 +155,4 @@ def favourable_codes(oracle: Oracle, favourable: Any) -> NDArray[np.int64] | Non
     # Shares of either of two classes differ alike, so that a guess is worth no warning.
     found = resolve_favourable(favourable, classes, whose=type(oracle.estimator).__name__)
     places = np.flatnonzero(is_favourable(classes, found.labels))
-    return np.array(places) if oracle.infers_labels else label_codes(classes[places])
+    return np.array(places) if oracle.model.infers_labels else label_codes(classes[places])

@@ -15,7 +15,7 @@ from skfairtest._statistics import score_interval, sides_of
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
-from skfairtest.group._at_once import intervals_at_once
+from skfairtest.group._at_once import all_at_once
 from skfairtest.mitigation._retraining.rounds import Findings, Outcome
 from skfairtest.mitigation._retraining.training import Addition, Lane, Task
 from skfairtest.mitigation._shares import Measure
@@ -133,9 +133,8 @@ class TestSGDRetraining(Groups):
         sums = (inside.sum(keepdims=True), (inside @ values)[None], (inside @ values**2)[None])
         everyone = (float(len(values)), float(values.sum()), float((values**2).sum()))
         sides = sides_of(*sums, everyone, bool(np.isin(values, (0, 1)).all()))
-        low, high, _ = intervals_at_once(
-            sides, confidence=audited.confidence, kind="likelihood",
-            correction="none", n_rules=1,
+        low, high, _ = all_at_once(
+            sides, confidence=audited.confidence, correction="none", n_rules=1,
         )  # fmt: skip
         least, most = score_interval(low, high)
         return Measure(float(abs(sides.difference[0])), float(least[0]), float(most[0]))

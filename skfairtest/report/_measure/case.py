@@ -249,7 +249,7 @@ class Case:
             if gaps[place] < 0:
                 rows, ends = rows[::-1], ends[::-1]
             is_label = oracle.response == "labels"
-            of_class = None if is_label else oracle.output_name(place)
+            of_class = None if is_label else oracle.model.output_name(place)
             made.append(
                 make_pair(
                     space.decode(both[rows]),

@@ -12,7 +12,7 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
 from skfairtest.inspection._curve_display import disparity_curve
-from skfairtest.oracle._judgement import Judgement, joined
+from skfairtest.oracle._judgement import Judgement, concatenated
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
 from skfairtest.space._space import InputSpace
@@ -43,7 +43,7 @@ def compare_rows(
     for judged in judge_rows(oracle, space.data[order], most=MOST_TWINS, deadline=deadline):
         kept.append(judged)
     case.timed(began, case.n_queries - before)
-    whole = joined(kept)
+    whole = concatenated(kept)
     result = told_rows(case, space, whole)
     disparity = whole.disparity
     order = order[: len(disparity)]
@@ -76,7 +76,7 @@ def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judgement]
     """What the rows show that were judged before a failure; asks nothing."""
     if not kept:
         return {**NOTHING, "n_rows": len(space.data)}
-    whole = joined(kept)
+    whole = concatenated(kept)
     result = told_rows(case, space, whole)
     rows = shuffled(case)[: len(whole.disparity)]
     worst = worst_places(whole.disparity, rows)

@@ -1,8 +1,9 @@
-"""The outputs for rows: each different row is one query, known ones cost nothing."""
+"""A model that remembers: each different row is one query, and a known one costs nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from skfairtest.oracle._row_hash import AnswerMemory, Keys, combine_keys, distin
 from skfairtest.space._space import InputSpace
 
 
-class Answering:
-    """A model and what it has said, by row.
+class CachedModel:
+    """A model and its outputs so far, by row.
 
     Parameters
     ----------
@@ -32,6 +33,35 @@ class Answering:
         self._took = took
         self._memory: AnswerMemory | None = None
         self._confirmed = AnswerMemory(0, megabytes=4)
+
+    @property
+    def estimator(self) -> Any:
+        """The estimator that is asked."""
+        return self.model.estimator
+
+    @property
+    def response(self) -> str:
+        """How it is asked: "regression", "predict_proba", "decision_function" or "labels"."""
+        return self.model.response
+
+    @property
+    def cost(self) -> int:
+        """Queries that one row takes: 2 where labels have to be asked apart from scores."""
+        return self.model.cost
+
+    @property
+    def infers_labels(self) -> bool:
+        """Whether labels are read off the scores, as positions in ``classes_``."""
+        return self.model.infers_labels
+
+    @property
+    def n_queries(self) -> int:
+        """Queries so far."""
+        return self.model.n_rows
+
+    def output_name(self, output: int) -> Any:
+        """The class that an output is of; None for a regressor and for labels."""
+        return self.model.output_name(output)
 
     def twins(
         self, Z: Floats, values: Floats, inputs: Keys | None = None

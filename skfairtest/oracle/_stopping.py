@@ -1,0 +1,165 @@
+"""When a run ends, and what it may spend until then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import numpy as np
+
+from skfairtest.oracle._budget import Budget, SubBudget
+from skfairtest.oracle._cached_model import CachedModel
+from skfairtest.oracle._record import Record
+from skfairtest.oracle._stagnation import NOTHING_ASKED, Stagnation
+from skfairtest.oracle._stop import StopReason, StopSearch
+from skfairtest.space._space import InputSpace
+
+
+class StoppingRules:
+    """End a run when its budget is spent, nothing new comes any more, or a callback asks for it.
+
+    Parameters
+    ----------
+    budget : Budget
+        Limits, and the clock.
+    model : CachedModel
+        Whose queries count.
+    record : Record
+        What was found.
+    space : InputSpace
+        The inputs that exist.
+    progress : callable or None
+        Called as ``progress(share, line)`` after each batch; True ends the run.
+    may_stagnate : bool
+        Whether a run that brings nothing new ends. Rows of data are all judged.
+    """
+
+    def __init__(
+        self, budget: Budget, model: CachedModel, record: Record, space: InputSpace, *,
+        progress: Callable[[float, str], bool] | None, may_stagnate: bool,
+    ) -> None:  # fmt: skip
+        self.budget, self.progress = budget, progress
+        self.may_stagnate = may_stagnate
+        self._model, self._record, self._space = model, record, space
+        self._stagnation = Stagnation()
+
+    # What is left --------------------------------------------------------------------------
+
+    @property
+    def queries_left(self) -> float:
+        """Queries that are left."""
+        return self.budget.limits["max_queries"] - self._model.n_queries
+
+    @property
+    def inputs_left(self) -> float:
+        """Distinct inputs that may still be judged."""
+        return self.budget.limits["max_inputs"] - self._record.n_inputs
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return self.budget.seconds
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until max_time; infinite without."""
+        return self.budget.seconds_left
+
+    @property
+    def ends_by_time_alone(self) -> bool:
+        """Whether max_time is the only cost that is limited: no run of a seed repeats exactly."""
+        limits = self.budget.limits
+        counted = min(limits["max_queries"], limits["max_inputs"], limits["max_found"])
+        return np.isinf(counted) and np.isfinite(limits["max_time"])
+
+    def affordable(
+        self, *, batches: float, price: float, least: float, most: float, whole: bool
+    ) -> int:
+        """Size of a batch of which the budget holds so many; see `Oracle.affordable`."""
+        limits = self.budget.limits
+        queries = limits["max_queries"] if whole else self.queries_left
+        inputs = limits["max_inputs"] if whole else self.inputs_left
+        n = min(most, max(least, min(queries / (batches * price), inputs / batches)))
+        return int(max(1, min(n, self.budget.queries_in_time(1 / batches, np.inf) / price)))
+
+    @contextmanager
+    def sub_budget(
+        self, *, max_queries: float, max_time: float, counts_stagnation: bool
+    ) -> Iterator[SubBudget]:
+        """A part of the run with a budget of its own; see `Oracle.sub_budget`."""
+        part = SubBudget()
+        before = self._stagnation.n_batches, self._stagnation.n_inputs
+        with self.budget.narrowed(
+            max_queries=self._model.n_queries + max_queries,
+            max_time=self.budget.seconds + max_time,
+        ):
+            try:
+                yield part
+            except StopSearch as stop:
+                part.stop = stop
+        if not counts_stagnation:
+            self._stagnation.go_back(before)
+        elif part.stop is not None and part.stop.kind is StopReason.STALLED:
+            self._stagnation.go_back(before, stalled_parts=1)
+
+    # The end -------------------------------------------------------------------------------
+
+    def note(self) -> None:
+        """Write into the history what was spent and found so far."""
+        self._record.note(self._model.n_queries, self.budget.seconds)
+
+    def stop(self, limit: StopReason) -> NoReturn:
+        """End the run as at a limit, with what was asked since the last batch in its history."""
+        self.note()
+        raise self.budget.reached(limit)
+
+    def afford(self, n_rows: int) -> None:
+        """End the run where so many rows are too many."""
+        if n_rows * self._model.cost > self.queries_left:
+            self.stop(StopReason.MAX_QUERIES)
+
+    def check_time(self) -> None:
+        """End the run where max_time is over."""
+        if self.budget.seconds_left <= 0:
+            self.stop(StopReason.MAX_TIME)
+
+    def end_empty_batch(self) -> None:
+        """End the run where batches in which nothing could be asked go on and on."""
+        self.check_time()
+        self._stagnation.count(NOTHING_ASKED, news=False)
+        self._check_stagnation()
+
+    def end_batch(self, n: int, *, news: bool, complete: bool) -> None:
+        """End the run where that is due after a batch of n inputs.
+
+        `news` says whether the batch brought anything new, `complete` whether all of it was judged.
+        """
+        record, seconds = self._record, self.budget.seconds
+        self._stagnation.count(n, news=news)
+        spent = {
+            "max_queries": self._model.n_queries,
+            "max_time": seconds,
+            "max_found": record.n_found,
+            "max_inputs": record.n_inputs,
+        }
+        self.note()
+        if self.progress is not None:
+            line = (
+                f"{self._model.n_queries} queries, {record.n_inputs} inputs, "
+                f"{record.n_found} found, degree {record.degree:.4g}, {seconds:.1f} s"
+            )
+            if self.progress(self.budget.share_spent(spent), line):
+                raise StopSearch(StopReason.CALLBACK)
+        self.budget.check(spent)
+        # Less than a pair is nothing left.
+        if not complete or self.queries_left < 2 * self._model.cost:
+            raise self.budget.reached(StopReason.MAX_QUERIES)
+        self._check_stagnation()
+
+    def _check_stagnation(self) -> None:
+        if not self.may_stagnate:
+            return
+        # Where twins cannot be listed, a known input may still differ from one not yet drawn.
+        seen = self._record.n_inputs >= self._space.n_inputs and self._space.is_enumerable
+        self._stagnation.check(all_seen=seen)
