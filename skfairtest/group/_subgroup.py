@@ -49,7 +49,13 @@ from skfairtest.space._sensitive_features import n_rows, split_sensitive
 BINNINGS = ("quantile", "uniform")
 
 
-class SubgroupAuditor(SubgroupResults):
+class KeepsTables:
+    """Says what `SubgroupAuditor` keeps in a class of its own; has no parameters."""
+
+    _tables: ValueTables
+
+
+class SubgroupAuditor(KeepsTables, SubgroupResults):
     """Find the group for which a rate, an error or a mean differs most, on the rows as they are.
 
     A rule is a conjunction of conditions, each of which names one value of one attribute: a
@@ -309,7 +315,7 @@ class SubgroupAuditor(SubgroupResults):
             self.estimator_ = self._fitted(X, y, sample_weight, fit_params)
         else:
             self.estimator_ = self.estimator
-        self._tables: ValueTables = tables
+        self._tables = tables
         self.attributes_ = tables.names
         self.sensitive_features_ = tables.sensitive
         self._begin(X, seconds)

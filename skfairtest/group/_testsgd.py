@@ -33,7 +33,13 @@ from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
 
 
-class TestSGDAuditor(PoolAuditor):
+class KeepsTables:
+    """Says what `TestSGDAuditor` keeps in a class of its own; has no parameters."""
+
+    tables_: SensitiveTables
+
+
+class TestSGDAuditor(KeepsTables, PoolAuditor):
     """Find the group that gets the most different share of favourable outcomes.
 
     A rule names values of one sensitive attribute: any of its categories, or a run of adjacent

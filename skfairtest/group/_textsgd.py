@@ -30,7 +30,13 @@ from skfairtest.group._textsample import (
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 
-class TextSGDAuditor(PoolAuditor):
+class KeepsTerms:
+    """Says what `TextSGDAuditor` keeps in a class of its own; has no parameters."""
+
+    terms_: Terms
+
+
+class TextSGDAuditor(KeepsTerms, PoolAuditor):
     """Find the terms that change the share of favourable predictions most.
 
     A rule set names at most one term of each category, such as "gay" and "taoist". Inside of it are

@@ -11,12 +11,12 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ChunkFailedError, EstimatorFailedError
 from skfairtest.oracle._compare import ROUNDING, ROUNDING_SINGLE, compare
 from skfairtest.oracle._judgement import Judgement, concatenated
+from skfairtest.oracle._model import CHUNK, Model
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.oracle._rows_audit import RowsAudit
 from skfairtest.oracle._twin_tables import AsTheyAre, TwinTables, rows_of, spread_of
 from skfairtest.oracle._worst_rows import WorstRows
-from skfairtest.oracle._model import CHUNK, Model
 from skfairtest.space._chunks import Chunk, Chunks
 from skfairtest.space._rows import take_rows
 from skfairtest.space._space import InputSpace

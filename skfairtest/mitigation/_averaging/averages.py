@@ -32,7 +32,15 @@ WEIGHTS = ("data", "uniform")
 UNSEEN = ("error", "ignore")
 
 
-class AveragingEstimator(DeclaredParameters, LinksToDocs, MetaEstimatorMixin, BaseEstimator):
+class KeepsReference:
+    """Says what an averaging estimator keeps in a class of its own; has no parameters."""
+
+    _reference: ReferenceValues
+
+
+class AveragingEstimator(
+    KeepsReference, DeclaredParameters, LinksToDocs, MetaEstimatorMixin, BaseEstimator
+):
     """What the classifier and the regressor share.
 
     Parameters
