@@ -56,6 +56,7 @@ _HOMES = {
     "ParetoDisplay": "inspection",
     "ParetoRefit": "model_selection",
     "ProfileDisplay": "inspection",
+    "PublishedSBFTAuditor": "individual",
     "RandomAuditor": "individual",
     "RemoteClassifier": "remote",
     "RemoteModelError": "exceptions",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, dataclass_transform
+
+from skfairtest._typing import is_real
 
 
 def checked(*, default: Any, check: Callable[[str, Any], None]) -> Any:
@@ -87,12 +88,6 @@ def check_real(name: str, value: Any, interval: str, hint: str = "") -> None:
         # The hint says what the number means, hence what to write instead.
         say = hint or "Leave it out for the default."
         raise ValueError(f"{name} must be a number in {interval}; got {value!r}. {say}")
-
-
-def is_real(value: Any) -> bool:
-    """Whether the value is a finite number, truth values left out."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return is_number and math.isfinite(value)
 
 
 def _is_inside(value: float, interval: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 try:  # scikit-learn 1.9 and later
@@ -35,27 +34,12 @@ __all__ = [
     "FIT_WRAPPERS",
     "CallbackSupportMixin",
     "Progress",
-    "users_level",
     "with_callbacks",
 ]
 
 STEPS = 100
 #: How warnings of the table begin, which are said once, though it is looked at in several places.
 ABOUT_X = "X (seems to hold the target|holds columns that say who)"
-#: Packages between the user's line and ours.
-BETWEEN = (
-    "skfairtest", "sklearn", "imblearn", "joblib", "threadpoolctl", "contextlib", "functools",
-)  # fmt: skip
-
-
-def users_level() -> int:
-    """`stacklevel` of a warning that the caller gives: the first line that is not a library's."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
-        BETWEEN
-    ):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 class Progress:

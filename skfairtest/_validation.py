@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from skfairtest._progress import users_level
+from skfairtest.exceptions import users_level
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._containers import make_container
 from skfairtest.space._rows import take_rows

@@ -12,8 +12,9 @@ from sklearn.base import clone
 from skfairtest import _clock
 from skfairtest._audit_results import AuditResults, results_of
 from skfairtest._delegation import DelegatingEstimator
-from skfairtest._parameters import DeclaredParameters, checked, is_real, one_of, whole
-from skfairtest._progress import FIT_WRAPPERS, CallbackSupportMixin, Progress, with_callbacks
+from skfairtest._parameters import DeclaredParameters, checked, one_of, whole
+from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
+from skfairtest._typing import is_real
 from skfairtest._validation import (
     as_it_stands,
     check_table,
@@ -23,7 +24,7 @@ from skfairtest._validation import (
     warn_of_retraining,
     warn_of_target,
 )
-from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.finding._fitted_cards import auditor_card
 from skfairtest.finding._shown import ShownFinding
 from skfairtest.oracle._findings import Findings
@@ -344,7 +345,7 @@ class BaseAuditor(
             # Ctrl-C and failures of the model go on to the caller, but what was found is kept.
             raise found.error
         if self.fairness_degree_ == 0 and not self.n_found_:
-            warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=2 + FIT_WRAPPERS)
+            warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
         progress.finish()
         return self
 
@@ -421,7 +422,7 @@ class BaseAuditor(
         warnings.warn(
             f"{told[0].upper()}{told[1:]}. Searched are twins in {found.names!r}.",
             UserWarning,
-            stacklevel=3 + FIT_WRAPPERS,
+            stacklevel=users_level(),
         )
         return check_table(owner, found.X), found.names
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 __all__ = [
@@ -14,6 +15,22 @@ __all__ = [
     "RemoteModelError",
     "WorkersFailedError",
 ]
+
+
+#: Packages between the user's line and ours.
+BETWEEN = (
+    "skfairtest", "sklearn", "imblearn", "joblib", "threadpoolctl", "contextlib", "functools",
+)  # fmt: skip
+
+
+def users_level() -> int:
+    """`stacklevel` of a warning that the caller gives: the first line that is not a library's."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        BETWEEN
+    ):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class ChunkFailedError(ValueError):

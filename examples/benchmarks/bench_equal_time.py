@@ -51,7 +51,7 @@ TESTERS = {
     "MAFT": ("MAFTAuditor", {}),
     "EIDIG": ("EIDIGAuditor", {}),
     "ADF": ("ADFAuditor", {}),
-    "SBFT paper": ("SBFTAuditor", {"preset": "paper"}),
+    "SBFT paper": ("PublishedSBFTAuditor", {}),
     "SBFT tuned": ("SBFTAuditor", {}),
 }
 WHITE_BOX = {"EIDIG", "ADF"}

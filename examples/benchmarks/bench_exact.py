@@ -42,6 +42,7 @@ from skfairtest import (
     CertifiedAuditor,
     EIDIGAuditor,
     MAFTAuditor,
+    PublishedSBFTAuditor,
     RandomAuditor,
     SBFTAuditor,
     SurrogateAuditor,
@@ -53,7 +54,7 @@ from skfairtest.datasets import fetch_adult, fetch_communities, fetch_german_cre
 
 TESTERS = {
     "random": RandomAuditor(),
-    "SBFT paper": SBFTAuditor(preset="paper"),
+    "SBFT paper": PublishedSBFTAuditor(),
     "SBFT tuned": SBFTAuditor(),
     "Aequitas": AequitasAuditor(),
     "Themis": ThemisAuditor(),

@@ -13,7 +13,7 @@ import numpy as np
 from _machine import describe_machine
 from sklearn.linear_model import LinearRegression
 
-from skfairtest import RandomAuditor, SBFTAuditor
+from skfairtest import PublishedSBFTAuditor, RandomAuditor, SBFTAuditor
 
 
 def run(name, n_queries, connection):
@@ -23,7 +23,7 @@ def run(name, n_queries, connection):
     kinds = {
         "random": RandomAuditor(),
         "SBFT tuned": SBFTAuditor(),
-        "SBFT paper": SBFTAuditor(preset="paper", n_islands=10),
+        "SBFT paper": PublishedSBFTAuditor(),
     }
     auditor = kinds[name].set_params(
         estimator=model, sensitive_features=[0], max_queries=n_queries, random_state=0

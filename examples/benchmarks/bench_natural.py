@@ -14,7 +14,7 @@ Table 2: the frontier of natural finds, 20,000 queries. "success" is the share o
 discriminate, "nearest" the median distance to the nearest row over that of kept rows, "told apart"
 the area under the ROC curve of a classifier that separates the finds from kept rows that
 discriminate (how many there are stands behind the table's name; below 100 the area is a rough
-figure). "greed" is the power of the surrogate's belief in `NaturalSearch`; 1 is the default.
+figure). "greed" is the power of the surrogate's prediction in `PlausibleSearch`; 1 is the default.
 
 Table 3: proposals. Testers with "uniform" and "data" inputs, 20,000 queries, and with "auto" as
 judge afterwards: finds, the degree found, and how natural the finds are.
@@ -52,7 +52,7 @@ from skfairtest import (
 )
 from skfairtest.comparison import told_apart
 from skfairtest.datasets import fetch_adult, fetch_communities, fetch_german_credit
-from skfairtest.individual._surrogate.natural import NaturalSearch
+from skfairtest.individual._surrogate.plausible import PlausibleSearch
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._plausible.real_vs_synthetic import cross_rows, with_foreign_values
 
@@ -258,7 +258,7 @@ class GreedyAuditor(SurrogateAuditor):
     settings = {}  # without an annotation, which would make it a parameter
 
     def _search(self, oracle, rng):
-        NaturalSearch(oracle, rng, batch_size=self.batch_size, **self.settings).run()
+        PlausibleSearch(oracle, rng, batch_size=self.batch_size, **self.settings).run()
 
 
 def greedy(**settings):

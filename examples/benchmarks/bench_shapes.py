@@ -34,6 +34,7 @@ from skfairtest import (
     EIDIGAuditor,
     InputSpace,
     MAFTAuditor,
+    PublishedSBFTAuditor,
     RandomAuditor,
     SBFTAuditor,
     SurrogateAuditor,
@@ -194,7 +195,7 @@ def degrees(n_repeats):
     common = {"sensitive_features": bunch.sensitive_features, "threshold": 5.0}
     auditors = {
         "SBFT": SBFTAuditor(**common),
-        "SBFT paper": SBFTAuditor(preset="paper", **common),
+        "SBFT paper": PublishedSBFTAuditor(**common),
         "random": RandomAuditor(**common),
         "Aequitas": AequitasAuditor(**common),
         "SG": SymbolicAuditor(**common),

@@ -23,11 +23,11 @@ from sklearn.ensemble import (
 )
 from sklearn.neural_network import MLPRegressor
 
-from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor
+from skfairtest import CertifiedAuditor, PublishedSBFTAuditor, RandomAuditor, SBFTAuditor
 
 TESTERS = {
     "SBFT tuned": SBFTAuditor(),
-    "SBFT paper": SBFTAuditor(preset="paper"),
+    "SBFT paper": PublishedSBFTAuditor(),
     "random": RandomAuditor(),
 }
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from skfairtest import _clock
-from skfairtest._parameters import checked, is_real
+from skfairtest._parameters import checked
+from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._bracketing import close, known_twins, look_at_data
@@ -356,7 +356,7 @@ def bracket_results(degree: float, upper: float, certified: bool, n_boxes: int) 
 
 def check_bracket_params(rtol: Any, engine: str) -> None:
     """See that the parameters of a certificate can be."""
-    if not isinstance(rtol, numbers.Real) or isinstance(rtol, bool) or not 0 <= float(rtol) < 1:
+    if not is_real(rtol) or not 0 <= float(rtol) < 1:
         raise ValueError(f"rtol must be a number in [0, 1); got {rtol!r}.")
     if engine not in COMPILED:
         raise ValueError(f"engine must be one of {list(COMPILED)}; got {engine!r}.")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest._typing import Floats
+from skfairtest._typing import Floats, is_real
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.oracle._favourable import (
     as_shares,
@@ -84,8 +83,7 @@ class Answers:
         if given is None or (isinstance(given, str) and given == "mean"):
             self.favourable, self.binary = "mean", False
             return
-        real = isinstance(given, numbers.Real) and not isinstance(given, bool)
-        if not real or not np.isfinite(given):
+        if not is_real(given):
             raise ValueError(
                 "favourable must be a finite threshold (predictions of at least so much are "
                 f"favourable), or 'mean', for a regressor; got {given!r}."

@@ -14,10 +14,10 @@ from sklearn.utils.validation import column_or_1d
 from skfairtest import _clock
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._parameters import DeclaredParameters, one_of, real, whole
-from skfairtest._progress import CallbackSupportMixin, Progress, users_level
+from skfairtest._progress import CallbackSupportMixin, Progress
 from skfairtest._statistics import CORRECTIONS, Sides
 from skfairtest._typing import Floats
-from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.finding._fitted_cards import rules_card
 from skfairtest.finding._shown import ShownFinding
 from skfairtest.group._answers import Answers

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._parameters import is_real
-from skfairtest._typing import Bools, Floats
+from skfairtest._typing import Bools, Floats, is_real
 from skfairtest.group._outcomes import (
     check_alike,
     column,

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skfairtest._parameters import is_real
-from skfairtest._typing import Bools, Floats
+from skfairtest._typing import Bools, Floats, is_real
 from skfairtest.group._counted_rows import CountedRows
 from skfairtest.group._group_rates import GroupSums, Means, Ratios, Repeats, ratios_to_highest
 from skfairtest.group._outcomes import Outcomes, check_weights, make_outcomes

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import _clock
 from skfairtest._parameters import check_whole, one_of, whole
-from skfairtest._progress import users_level, with_callbacks
+from skfairtest._progress import with_callbacks
 from skfairtest._typing import Floats
 from skfairtest._validation import (
     check_table,
@@ -21,7 +21,7 @@ from skfairtest._validation import (
     make_generator,
     warn_of_target,
 )
-from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.group._asked_metric import AskedMetric
 from skfairtest.group._base import stop_of
 from skfairtest.group._metrics import (

@@ -20,7 +20,7 @@ from skfairtest.group._rule_attribute import (
     seen_cuts,
 )
 from skfairtest.group._sensitive_table import new_rows
-from skfairtest.space._column_names import by_position, resolve_columns
+from skfairtest.space._column_names import by_position, position_of, resolve_columns
 from skfairtest.space._containers import Container, make_container
 from skfairtest.space._dates import Dates
 from skfairtest.space._protected_names import protected_names
@@ -334,16 +334,13 @@ def _named(names: list[Any], of_table: list[Any], attributes: Any) -> list[Any]:
         attributes = [attributes]
     wanted = []
     for name in attributes:
-        known = name in names
-        is_place = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
-        if not known and is_place and 0 <= name < len(of_table):
-            name, known = of_table[name], True
-        if not known:
+        position = None if name in names else position_of(of_table, name)
+        if name not in names and position is None:
             raise ValueError(
                 f"attributes names {name!r}, which is not a column. Expected None, 'all', or names "
                 f"or positions of columns among {names!r}."
             )
-        wanted.append(name)
+        wanted.append(name if position is None else of_table[position])
     if not wanted:
         raise ValueError("attributes is empty; name at least one column, or 'all'.")
     return wanted

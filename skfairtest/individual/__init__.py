@@ -1,9 +1,10 @@
-"""Testers of individual discrimination, one file a paper."""
+"""Testers of individual discrimination: auditors that search for twins treated differently."""
 
 from skfairtest.individual._aequitas import AequitasAuditor
 from skfairtest.individual._gradient.auditors import ADFAuditor, EIDIGAuditor, MAFTAuditor
 from skfairtest.individual._random import RandomAuditor
 from skfairtest.individual._sbft.auditor import SBFTAuditor
+from skfairtest.individual._sbft.published import PublishedSBFTAuditor
 from skfairtest.individual._surrogate.auditor import SurrogateAuditor
 from skfairtest.individual._symbolic.auditor import SymbolicAuditor
 from skfairtest.individual._themis.auditor import ThemisAuditor
@@ -13,6 +14,7 @@ __all__ = [
     "AequitasAuditor",
     "EIDIGAuditor",
     "MAFTAuditor",
+    "PublishedSBFTAuditor",
     "RandomAuditor",
     "SBFTAuditor",
     "SurrogateAuditor",

@@ -21,7 +21,7 @@ SHORTEST = 50
 class AequitasAuditor(BaseAuditor):
     """Audit by Aequitas: walks that set out from random discriminatory inputs.
 
-    A global search draws inputs uniformly. From each one that discriminates walks set out, which
+    A global search draws inputs uniformly. From each one that discriminates, walks set out that
     change one non-sensitive value by one step at a time. Which value, and whether up or down, is
     drawn with probabilities that all walks learn together. Then the next round begins with new
     uniform inputs, until the budget is spent.
@@ -65,8 +65,8 @@ class AequitasAuditor(BaseAuditor):
         What the walks learn: which attribute to change and in which direction, the direction only,
         or nothing.
     n_global : int, default=None
-        Uniform inputs of the global search in each round. None: as many as a tenth of `max_queries`
-        and `max_inputs` holds, at least 1,000 and at most 20,000.
+        Uniform inputs of the global search in each round. None means as many as a tenth of
+        `max_queries` and `max_inputs` holds, at least 1,000 and at most 20,000.
     n_local : int, default=1000
         Steps of the walk from each discriminatory input. Where a round has fewer of them than
         `batch_size`, several walks of no fewer than 50 steps share them.
@@ -74,8 +74,8 @@ class AequitasAuditor(BaseAuditor):
         Change of a direction's probability after each step, and gain of an attribute's probability
         after each step that led to a discriminatory input.
     batch_size : int, default=2048
-        Walks that go in lockstep and share each ``predict`` call. 1 is the published algorithm: one
-        walk after another, and the probabilities change after every step.
+        Walks that go in lockstep and share each ``predict`` call. With 1, the published algorithm,
+        one walk follows another, and the probabilities change after every step.
 
     Attributes
     ----------
@@ -129,30 +129,32 @@ class AequitasAuditor(BaseAuditor):
 
     See Also
     --------
-    RandomAuditor : Uniform random inputs, the yardstick.
-    ThemisAuditor : Uniform random inputs, until the share of discriminatory ones is known.
+    RandomAuditor : Draws uniform random inputs, the baseline of every search.
+    ThemisAuditor : Draws uniform random inputs until the share of discriminatory ones is known.
     SBFTAuditor : Searches for the largest disparity.
 
     Notes
     -----
-    What differs from the paper: with a `batch_size` above 1 a step of a walk does not yet know what
-    the other walks of its batch learn from the same step; their updates follow in the order of the
-    walks. And a discriminatory input is left by several shorter walks rather than by one long one,
-    as models predict thousands of rows in little more time than one; shorter walks also stray less.
-    A step is one unit of the attribute (see `steps` of `InputSpace`; the neighbouring category).
-    One that would lead out of the domain, or where a constraint forbids, leaves the input as it is:
-    it is not asked again, and counts in the probabilities as another visit. With more than eight
-    combinations of sensitive values the global search compares two random ones, and a walk keeps
-    the two that set it out. The probabilities start anew in each round, as in the paper's local
-    search. Inputs are counted once, however often a walk comes by.
+    With a `batch_size` above 1 this differs from the paper in two ways. A step of a walk does not
+    yet know what the other walks of its batch learn from the same step; their updates follow in the
+    order of the walks. And several shorter walks leave a discriminatory input rather than one long
+    one, as models predict thousands of rows in little more time than one; shorter walks also stray
+    less.
 
-    Walks that go round in what is known are given up, and none set out as long as neither they nor
-    the global search bring anything new; the run goes on with global searches.
+    A step is one unit of the attribute (see `steps` of `InputSpace`), or leads to the neighbouring
+    category. A step that would leave the domain or break the constraint leaves the input as it is:
+    the model is not asked about it again, and the probabilities count it as another visit. With
+    more than eight combinations of sensitive values, the global search compares two random ones,
+    and a walk keeps the two with which it set out. The probabilities start anew in each round, as
+    in the paper's local search. Inputs are counted once, however often a walk comes by.
 
-    A discriminatory input shows that the model treats two twins differently. Whether such a person
-    exists, and whether the difference is unfair, it does not show. Walks stay near what the global
-    search found: their `discrimination_rate_` does not estimate the domain's share, and a region
-    that the global search misses stays unseen.
+    Walks that only come by known inputs are given up. No walk sets out as long as neither walks nor
+    the global search bring anything new; the run then goes on with global searches.
+
+    A discriminatory input shows that the model treats two twins differently. It does not show
+    whether such a person exists, nor whether the difference is unfair. Walks stay near what the
+    global search found: their `discrimination_rate_` does not estimate the share of the domain, and
+    a region that the global search misses stays unseen.
 
     References
     ----------

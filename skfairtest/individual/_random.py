@@ -1,4 +1,4 @@
-"""Uniform random testing, the yardstick of every paper."""
+"""Uniform random testing, the baseline of every paper."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ LEAST_ROWS = 64
 class RandomAuditor(BaseAuditor):
     """Audit with uniform random inputs.
 
-    Draws inputs uniformly from the domain and compares each with all its twins, or, where the
-    sensitive attributes have more than eight combinations, with two random ones. Simple and
-    unbiased: its `discrimination_rate_` estimates the share of discriminatory inputs in the domain
-    (where all twins are compared). It is the yardstick that a directed search has to beat.
+    Inputs are drawn uniformly from the domain. Each is compared with all its twins, or with two
+    random ones where the sensitive attributes have more than eight combinations. The search is
+    simple and unbiased: where all twins are compared, `discrimination_rate_` estimates the share of
+    discriminatory inputs in the domain. It is the baseline that a directed search has to beat.
 
     Where the constraint admits less than 5% of the domain, inputs near valid ones are drawn as
-    well, those of X and those found so far, so that the budget is spent in a reasonable time.
-    `discrimination_rate_` is then the share among the uniform draws alone; NaN without any.
+    well, near rows of X and near what was found so far, so that the budget is spent in a reasonable
+    time. `discrimination_rate_` is then the share among the uniform draws alone, and NaN where
+    there are none.
 
-    With ``proposals="data"`` or `plausible` of the space, inputs are rows of X crossed with one of
-    their neighbours, and `discrimination_rate_` estimates the share among such inputs (that satisfy
-    the constraint, and are plausible): the share near the data, not that of the domain.
+    Where the `space` has ``proposals="data"`` or `plausible`, inputs are rows of X crossed with one
+    of their neighbours. `discrimination_rate_` then estimates the share among such inputs that
+    satisfy the constraint and are plausible: the share near the data, not that of the domain.
 
     Parameters
     ----------
@@ -124,12 +125,12 @@ class RandomAuditor(BaseAuditor):
 
     See Also
     --------
-    SBFTAuditor : Searches for the largest disparity instead.
+    SBFTAuditor : Searches for the largest disparity.
 
     Notes
     -----
-    A discriminatory input shows that the model treats two twins differently. Whether such a person
-    exists, and whether the difference is unfair, it does not show.
+    A discriminatory input shows that the model treats two twins differently. It does not show
+    whether such a person exists, nor whether the difference is unfair.
 
     References
     ----------

@@ -1,8 +1,4 @@
-"""Seeds from the data, taken in turn from its K-means clusters.
-
-Shared by the testers that start from people who exist: symbolic generation and the gradient
-testers.
-"""
+"""Rows of the data as inputs to start from: at random, or in turn from their K-means clusters."""
 
 from __future__ import annotations
 
@@ -24,7 +20,7 @@ MOST_ROWS = 20_000
 
 
 def check_enough_rows(space: InputSpace) -> None:
-    """See that the data hold at least one row a cluster."""
+    """Check that the data hold at least one row for each cluster."""
     if len(space.data) < N_CLUSTERS:
         raise ValueError(
             f"Seeds are taken from {N_CLUSTERS} clusters of rows, so X must have at least as many; "
@@ -56,9 +52,16 @@ def cluster_seeds(space: InputSpace, rng: np.random.Generator) -> Floats:
 
 
 def round_robin(clusters: NDArray[Any]) -> Ints:
-    """Positions in the order first of each cluster, second of each cluster, and so on."""
+    """Positions ordered by turns: the first of each cluster, the second of each, and so on."""
     turn = np.empty(len(clusters), dtype=np.intp)
     for cluster in np.unique(clusters):
         members = np.flatnonzero(clusters == cluster)
         turn[members] = np.arange(len(members))
     return np.lexsort([clusters, turn])
+
+
+def data_seeds(n: int, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """Draw at most n rows of the data, move them into the domain, and keep the valid ones."""
+    chosen = rng.permutation(len(space.data))[:n]
+    Z = space.admission.repair(space.domain.move_inside(space.data[chosen], rng), rng)
+    return Z[space.valid(Z)]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest._parameters import is_real
+from skfairtest._typing import is_real
 from skfairtest.finding._words import number
 from skfairtest.inspection._style import (
     COLORS,

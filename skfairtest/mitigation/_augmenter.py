@@ -15,9 +15,8 @@ from sklearn.utils import assert_all_finite, get_tags
 
 from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import check_real
-from skfairtest._progress import users_level
 from skfairtest._validation import check_table, make_generator
-from skfairtest.exceptions import MitigationWarning
+from skfairtest.exceptions import MitigationWarning, users_level
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._labelers import Panel, check_labeler
 from skfairtest.mitigation._retraining.training import seeded

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._parameters import is_real
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Floats, Ints, is_real
 from skfairtest._validation import make_generator, table_or_chunks
 from skfairtest.base import BaseAuditor
 from skfairtest.mitigation._shares import draw_crossings, draw_uniform, judge

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from skfairtest._delegation import LinksToDocs
-from skfairtest._parameters import is_real
-from skfairtest._typing import Floats
+from skfairtest._typing import Floats, is_real
 
 WHEN_NONE = ("raise", "least_unfair")
 #: What scikit-learn writes before the name of a metric in ``cv_results_``.

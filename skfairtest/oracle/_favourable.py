@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_outlier_detector
 
-from skfairtest._parameters import is_real
-from skfairtest._progress import users_level
-from skfairtest._typing import Bools, Floats
+from skfairtest._typing import Bools, Floats, is_real
+from skfairtest.exceptions import users_level
 from skfairtest.oracle._model import hash_labels
 
 #: Whole labels, in any case, that say by themselves that people want them, or do not. Others such

@@ -12,11 +12,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import individual
-from skfairtest._parameters import is_real
-from skfairtest._progress import users_level
+from skfairtest._typing import is_real
 from skfairtest._validation import make_generator, warn_of_target
 from skfairtest.base import BaseAuditor, check_max_time
-from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.group import TestSGDAuditor
 from skfairtest.oracle._favourable import (
     Favourable,

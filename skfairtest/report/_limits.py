@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from skfairtest._typing import is_real
 from skfairtest.finding._words import two_numbers
 from skfairtest.report import _known
 from skfairtest.report._known import Known
@@ -74,9 +74,8 @@ class Limits:
                 continue
             if value is None:
                 continue
-            is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
             most = 1.0 if field.name in SHARES else math.inf
-            if not is_number or not 0 <= float(value) <= most or math.isinf(float(value)):
+            if not is_real(value) or not 0 <= float(value) <= most:
                 span = "from 0 to 1" if field.name in SHARES else "of at least 0"
                 raise ValueError(f"{field.name} must be None or a number {span}; got {value!r}.")
 

@@ -21,6 +21,14 @@ def nearest(name: Any, known: Iterable[Any], most: int = 3) -> list[str]:
     return [folded[near] for near in get_close_matches(name.casefold(), folded, most)]
 
 
+def position_of(names: list[Any], name: Any) -> int | None:
+    """Return the position of a column given by its name or position; None if there is none."""
+    if name in names:
+        return names.index(name)
+    is_position = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
+    return int(name) if is_position and 0 <= name < len(names) else None
+
+
 def resolve_columns(names: list[Any], wanted: Any) -> list[int]:
     """Positions of the named columns, in the order of the table."""
     if isinstance(wanted, (str, int, np.integer)):
@@ -41,17 +49,15 @@ def resolve_columns(names: list[Any], wanted: Any) -> list[int]:
             raise ValueError(
                 f"sensitive_features must be names or positions of columns; got the boolean {name}."
             )
-        if name in names:
-            positions.append(names.index(name))
-        elif isinstance(name, (int, np.integer)) and 0 <= name < len(names):
-            positions.append(int(name))
-        else:
+        position = position_of(names, name)
+        if position is None:
             near = nearest(name, names)
             hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise ValueError(
                 f"sensitive_features names {name!r}, which is not a column of X.{hint} Expected "
                 f"names or positions among {names!r}."
             )
+        positions.append(position)
     repeated = sorted({str(names[p]) for p in positions if positions.count(p) > 1})
     if repeated:
         raise ValueError(
@@ -74,12 +80,10 @@ def by_position(names: list[Any], mapping: Mapping[Any, Any] | None, label: str)
         )
     found = {}
     for name, value in mapping.items():
-        if name in names:
-            found[names.index(name)] = value
-        elif isinstance(name, (int, np.integer)) and 0 <= name < len(names):
-            found[int(name)] = value
-        else:
+        position = position_of(names, name)
+        if position is None:
             raise ValueError(f"{label}= names {name!r}, which is not a column of X: {names!r}.")
+        found[position] = value
         if label == "bounds":
             check_bounds(name, value)
     return found

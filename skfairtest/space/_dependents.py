@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skfairtest._progress import users_level
 from skfairtest._typing import Floats, Ints
+from skfairtest.exceptions import users_level
+from skfairtest.space._column_names import position_of
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 
@@ -75,16 +76,15 @@ def read_rules(
 
 
 def _position(name: Any, names: list[Any], one_hot: Mapping[Any, list[Any]]) -> int:
-    if name in names:
-        return names.index(name)
     for group, members in one_hot.items():
-        if name in members:
+        if name in members and name not in names:
             raise ValueError(
                 f"twins= names {name!r}, a column of the one-hot group {group!r}. Name the group, "
                 "and one of its categories as the value: space_.describe() shows them."
             )
-    if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
-        return int(name)
+    position = position_of(names, name)
+    if position is not None:
+        return position
     raise ValueError(f"twins= names {name!r}, which is not a column of X: {names!r}.")
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.space._column_names import position_of
 
 #: What stands between the name of an attribute and that of its category.
 SEPARATORS = "_=.-: "
@@ -157,11 +158,9 @@ def given_groups(one_hot: Any, names: list[Any]) -> dict[Any, list[int]]:
 
 
 def _position(names: list[Any], group: Any, member: Any) -> int:
-    if member in names:
-        return names.index(member)
-    whole = isinstance(member, (int, np.integer)) and not isinstance(member, bool)
-    if whole and 0 <= member < len(names):
-        return int(member)
+    position = position_of(names, member)
+    if position is not None:
+        return position
     raise ValueError(
         f"one_hot= names {member!r} in the group {group!r}, which is not a column of X. Expected "
         f"names or positions among {names!r}."

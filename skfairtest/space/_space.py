@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import DeclaredParameters, one_of
-from skfairtest._progress import users_level
 from skfairtest._typing import Floats
+from skfairtest.exceptions import users_level
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._column_names import check_sensitive
 from skfairtest.space._constraints.admission import Admission

@@ -21,8 +21,7 @@ from joblib import effective_n_jobs, parallel_config, wrap_non_picklable_objects
 from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
-from skfairtest._progress import users_level
-from skfairtest.exceptions import WorkersFailedError
+from skfairtest.exceptions import WorkersFailedError, users_level
 from skfairtest.workers._cluster import (
     ClusterMonitor,
     dask_client,

@@ -16,6 +16,7 @@ from skfairtest import (
     EstimatorFailedError,
     InputSpace,
     NoDisparityWarning,
+    PublishedSBFTAuditor,
     RandomAuditor,
     SBFTAuditor,
 )
@@ -135,19 +136,27 @@ def test_parameters_of_a_wrong_type_are_refused(auditor, models, frame, name):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"preset": "best"}, r"preset must be one of \['tuned', 'paper'\]; got 'best'"),
         ({"population_size": 1}, "population_size.*at least 2.*1"),
         ({"population_size": 2.5}, "population_size.*whole number.*2.5"),
-        ({"n_islands": 0}, "n_islands.*at least 1.*0"),
-        ({"n_climbers": 0}, "n_climbers.*None or a whole number of at least 1.*0"),
+        ({"n_searches": 0}, "n_searches.*None or a whole number of at least 1.*0"),
         ({"crossover_proba": 1.5}, r"crossover_proba.*\[0, 1\].*1.5"),
+    ],
+)
+def test_bad_parameters_of_sbft(models, frame, params, message):
+    refuse(SBFTAuditor, models, frame, ValueError, message, **params)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"population_size": None}, "population_size.*whole number.*None"),
         ({"mutation_proba": -0.1}, r"mutation_proba.*\[0, 1\].*-0.1"),
         ({"newcomer_rate": "many"}, r"newcomer_rate.*\[0, 1\].*'many'"),
         ({"cache_proba": np.nan}, r"cache_proba.*\[0, 1\].*nan"),
     ],
 )
-def test_bad_parameters_of_sbft(models, frame, params, message):
-    refuse(SBFTAuditor, models, frame, ValueError, message, **params)
+def test_bad_parameters_of_published_sbft(models, frame, params, message):
+    refuse(PublishedSBFTAuditor, models, frame, ValueError, message, **params)
 
 
 BAD_TABLES = {

@@ -53,7 +53,6 @@ def own_checks():
         if cls._is_white_box:
             continue
         yield from in_turn(cls.__name__, cls(), k)
-    yield from in_turn("SBFTAuditor(paper)", SBFTAuditor(preset="paper"), 0)
 
 
 def in_turn(name, auditor, first):

@@ -39,7 +39,7 @@ from skfairtest import EstimatorFailedError, InputSpace
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.individual._gradient.auditors import ADFAuditor, EIDIGAuditor, MAFTAuditor
-from skfairtest.individual._gradient.sources import LossGradient, ZeroOrderGradient
+from skfairtest.individual._gradient.gradients import LossGradient, ZeroOrderGradient
 from skfairtest.individual._gradient.two_phase import TwoPhase, predicted
 from skfairtest.individual._seeds import cluster_seeds, round_robin
 from skfairtest.oracle._oracle import Oracle

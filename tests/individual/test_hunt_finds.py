@@ -27,13 +27,13 @@ sample = settings(common, derandomize=True)
 def testers():
     """Name and settings of every tester of individual discrimination, and what small means."""
     small = {
-        sf.SBFTAuditor: [{"preset": "tuned"}, {"preset": "paper", "population_size": 10}],
+        sf.PublishedSBFTAuditor: [{"population_size": 10}],
         sf.AequitasAuditor: [{"n_local": 5}, {"strategy": "random", "batch_size": 7}],
         sf.ThemisAuditor: [{"min_samples": 30}],
         sf.SymbolicAuditor: [{"batch_size": 8}],
         sf.SurrogateAuditor: [{"batch_size": 100}, {"objective": "degree"}],
     }
-    every = [sf.RandomAuditor, *small, sf.MAFTAuditor]
+    every = [sf.RandomAuditor, sf.SBFTAuditor, *small, sf.MAFTAuditor]
     return [(kind, params) for kind in every for params in small.get(kind, [{}])]
 
 

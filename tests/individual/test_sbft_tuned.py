@@ -9,8 +9,7 @@ from sklearn.ensemble import RandomForestRegressor
 from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
-from skfairtest.individual._sbft.elites import Elite, Elites
-from skfairtest.individual._sbft.ledger import OPERATORS, estimated_range
+from skfairtest.individual._sbft.islands import OPERATORS, Elite, Elites, estimated_range
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +58,7 @@ def test_operators_account_for_all_queries_and_the_degree(forest):
     assert table["inputs"].sum() >= found.n_inputs_
     # What the batch that the budget cut has found is not told apart.
     assert table["found"].sum() >= 0.95 * found.n_found_
-    assert table.loc[["rows", "lines", "crossed"], "queries"].min() > 0
+    assert table.loc[["rows", "probes", "crossed"], "queries"].min() > 0
     assert table.loc["pairs", "queries"] == 0  # two sensitive values make one pair
 
 
@@ -111,13 +110,6 @@ def test_a_table_without_any_other_value_ends(models):
     found = audit(models.Regressor(lambda X: X[:, 0] * 2.0), X, max_queries=100)
     assert found.fairness_degree_ == 2.0
     assert found.stop_kind_ in ("exhausted", "stalled")
-
-
-def test_the_paper_preset_has_no_table_of_operators(forest):
-    found = audit(*forest, preset="paper", max_queries=500, population_size=20)
-    assert not hasattr(found, "operators_")
-    with pytest.raises(AttributeError, match="preset='tuned'"):
-        _ = found.degree_estimate_
 
 
 def test_elites_keep_the_best_different_ones():

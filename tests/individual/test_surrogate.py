@@ -11,9 +11,9 @@ from tiers import slow_sample
 from skfairtest import AequitasAuditor, InputSpace, RandomAuditor, SurrogateAuditor
 from skfairtest.comparison import find_diversity
 from skfairtest.datasets import make_biased_classification, make_biased_regression
+from skfairtest.individual._surrogate.proposals import Bandit
 from skfairtest.individual._surrogate.regions import Regions, leaf_boxes
-from skfairtest.individual._surrogate.sources import Bandit
-from skfairtest.individual._surrogate.sweep import Sweep
+from skfairtest.individual._surrogate.without_replacement import WithoutReplacement
 
 
 @pytest.fixture
@@ -134,21 +134,21 @@ def test_many_twins_inherit_the_pair(models):
     assert auditor.discrimination_rate_ > 0.5
 
 
-def test_sweep_draws_every_input_once(space):
+def test_draws_without_replacement_show_every_input_once(space):
     X = np.random.default_rng(0).integers(0, [2, 3, 7, 11], size=(300, 4))
     X[:2] = [[0, 0, 0, 0], [1, 2, 6, 10]]
     finite = InputSpace().fit(X, [0])
     rng = np.random.default_rng(1)
-    sweep = Sweep.of(finite, rng)
+    draws = WithoutReplacement.of(finite, rng)
     parts = []
-    while not sweep.is_over:
-        parts.append(sweep.draw(20, rng)[:, 1:])
+    while not draws.is_over:
+        parts.append(draws.draw(20, rng)[:, 1:])
     Z = np.concatenate(parts)
     assert len(Z) == len(np.unique(Z, axis=0)) == finite.n_inputs == 3 * 7 * 11
     assert max(map(len, parts)) == 20
     # In no order that a tenth of them would show: each column's mean is near its domain's.
     assert np.abs(Z[:100].mean(axis=0) - Z.mean(axis=0)).max() < 1
-    assert Sweep.of(space, rng) is None  # a real column has no end of inputs
+    assert WithoutReplacement.of(space, rng) is None  # a real column has no end of inputs
 
 
 def test_knows_when_the_domain_is_exhausted(models):

@@ -12,7 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from skfairtest import ADFAuditor, EIDIGAuditor, InputSpace, SBFTAuditor
 from skfairtest.individual._gradient.analytic import AnalyticGradient
-from skfairtest.individual._gradient.sources import LossGradient
+from skfairtest.individual._gradient.gradients import LossGradient
 from skfairtest.oracle._oracle import Oracle
 
 pytestmark = pytest.mark.services("torch", "skorch")

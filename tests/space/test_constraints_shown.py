@@ -28,6 +28,7 @@ from skfairtest import (
     NoDisparityWarning,
     OneHot,
     Order,
+    PublishedSBFTAuditor,
     RandomAuditor,
     SBFTAuditor,
     SurrogateAuditor,
@@ -160,7 +161,7 @@ FEW = {"max_queries": 600, "max_time": 0.4}
 TESTERS = {
     "random": lambda: RandomAuditor(**FEW),
     "sbft": lambda: SBFTAuditor(**FEW),
-    "sbft paper": lambda: SBFTAuditor(preset="paper", **FEW),
+    "published sbft": lambda: PublishedSBFTAuditor(**FEW),
     "aequitas": lambda: AequitasAuditor(**FEW),
     "surrogate": lambda: SurrogateAuditor(**FEW),
     "themis": lambda: ThemisAuditor(**FEW),
@@ -206,7 +207,7 @@ def check_tester(name, seed):
 
 
 #: Those of which another one moves in the same way.
-LIKE_OTHERS = ["sbft paper", "aequitas", "themis", "eidig", "maft"]
+LIKE_OTHERS = ["published sbft", "aequitas", "themis", "eidig", "maft"]
 
 
 @pytest.mark.parametrize(

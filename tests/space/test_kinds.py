@@ -335,8 +335,8 @@ def test_a_part_of_a_list_of_amounts_is_drawn_whole():
     rng = np.random.default_rng(0)
     gain = rng.choice([0, 10, 500, 7688, 15024, 50000, 70000, 90000], 2000)
     X = pd.DataFrame({"sex": rng.integers(0, 2, 2000), "gain": gain})
-    space = InputSpace.from_data(X, ["sex"], constraint=Is("gain", (500, None)))
-    low, high = space.low.copy(), space.high.copy()
+    space = InputSpace(constraint=Is("gain", (500, None))).fit(X, ["sex"])
+    low, high = space.domain.low.copy(), space.domain.high.copy()
     low[1], high[1] = 4, 6
     part = narrowed(space, low, high)
     assert set(part.draw_narrowed(200, rng)[:, 1]) == {4, 5, 6}

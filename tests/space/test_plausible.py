@@ -28,7 +28,7 @@ from skfairtest import (
     ThemisAuditor,
 )
 from skfairtest.comparison import naturalness, told_apart
-from skfairtest.individual._surrogate.natural import choose
+from skfairtest.individual._surrogate.plausible import choose
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.oracle._compare import compare
 from skfairtest.oracle._oracle import Oracle

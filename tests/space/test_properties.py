@@ -13,9 +13,15 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 from polars.testing import assert_frame_equal as assert_polars_equal
 
-from skfairtest import InputSpace, NoDisparityWarning, RandomAuditor, SBFTAuditor
+from skfairtest import (
+    InputSpace,
+    NoDisparityWarning,
+    PublishedSBFTAuditor,
+    RandomAuditor,
+    SBFTAuditor,
+)
 from skfairtest.exceptions import EstimatorFailedError
-from skfairtest.individual._sbft.paper import PaperSearch
+from skfairtest.individual._sbft.published import PublishedSearch
 
 WORDS = st.sampled_from(["", "a", "b", "é", "Zebra", "a b", "None", "1"])
 FLOATS = st.floats(-1e6, 1e6, allow_nan=False, width=32)
@@ -124,7 +130,7 @@ def first_column(X):
     X=tables(),
     seed=st.integers(0, 2**31),
     budget=st.integers(2, 400),
-    search=st.sampled_from(["random", "tuned", "paper"]),
+    search=st.sampled_from([RandomAuditor, SBFTAuditor, PublishedSBFTAuditor]),
     classify=st.booleans(),
 )
 def test_fit_reports_confirmed_finds_within_the_budget(models, X, seed, budget, search, classify):
@@ -133,10 +139,9 @@ def test_fit_reports_confirmed_finds_within_the_budget(models, X, seed, budget, 
     else:
         estimator = models.Regressor(first_column)
     params = {"sensitive_features": ["s"], "max_queries": budget, "random_state": seed}
-    if search == "random":
-        auditor = RandomAuditor(estimator, **params)
-    else:
-        auditor = SBFTAuditor(estimator, preset=search, population_size=8, **params)
+    auditor = search(estimator, **params)
+    if search is not RandomAuditor:
+        auditor.set_params(population_size=8)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoDisparityWarning)
         auditor.fit(X)
@@ -158,7 +163,7 @@ def test_fit_reports_confirmed_finds_within_the_budget(models, X, seed, budget, 
         ).all()
         if not classify:
             np.testing.assert_allclose(gaps, auditor.disparities_)
-    elif budget >= 200 and len(worst) == 2 and largest > 0 and search == "random":
+    elif budget >= 200 and len(worst) == 2 and largest > 0 and search is RandomAuditor:
         raise AssertionError("two values that always differ were not told apart")
     assert (np.diff(auditor.history_["queries"]) >= 0).all()
 
@@ -202,29 +207,26 @@ class PlantedOracle:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_paper_evaluates_as_if_one_input_at_a_time(seed):
-    islands, n = 3, 40
+    n = 40
     oracle = PlantedOracle()
-    search = PaperSearch(
-        oracle, np.random.default_rng(seed), n_islands=islands, population_size=n,
+    search = PublishedSearch(
+        oracle, np.random.default_rng(seed), population_size=n,
         crossover_proba=0.75, mutation_proba=0.7, newcomer_rate=0.1, cache_proba=0.5,
-        local_search=True,
     )  # fmt: skip
     rng = np.random.default_rng(seed)
-    cached = oracle.space.twins_.draw_sensitive_pairs(islands, rng)
-    best = np.zeros(islands)
+    cached = oracle.space.twins_.draw_sensitive_pairs(1, rng)[0]
+    best = 0.0
     for _ in range(3):
-        Z = np.random.default_rng(seed + 99).random((islands, n, 2)) * (1 + best.max())
+        Z = np.random.default_rng(seed + 99).random((n, 2)) * (1 + best)
         got = search.evaluate(Z)
-        pairs = oracle.space.twins_.draw_sensitive_pairs(islands * n, rng).reshape(islands, n, 2, 2)
-        uses_cache = rng.random((islands, n)) < 0.5
-        expected = np.zeros((islands, n))
-        for island in range(islands):
-            for i in range(n):
-                pair = cached[island] if uses_cache[island, i] else pairs[island, i]
-                gap = oracle.disparity(Z[island, i][None], pair[None]).disparity[0]
-                expected[island, i] = gap
-                if gap > best[island]:
-                    best[island], cached[island] = gap, pair
+        pairs = oracle.space.twins_.draw_sensitive_pairs(n, rng)
+        uses_cache = rng.random(n) < 0.5
+        expected = np.zeros(n)
+        for i in range(n):
+            pair = cached if uses_cache[i] else pairs[i]
+            expected[i] = oracle.disparity(Z[i][None], pair[None]).disparity[0]
+            if expected[i] > best:
+                best, cached = expected[i], pair
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12)
         np.testing.assert_array_equal(search.cached, cached)
         np.testing.assert_allclose(search.degree, best)

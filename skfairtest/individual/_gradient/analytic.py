@@ -110,7 +110,7 @@ def is_linear_model(model: Any) -> bool:
 
 
 def linear_gradient(model: Any, response: str) -> LastGradient:
-    """Of a linear score, or of the probabilities that are made of it."""
+    """The gradient of a linear score, or of the probabilities that are made of it."""
     if type(model).__name__ in ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"):
         raise ValueError(f"gradient='auto' does not know {type(model).__name__}'s link. {HINT}")
     W = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))

@@ -6,7 +6,7 @@ from typing import Any
 
 from skfairtest._parameters import checked
 from skfairtest.individual._gradient.analytic import refuse_bare_module
-from skfairtest.individual._gradient.sources import (
+from skfairtest.individual._gradient.gradients import (
     LossGradient,
     ZeroOrderGradient,
     white_box_gradient,
@@ -20,9 +20,9 @@ class MAFTAuditor(TwoPhaseAuditor):
 
     The gradient of the model's output is estimated from its outputs one step away. In the global
     phase seeds follow it to where the model's decision changes, until their twins are treated
-    differently; in the local phase each of them is the start of a walk along the attributes that
-    matter little to the model. All seeds move in lockstep, which makes each step a few large
-    batches. Works on probabilities, decision scores, regression outputs, and labels alone.
+    differently. In the local phase each of them is the start of a walk along the attributes that
+    matter little to the model. All seeds move in lockstep, so that each step is a few large
+    batches. This works on probabilities, decision scores, regression outputs, and labels alone.
 
     Parameters
     ----------
@@ -123,27 +123,29 @@ class MAFTAuditor(TwoPhaseAuditor):
 
     See Also
     --------
-    EIDIGAuditor, ADFAuditor : The same with the gradient of a model that is known.
+    EIDIGAuditor, ADFAuditor : Search in the same way with the gradient that the model itself has.
     SymbolicAuditor : Negates conditions of local explanations.
-    SBFTAuditor : Searches for the largest disparity instead.
+    SBFTAuditor : Searches for the largest disparity.
 
     Notes
     -----
-    Differences are taken forward, at the upper end of a domain backward; whole numbers move by
-    whole steps. Of a labels-only model the gradient is that of the one-hot predicted class, as in
-    the paper: zero wherever the label stays. The gradient of a tree or a forest is zero in most
-    directions, too; seeds then hardly move.
+    Differences are taken forward, and backward at the upper end of a domain; whole numbers move by
+    whole steps. For a model that gives labels only, the gradient is that of the one-hot predicted
+    class, as in the paper, and is zero wherever the label stays. The gradient of a tree or a forest
+    is zero in most directions, too, so that seeds hardly move.
 
-    Where labels decide, twins follow the paper's rule: against the gradient of the confidence in
-    the predicted class. Where a threshold on the outputs decides, and for regressors, they move in
-    the direction that drives the two outputs apart. A regressor without a threshold has
-    discriminatory inputs everywhere, and the global phase nothing to do: give a threshold. The twin
-    is the one farthest away of all combinations, or, of more than eight, of two random ones.
+    Where labels decide, twins follow the rule of the paper: they move against the gradient of the
+    confidence in the predicted class. Where a threshold on the outputs decides, and for regressors,
+    they move in the direction that drives the two outputs apart. A regressor without a threshold
+    has discriminatory inputs everywhere, and the global phase has nothing to do: give a threshold.
+    The twin is the one whose output is farthest away, among all combinations or, where these are
+    more than eight, among two random ones.
 
-    To the reciprocal gradients of the local phase a tenth of their mean is added, lest attributes
-    without influence be the only ones to move. Seeds go through both phases in groups as large as
-    the budget allows; walks that bring nothing new for 50 steps are given up. The run is complete
-    after `n_global` seeds. A row that breaks the constraint is neither asked nor moved to.
+    In the local phase the chance of an attribute is the reciprocal of its gradient, to which a
+    tenth of the mean gradient is added, lest attributes without influence be the only ones to move.
+    Seeds go through both phases in groups as large as the budget allows. Walks that bring nothing
+    new for 50 steps are given up. The run is complete after `n_global` seeds. The model is never
+    asked about a row that breaks the constraint, and no seed moves to one.
 
     A discriminatory input shows that the model treats two twins differently. Whether such a person
     exists, and whether the difference is unfair, it does not show; nor does a run that finds none
@@ -171,7 +173,10 @@ class MAFTAuditor(TwoPhaseAuditor):
 
 
 class EIDIGAuditor(TwoPhaseAuditor):
-    """Audit by the gradient of the model's output (EIDIG): MAFT for models that are known.
+    """Audit by the gradient of the model's output (EIDIG).
+
+    This is the search of `MAFTAuditor` with the gradient that the model itself has, in place of one
+    that is estimated.
 
     Parameters
     ----------
@@ -279,14 +284,15 @@ class EIDIGAuditor(TwoPhaseAuditor):
 
     See Also
     --------
-    MAFTAuditor : The same for any model, and with more on the two phases.
+    MAFTAuditor : Searches in the same way with any model; its notes describe the two phases.
     ADFAuditor : Follows the gradient of the loss.
 
     Notes
     -----
-    Evaluations of the gradient are not counted as queries. The gradient by a discrete column is
-    the difference to the neighbouring value in what the steps of a pipeline make of it. What is
-    said of directions, groups of seeds and the end of a run in `MAFTAuditor` holds here.
+    Evaluations of the gradient are not counted as queries. The steps of a pipeline turn a value of
+    a discrete column into numbers; its gradient is taken along their difference to those of the
+    neighbouring value. What `MAFTAuditor` says of directions, groups of seeds and the end of a run
+    holds here, too.
 
     A discriminatory input shows that the model treats two twins differently. Whether such a person
     exists, and whether the difference is unfair, it does not show; nor does a run that finds none
@@ -327,9 +333,10 @@ class EIDIGAuditor(TwoPhaseAuditor):
 
 
 class ADFAuditor(TwoPhaseAuditor):
-    """Audit by the gradient of the model's loss (ADF): EIDIG's predecessor.
+    """Audit by the gradient of the model's loss (ADF), the predecessor of EIDIG.
 
-    No momentum, and the attributes' probabilities are updated at every local step.
+    Unlike `EIDIGAuditor` it has no momentum, and updates the probabilities of the attributes at
+    every local step.
 
     Parameters
     ----------
@@ -438,12 +445,12 @@ class ADFAuditor(TwoPhaseAuditor):
     See Also
     --------
     EIDIGAuditor : Follows the gradient of the output, with momentum.
-    MAFTAuditor : The same for any model, and with more on the two phases.
+    MAFTAuditor : Searches in the same way with any model; its notes describe the two phases.
 
     Notes
     -----
-    The loss is the log-loss of the predicted class; of decision scores and regression outputs,
-    and where a threshold decides, the gradient is that of the output itself. Evaluations of the
+    The loss is the log-loss of the predicted class. For decision scores and regression outputs, and
+    where a threshold decides, the gradient is that of the output itself. Evaluations of the
     gradient are not counted as queries.
 
     A discriminatory input shows that the model treats two twins differently. Whether such a person

@@ -114,7 +114,7 @@ class TorchGradient:
         return chosen.detach().double().numpy(), gradient
 
     def _choose(self, out: Any, column: Any) -> Any:
-        """From what the module returns to the outputs that are followed, shape (n,)."""
+        """Choose the outputs that are followed from what the module returns, shape (n,)."""
         out = out[0] if isinstance(out, tuple) else out
         # As skorch does: first to where the rows come from, then the nonlinearity, which a
         # regressor's outputs go through, too.
@@ -136,7 +136,7 @@ def _kind(net: Any) -> dict[str, Any]:
 
 @contextmanager
 def _evaluating(net: Any) -> Iterator[None]:
-    """All modules of the net in evaluation mode, and back in the mode that each had."""
+    """Put all modules of the net in evaluation mode, and afterwards back in their own."""
     import torch
 
     # A net may have more modules than module_; each of them is an attribute.
@@ -152,7 +152,7 @@ def _evaluating(net: Any) -> Iterator[None]:
 
 
 def _nonlinearity(net: Any) -> Callable[[Any], Any]:
-    """What skorch documents of the parameter predict_nonlinearity; `check` sees that it holds."""
+    """The function that skorch documents for predict_nonlinearity; `check` sees that it holds."""
     import torch
 
     kind = nonlinearity_kind(net)
@@ -168,7 +168,7 @@ def _nonlinearity(net: Any) -> Callable[[Any], Any]:
 
 
 def _two(p: Any) -> Any:
-    """Probabilities of both classes, of those of the second one."""
+    """Probabilities of both classes, made of those of the second one."""
     import torch
 
     return torch.stack((1 - p, p), dim=1)

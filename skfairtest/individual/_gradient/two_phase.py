@@ -42,8 +42,8 @@ FEW_WALKS = 64
 LENGTHS = "[1e-5, 1e9]"
 
 
-class Finds(NamedTuple):
-    """Discriminatory inputs and the sensitive codes of the two twins that show it."""
+class DiscriminatoryInputs(NamedTuple):
+    """Discriminatory inputs, and the sensitive codes of the two twins that show each."""
 
     Z: Floats
     first: Floats
@@ -67,14 +67,14 @@ class TwoPhase:
         self.apart &= oracle.response != "labels"
 
     def run(self, seeds: Floats) -> None:
-        """Both phases, a group of seeds at a time: all of them where the budget allows.
+        """Run both phases on a group of seeds at a time, all of them where the budget allows.
 
-        What several groups found walks together, where one found little.
+        Where one group finds little, walks from the discriminatory inputs of several go together.
         """
         while len(seeds):
             left = (1 - GLOBAL_SHARE) * self.oracle.queries_left
-            found: list[Finds] = []
-            while len(seeds) and sum(len(finds.Z) for finds in found) < FEW_WALKS:
+            found: list[DiscriminatoryInputs] = []
+            while len(seeds) and sum(len(part.Z) for part in found) < FEW_WALKS:
                 size = self._group_size()
                 group, seeds = seeds[:size], seeds[size:]
                 found.append(self.global_phase(group))
@@ -90,17 +90,17 @@ class TwoPhase:
 
     # Global phase (Algorithm 3) ------------------------------------------------------------
 
-    def global_phase(self, seeds: Floats) -> Finds:
-        """Move each seed to where its twins part; the discriminatory inputs that were met."""
+    def global_phase(self, seeds: Floats) -> DiscriminatoryInputs:
+        """Move each seed to where its twins part; returns the discriminatory inputs on the way."""
         x = np.array(seeds)
         grad1, grad2 = np.zeros(x.shape), np.zeros(x.shape)
-        found: list[Finds] = []
+        found: list[DiscriminatoryInputs] = []
         for step in range(self.max_iter):
             measured = self.oracle.measured
             measured["n_iter"] = max(measured.get("n_iter", 0), step + 1)
             judged = self.judge(x)
             hit = judged.verdict
-            found.append(Finds(x[hit], judged.first[hit], judged.second[hit]))
+            found.append(DiscriminatoryInputs(x[hit], judged.first[hit], judged.second[hit]))
             go_on = ~hit & self.comparable(x, judged.first, judged.second)
             x, grad1, grad2 = x[go_on], grad1[go_on], grad2[go_on]
             if not len(x):
@@ -119,7 +119,7 @@ class TwoPhase:
 
     # Local phase (Algorithm 4) -------------------------------------------------------------
 
-    def local_phase(self, seeds: Finds) -> None:
+    def local_phase(self, seeds: DiscriminatoryInputs) -> None:
         """Walk from each input of the global phase along attributes that matter little."""
         if not len(seeds.Z):
             return
@@ -155,7 +155,7 @@ class TwoPhase:
         return weight / weight.sum(axis=1, keepdims=True)
 
     def local_moves(self, probability: Floats) -> Floats:
-        """For each row a step in one attribute, drawn by its probability, up or down."""
+        """Draw a step up or down for each row, in an attribute that its probability decides."""
         n = len(probability)
         spin = self.rng.random((n, 1))
         a = (probability.cumsum(axis=1) < spin).sum(axis=1)
@@ -168,7 +168,7 @@ class TwoPhase:
     # Both ----------------------------------------------------------------------------------
 
     def judge(self, x: Floats) -> Judgement:
-        """Compare all twins where they are few, else two random ones."""
+        """Compare all twins where they are few, and two random ones elsewhere."""
         return self.oracle.judge(x, self.rng)
 
     def both_gradients(
@@ -200,7 +200,7 @@ class TwoPhase:
         return g[:n], g[n:], towards
 
     def move(self, x: Floats, steps: Floats, first: Floats, second: Floats) -> Floats:
-        """The rows moved and clipped to the domain; where that is not valid they stay."""
+        """Move rows within the domain; a row stays where it is if the moved one is not valid."""
         moved = self.space.domain.clip(x + steps * self.space.domain.steps)
         return np.where(self.comparable(moved, first, second)[:, None], moved, x)
 

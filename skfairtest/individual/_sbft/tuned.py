@@ -1,11 +1,11 @@
-"""Our own search for the fairness degree: SBFT's idea of elites that are crossed, with climbs.
+"""Our own search for the fairness degree: SBFT's idea of crossing elites, with local searches.
 
-Climbers improve one input each along its columns, several values of several columns in one batch,
-and then take the changes that were better together. Where nothing near is better, a crossing of two
-elites is the next start: first each difference between the parents is tried, then, if that was
-promising, all columns again. An island that has stalled is left for a new one of other rows; what
-two islands have reached is then crossed in a third. Nothing depends on the budget: a longer run
-begins as the shorter one does.
+Each local search improves one input along its columns: several values of several columns are probed
+in one batch, and then the changes that were better are made together. Where no single change is
+better, a crossing of two elites is the next start: first each difference between the parents is
+tried, then, if that was promising, all columns again. An island that has stalled is left for a new
+one of other rows; what two islands have reached is then crossed in a third. Nothing depends on the
+budget: a longer run begins as the shorter one does.
 """
 
 from __future__ import annotations
@@ -15,31 +15,38 @@ from typing import NamedTuple
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.individual._operators import data_seeds
-from skfairtest.individual._sbft.climber import TINY, Climber
-from skfairtest.individual._sbft.elites import Elite, Elites
-from skfairtest.individual._sbft.island import Island
-from skfairtest.individual._sbft.ledger import (
+from skfairtest.individual._sbft.islands import (
     COMBINED,
     CROSSED,
-    DRIFT,
-    LINES,
+    NEUTRAL,
     PAIRS,
+    PROBES,
     RELINKED,
     ROWS,
-    Ledger,
+    TINY,
+    Elite,
+    Elites,
+    Island,
+    LocalSearch,
+    OperatorStats,
 )
-from skfairtest.individual._sbft.values import Lines, moved_sides, swept, weighted_order
+from skfairtest.individual._sbft.probes import (
+    CoordinateProbes,
+    many_values,
+    moved_sides,
+    weighted_order,
+)
+from skfairtest.individual._seeds import data_seeds
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._oracle import Oracle
 
 #: Rows of the data that are looked at, at most, and in one go; their share of the queries.
 MOST_ROWS = 20_000
-SLICE = 300
+ROWS_AT_ONCE = 300
 ROW_SHARE = 0.1
 #: Rows that are kept to start from.
 BEST_ROWS = 200
-#: Columns in a batch of lines, and changes in one between two parents.
+#: Columns that are probed in a batch, and changes in one between two parents.
 COLUMNS = 24
 CHANGES = 48
 #: Moves of the pair in a batch.
@@ -47,29 +54,29 @@ PAIR_MOVES = 4
 #: Children of two parents, of which the best goes on; share of those that take the other's pair.
 CHILDREN = 32
 OTHER_PAIR = 0.3
-#: Climbers at the start and at most, and queries after which there is one more: calls grow with the
-#: run, so that what they cost apart from their rows counts less and less.
-FIRST_CLIMBERS, MOST_CLIMBERS = 4, 24
+#: Local searches at the start and at most, and queries after which there is one more: calls grow
+#: with the run, so that what they cost apart from their rows counts less and less.
+FIRST_SEARCHES, MOST_SEARCHES = 4, 24
 GROWTH = 3000
-#: Columns up to which there are more climbers, so that a batch is worth its call.
+#: Columns up to which there are more local searches, so that a batch is worth its call.
 WIDE = 12
-#: Rounds through all columns without a better input after which a climb is over.
-QUIET = 1
+#: Coordinate sweeps without a better input after which a local search is over.
+IDLE_SWEEPS = 1
 #: Weight of what a column brought before, in each update.
 MEMORY = 0.9
 
 
-class Way(NamedTuple):
-    """How a child comes about: a name, and how much of the other parent it takes."""
+class Crossing(NamedTuple):
+    """Where the other parent of a child is drawn from, and how much of it the child takes."""
 
-    name: str
+    partners: str
     shares: tuple[float, ...]
 
 
-WAYS = (
-    Way("elites", (0.5,)),
-    Way("good rows", (0.1, 0.25, 0.5)),
-    Way("any rows", (0.1, 0.25, 0.5)),
+CROSSINGS = (
+    Crossing("elites", (0.5,)),
+    Crossing("good rows", (0.1, 0.25, 0.5)),
+    Crossing("any rows", (0.1, 0.25, 0.5)),
 )
 
 
@@ -78,29 +85,31 @@ class TunedSearch:
 
     Parameters
     ----------
-    oracle, rng
-        Who is asked, and the source of randomness.
+    oracle : Oracle
+        Judges inputs and keeps the budget.
+    rng : Generator
+        Source of randomness.
     population_size : int
         Elites of an island, at most.
     crossover_proba : float
-        Chance that a climb starts from a crossing, not from a row.
-    n_climbers : int or None
-        Climbers at a time; None: four at first, up to 24 as the run goes on, and
-        more where columns are few.
+        Chance that a local search starts from a crossing, not from a row.
+    n_searches : int or None
+        Local searches at a time; None: four at first, up to 24 as the run goes on, and more where
+        columns are few.
     """
 
     def __init__(
         self, oracle: Oracle, rng: np.random.Generator, *, population_size: int = 30,
-        crossover_proba: float = 0.75, n_climbers: int | None = None,
+        crossover_proba: float = 0.75, n_searches: int | None = None,
     ) -> None:  # fmt: skip
         self.oracle, self.space, self.rng = oracle, oracle.space, rng
         self.population_size, self.crossover_proba = population_size, crossover_proba
-        self.n_climbers = n_climbers
+        self.n_searches = n_searches
         # With two combinations there is one pair. Where there are more, an input is judged by one
         # pair, which is inherited, for two queries instead of many.
         self.one_pair = self.space.twins_.n_combinations == 2
         self.data = data_seeds(MOST_ROWS, self.space, rng)
-        self.lines = Lines(self.space, self.data)
+        self.probes = CoordinateProbes(self.space, self.data)
         self.n_rows_seen = 0
         self.row_queries = 0
         self.rows = Elites(BEST_ROWS)
@@ -108,7 +117,7 @@ class TunedSearch:
         # The best pair seen so far, of all islands: the paper's cache.
         self.cached = self.space.twins_.draw_sensitive_pairs(1, rng)[0]
         self.degree = 0.0
-        self.ledger = Ledger()
+        self.stats = OperatorStats()
         #: Best disparities of the islands that began from rows, the running one last.
         self.island_bests: list[float] = []
         self.retired: list[Island] = []
@@ -120,21 +129,25 @@ class TunedSearch:
         while True:
             if island.has_stalled(self.oracle.n_queries, self.grown):
                 island = self.next_island(island)
-            island.climbers += self.starts(island, self.crew() - len(island.climbers))
+            island.searches += self.starts(island, self.n_at_once() - len(island.searches))
             self.step(island)
 
     # Islands -------------------------------------------------------------------------------
 
     def found_island(self) -> Island:
-        """An island of rows."""
+        """Start an island from rows of the data."""
         self.look_at_rows()
         self.island_bests.append(0.0)
         return Island(Elites(self.population_size), self.oracle.n_queries, crosses=False)
 
     def next_island(self, island: Island) -> Island:
-        """After one of rows, an island in which it is crossed with those before, if there are."""
-        for climber in island.climbers:
-            island.elites.add(climber.here)
+        """Start the next island: one that crosses the last two, or one of rows.
+
+        After an island of rows, its elites are crossed with those of the island before, if there is
+        one; after such an island comes one of rows.
+        """
+        for search in island.searches:
+            island.elites.add(search.here)
         self.retired.append(island)
         if island.crosses or len(self.retired) == 1:
             return self.found_island()
@@ -145,28 +158,28 @@ class TunedSearch:
 
     @property
     def grown(self) -> int:
-        """Climbers that the run has come to by now, where columns are many."""
-        grown = FIRST_CLIMBERS - 1 + int(self.oracle.n_queries / GROWTH)
-        return min(MOST_CLIMBERS, max(FIRST_CLIMBERS, grown))
+        """Local searches that the run has come to by now, where columns are many."""
+        grown = FIRST_SEARCHES - 1 + int(self.oracle.n_queries / GROWTH)
+        return min(MOST_SEARCHES, max(FIRST_SEARCHES, grown))
 
-    def crew(self) -> int:
-        """How many climbers an island has by now."""
-        if self.n_climbers is not None:
-            return self.n_climbers
+    def n_at_once(self) -> int:
+        """How many local searches an island has by now."""
+        if self.n_searches is not None:
+            return self.n_searches
         # Where columns are few, a batch would be too small for its call.
         return self.grown * max(1, WIDE // len(self.space.free))
 
     # Asking --------------------------------------------------------------------------------
 
-    def admit(self, Z: Floats, values: Floats) -> Floats:
-        """All proposals pass here, as inputs of the domain that the constraint objects admit."""
+    def repaired(self, Z: Floats, values: Floats) -> Floats:
+        """Proposals as inputs of the domain that the constraint objects admit."""
         compared = None if self.one_pair else values
         return self.space.admission.repair(self.space.domain.clip(Z), self.rng, compared)
 
     def ask(self, Z: Floats, values: Floats, operators: Ints) -> list[Elite]:
-        """Judge inputs by pairs of sensitive values, or by more of them; what each shows."""
+        """Judge inputs by pairs of sensitive values, or by more; returns what each shows."""
         oracle = self.oracle
-        Z = self.admit(Z, values)
+        Z = self.repaired(Z, values)
         queries, degree = oracle.n_queries, oracle.degree
         judged: Judgement | None = None
         try:
@@ -177,20 +190,20 @@ class TunedSearch:
             best = 0 if judged is None or not len(Z) else int(judged.disparity.argmax())
             spent, gain = oracle.n_queries - queries, oracle.degree - degree
             if len(Z):
-                self.ledger.note(operators, verdict, spent, best, gain)
+                self.stats.add(operators, verdict, spent, best, gain)
         pairs = np.stack([judged.first, judged.second], axis=1)
         if len(Z) and judged.disparity[best] > self.degree:
             self.degree, self.cached = float(judged.disparity[best]), pairs[best]
         return list(map(Elite, judged.disparity.tolist(), Z, pairs))
 
     def ask_alike(self, Z: Floats, values: Floats, operator: int) -> list[Elite]:
-        """The same for a batch of one operator."""
+        """Judge a batch of inputs that one operator has made."""
         return self.ask(Z, values, np.full(len(Z), operator))
 
     def look_at_rows(self) -> None:
         """Judge some more rows of the data, and some uniform inputs; keep the best."""
-        rows = self.data[self.n_rows_seen : self.n_rows_seen + SLICE]
-        uniform = self.oracle.sample(SLICE // 3 if len(rows) else SLICE, self.rng)
+        rows = self.data[self.n_rows_seen : self.n_rows_seen + ROWS_AT_ONCE]
+        uniform = self.oracle.sample(ROWS_AT_ONCE // 3 if len(rows) else ROWS_AT_ONCE, self.rng)
         Z = np.concatenate([rows, uniform])
         pairs = self.space.twins_.draw_sensitive_pairs(len(Z), self.rng)
         if self.n_rows_seen:
@@ -204,65 +217,66 @@ class TunedSearch:
             self.rows.add(one)
         self.row_queries += self.oracle.n_queries - queries
 
-    def sweep(self, some: list[Elite]) -> list[Elite]:
+    def with_best_pairs(self, some: list[Elite]) -> list[Elite]:
         """The inputs, each with the best of many pairs."""
         if self.one_pair or not some:
             return some
-        values = np.stack([swept(one.pair, self.space, self.rng) for one in some])
+        values = np.stack([many_values(one.pair, self.space, self.rng) for one in some])
         return self.ask_alike(np.stack([one.z for one in some]), values, PAIRS)
 
     # A step --------------------------------------------------------------------------------
 
     def step(self, island: Island) -> None:
-        """All climbers try single changes in one batch, then changes together in another."""
-        crew = island.climbers
+        """All local searches try single changes in one batch, then several together in another."""
+        searches = island.searches
         tried = self.try_changes(island)
         together: list[tuple[Floats, Floats]] = []
         operators: list[int] = []
         parts: list[slice] = []
-        for climber, (columns, seen) in zip(crew, tried, strict=True):
-            for j, gain in climber.see(columns, seen).items():
+        for search, (columns, seen) in zip(searches, tried, strict=True):
+            for j, gain in search.learn(columns, seen).items():
                 if j >= 0:
                     self.weight[j] = MEMORY * self.weight[j] + gain
-            found, drifts = climber.combined(self.rng)
-            parts.append(slice(len(together), len(together) + len(found)))
-            together += found
-            operators += [COMBINED] * (len(found) - drifts) + [DRIFT] * drifts
+            proposed, is_neutral = search.combined(self.rng)
+            parts.append(slice(len(together), len(together) + len(proposed)))
+            together += proposed
+            operators += [COMBINED] * (len(proposed) - is_neutral) + [NEUTRAL] * is_neutral
         judged: list[Elite] = []
         if together:
             Z, pairs = (np.array(part) for part in zip(*together, strict=True))
             judged = self.ask(Z, pairs, np.array(operators))
-        for climber, part in zip(crew, parts, strict=True):
-            climber.move(judged[part])
-            island.note(climber.here.fitness, self.oracle.n_queries)
+        for search, part in zip(searches, parts, strict=True):
+            search.move(judged[part])
+            island.note(search.here.fitness, self.oracle.n_queries)
         self.go_on(island)
         if not island.crosses:
             self.island_bests[-1] = island.best
 
     def try_changes(self, island: Island) -> list[tuple[list[int], list[Elite]]]:
-        """Single changes of all climbers, judged: their columns (-1: the pair) and what they show.
+        """Judge single changes of all local searches: their columns, and what each change shows.
 
-        A batch without any change, where no column has another value, is made of new rows.
+        A column of -1 is a change of the pair. Where no column has another value, a batch of new
+        rows is judged instead.
         """
         rng, elites = self.rng, island.elites.rows
         Z: list[Floats] = []
         pairs: list[Floats] = []
         columns: list[list[int]] = []
         operators: list[int] = []
-        for climber in island.climbers:
-            here, relinks = climber.here, climber.donor is not None
+        for search in island.searches:
+            here, relinks = search.here, search.donor is not None
             n = CHANGES if relinks else COLUMNS
-            chosen, climber.queue = climber.queue[:n], climber.queue[n:]
+            chosen, search.queue = search.queue[:n], search.queue[n:]
             own: list[int] = []
             for j in chosen:
-                values = self.other_side(climber, j) if relinks else (
-                    self.lines.values(here.z, j, elites, rng)
+                values = self.other_side(search, j) if relinks else (
+                    self.probes.values(here.z, j, elites, rng)
                 )  # fmt: skip
                 changed = np.repeat(here.z[None], len(values), axis=0)
                 changed[:, j] = values
                 Z.append(changed)
                 own += [j] * len(values)
-            operators += [RELINKED if relinks else LINES] * len(own)
+            operators += [RELINKED if relinks else PROBES] * len(own)
             n_moves = 0 if self.one_pair else PAIR_MOVES
             Z.append(np.repeat(here.z[None], n_moves, axis=0))
             repeated = np.repeat(here.pair[None], len(own) + n_moves, axis=0)
@@ -277,45 +291,47 @@ class TunedSearch:
         ends = np.cumsum([len(own) for own in columns])
         return [(own, judged[end - len(own) : end]) for own, end in zip(columns, ends, strict=True)]
 
-    def other_side(self, climber: Climber, j: int) -> Floats:
+    def other_side(self, search: LocalSearch, j: int) -> Floats:
         """The value of column j that the other parent has."""
-        assert climber.donor is not None and climber.parent is not None
-        donor, parent = climber.donor[j], climber.parent.z[j]
-        return np.array([parent if climber.here.z[j] == donor else donor])
+        assert search.donor is not None and search.parent is not None
+        donor, parent = search.donor[j], search.parent.z[j]
+        return np.array([parent if search.here.z[j] == donor else donor])
 
     def go_on(self, island: Island) -> None:
-        """Send the climbers whose queue is empty once more along it, or to another start."""
-        idle = [climber for climber in island.climbers if not climber.queue]
-        done = [one for one in idle if one.donor is None and one.has_looked_round(QUIET)]
+        """Give local searches whose queue is empty a new one, or replace them by others."""
+        idle = [search for search in island.searches if not search.queue]
+        done = [one for one in idle if one.donor is None and one.has_converged(IDLE_SWEEPS)]
         over = [one for one in idle if one.donor is not None and self.ends_between(island, one)]
         # The pairs of all would cost too much: those of the better half are looked at.
         good = [one for one in done if one.here.fitness >= island.elites.quantile(0.5)]
         over += [one for one in done if one.here.fitness < island.elites.quantile(0.5)]
-        for climber, better in zip(good, self.sweep([one.here for one in good]), strict=True):
-            if better.fitness > climber.here.fitness * (1 + TINY):
-                climber.here = better
+        for search, better in zip(
+            good, self.with_best_pairs([one.here for one in good]), strict=True
+        ):
+            if better.fitness > search.here.fitness * (1 + TINY):
+                search.here = better
             else:
-                over.append(climber)
-        for climber in done:
-            island.elites.add(climber.here)
-        for climber in idle:
-            if climber.donor is None:
-                climber.queue = self.all_columns()
-            climber.moved = False
-        going = [climber for climber in island.climbers if all(climber is not o for o in over)]
-        island.climbers = going + self.starts(island, len(over))
+                over.append(search)
+        for search in done:
+            island.elites.add(search.here)
+        for search in idle:
+            if search.donor is None:
+                search.queue = self.all_columns()
+            search.moved = False
+        going = [search for search in island.searches if all(search is not o for o in over)]
+        island.searches = going + self.starts(island, len(over))
 
-    def ends_between(self, island: Island, climber: Climber) -> bool:
-        """Whether a child at its best between its parents is not worth all columns.
+    def ends_between(self, island: Island, search: LocalSearch) -> bool:
+        """Whether a search between two parents is over, and its child not worth all columns.
 
-        Else the climber's queue is filled, if it has moved with their differences again.
+        If it has moved, its queue is filled with the parents' differences again, and it goes on.
         """
-        here, parent = climber.here, climber.parent
-        assert parent is not None and climber.donor is not None
-        if climber.moved:
-            climber.queue = self.differing(parent.z, climber.donor)
+        here, parent = search.here, search.parent
+        assert parent is not None and search.donor is not None
+        if search.moved:
+            search.queue = self.differing(parent.z, search.donor)
             return False
-        climber.donor = None
+        search.donor = None
         poor = here.fitness < min(parent.fitness, island.elites.quantile(0.5))
         return poor or island.elites.knows(here.fitness)
 
@@ -325,8 +341,8 @@ class TunedSearch:
 
     # Starts --------------------------------------------------------------------------------
 
-    def starts(self, island: Island, n: int) -> list[Climber]:
-        """So many climbers at children of elites and other inputs, or at good rows."""
+    def starts(self, island: Island, n: int) -> list[LocalSearch]:
+        """Start so many local searches, at children of elites and other inputs or at good rows."""
         if n <= 0:
             return []
         rng = self.rng
@@ -338,30 +354,30 @@ class TunedSearch:
             if couple is not None and self.differing(couple[0].z, couple[1].z):
                 couples.append(couple)
         rows = [self.rows.draw(rng, 4.0) for _ in range(n - len(couples))]
-        climbers = [Climber(one, self.all_columns()) for one in self.sweep(rows)]
+        searches = [LocalSearch(one, self.all_columns()) for one in self.with_best_pairs(rows)]
         children = self.best_children(couples)
         for (parent, other, _), child in zip(couples, children, strict=True):
             queue = self.differing(parent.z, other.z)
-            climbers.append(Climber(child, queue, donor=other.z, parent=parent))
-        return climbers
+            searches.append(LocalSearch(child, queue, donor=other.z, parent=parent))
+        return searches
 
     def couple(self, island: Island) -> tuple[Elite, Elite, float]:
         """An elite, an input to cross it with, and how much of that a child takes."""
         rng = self.rng
         parent = island.elites.draw(rng)
-        way = WAYS[rng.integers(len(WAYS))]
-        if way.name == "elites":
+        crossing = CROSSINGS[rng.integers(len(CROSSINGS))]
+        if crossing.partners == "elites":
             other = island.elites.draw(rng)
             if other is parent:
                 other = island.elites.draw(rng, 1.0)
-        elif way.name == "good rows" or not len(self.data):
+        elif crossing.partners == "good rows" or not len(self.data):
             other = self.rows.draw(rng)
         else:
             other = Elite(0.0, self.data[rng.integers(len(self.data))], parent.pair)
-        return parent, other, float(rng.choice(way.shares))
+        return parent, other, float(rng.choice(crossing.shares))
 
     def best_children(self, couples: list[tuple[Elite, Elite, float]]) -> list[Elite]:
-        """Of some children of each couple the best one that is not the parent in other columns."""
+        """Judge some children of each couple; the best that differs from the parent in fitness."""
         if not couples:
             return []
         rng, free = self.rng, self.space.free

@@ -1,4 +1,4 @@
-"""SurrogateAuditor: learn where the model discriminates, then sample there."""
+"""The auditor that learns where the model discriminates, and samples there."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skfairtest._parameters import one_of, real, whole
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._operators import data_seeds
+from skfairtest.individual._seeds import data_seeds
 from skfairtest.individual._surrogate.diverse import search_diverse
 from skfairtest.individual._surrogate.memory import Memory
-from skfairtest.individual._surrogate.natural import NaturalSearch
+from skfairtest.individual._surrogate.plausible import PlausibleSearch
+from skfairtest.individual._surrogate.proposals import ProposalMixture
 from skfairtest.individual._surrogate.regions import Regions
-from skfairtest.individual._surrogate.sources import Sources
 from skfairtest.oracle._drawing import FEW_COMBINATIONS
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 OBJECTIVES = ("count", "degree", "diverse")
 #: Discriminatory inputs from which on the surrogate learns verdicts instead of disparities.
-ENOUGH_FINDS = 50
+ENOUGH_FOUND = 50
 #: Rounds that the budget holds at least: a surrogate that never sees its own draws learns nothing
 #: from them.
 N_ROUNDS = 10
@@ -34,21 +34,21 @@ CONSTRAINED = 2
 class SurrogateAuditor(BaseAuditor):
     """Audit by a surrogate: learn where the model discriminates, then sample there.
 
-    A decision tree learns from the verdicts so far (from the disparities, as long as discriminatory
-    inputs are few) in which regions of the non-sensitive attributes twins are treated differently.
-    Each batch is drawn from several sources: uniform inputs; regions that the tree believes in, by
-    their size, belief and novelty; steps away from inputs that were found, with and without the
-    tree's choice among them; one value of a find drawn anew; and finds crossed. A bandit shares the
-    batch among the sources by the *new* discriminatory inputs that each brings for what it costs.
-    Proposals that are known already are dropped before they cost a query. As uniform inputs are one
-    of the sources, the search does not fall behind them where a tree is of no help. For finding
-    many discriminatory inputs this is the tester that we recommend.
+    A decision tree learns in which regions of the non-sensitive attributes twins are treated
+    differently: from the verdicts so far, or from the disparities as long as discriminatory inputs
+    are few. Each batch is drawn from several proposal distributions: uniform inputs; regions in
+    which the tree expects many discriminatory inputs; steps away from those that were found, with
+    and without the tree's choice among them; those with one value drawn anew; and crossings of two.
+    A bandit shares the batch among the distributions by the *new* discriminatory inputs that each
+    brings for what it costs. Proposals that are known already are dropped before they cost a query.
+    As one of the distributions is uniform, the search does not fall behind uniform inputs where a
+    tree is of no help. We recommend this tester for finding many discriminatory inputs.
 
-    With `plausible` or ``proposals="data"`` of the space, finds are to look like people, and steps
-    away from finds would lead astray: all inputs are then rows of X crossed with one of their
-    neighbours. The surrogate learns which of these discriminate, and of twenty crossings one is
-    asked about, by chances in proportion to its belief. (`explore_share` and `min_samples_leaf` are
-    not used then.)
+    Where the `space` has `plausible` or ``proposals="data"``, discriminatory inputs have to look
+    like people, and steps away from known ones would lead astray. All inputs are then rows of X
+    crossed with one of their neighbours. The surrogate learns which of these discriminate, and the
+    model is asked about one of twenty crossings, drawn in proportion to what the surrogate
+    predicts. (`explore_share` and `min_samples_leaf` are not used then.)
 
     Parameters
     ----------
@@ -86,17 +86,18 @@ class SurrogateAuditor(BaseAuditor):
         Independent searches, with seeds of their own, that share the budget; results are those of
         all of them.
     objective : {"count", "degree", "diverse"}, default="count"
-        Learn from verdicts to find many discriminatory inputs, or from disparities to find a
-        large one. "diverse" finds fewer than "count", spread over all that discriminates: from
-        fifty finds on, walkers draw single values anew, wherever they still discriminate, and those
-        among many finds stand back.
+        What to look for. "count" learns from verdicts to find many discriminatory inputs, "degree"
+        from disparities to find a large one. "diverse" finds fewer than "count", spread over all
+        regions that discriminate: once there are fifty discriminatory inputs, walkers move on from
+        them by drawing single values anew as long as twins are treated differently, and walkers in
+        regions where many were found move less often.
     batch_size : int, default=4000
-        Inputs in a batch, twice as many under a constraint, and at most a tenth of what the budget
-        allows.
+        Inputs in a batch, at most a tenth of what the budget allows. Under a constraint a batch is
+        twice as large.
     explore_share : float, default=0.02
-        Share of uniform inputs in each batch, at least.
+        Least share of uniform inputs in each batch.
     min_samples_leaf : int, default=5
-        Inputs in a region of the surrogate, at least.
+        Least number of inputs in a region of the surrogate.
 
     Attributes
     ----------
@@ -151,20 +152,20 @@ class SurrogateAuditor(BaseAuditor):
     See Also
     --------
     SBFTAuditor : Searches for the largest disparity.
-    RandomAuditor : Uniform random inputs, the yardstick.
+    RandomAuditor : Draws uniform random inputs, the baseline of every search.
 
     Notes
     -----
-    They crowd where the model discriminates most easily: their number shows how much there is to
-    find, not how many people are concerned, and `discrimination_rate_` is no estimate for the
-    domain. Finite domains are drawn from without replacement: the run ends as exhausted once every
-    input was judged. With more than eight combinations of sensitive values, most inputs are
-    compared by the two values that the find they come from has shown, others by random ones. In a
-    run that `max_time` alone limits the cost of a source is measured in seconds; otherwise it is
-    counted in inputs, and the same seed gives the same result.
+    Discriminatory inputs crowd where the model discriminates most easily: their number shows how
+    much there is to find, not how many people are concerned, and `discrimination_rate_` is no
+    estimate for the domain. Finite domains are drawn from without replacement, and the run ends as
+    exhausted once every input was judged. With more than eight combinations of sensitive values,
+    most inputs are compared by the two values that their parent has shown, others by random ones.
+    In a run that `max_time` alone limits, the cost of a proposal distribution is measured in
+    seconds; otherwise it is counted in inputs, and the same seed gives the same result.
 
-    A discriminatory input shows that the model treats two twins differently; twins need not
-    be realistic people.
+    A discriminatory input shows that the model treats two twins differently; twins need not be
+    realistic people.
 
     References
     ----------
@@ -192,37 +193,37 @@ class SurrogateAuditor(BaseAuditor):
         space = oracle.space
         near = space.near_data
         if near and self.objective == "count":
-            NaturalSearch(oracle, rng, batch_size=self.batch_size).run()
+            PlausibleSearch(oracle, rng, batch_size=self.batch_size).run()
             return
         # Verdicts give no direction before there are any: until then the disparity leads.
-        finds = Memory(space, by_degree=False)
+        verdicts = Memory(space, by_degree=False)
         memory = Memory(space, by_degree=True)
         regions = Regions(space)
-        sources = Sources(oracle, regions, self.explore_share, rng)
+        proposals = ProposalMixture(oracle, regions, self.explore_share, rng)
         price = min(space.twins_.n_combinations, FEW_COMBINATIONS)
         most = self.batch_size * (1 if space.constraint_ is None else CONSTRAINED)
         size = oracle.affordable(batches=N_ROUNDS, price=price, least=2, most=most)
         # Uniform inputs, until there is something to go by.
         size, most = min(size, FIRST), size
         n = max(2, oracle.in_time(size, batches=N_ROUNDS))
-        batch = sources.first(n, data_seeds(n // 2, space, rng), rng)
+        batch = proposals.first(n, data_seeds(n // 2, space, rng), rng)
         while True:
-            judged = sources.judge(batch)
-            found = finds.add(batch.Z, judged, rng)
-            high = found if memory is finds else memory.add(batch.Z, judged, rng)
-            sources.learn(batch, high)
-            enough = len(finds.high.Z) >= ENOUGH_FINDS
-            if memory is not finds and self.objective != "degree" and enough:
-                memory = finds
-                sources.reset()
+            judged = proposals.judge(batch)
+            found = verdicts.add(batch.Z, judged, rng)
+            high = found if memory is verdicts else memory.add(batch.Z, judged, rng)
+            proposals.learn(batch, high)
+            enough = len(verdicts.high.Z) >= ENOUGH_FOUND
+            if memory is not verdicts and self.objective != "degree" and enough:
+                memory = verdicts
+                proposals.reset()
             if enough and self.objective == "diverse":
-                search_diverse(oracle, sources, finds.parents(), most, rng)
-            if sources.is_exhausted:
+                search_diverse(oracle, proposals, verdicts.parents(), most, rng)
+            if proposals.is_exhausted:
                 raise StopSearch(StopReason.EXHAUSTED)
-            sources.study(memory, self._surrogate, rng)
+            proposals.fit_surrogate(memory, self._surrogate, rng)
             size = min(2 * size, most)
             n = max(2, oracle.in_time(size, batches=N_ROUNDS))
-            batch = sources.propose(n, memory, rng)
+            batch = proposals.propose(n, memory, rng)
 
     def _surrogate(self, by_degree: bool, rng: np.random.Generator) -> Any:
         kind = DecisionTreeRegressor if by_degree else DecisionTreeClassifier

@@ -1,4 +1,7 @@
-"""Finds spread over the whole of what discriminates: walkers, balanced over cells of the model."""
+"""A search whose discriminatory inputs are spread over all regions that discriminate.
+
+Walkers move from one discriminatory input to the next, balanced over cells of the model.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,15 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest._typing import Floats
 from skfairtest.individual._surrogate.memory import Parents
-from skfairtest.individual._surrogate.sources import Sources
+from skfairtest.individual._surrogate.proposals import ProposalMixture
 from skfairtest.oracle._oracle import Oracle
 
-#: Walkers at most. So few are made more by their moves; later moves take their places, and uniform
-#: finds add to them.
+#: Walkers at most. While there are few, the inputs that they find join them; later
+#: ones take the places of the walkers that found them, and only uniform ones join.
 MOST_WALKERS = 5000
 FEW_WALKERS = 100
 #: Uniform inputs whose outputs the cells are learned from, and cells at most.
-LESSON = 5000
+TRAINING_ROWS = 5000
 MOST_CELLS = 1000
 #: Share of uniform inputs in a batch, and of moves that draw more than one value anew.
 UNIFORM_SHARE = 0.2
@@ -24,31 +27,32 @@ SEVERAL = 0.3
 
 
 def search_diverse(
-    oracle: Oracle, sources: Sources, start: Parents, size: int, rng: np.random.Generator
+    oracle: Oracle, proposals: ProposalMixture, start: Parents, size: int, rng: np.random.Generator
 ) -> None:
-    """Walk from finds by drawing values anew, and on to wherever twins are treated differently.
+    """Walk by drawing values anew, on to wherever twins are treated differently.
 
-    A move goes as often there as back, so that walkers that set out from uniform finds stay spread
-    like these, at a success rate far above theirs. Walkers in cells of many finds stand back.
+    A move goes as often there as back, so that walkers that set out from uniform discriminatory
+    inputs stay spread like these, at a success rate far above theirs. Walkers in cells where many
+    discriminatory inputs were found are moved less often.
     """
     space = oracle.space
-    cells = Cells(oracle, max(2, min(LESSON, size)), rng)
+    cells = Cells(oracle, max(2, min(TRAINING_ROWS, size)), rng)
     walkers = Parents(start.Z[-MOST_WALKERS:].copy(), start.pairs[-MOST_WALKERS:].copy())
     while True:
         n_uniform = int(np.ceil(UNIFORM_SHARE * size))
-        uniform = sources.uniform(n_uniform, rng)
+        uniform = proposals.uniform(n_uniform, rng)
         twins = oracle.draws.twins(uniform, rng)
         judged = oracle.disparity(uniform, twins)
         found = judged.verdict
         cells.count(uniform[found])
         fresh_pairs = np.stack([judged.first[found], judged.second[found]], axis=1)
-        walkers = with_more(walkers, Parents(uniform[found], fresh_pairs), rng)
-        if sources.is_exhausted:
+        walkers = merged(walkers, Parents(uniform[found], fresh_pairs), rng)
+        if proposals.is_exhausted:
             return
         chosen = rng.choice(len(walkers.Z), size=size - n_uniform, p=cells.chances(walkers.Z))
-        Z, pairs = moved(walkers.Z[chosen], sources, rng), walkers.pairs[chosen]
+        Z, pairs = moved(walkers.Z[chosen], proposals, rng), walkers.pairs[chosen]
         fresh, keys = oracle.fresh(Z)
-        Z, pairs, chosen = Z[fresh], sources.inherited(pairs[fresh], rng), chosen[fresh]
+        Z, pairs, chosen = Z[fresh], proposals.inherited(pairs[fresh], rng), chosen[fresh]
         if not space.twins_.is_enumerable:
             Z = space.twins_.with_sensitive(Z, pairs[:, 0])
         judged = oracle.disparity(Z, None if oracle.draws.compares_all else pairs, keys[fresh])
@@ -56,22 +60,22 @@ def search_diverse(
         cells.count(Z[found])
         new = Parents(Z[found], np.stack([judged.first[found], judged.second[found]], axis=1))
         if len(walkers.Z) < FEW_WALKERS:
-            walkers = with_more(walkers, new, rng)
+            walkers = merged(walkers, new, rng)
         else:
             walkers.Z[chosen[found]], walkers.pairs[chosen[found]] = new
 
 
-def with_more(walkers: Parents, more: Parents, rng: np.random.Generator) -> Parents:
-    """All of them, or a random choice of as many as there may be."""
+def merged(walkers: Parents, more: Parents, rng: np.random.Generator) -> Parents:
+    """All walkers, or a random choice of as many as there may be."""
     Z = np.concatenate([walkers.Z, more.Z])
     pairs = np.concatenate([walkers.pairs, more.pairs])
     kept = rng.permutation(len(Z))[:MOST_WALKERS]
     return Parents(Z[kept], pairs[kept])
 
 
-def moved(Z: Floats, sources: Sources, rng: np.random.Generator) -> Floats:
-    """One value of each input drawn anew, or in some cases several."""
-    space = sources.space
+def moved(Z: Floats, proposals: ProposalMixture, rng: np.random.Generator) -> Floats:
+    """Inputs with one value each drawn anew, in some cases several."""
+    space = proposals.space
     n, n_free = len(Z), len(space.free)
     several = rng.random(n) < SEVERAL
     share = np.where(several, rng.random(n) ** 2 * 0.5, 0.0)[:, None]
@@ -82,7 +86,7 @@ def moved(Z: Floats, sources: Sources, rng: np.random.Generator) -> Floats:
 
 
 class Cells:
-    """Leaves of a tree of the model's outputs on uniform inputs, and the finds in each.
+    """Leaves of a tree of the model's outputs, and the discriminatory inputs found in each.
 
     Parameters
     ----------
@@ -101,7 +105,7 @@ class Cells:
         self._tree = DecisionTreeRegressor(
             max_leaf_nodes=MOST_CELLS, random_state=int(rng.integers(2**31))
         ).fit(Z[:, self._free], outputs)
-        self._finds = np.zeros(self._tree.tree_.node_count)
+        self._n_found = np.zeros(self._tree.tree_.node_count)
 
     def _of(self, Z: Floats) -> NDArray[np.int64]:
         if not len(Z):
@@ -110,13 +114,13 @@ class Cells:
         return cells
 
     def count(self, Z: Floats) -> None:
-        """Count finds."""
-        self._finds += np.bincount(self._of(Z), minlength=len(self._finds))
+        """Count discriminatory inputs."""
+        self._n_found += np.bincount(self._of(Z), minlength=len(self._n_found))
 
     def chances(self, Z: Floats) -> Floats:
-        """Chances to be chosen: the fewer finds in a walker's cell for each walker there."""
+        """Chances to be chosen: the larger, the fewer inputs were found in a walker's cell."""
         cells = self._of(Z)
-        here = np.bincount(cells, minlength=len(self._finds))
-        weight = 1 / (1 + self._finds[cells]) / here[cells]
+        here = np.bincount(cells, minlength=len(self._n_found))
+        weight = 1 / (1 + self._n_found[cells]) / here[cells]
         chances: Floats = weight / weight.sum()
         return chances

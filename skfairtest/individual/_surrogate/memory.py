@@ -1,4 +1,4 @@
-"""What a surrogate learns from and steps away from: judged inputs of bounded number."""
+"""A bounded memory of judged inputs: what a surrogate learns from and steps away from."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Parents(NamedTuple):
     pairs: Floats
 
     def draw(self, n: int, rng: np.random.Generator) -> Parents:
-        """Draw n of them: half of them any, half of the latest."""
+        """Draw n of them: half of the draws from all, half from the latest."""
         latest = max(0, len(self.Z) - LATEST)
         from_ = np.where(rng.random(n) < 0.5, latest, 0)
         chosen = from_ + (rng.random(n) * (len(self.Z) - from_)).astype(np.intp)
@@ -47,10 +47,10 @@ class Memory:
         self.by_degree = by_degree
         self.n_seen = 0
         width = space.n_features, len(space.sensitive)
-        self.high, self.low = Sample(*width), Sample(*width)
+        self.high, self.low = BoundedSample(*width), BoundedSample(*width)
 
     def add(self, Z: Floats, judged: Judgement, rng: np.random.Generator) -> Bools:
-        """Remember judged inputs; which of them are high."""
+        """Remember judged inputs; returns which of them are high."""
         value = judged.disparity if self.by_degree else judged.verdict.astype(np.float64)
         high = value > self._bar(value)
         self.n_seen += len(Z)
@@ -81,7 +81,7 @@ class Memory:
         return np.concatenate([Z for Z, _ in parts]), np.concatenate([v for _, v in parts])
 
 
-class Sample:
+class BoundedSample:
     """A sample of bounded size of the inputs that were added, each with its twins and a value."""
 
     def __init__(self, n_features: int, n_sensitive: int) -> None:
@@ -102,13 +102,13 @@ class Sample:
 
     @property
     def value(self) -> Floats:
-        """Their values."""
+        """The values of the inputs."""
         return self._arrays[2][: self._n]
 
     def add(
         self, Z: Floats, pairs: Floats, value: Floats, rng: np.random.Generator, *, largest: bool
     ) -> None:
-        """Add inputs; of twice too many, the largest or any half go on."""
+        """Add inputs; once there are twice too many, the largest or a random half are kept."""
         n = self._n + len(Z)
         for i, new in enumerate((Z, pairs, value)):
             array = self._arrays[i]

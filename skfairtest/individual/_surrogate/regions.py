@@ -26,7 +26,7 @@ class Regions:
         self._tree: Any = None
 
     def learn(self, tree: Any, inputs: Floats, values: Floats) -> None:
-        """Take over the leaves of a fitted tree and what it believes of them."""
+        """Take over the leaves of a fitted tree, and learn how likely each is to discriminate."""
         low, high, leaves = leaf_boxes(tree.tree_, self.space)
         place = np.full(tree.tree_.node_count, -1)
         place[leaves] = np.arange(len(leaves))
@@ -52,7 +52,7 @@ class Regions:
         self._belief[leaves] = belief
 
     def believe(self, Z: Floats) -> Floats:
-        """Belief in each input: the share of high ones among its neighbours in the tree, (n,)."""
+        """The share of high inputs in the leaf of each input, (n,): how far it is believed in."""
         if self._tree is None:
             return np.zeros(len(Z))
         belief: Floats = self._belief[self._tree.apply(Z[:, self.space.free])]

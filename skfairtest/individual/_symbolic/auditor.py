@@ -30,14 +30,14 @@ CHILDREN = 4
 
 
 class SymbolicAuditor(BaseAuditor):
-    """Audit by symbolic generation (SG): local explanations, whose conditions are negated.
+    """Audit by symbolic generation (SG): explain inputs locally and negate the conditions.
 
     Inputs wait in a queue. Each one that is taken is judged and explained: a decision tree is
     fitted to the model's outputs around it, and the path of the input through the tree is a
     conjunction of conditions. Negating one of them and solving for an input gives the next
-    candidates. Around a discriminatory input weak conditions are negated (directed search), to
-    stay where the model discriminates; elsewhere strong ones (undirected search), to get to other
-    paths.
+    candidates. Around a discriminatory input the directed search negates weak conditions, to stay
+    where the model discriminates. Elsewhere the undirected search negates strong ones, to get to
+    other paths.
 
     Parameters
     ----------
@@ -75,16 +75,16 @@ class SymbolicAuditor(BaseAuditor):
         Independent searches, with seeds of their own, that share the budget; results are those of
         all of them.
     t1 : float, default=0.3
-        Undirected search stops at the first condition with a confidence below it.
+        The undirected search stops at the first condition whose confidence is below it.
     t2 : float, default=0.2
-        Directed search negates the conditions with a confidence below it.
+        The directed search negates the conditions whose confidence is below it.
     n_neighbours : int, default=40
         Inputs around a judged one that the model labels for an explanation.
     max_depth : int, default=12
-        Largest depth of an explaining tree: conditions on a path at most.
+        Largest depth of an explaining tree, and so the most conditions on a path.
     batch_size : int, default=64
-        Queued inputs that are judged and explained together, of one class of priority. 1 is the
-        paper's sequence.
+        Queued inputs of one class of priority that are judged and explained together. 1 gives the
+        sequence of the paper.
 
     Attributes
     ----------
@@ -138,28 +138,29 @@ class SymbolicAuditor(BaseAuditor):
 
     See Also
     --------
-    RandomAuditor : Uniform random inputs, the yardstick.
-    SBFTAuditor : Searches for the largest disparity instead.
+    RandomAuditor : Draws uniform random inputs, the baseline of every search.
+    SBFTAuditor : Searches for the largest disparity.
     MAFTAuditor : Follows estimated gradients.
 
     Notes
     -----
-    Seeds are rows of the data, taken in turn from four clusters of k-means, as in the paper. X must
-    have as many rows. Where the paper leaves a choice open: the confidence of a condition is the
-    share of the tree's explanation that it carries, the decrease of impurity at its split over the
-    impurity of all neighbours, between 0 and 1. In a neighbour a random share of the attributes is
-    perturbed: numbers by a normal draw of a tenth of their domain, categories anew. Solving draws
-    uniformly within the interval of each attribute on the path; attributes that the path does not
-    mention keep their values. Directed inputs wait by rising average confidence, undirected ones by
-    falling one. A regressor is explained by a regression tree.
+    Seeds are rows of the data, taken in turn from four k-means clusters, as in the paper. X must
+    have at least four rows.
 
-    Of the inputs that solve a path constraint the directed search takes the one next to the
-    explained input, the undirected search one that keeps the values which meet the constraint.
+    The paper leaves some choices open. Here the confidence of a condition is the share of the
+    tree's explanation that it carries, between 0 and 1: the decrease of impurity at its split over
+    the impurity of all neighbours. In a neighbour a random share of the attributes is perturbed:
+    numbers move by a normal draw of a tenth of their domain, and categories are drawn anew. Of the
+    inputs that solve a path constraint, the directed search takes the one next to the explained
+    input. The undirected search keeps the values that meet the constraint and draws the others
+    uniformly within their intervals. Directed inputs wait in the order of rising average
+    confidence, undirected ones in that of falling average confidence. A regressor is explained by a
+    regression tree.
 
-    With `batch_size` above 1, judged inputs wait for their explanation until the directed ones
-    have run out, those that do not discriminate until the seeds have run out as well: an
-    explanation costs many rows, and so none is bought that is not needed. When the queue is empty,
-    uniform random inputs are the next seeds, so that the budget ends the run.
+    With `batch_size` above 1, judged inputs wait for their explanation until the directed ones have
+    run out, and those that do not discriminate until the seeds have run out as well. An explanation
+    costs many rows, and so none is made that is not needed. When the queue is empty, uniform random
+    inputs are the next seeds, so that the budget ends the run.
 
     A discriminatory input shows that the model treats two twins differently. Whether such a person
     exists, and whether the difference is unfair, it does not show; nor does a run that finds none
@@ -199,15 +200,15 @@ class SymbolicAuditor(BaseAuditor):
         space = oracle.space
         explainer = Explainer(oracle, rng, self.n_neighbours, self.max_depth)
         queue = Queue(cluster_seeds(space, rng))
-        finds: list[Floats] = []
+        discriminatory: list[Floats] = []
         others: list[Floats] = []
         while True:
             size = self._affordable(oracle)
-            n_missing = size - len(queue.directed) if self.batch_size > 1 else len(finds)
-            if finds and n_missing > 0:
+            n_missing = size - len(queue.directed) if self.batch_size > 1 else len(discriminatory)
+            if discriminatory and n_missing > 0:
                 # Enough of them for the next batch: an explanation costs more than a judgement.
                 n = max(1, n_missing // CHILDREN)
-                batch, finds = finds[:n], finds[n:]
+                batch, discriminatory = discriminatory[:n], discriminatory[n:]
                 for t, path in zip(batch, explainer.paths(np.array(batch)), strict=True):
                     self._directed(t, path, queue, space, rng)
                     self._undirected(t, path, queue, space, rng)
@@ -219,7 +220,7 @@ class SymbolicAuditor(BaseAuditor):
             if not len(Z):
                 Z = oracle.sample(size, rng)
             found = oracle.judge(Z, rng).verdict
-            finds.extend(Z[found])
+            discriminatory.extend(Z[found])
             others.extend(Z[~found])
 
     def _affordable(self, oracle: Oracle) -> int:
@@ -275,11 +276,11 @@ class Queue:
 
     @property
     def n_seeds(self) -> int:
-        """Seeds that are left."""
+        """The number of seeds that are left."""
         return len(self.seeds) - self.next_seed
 
     def visit(self, box: Box, space: InputSpace) -> bool:
-        """Whether the constraint can be solved and comes for the first time."""
+        """Whether a path constraint has solutions and comes for the first time."""
         if (box.low > box.high).any():
             return False
         key = np.concatenate([box.low[space.free], box.high[space.free]]).tobytes()
@@ -289,17 +290,17 @@ class Queue:
         return True
 
     def add_directed(self, t: Floats | None, rank: float) -> None:
-        """Let an input of the directed search wait."""
+        """Add an input of the directed search, if there is one."""
         if t is not None:
             heapq.heappush(self.directed, (rank, next(self._number), t))
 
     def add_undirected(self, t: Floats | None, rank: float) -> None:
-        """Let an input of the undirected search wait."""
+        """Add an input of the undirected search, if there is one."""
         if t is not None:
             heapq.heappush(self.undirected, (-rank, next(self._number), t))
 
     def take(self, n: int) -> Floats:
-        """At most n inputs of the highest class that is not empty; none when all are."""
+        """Take at most n inputs of the first class that is not empty; none if all are."""
         if not self.directed and self.n_seeds:
             start = self.next_seed
             self.next_seed = min(start + n, len(self.seeds))

@@ -40,7 +40,7 @@ class Box(NamedTuple):
     high: Floats
 
     def within(self, attribute: int, low: float, high: float) -> Box:
-        """The conjunction with one more interval."""
+        """The path constraint with one more interval."""
         lows, highs = self.low.copy(), self.high.copy()
         lows[attribute] = max(lows[attribute], low)
         highs[attribute] = min(highs[attribute], high)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
-from skfairtest._parameters import is_real, one_of, real
+from skfairtest._parameters import one_of, real
+from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._themis.measurement import Measurement
 from skfairtest.individual._themis.subsets import (
@@ -29,11 +30,11 @@ MEASURES = ("causal", "group")
 class ThemisAuditor(BaseAuditor):
     """Audit by Themis: measure causal and group discrimination on uniform random inputs.
 
-    Causal discrimination is the share of inputs whose twins are treated differently; group
+    Causal discrimination is the share of inputs whose twins are treated differently. Group
     discrimination is the difference between the largest and the smallest share of favourable
-    outputs over the sensitive sub-groups. The run ends when the measure is known to a margin, or
-    when the budget is spent. It can also search for the smallest sets of attributes that
-    discriminate.
+    outputs among the groups that the sensitive values form. The run ends when the measure is known
+    to a margin, or when the budget is spent. It can also search for the smallest sets of attributes
+    that discriminate.
 
     Parameters
     ----------
@@ -72,15 +73,18 @@ class ThemisAuditor(BaseAuditor):
     confidence : float, default=0.95
         Confidence of the intervals.
     measure : {"causal", "group"}, default="causal"
-        What has to be known to the margin, and by which subsets are judged. Both are measured.
+        The measure that has to be known to the margin, and by which subsets are judged. Both are
+        measured.
     favourable : label, set of labels or float, default=None
-        Favourable predictions. For a classifier a label or several; None: one whose word says it
-        ("approved", "good"), else the last of ``classes_``; shares of either of two classes differ
-        alike. For a regressor the output above which a prediction is
-        favourable; None: the mean output for all twins of the sampled inputs.
+        Favourable predictions. For a classifier these are one label or several. None takes a label
+        whose word says it ("approved", "good"), else the last of ``classes_``; with two classes the
+        difference is the same for either. For a regressor this is the output above which a
+        prediction is favourable, and None takes the mean output for all twins of the sampled
+        inputs.
     candidates : list of str or int, default=None
-        Columns whose subsets are searched for minimal discriminating ones, up to the size of which
-        each subset has at most 1,000 combinations of values; None: no search.
+        Columns whose subsets are searched for minimal discriminating ones. Subsets are searched up
+        to the largest size at which each has at most 1,000 combinations of values. None means no
+        search.
     discrimination_threshold : float, default=0.2
         Share (or difference of shares) above which a subset discriminates.
 
@@ -91,8 +95,8 @@ class ThemisAuditor(BaseAuditor):
     causal_interval_ : list of two floats
         Its confidence interval.
     group_discrimination_ : float
-        Largest less smallest share in `group_shares_`; NaN for a classifier without ``classes_``
-        and without `favourable`.
+        The largest share in `group_shares_` less the smallest; NaN for a classifier without
+        ``classes_`` if `favourable` is None.
     group_interval_ : list of two floats
         Its confidence interval.
     group_shares_ : ndarray of shape (n_groups,)
@@ -102,7 +106,8 @@ class ThemisAuditor(BaseAuditor):
     minimal_subsets_ : list of lists
         Names of the columns of each minimal discriminating subset that was found.
     subset_scores_ : list of dicts
-        Subsets that were measured: "subset", "discriminates", and both measures with intervals.
+        The subsets that were measured, each with "subset", "discriminates", and both measures with
+        their intervals.
     fairness_degree_ : float
         Largest disparity found, in units of the outputs: a lower bound of the true one.
     worst_case_ : array or DataFrame of shape (2, n_features), or None
@@ -153,35 +158,38 @@ class ThemisAuditor(BaseAuditor):
 
     See Also
     --------
-    RandomAuditor : Spends the whole budget on uniform random inputs.
-    AequitasAuditor : Walks on from the discriminatory inputs that it finds.
+    RandomAuditor : Spends its whole budget on uniform random inputs.
+    AequitasAuditor : Walks from random discriminatory inputs to more of them.
 
     Notes
     -----
     The published tool stops where the normal interval is narrower than the margin. That interval
-    has no width at a share of 0, so a model that discriminates rarely was seen as one that never
-    does after a dozen inputs. Here intervals are Clopper-Pearson's, inputs are counted once, and
-    each look at the data, the first after 100 distinct inputs and then at each doubling of their
-    number, has its own part of the error (a half, a sixth, a twelfth, ...), so that
-    the confidence holds although the data decide when to stop. This takes more inputs than a single
-    look would.
+    has no width at a share of 0, so after a dozen inputs a model that discriminates rarely is taken
+    for one that never does. Here the intervals are those of Clopper and Pearson, and inputs are
+    counted once. The data are looked at first after 100 distinct inputs, and then at each doubling
+    of their number. Each look has its own part of the error (a half, a sixth, a twelfth, ...), so
+    that the confidence holds although the data decide when to stop. This takes more inputs than a
+    single look would.
 
-    A real sensitive column is compared at some hundred values, `InputSpace.twin_codes`: the
-    measures are those of these twins, a lower bound of causal discrimination.
+    A real sensitive column is compared at some hundred values. The measures are those of these
+    twins, which for causal discrimination is a lower bound.
 
     The interval of the group measure holds for all groups at once (Bonferroni). With many groups
-    and few inputs the difference is too large on average, as a largest less a smallest estimate is;
-    the interval allows for that. Where a regressor's mean output is the cut, it is taken as given.
+    and few inputs the difference is too large on average, as the largest of several estimates less
+    the smallest always is; the interval allows for that. Where a regressor's mean output is the
+    cut, the intervals take it as known.
 
     A superset of a discriminating subset discriminates at least as much, by either measure, and is
-    skipped. The subsets share the run's budget. Where it ends the run early, `stop_reason_` says so
-    and subsets may be missing. Every decision has the confidence; that all are right at once has
-    less. All results but those of the subsets concern `sensitive_features`.
+    skipped. The subsets share the budget of the run. Where the budget ends the run early,
+    `stop_reason_` says so and subsets may be missing. Each decision on a subset has the confidence
+    by itself; that all of them are right at once has less. All results but those of the subsets
+    concern `sensitive_features`.
 
     A share concerns uniform inputs, not the people of any data set: many of them may not exist.
-    With ``proposals="data"`` or `plausible` of the space it concerns inputs near the data, rows of
-    X crossed with one of their neighbours, and is no share of the domain. A share of 0 does not
-    show that a model treats all twins alike, see the upper end of its interval.
+    Where the `space` has ``proposals="data"`` or `plausible`, it concerns inputs near the data,
+    rows of X crossed with one of their neighbours, and is no share of the domain. A share of 0 does
+    not show that a model treats all twins alike; the upper end of its interval says how many may be
+    treated differently.
 
     References
     ----------
@@ -204,7 +212,7 @@ class ThemisAuditor(BaseAuditor):
     [['sex']]
     """
 
-    # One sample with one interval: there is nothing to start again.
+    # There is one sample with one interval, and nothing to start again.
     n_restarts: int = field(default=1, init=False)
     margin: float = real(
         default=0.05, interval="(0, 1)", hint="0.05 lets an estimate be five points off."
@@ -302,7 +310,7 @@ class ThemisAuditor(BaseAuditor):
 
 
 def sensitive_groups(space: InputSpace) -> list[list[Any]]:
-    """Sensitive values of each combination, as in the table."""
+    """The sensitive values of each combination, as they are in the table."""
     codes = space.twins_.twin_codes
     values = [_told(space.domain.columns[j], codes[:, i]) for i, j in enumerate(space.sensitive)]
     return [list(group) for group in zip(*values, strict=True)]

@@ -1,4 +1,4 @@
-"""How much a model discriminates, measured on uniform random inputs; the part under Themis."""
+"""How much a model discriminates, measured on uniform random inputs: the basis of Themis."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Measurement:
     # Measures ------------------------------------------------------------------------------
 
     def causal(self) -> tuple[float, float, float]:
-        """Share of discriminatory inputs and its interval."""
+        """The share of discriminatory inputs, and its interval."""
         n, found = self.oracle.n_inputs, self.oracle.n_found
         share = found / n if n else np.nan
         if n and self.is_exhaustive:
@@ -104,7 +104,7 @@ class Measurement:
         return share, float(low), float(high)
 
     def group(self) -> tuple[float, float, float]:
-        """Largest less smallest share of favourable predictions of a group, and its interval."""
+        """The largest share of favourable predictions less the smallest, and its interval."""
         favoured, n = self.counts()
         if not len(n) or not n.all():
             return np.nan, 0.0, 1.0

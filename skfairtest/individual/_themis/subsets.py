@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._progress import users_level
+from skfairtest.exceptions import users_level
 from skfairtest.individual._themis.measurement import Measurement
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._column_names import resolve_columns
@@ -54,7 +54,7 @@ class SubsetSearch:
         self.n_inputs = 0
 
     def run(self, oracle: Oracle, measure: Callable[[Oracle], Measurement]) -> None:
-        """Measure each subset by the given function, on the budget of the oracle."""
+        """Measure each subset with the given function, on the budget of the oracle."""
         self.n_inputs = oracle.n_inputs
         for subset in self.subsets():
             space = oracle.space

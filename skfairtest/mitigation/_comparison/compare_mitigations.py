@@ -14,8 +14,8 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from skfairtest._parameters import check_whole, is_real
-from skfairtest._typing import Ints
+from skfairtest._parameters import check_whole
+from skfairtest._typing import Ints, is_real
 from skfairtest._validation import check_table, check_takes_weights, make_generator, warn_of_target
 from skfairtest.base import BaseAuditor
 from skfairtest.group._outcomes import check_weights

@@ -16,8 +16,7 @@ from scipy import stats
 from sklearn.base import is_classifier
 from sklearn.metrics import r2_score
 
-from skfairtest._parameters import is_real
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Floats, Ints, is_real
 from skfairtest.space._rows import take_rows
 
 Values = NDArray[Any]

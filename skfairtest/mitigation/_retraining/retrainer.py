@@ -18,14 +18,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest._delegation import DelegatingEstimator
-from skfairtest._parameters import DeclaredParameters, checked, is_real, one_of, real, whole
-from skfairtest._progress import CallbackSupportMixin, Progress, users_level, with_callbacks
-from skfairtest._validation import (
-    check_table,
-    make_generator,
-    warn_of_target,
+from skfairtest._parameters import DeclaredParameters, checked, one_of, real, whole
+from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
+from skfairtest._typing import is_real
+from skfairtest._validation import check_table, make_generator, warn_of_target
+from skfairtest.exceptions import (
+    EstimatorFailedError,
+    MitigationWarning,
+    NoDisparityWarning,
+    users_level,
 )
-from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDisparityWarning
 from skfairtest.finding._fitted_cards import retrainer_card
 from skfairtest.finding._shown import ShownFinding
 from skfairtest.group import SubgroupAuditor, TestSGDAuditor

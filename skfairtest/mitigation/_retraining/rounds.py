@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
-from skfairtest._progress import users_level
-from skfairtest.exceptions import MitigationWarning
+from skfairtest.exceptions import MitigationWarning, users_level
 from skfairtest.mitigation._retraining.guard import Drop, Guard
 from skfairtest.mitigation._retraining.training import Addition, Lane, Task
 from skfairtest.mitigation._retraining.yardstick import Shares, Yardstick

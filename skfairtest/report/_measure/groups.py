@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skfairtest._parameters import is_real
+from skfairtest._typing import is_real
 from skfairtest.finding._words import number
 from skfairtest.group import SubgroupAuditor
 from skfairtest.group._pattern_search import TooManyRules

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import numbers
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from skfairtest._typing import Bools
+from skfairtest._typing import Bools, is_real
 from skfairtest.space._constraints.bound_columns import BoundColumns, MemberOfGroup
 from skfairtest.space._constraints.rules import AllRule, Rule, SumRule, Term
 from skfairtest.space._constraints.spread_rule import SpreadRule
@@ -332,11 +331,6 @@ def check_relation(relation: Any, owner: str) -> None:
         raise ValueError(f"{owner}: the relation must be one of {RELATIONS}; got {relation!r}.")
 
 
-def is_number(value: Any) -> bool:
-    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    return real and bool(np.isfinite(float(value)))
-
-
 def listed(values: Any) -> list[Any]:
     if isinstance(values, (list, set, frozenset, np.ndarray, pd.Index, pd.Series)):
         return list(values)
@@ -350,4 +344,4 @@ def number(value: float) -> str:
 def shown(value: Any) -> str:
     if value is None:
         return "missing"
-    return number(value) if is_number(value) else str(value)
+    return number(value) if is_real(value) else str(value)

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest._progress import users_level
 from skfairtest._typing import Bools, Floats
-from skfairtest.exceptions import ConstraintWarning
+from skfairtest.exceptions import ConstraintWarning, users_level
+from skfairtest.space._column_names import position_of
 from skfairtest.space._columns import Column
 from skfairtest.space._constraints.rules import OpaqueRule, Rule
 from skfairtest.space._layout import Layout
@@ -76,10 +76,9 @@ class BoundColumns:
         if not isinstance(name, (bool, np.bool_)):
             if name in self.names:
                 return self.names.index(name)
-            names = list(self.layout.container.names)
-            is_place = isinstance(name, (int, np.integer)) and 0 <= name < len(names)
-            if name in names or is_place:
-                j = self.layout.attribute_of(names.index(name) if name in names else int(name))
+            place = position_of(list(self.layout.container.names), name)
+            if place is not None:
+                j = self.layout.attribute_of(place)
                 if self.layout.groups[j] is not None:
                     raise MemberOfGroup(name)
                 return j

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._progress import users_level
 from skfairtest._typing import Bools, Floats
-from skfairtest.exceptions import ConstraintWarning
+from skfairtest.exceptions import ConstraintWarning, users_level
 from skfairtest.space._constraints.admission import Admission, _flat
 from skfairtest.space._constraints.base import bind, constraints_of, name_of
 from skfairtest.space._constraints.bound_columns import BoundColumns

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skfairtest._typing import is_real
 from skfairtest.space._constraints.base import (
     Constraint,
     as_constraint,
     check_relation,
-    is_number,
     number,
     sum_rule,
 )
@@ -73,7 +73,7 @@ class Order(Constraint):
         return f"{self.column} {self.relation} {self.other}{offset}"
 
     def _rule(self, table: BoundColumns) -> Rule:
-        if not is_number(self.offset):
+        if not is_real(self.offset):
             raise ValueError(f"{self!r}: offset must be a finite number; got {self.offset!r}.")
         i, j = table.position(self.column, self), table.position(self.other, self)
         if i == j:
@@ -142,12 +142,12 @@ class Linear(Constraint):
                 "Linear({'a': 1, 'b': -2}, '<=', 0)."
             )
         for column, weight in self.weights.items():
-            if not is_number(weight) or weight == 0:
+            if not is_real(weight) or weight == 0:
                 raise ValueError(
                     f"{self!r}: the weight of {column!r} must be a finite number other than 0; "
                     f"got {weight!r}."
                 )
-        if not is_number(self.limit):
+        if not is_real(self.limit):
             raise ValueError(f"{self!r}: the limit must be a finite number; got {self.limit!r}.")
         terms = []
         for column, weight in self.weights.items():

@@ -13,9 +13,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest._progress import users_level
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.exceptions import DetectorFailedError
+from skfairtest.exceptions import DetectorFailedError, users_level
 from skfairtest.space._domain import Domain
 from skfairtest.space._layout import Layout
 from skfairtest.space._plausible.neighbours import Neighbours

@@ -1,4 +1,4 @@
-"""Every input of a finite domain once, in an order that looks random."""
+"""Draws that show every input of a finite domain once, in an order that looks random."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.space._space import InputSpace
 
-#: Domains that are swept, by their number of inputs; in larger ones draws hardly ever repeat, and
-#: where a constraint may reject most of them drawing is left to those who know where it holds.
+#: Domains that are drawn from without replacement have at most so many inputs; in larger ones draws
+#: hardly ever repeat. Where a constraint may reject most inputs, only small domains are drawn so:
+#: the space knows better where it holds.
 MOST_INPUTS = 2**32
 MOST_CONSTRAINED = 2**18
 ROUNDS = 6
 
 
-class Sweep:
+class WithoutReplacement:
     """Draws without replacement from all inputs of a domain (sensitive columns drawn anew).
 
     The order is a keyed permutation of the inputs' numbers (a Feistel network over the next larger
@@ -36,8 +37,8 @@ class Sweep:
         self._sizes = [int(space.domain.columns[j].n_values) for j in space.free]
 
     @classmethod
-    def of(cls, space: InputSpace, rng: np.random.Generator) -> Sweep | None:
-        """A sweep of the domain; None where it is too large, or not finite."""
+    def of(cls, space: InputSpace, rng: np.random.Generator) -> WithoutReplacement | None:
+        """Draws from the domain; None where it is too large, or not finite."""
         most = MOST_INPUTS if space.constraint_ is None else MOST_CONSTRAINED
         fixed = space.domain.discrete | (space.domain.low == space.domain.high)
         fits = space.n_inputs <= most and bool(fixed[space.free].all())
@@ -49,7 +50,7 @@ class Sweep:
         return self._next >= self._end
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """The next n inputs, fewer at the end."""
+        """The next n inputs, or those that are left at the end."""
         parts: list[np.ndarray] = []
         n_drawn = 0
         while n_drawn < n and not self.is_over:

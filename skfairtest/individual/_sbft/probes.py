@@ -1,28 +1,27 @@
-"""Values that a search tries: along one column, and of the sensitive attributes."""
+"""Values that the tuned search tries: along one column, and of the sensitive attributes."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.individual._operators import move_sensitive
 from skfairtest.space._space import InputSpace
 
-#: Values tried along one column.
-LINE = 6
+#: Values that a coordinate probe tries along one column.
+PROBE = 6
 #: Of these, values of other elites; so large a share of the rest is near where the input is.
 FROM_ELITES = 2
 NEAR = 0.15
-#: Chance that a line tries an end of the domain: models often are largest there.
+#: Chance that a probe tries an end of the domain: models often are largest there.
 TRY_END = 0.3
 #: Share of the far values that are drawn from the domain, not from the data: a model may change
 #: where the data have no value.
 FOREIGN = 0.2
-#: Sensitive combinations that one sweep compares, at most.
-SWEEP = 32
+#: Sensitive combinations that an input is compared by at once, at most.
+MOST_COMBINATIONS = 32
 
 
-class Lines:
+class CoordinateProbes:
     """Values to try along each column.
 
     Parameters
@@ -44,19 +43,19 @@ class Lines:
     def values(self, z: Floats, j: int, elites: Floats, rng: np.random.Generator) -> Floats:
         """Some values of column j that differ from that of the input z.
 
-        All of them where they are few. Of a categorical column random ones, as codes have no
-        order; of a numeric one values spread over those of the data, some of the domain, some near
-        that of z, and some that elites have.
+        These are all values where they are few. For a categorical column they are random ones, as
+        codes have no order. For a numeric column they are spread over the values of the data; some
+        are of the domain, some near that of z, and some are values that elites have.
         """
         space = self.space
         low, high = space.domain.low[j], space.domain.high[j]
-        if space.domain.discrete[j] and high - low <= LINE + 2:
+        if space.domain.discrete[j] and high - low <= PROBE + 2:
             values = np.arange(low, high + 1)
         elif self.is_level[j]:
-            values = low + rng.permutation(int(high - low) + 1)[:LINE]
+            values = low + rng.permutation(int(high - low) + 1)[:PROBE]
         else:
             borrowed = elites[rng.integers(0, len(elites), FROM_ELITES), j] if len(elites) else []
-            n = LINE - len(borrowed)
+            n = PROBE - len(borrowed)
             n_near = int(n * NEAR)
             ends = np.array([low, high])[rng.random(2) < TRY_END]
             values = np.concatenate(
@@ -90,10 +89,29 @@ class Lines:
         return np.where(rng.random(n) < FOREIGN, stepped, known[place])
 
 
+def move_sensitive(codes: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """Sensitive codes (n, n_sensitive) moved to others of the domain.
+
+    Where all combinations can be listed, all codes are drawn anew. Otherwise half of them step from
+    where they are, by a third of the domain down to a thousandth, and one in ten goes to an end.
+    """
+    drawn = space.twins_.draw_sensitive(len(codes), rng)
+    if space.twins_.is_enumerable:
+        return drawn
+    low, high = space.domain.low[space.sensitive], space.domain.high[space.sensitive]
+    length = (high - low) * 10.0 ** rng.uniform(-3, -0.5, size=codes.shape)
+    stepped = codes + rng.standard_normal(codes.shape) * length
+    ends = np.where(rng.random(codes.shape) < 0.5, low, high)
+    kind = rng.random(codes.shape)
+    return space.twins_.clip_sensitive(
+        np.where(kind < 0.4, drawn, np.where(kind < 0.5, ends, stepped))
+    )
+
+
 def moved_sides(pairs: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
     """Pairs of sensitive codes (n, 2, n_sensitive) with one side drawn anew or moved.
 
-    As they were where that would leave two equal twins.
+    A pair stays as it was where that would leave two equal twins.
     """
     rows = np.arange(len(pairs))
     side = rng.integers(0, 2, size=len(pairs))
@@ -104,14 +122,16 @@ def moved_sides(pairs: Floats, space: InputSpace, rng: np.random.Generator) -> F
     return moved
 
 
-def swept(pair: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
-    """Many sensitive codes to compare at once, the pair's among them; (n, n_sensitive)."""
+def many_values(pair: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """Many sensitive codes to compare an input by, the pair's among them; (n, n_sensitive)."""
     if space.twins_.is_enumerable:
-        chosen = rng.permutation(int(space.twins_.n_combinations))[:SWEEP]
+        chosen = rng.permutation(int(space.twins_.n_combinations))[:MOST_COMBINATIONS]
         return np.concatenate([space.twins_.combination_codes(chosen), pair])
     # Near to the pair as well as anywhere.
-    near = move_sensitive(np.tile(pair, (SWEEP // 4, 1)), space, rng)
-    return np.concatenate([space.twins_.draw_sensitive(SWEEP - len(near), rng), near, pair])
+    near = move_sensitive(np.tile(pair, (MOST_COMBINATIONS // 4, 1)), space, rng)
+    return np.concatenate(
+        [space.twins_.draw_sensitive(MOST_COMBINATIONS - len(near), rng), near, pair]
+    )
 
 
 def weighted_order(columns: Ints, weight: Floats, rng: np.random.Generator) -> list[int]:

@@ -28,7 +28,7 @@ class ZeroOrderGradient:
         self.delta = np.where(self.space.domain.discrete, np.maximum(1.0, np.rint(delta)), delta)
 
     def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
-        """Change of the chosen output per step; of labels, of the one-hot predicted class."""
+        """Change per step of the chosen output, or of the one-hot predicted class for labels."""
         n, free = len(Z), self.space.free
         rows, moved = self.neighbours(Z)
         g = np.zeros((n, len(free)))
@@ -47,7 +47,7 @@ class ZeroOrderGradient:
         return full
 
     def neighbours(self, Z: Floats) -> tuple[Floats, Floats]:
-        """For each row and free attribute the row to ask, and how far it moved (0: none is)."""
+        """The rows to ask about, one for each row and free attribute, and how far each moved."""
         space, order = self.space, np.arange(len(self.space.free))
         delta = self.delta[space.free]
         rows = np.repeat(Z[:, None, :], len(order), axis=1)

@@ -1,4 +1,4 @@
-"""Where the proposals of a batch come from, and a bandit that shares the batch among them."""
+"""Proposal distributions of a batch, and a bandit that shares the batch among them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.individual._surrogate.memory import Memory, Parents
 from skfairtest.individual._surrogate.regions import Regions
-from skfairtest.individual._surrogate.sweep import Sweep
+from skfairtest.individual._surrogate.without_replacement import WithoutReplacement
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import Keys
@@ -19,12 +19,12 @@ from skfairtest.space._space import InputSpace
 
 UNIFORM, REGIONS, BELIEVED, STEPS, ANEW, CROSSED = range(6)
 NAMES = ("uniform", "regions", "believed steps", "steps", "one value anew", "crossed")
-#: Sources that change one column, whose choice they learn.
+#: Distributions that change one column, and learn which.
 SINGLE = (STEPS, ANEW)
 #: Steps proposed for each one that is taken where the surrogate drops the others.
 PROPOSALS = 3
-#: Sources share a batch by this power of what they bring, those below a least share get none; and
-#: one of them in turn gets a share to be tried, large enough for its fixed cost not to count: in
+#: Distributions share a batch by this power of what they bring, those below a least share get none.
+#: One of them in turn gets a share to be tried, large enough for its fixed cost not to count: in
 #: each early batch, later in one of a few.
 POWER = 12.0
 LEAST_SHARE = 0.02
@@ -35,12 +35,12 @@ EARLY, TRIED_EVERY = 10, 3
 MEMORY_OF_BATCHES = 0.8
 MEMORY_OF_COLUMNS = 0.95
 PROPOSAL_COST = 0.05
-#: The surrogate is fitted anew when it has seen this many times as much, or, while no source needs
-#: it, so many times; and, where time counts, when that takes no more than this share of it.
+#: The surrogate is fitted anew when it has seen this many times as much, or, while no distribution
+#: needs it, so many times; and, where time counts, when that takes no more than this share of it.
 GROWTH, IDLE_GROWTH = 3.0, 10.0
-STUDY_SHARE = 0.03
-LESSON = 40_000
-LEAST_LESSON = 2000
+FIT_SHARE = 0.03
+TRAINING_ROWS = 40_000
+LEAST_TRAINING_ROWS = 2000
 #: Inputs that are drawn at once under a constraint.
 STOCK = 1000
 #: What of the changes of one column goes to any column, however little it brought.
@@ -54,37 +54,40 @@ NEW_TWINS_BY_DEGREE = 0.1
 
 
 class Proposals(NamedTuple):
-    """Inputs, the twins to compare (None for all), sources, and columns that were changed."""
+    """Inputs, the twins to compare (None for all), and where each comes from.
+
+    `distribution` is the number of the one that proposed it, `column` what it changed (-1: more).
+    """
 
     Z: Floats
     pairs: Floats | None
-    source: Ints
+    distribution: Ints
     column: Ints
 
     def take(self, chosen: Bools | Ints) -> Proposals:
-        """Some of them."""
+        """Some of the proposals."""
         pairs = None if self.pairs is None else self.pairs[chosen]
-        return Proposals(self.Z[chosen], pairs, self.source[chosen], self.column[chosen])
+        return Proposals(self.Z[chosen], pairs, self.distribution[chosen], self.column[chosen])
 
 
 class Bandit:
-    """Shares of the sources in a batch, by the finds that each brings for its cost.
+    """Gives each arm, a proposal distribution, its share of a batch: by what it finds for its cost.
 
-    What counts is new inputs: proposals that are known cost their making and bring nothing. In runs
-    that only the time ends costs are measured seconds; in others they are queried inputs, so that
-    the same seed gives the same result.
+    What counts is new discriminatory inputs: proposals that are known cost their making and bring
+    nothing. In runs that only the time ends costs are measured seconds; in others they are queried
+    inputs, so that the same seed gives the same result.
     """
 
-    def __init__(self, n_sources: int) -> None:
-        self.gain = np.zeros(n_sources)
-        self.cost = np.full(n_sources, 1e-9)
-        self.proposed = np.zeros(n_sources)
-        self.fresh = np.zeros(n_sources)
+    def __init__(self, n_arms: int) -> None:
+        self.gain = np.zeros(n_arms)
+        self.cost = np.full(n_arms, 1e-9)
+        self.proposed = np.zeros(n_arms)
+        self.fresh = np.zeros(n_arms)
         self.turn = 0
         self.n_batches = 0
 
     def shares(self, is_open: Bools, explore_share: float) -> Floats:
-        """Shares of the next batch, which add up to one; a source that is not open gets none.
+        """Shares of the next batch, which add up to one; an arm that is not open gets none.
 
         Uniform inputs have their share in any case, and less where they cost more than others.
         """
@@ -109,12 +112,12 @@ class Bandit:
         return shares
 
     def proposals_for_one(self) -> Floats:
-        """Proposals of each source that bring one new input."""
+        """How many proposals of each arm bring one new input."""
         share = (self.fresh + 1) / (self.proposed + 1)
         return np.minimum(1 / np.maximum(share, 1e-9), MOST_PROPOSALS)
 
     def learn(self, proposed: Floats, fresh: Floats, gain: Floats, cost: Floats) -> None:
-        """Learn from a batch: what each source proposed, what of it was new, brought and cost."""
+        """Learn from a batch: what each arm proposed, what of it was new, brought and cost."""
         kept = np.where(proposed > 0, MEMORY_OF_BATCHES, 1.0)
         self.proposed = kept * self.proposed + proposed
         self.fresh = kept * self.fresh + fresh
@@ -122,30 +125,30 @@ class Bandit:
         self.cost = kept * self.cost + cost
 
 
-class Sources:
-    """Proposes batches of inputs from all sources, and learns which of them find most.
+class ProposalMixture:
+    """Proposes inputs from several distributions, and learns which of them bring most.
 
     Parameters
     ----------
     oracle : Oracle
         Draws, and knows what was judged.
     regions : Regions
-        What the surrogate believes.
+        The leaves of the surrogate.
     explore_share : float
         Share of uniform inputs, at least.
     rng : Generator
-        For the order of a sweep.
+        For the order in which a finite domain is drawn.
     """
 
     def __init__(
         self, oracle: Oracle, regions: Regions, explore_share: float, rng: np.random.Generator
     ) -> None:
         self.oracle, self.space, self.regions = oracle, oracle.space, regions
-        self.sweep = Sweep.of(self.space, rng)
+        self.unseen = WithoutReplacement.of(self.space, rng)
         self.explore_share = explore_share
         self._stock = np.empty((0, self.space.n_features))
         self.shares = np.zeros(len(NAMES))
-        self._study_seconds = 1e-9
+        self._fit_seconds = 1e-9
         self._keys: Keys | None = None
         self._by_degree = True
         self._judging, self._n_judged = 0.0, 0
@@ -153,30 +156,30 @@ class Sources:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what the sources brought, as something else counts from now on."""
+        """Forget what the distributions brought, as something else counts from now on."""
         self.bandit = Bandit(len(NAMES))
         self.columns = np.zeros((2, len(SINGLE), self.space.n_features))
-        self.n_studied = 0
+        self.n_fitted = 0
 
-    def study(
+    def fit_surrogate(
         self, memory: Memory, make: Callable[[bool, np.random.Generator], Any],
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         """Fit the surrogate to what is remembered, if there is much that it has not seen."""
         growth = GROWTH if self.uses_regions else IDLE_GROWTH
-        if memory.n_seen <= growth * self.n_studied:
+        if memory.n_seen <= growth * self.n_fitted:
             return
-        most = LESSON
+        most = TRAINING_ROWS
         if self.timed:
-            most = int(STUDY_SHARE * self.oracle.stopping.seconds / self._study_seconds)
-            if most < min(LEAST_LESSON, memory.n_seen):
+            most = int(FIT_SHARE * self.oracle.stopping.seconds / self._fit_seconds)
+            if most < min(LEAST_TRAINING_ROWS, memory.n_seen):
                 return
         began = _clock.now()
         inputs, values = memory.table(most, rng)
         self.regions.learn(make(memory.by_degree, rng).fit(inputs, values), inputs, values)
-        self.n_studied = memory.n_seen
+        self.n_fitted = memory.n_seen
         # A coarse clock may show no time at all.
-        self._study_seconds = max(_clock.now() - began, 1e-9) / len(inputs)
+        self._fit_seconds = max(_clock.now() - began, 1e-9) / len(inputs)
 
     @property
     def uses_regions(self) -> bool:
@@ -186,10 +189,10 @@ class Sources:
     @property
     def is_exhausted(self) -> bool:
         """Whether every input of the domain was judged, and judging again brings nothing."""
-        return self.sweep is not None and self.sweep.is_over and self.oracle.draws.compares_all
+        return self.unseen is not None and self.unseen.is_over and self.oracle.draws.compares_all
 
     def first(self, n: int, seeds: Floats, rng: np.random.Generator) -> Proposals:
-        """The first batch: rows of the data, and uniform inputs that make up the numbers."""
+        """The first batch: rows of the data, and uniform inputs that bring it to its size."""
         Z = np.concatenate([seeds, self.uniform(n - len(seeds), rng)])
         batch = Proposals(Z, self.oracle.draws.twins(Z, rng), *np.zeros((2, len(Z)), dtype=int))
         self._proposed, self._seconds, self._filtering = batch, np.zeros(len(NAMES)), 0.0
@@ -197,7 +200,7 @@ class Sources:
         return batch
 
     def propose(self, n: int, memory: Memory, rng: np.random.Generator) -> Proposals:
-        """About n inputs that are new, or as many as half of the time left suffices for."""
+        """Propose about n new inputs, or as many as can be judged in half of the time left."""
         if self._judging:
             n = int(
                 max(
@@ -215,14 +218,14 @@ class Sources:
         self.shares = self.bandit.shares(is_open, self.explore_share)
         wanted = np.ceil(n * self.shares * self.bandit.proposals_for_one()).astype(int)
         parts, seconds = [], np.zeros(len(NAMES))
-        for source in np.flatnonzero(wanted).tolist():
+        for place in np.flatnonzero(wanted).tolist():
             began = _clock.now()
-            parts.append(self._from(source, wanted[source], parents, rng))
-            seconds[source] = _clock.now() - began
+            parts.append(self._draw(place, wanted[place], parents, rng))
+            seconds[place] = _clock.now() - began
         proposals = Proposals(
             np.concatenate([part.Z for part in parts]),
             None if parts[0].pairs is None else np.concatenate([part.pairs for part in parts]),
-            np.concatenate([part.source for part in parts]),
+            np.concatenate([part.distribution for part in parts]),
             np.concatenate([part.column for part in parts]),
         )
         began = _clock.now()
@@ -244,9 +247,9 @@ class Sources:
     def learn(self, judged: Proposals, high: Bools) -> None:
         """Learn from the verdicts on the latest proposals that were new."""
         n = len(NAMES)
-        proposed = np.bincount(self._proposed.source, minlength=n).astype(np.float64)
-        fresh = np.bincount(judged.source, minlength=n).astype(np.float64)
-        gain = np.bincount(judged.source, weights=high, minlength=n).astype(np.float64)
+        proposed = np.bincount(self._proposed.distribution, minlength=n).astype(np.float64)
+        fresh = np.bincount(judged.distribution, minlength=n).astype(np.float64)
+        gain = np.bincount(judged.distribution, weights=high, minlength=n).astype(np.float64)
         if self.timed:
             shared = self._filtering / max(1, len(self._proposed.Z))
             cost = self._seconds + proposed * shared + fresh * self._judging / max(1, len(judged.Z))
@@ -254,65 +257,65 @@ class Sources:
             cost = PROPOSAL_COST * proposed + fresh
         self.bandit.learn(proposed, fresh, gain, cost)
         self.columns *= MEMORY_OF_COLUMNS
-        for i, source in enumerate(SINGLE):
-            made = self._proposed.column[self._proposed.source == source]
-            good = judged.column[(judged.source == source) & high]
+        for i, place in enumerate(SINGLE):
+            made = self._proposed.column[self._proposed.distribution == place]
+            good = judged.column[(judged.distribution == place) & high]
             for k, columns in enumerate((good, made)):
                 counts = np.bincount(columns, minlength=self.space.n_features)
                 self.columns[k, i] += counts
 
-    # Sources -------------------------------------------------------------------------------
+    # The distributions ---------------------------------------------------------------------
 
-    def _from(self, source: int, n: int, parents: Parents, rng: np.random.Generator) -> Proposals:
+    def _draw(self, place: int, n: int, parents: Parents, rng: np.random.Generator) -> Proposals:
         column = np.full(n, -1)
         pairs: Floats | None
-        if source == UNIFORM:
+        if place == UNIFORM:
             Z = self.uniform(n, rng)
             pairs = self.oracle.draws.twins(Z, rng)
-            return Proposals(Z, pairs, np.full(len(Z), source), column[: len(Z)])
-        chosen = parents.draw(PROPOSALS * n if source == BELIEVED else n, rng)
-        if source == REGIONS:
+            return Proposals(Z, pairs, np.full(len(Z), place), column[: len(Z)])
+        chosen = parents.draw(PROPOSALS * n if place == BELIEVED else n, rng)
+        if place == REGIONS:
             Z = self.regions.sample(n, rng)
-        elif source == BELIEVED:
+        elif place == BELIEVED:
             Z, _ = step_away(chosen.Z, self.space, rng)
             # A little noise, so that of equal beliefs not always the same are taken.
             belief = self.regions.believe(Z) + 0.1 * rng.random(len(Z))
             best = np.sort(np.argpartition(-belief, n)[:n]) if n < len(Z) else slice(None)
             Z, chosen = Z[best], Parents(chosen.Z[best], chosen.pairs[best])
-        elif source == CROSSED:
+        elif place == CROSSED:
             Z = self._crossed(chosen.Z, parents, rng)
         else:
-            good, made = self.columns[:, SINGLE.index(source), self.space.free]
+            good, made = self.columns[:, SINGLE.index(place), self.space.free]
             success = (good + 0.5) / (made + 1)
             weight = (success / success.max()) ** POWER
             weight = weight / weight.sum() + ANY_COLUMN / len(weight)
             column = rng.choice(self.space.free, size=n, p=weight / weight.sum())
-            change = step_along if source == STEPS else anew
+            change = step_along if place == STEPS else anew
             Z = change(chosen.Z, column, self.space, rng)
         pairs = self.inherited(chosen.pairs, rng)
         compared = None if self.oracle.draws.compares_all else pairs
         Z = self.space.admission.repair(self.space.domain.clip(Z), rng, compared)
         if not self.space.twins_.is_enumerable:
             Z = self.space.twins_.with_sensitive(Z, pairs[:, 0])
-        return Proposals(Z, compared, np.full(n, source), column)
+        return Proposals(Z, compared, np.full(n, place), column)
 
     def uniform(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform inputs, of a finite domain each once."""
-        if self.sweep is None and self.space.constraint_ is None:
+        """Uniform inputs; in a finite domain none comes twice before all have come."""
+        if self.unseen is None and self.space.constraint_ is None:
             return self.oracle.sample(n, rng)
-        if self.sweep is None:
+        if self.unseen is None:
             # A constraint is asked about many rows at once, for several batches.
             if len(self._stock) < n:
                 more = self.oracle.sample(max(n, STOCK), rng)
                 self._stock = np.concatenate([self._stock, more])
             drawn, self._stock = self._stock[:n], self._stock[n:]
             return drawn
-        if self.sweep.is_over:
-            self.sweep = Sweep(self.space, rng)
-        return self.sweep.draw(n, rng)
+        if self.unseen.is_over:
+            self.unseen = WithoutReplacement(self.space, rng)
+        return self.unseen.draw(n, rng)
 
     def _crossed(self, Z: Floats, parents: Parents, rng: np.random.Generator) -> Floats:
-        """Some values of each input replaced: by those of another find, or drawn anew."""
+        """Some values of each input replaced: by those of another parent, or drawn anew."""
         n = len(Z)
         other = parents.draw(n, rng).Z
         drawn = np.where(rng.random((n, 1)) < 0.5, other, self.space.domain.draw(n, rng))

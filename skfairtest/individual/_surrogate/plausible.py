@@ -1,11 +1,11 @@
-"""Finds that look like people: crossings of neighbours, ranked before they cost a query.
+"""A search for plausible discriminatory inputs: crossings of neighbours, ranked before a query.
 
 Every input that is asked about is a row of the data crossed with one of its neighbours, and
 plausible. What directs the search is the choice among many such crossings: a surrogate learns from
-the verdicts so far which of them discriminate. So no find can drift away from the rows, as steps
-from finds do. A crossing is taken with a chance in proportion to what the surrogate believes of it,
-not if it is among the best: if the surrogate were right, the finds would be spread just as those
-of undirected crossings are.
+the verdicts so far which of them discriminate. So what is found stays near the rows, which steps
+from one discriminatory input to the next would leave. A crossing is taken with a chance in
+proportion to what the surrogate predicts for it, not if it is among the best: if the surrogate were
+right, discriminatory inputs would be spread just as those of undirected crossings are.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ EXPLORE = 0.05
 #: Batches that the budget holds at least, and growth of what is known before learning anew.
 N_ROUNDS = 10
 GROWTH = 2.0
-#: Inputs that the surrogate learns from, at most, and finds that it needs.
-LESSON = 30_000
-ENOUGH_FINDS = 5
+#: Inputs that the surrogate learns from, at most, and discriminatory inputs that it needs.
+TRAINING_ROWS = 30_000
+ENOUGH_FOUND = 5
 #: Draws in a row without a new crossing that end the search.
 VAIN = 5
 
 
-class NaturalSearch:
+class PlausibleSearch:
     """The search of `SurrogateAuditor` where inputs have to be plausible.
 
     Parameters
@@ -113,11 +113,11 @@ class NaturalSearch:
     def remember(self, Z: Floats, found: Bools) -> None:
         """Keep the verdicts, and learn from them now and then."""
         self._proposed.add(row_keys(Z[:, self.space.free]))
-        self._Z = np.concatenate([self._Z, Z])[-LESSON:]
-        self._found = np.concatenate([self._found, found])[-LESSON:]
+        self._Z = np.concatenate([self._Z, Z])[-TRAINING_ROWS:]
+        self._found = np.concatenate([self._found, found])[-TRAINING_ROWS:]
         n_seen = self._proposed.size
         n_found = int(self._found.sum())
-        if not ENOUGH_FINDS <= n_found < len(self._found) or n_seen < GROWTH * self._learned:
+        if not ENOUGH_FOUND <= n_found < len(self._found) or n_seen < GROWTH * self._learned:
             return
         self._learned = n_seen
         model = HistGradientBoostingClassifier(
@@ -128,7 +128,7 @@ class NaturalSearch:
 
 
 def choose(chance: Floats, n: int, greed: float, rng: np.random.Generator) -> Ints:
-    """Places of n inputs, drawn without replacement by their chance to the power of greed."""
+    """Draw n inputs without replacement, by their chance to the power of greed; their places."""
     if np.isinf(greed):
         return np.sort(np.argsort(-chance, kind="stable")[:n])
     # The n smallest of exponential waiting times are such a draw.

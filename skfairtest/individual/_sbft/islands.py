@@ -1,0 +1,269 @@
+"""What the tuned search is made of: elites, local searches, islands, and what operators bring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from skfairtest._typing import Bools, Floats, Ints
+
+#: Relative differences below this are the rounding of the model's sums.
+TINY = 1e-9
+#: Chance that a neutral move changes a column that makes no difference.
+NEUTRAL_SHARE = 0.7
+#: An island has stalled after so many queries without a better input, and this many times those
+#: that its best input took. Islands in which others are crossed know much, and end sooner.
+PATIENCE = 2500
+#: At least so many queries for each local search: a few batches of all of them.
+PATIENCE_OF_SEARCH = 430
+PATIENCE_SHARE, CROSSING_SHARE = 0.4, 0.3
+#: The operators, in the order of the table.
+OPERATORS = ("rows", "probes", "combined", "neutral", "pairs", "crossed", "relinked")
+ROWS, PROBES, COMBINED, NEUTRAL, PAIRS, CROSSED, RELINKED = range(len(OPERATORS))
+#: Risk at which the estimate's upper end would be crossed, if islands were draws of one chance.
+RISK = 0.25
+
+
+# Elites ------------------------------------------------------------------------------------
+
+
+class Elite(NamedTuple):
+    """An input, the pair of sensitive codes that it is judged by, and its disparity."""
+
+    fitness: float
+    z: Floats
+    pair: Floats
+
+
+class Elites:
+    """Different inputs, the best first, at most so many.
+
+    Two of the same fitness count as one: they mostly differ where the model does not look.
+    """
+
+    def __init__(self, size: int, kept: list[Elite] | None = None) -> None:
+        self.size = size
+        self.kept: list[Elite] = []
+        for elite in kept or []:
+            self.add(elite)
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    @property
+    def best(self) -> float:
+        """The largest fitness; 0 without any."""
+        return self.kept[0].fitness if self.kept else 0.0
+
+    @property
+    def rows(self) -> Floats:
+        """The inputs, (n, n_features)."""
+        return np.array([elite.z for elite in self.kept])
+
+    def knows(self, fitness: float) -> bool:
+        """Whether an elite has this fitness."""
+        return any(elite.fitness == fitness for elite in self.kept)
+
+    def add(self, elite: Elite) -> None:
+        """Keep the elite if it is new and good enough."""
+        if self.knows(elite.fitness):
+            return
+        self.kept.append(elite)
+        self.kept.sort(key=lambda one: -one.fitness)
+        del self.kept[self.size :]
+
+    def draw(self, rng: np.random.Generator, front: float = 2.0) -> Elite:
+        """Draw one of them; the larger `front`, the likelier it is one of the best."""
+        return self.kept[int(len(self.kept) * rng.random() ** front)]
+
+    def quantile(self, share: float) -> float:
+        """The fitness at so large a share of the way down; 0 without any."""
+        if not self.kept:
+            return 0.0
+        return self.kept[int(share * (len(self.kept) - 1))].fitness
+
+
+# Local searches ----------------------------------------------------------------------------
+
+
+@dataclass
+class LocalSearch:
+    """One input that is improved along its columns until no single change makes it better.
+
+    Attributes
+    ----------
+    here : Elite
+        The input, its pair and its disparity.
+    queue : list of int
+        Columns that are yet to be probed.
+    moved : bool
+        Whether it has moved since the queue was filled.
+    idle_sweeps : int
+        Coordinate sweeps, one after the other, in which it has not moved.
+    donor : ndarray or None
+        One of the two parents while it moves between them; `parent` is the other one.
+    """
+
+    here: Elite
+    queue: list[int]
+    moved: bool = False
+    idle_sweeps: int = 0
+    donor: Floats | None = None
+    parent: Elite | None = None
+    #: Single changes of the last batch that were better, best first, as (column, input).
+    better: list[tuple[int, Elite]] = field(default_factory=list)
+    #: Values of single changes that made no difference, by column.
+    neutral: dict[int, float] = field(default_factory=dict)
+
+    def learn(self, columns: list[int], tried: list[Elite]) -> dict[int, float]:
+        """Learn from the single changes of a batch; returns the relative gain of each column.
+
+        A column of -1 stands for a change of the pair.
+        """
+        best: dict[int, Elite] = {}
+        gains: dict[int, float] = {}
+        self.neutral = {}
+        fitness = self.here.fitness
+        for j, one in zip(columns, tried, strict=True):
+            gains.setdefault(j, 0.0)
+            if one.fitness > fitness * (1 + TINY):
+                if j not in best or one.fitness > best[j].fitness:
+                    best[j] = one
+                    gains[j] = (one.fitness - fitness) / one.fitness
+            elif one.fitness >= fitness * (1 - TINY) and j >= 0:
+                self.neutral[j] = one.z[j]
+        self.better = sorted(best.items(), key=lambda item: -item[1].fitness)
+        return gains
+
+    def combined(self, rng: np.random.Generator) -> tuple[list[tuple[Floats, Floats]], bool]:
+        """Inputs and pairs that take the best two changes, the best three, and so on.
+
+        The last may be a neutral move: the best change, and others that made no difference. From
+        there single changes may be better that are not from here. The second value says whether
+        there is one.
+        """
+        z, pair = self.here.z, self.here.pair
+        proposed = []
+        for place, (j, one) in enumerate(self.better):
+            if j < 0:
+                pair = one.pair
+            else:
+                z = z.copy()
+                z[j] = one.z[j]
+                pair = one.pair if place == 0 else pair
+            if place:
+                proposed.append((z, pair))
+        neutral = [j for j in self.neutral if rng.random() < NEUTRAL_SHARE]
+        if self.better:
+            z, pair = self.better[0][1].z, self.better[0][1].pair
+            neutral = [j for j in neutral if all(j != k for k, _ in self.better)]
+        else:
+            z, pair = self.here.z, self.here.pair
+        if neutral:
+            z = z.copy()
+            z[neutral] = [self.neutral[j] for j in neutral]
+            proposed.append((z, pair))
+        return proposed, bool(neutral)
+
+    def has_converged(self, sweeps: int) -> bool:
+        """Count a coordinate sweep; whether so many of them have brought nothing."""
+        self.idle_sweeps = 0 if self.moved else self.idle_sweeps + 1
+        return self.idle_sweeps >= sweeps
+
+    def move(self, candidates: list[Elite]) -> None:
+        """Go to the best of the single changes and the candidates; to an equal one as well."""
+        best = self.better[0][1] if self.better else self.here
+        for one in candidates:
+            if one.fitness >= best.fitness * (1 - TINY):
+                best = one._replace(fitness=max(one.fitness, best.fitness))
+        if best.fitness > self.here.fitness * (1 + TINY):
+            self.moved = True
+        self.here = best
+
+
+# Islands -----------------------------------------------------------------------------------
+
+
+class Island:
+    """Elites and local searches that have nothing to do with those of other islands.
+
+    The elites come from rows of the data, or are those of other islands.
+
+    Attributes
+    ----------
+    elites : Elites
+        Inputs at which local searches ended.
+    searches : list of LocalSearch
+        Local searches that are under way.
+    began, best_at : int
+        Queries at its start, and when its best input was found.
+    crosses : bool
+        Whether it began with elites of other islands.
+    """
+
+    def __init__(self, elites: Elites, n_queries: int, *, crosses: bool) -> None:
+        self.elites = elites
+        self.searches: list[LocalSearch] = []
+        self.began = self.best_at = n_queries
+        self.best = elites.best
+        self.crosses = crosses
+
+    def note(self, fitness: float, n_queries: int) -> None:
+        """Remember when the best input was found."""
+        if fitness > self.best * (1 + TINY):
+            self.best, self.best_at = fitness, n_queries
+
+    def has_stalled(self, n_queries: int, n_searches: int) -> bool:
+        """Whether it is time to leave it, with so many local searches."""
+        share = CROSSING_SHARE if self.crosses else PATIENCE_SHARE
+        spent = n_queries - self.began if self.crosses else self.best_at - self.began
+        patience = max(PATIENCE, PATIENCE_OF_SEARCH * n_searches)
+        return n_queries - self.best_at > patience + share * spent
+
+
+def estimated_range(bests: list[float], degree: float) -> tuple[float, float]:
+    """Estimate where the largest disparity lies, from what independent islands have reached.
+
+    These are Robson and Whitlock's (1964) limits of the end of a distribution, from the two largest
+    of a sample: the largest, and as far beyond it as the second is behind, times (1 - RISK) / RISK.
+    The upper one is infinite where there are less than two islands.
+    """
+    if len(bests) < 2:
+        return degree, np.inf
+    second, first = np.sort(bests)[-2:]
+    return degree, float(max(degree, first + (1 - RISK) / RISK * (first - second)))
+
+
+# What operators cost and bring -------------------------------------------------------------
+
+
+class OperatorStats:
+    """Inputs, queries, discriminatory inputs and gain in degree of each operator."""
+
+    def __init__(self) -> None:
+        n = len(OPERATORS)
+        self.inputs, self.found = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        self.queries, self.gain = np.zeros(n), np.zeros(n)
+
+    def add(self, operators: Ints, verdict: Bools, queries: int, best: int, gain: float) -> None:
+        """Add a batch: the operator of each input, and what the batch cost and brought.
+
+        The queries are shared out by inputs; the gain is that of the operator of the best input.
+        """
+        counts = np.bincount(operators, minlength=len(OPERATORS))
+        self.inputs += counts
+        self.found += np.bincount(operators[verdict], minlength=len(OPERATORS))
+        self.queries += queries * counts / max(1, counts.sum())
+        if gain > 0:
+            self.gain[operators[best]] += gain
+
+    def arrays(self) -> dict[str, Floats | Ints]:
+        """The columns of the table."""
+        return {
+            "inputs": self.inputs,
+            "queries": np.rint(self.queries).astype(np.int64),
+            "found": self.found,
+            "gain": self.gain,
+        }
