@@ -161,5 +161,5 @@ class StoppingRules:
         if not self.may_stagnate:
             return
         # Where twins cannot be listed, a known input may still differ from one not yet drawn.
-        seen = self._record.n_inputs >= self._space.n_inputs and self._space.is_enumerable
+        seen = self._record.n_inputs >= self._space.n_inputs and self._space.twins_.is_enumerable
         self._stagnation.check(all_seen=seen)
