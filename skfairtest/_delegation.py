@@ -1,8 +1,12 @@
-"""What an auditor hands on to its estimator: predictions, scores, tags and routed metadata."""
+"""What an auditor hands on to its estimator: predictions, scores, tags and routed metadata.
+
+And where its HTML links to, as that of all estimators here.
+"""
 
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +18,26 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest._docstrings import LinksToDocs
+#: Names the address of a built site, such as "file:///home/me/skfairtest/docs/_build/html/". There
+#: is no published one yet, so links are off where it is not set.
+SITE_VARIABLE = "SKFAIRTEST_DOCS"
+
+
+class LinksToDocs:
+    """Has the HTML of an estimator link to its page; a mixin in front of scikit-learn's classes.
+
+    The three names are those by which scikit-learn asks estimators of other packages.
+    """
+
+    _doc_link_module = "skfairtest"
+
+    @property
+    def _doc_link_template(self) -> str:
+        site = os.environ.get(SITE_VARIABLE, "")
+        return f"{site.rstrip('/')}/reference/api/skfairtest.{{name}}.html" if site else ""
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        return {"name": type(self).__name__}
 
 
 def _estimator_has(name: str) -> Callable[[Any], bool]:

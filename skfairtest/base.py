@@ -76,15 +76,132 @@ class BaseAuditor(
     """Base of all auditors; subclasses write `_search` and declare their own parameters.
 
     A parameter is an annotated attribute with its default, ``n_walks: int = 10``. Those of the
-    bases come before it.
-    The search is a plain loop that asks ``oracle.disparity(Z)`` and never returns by itself unless
-    it is done:
-    the oracle ends the run when the budget is spent.
+    bases come before it. The search is a plain loop that asks ``oracle.disparity(Z)`` and never
+    returns by itself unless it is done: the oracle ends the run when the budget is spent.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Regressor, classifier or pipeline to audit. Fitted, or fitted by ``fit(X, y)``. None makes a
+        template for scorers and retrainers, which set it.
+    sensitive_features : "auto", str, int or list of these, default="auto"
+        Sensitive columns by name or position. "auto" takes the columns whose names are common
+        protected attributes (sex, gender, race, age, religion, ...).
+    threshold : float, default=None
+        An input is discriminatory when its disparity exceeds the threshold, in units of the
+        outputs. None: when the labels differ; of a regressor, when the outputs do.
+    response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
+        How a classifier is asked. "auto" takes the first that it has, in this order.
+    space : InputSpace, default=None
+        Which inputs exist: bounds, categories, constraints, what is plausible, what twins are.
+        `fit` learns a copy of it from X; one that has learned is taken as it is. None:
+        ``InputSpace()``.
+    max_queries : int, default=20_000
+        Budget in queries: one query is one row for which the model is asked. At least 2, or None.
+    max_time : float, default=None
+        Budget in seconds; looked at after each batch.
+    max_found : int, default=None
+        Ends the run after the batch in which so many unique discriminatory inputs were found.
+    max_inputs : int, default=None
+        Ends the run after so many distinct inputs.
+    n_jobs : int, default=None
+        Parts of a large batch that are predicted at the same time. None is 1, or what
+        `joblib.parallel_config` says. The result does not depend on it.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the run: the same seed gives the same result.
+    verbose : int, default=0
+        1 prints a line each tenth of the budget, 2 each hundredth.
+    n_restarts : int, default=1
+        Independent searches, with seeds of their own, that share the budget; results are those of
+        all of them.
+
+    Attributes
+    ----------
+    fairness_degree_ : float
+        Largest disparity found, in units of the outputs: a lower bound of the true one.
+    worst_case_ : array or DataFrame of shape (2, n_features), or None
+        The two twins that show it, the larger output first.
+    worst_case_outputs_ : ndarray of shape (2,), or None
+        The model's outputs for them.
+    worst_case_class_ : object
+        The class whose probability or score they are.
+    discriminatory_inputs_, counterfactuals_ : array or DataFrame of shape (n_kept, n_features)
+        Unique discriminatory inputs, worst first, and their twins; as many as fit into 32 MB.
+    disparities_ : ndarray of shape (n_kept,)
+        Difference between the outputs for each input and its twin.
+    n_found_ : int
+        Unique discriminatory inputs found, kept or not.
+    discrimination_rate_ : float
+        Share of the distinct generated inputs that discriminate; of a directed search, no estimate
+        of the domain's share.
+    plausibility_, distances_ : ndarray of shape (n_kept,)
+        How typical each of the `discriminatory_inputs_` is: the share of rows of X that are less
+        typical, and the distance to the nearest row.
+    nearest_rows_ : array or DataFrame of shape (n_kept, n_features)
+        The row of X nearest to each of them.
+    fairness_degree_plausible_ : float
+        The largest disparity found among pairs of which one twin is plausible.
+    worst_case_plausible_ : array or DataFrame of shape (2, n_features), or None
+        That pair, the larger output first.
+    domains_ : DataFrame
+        The degree known of the rows of X, of plausible inputs, and of the whole domain.
+    n_inputs_, n_queries_, seconds_ : int, int, float
+        The cost: distinct inputs, queries, seconds.
+    history_ : DataFrame
+        The course of the run: queries, seconds, inputs, found, degree.
+    stop_reason_, stop_kind_ : str
+        What ended the run, in words and as one word; see the Notes of `BaseAuditor`.
+    on_data_degree_, on_data_rate_, on_data_discriminatory_ : float, float, array or DataFrame
+        The same for the rows of X as they are, each compared with its twins.
+    sensitive_features_ : list
+        The sensitive columns.
+    one_hot_ : dict of name to list
+        The columns of each one-hot group.
+    response_ : str
+        How the estimator was asked: "regression", "predict_proba", "decision_function" or
+        "labels".
+    space_ : InputSpace
+        The inputs that exist, as learned.
+    estimator_ : estimator
+        What was audited.
 
     See Also
     --------
     SBFTAuditor : Searches for the largest disparity.
     RandomAuditor : Uniform random inputs.
+
+    Notes
+    -----
+    Twins in a column that a fitted estimator does not take (`feature_names_in_`) are equal by
+    construction: there is nothing to search, which is an error.
+
+    Of a classifier with ``predict_proba`` the disparity is one of probabilities, with
+    ``decision_function`` one of scores, else of labels: 0 or 1. Of two classes it is about the
+    positive one.
+
+    Parts of a batch run in threads, restarts in processes: one after another with ``n_jobs=None``,
+    else on as many workers as `n_jobs` or `joblib.parallel_config` say, of this machine or of a
+    cluster. Neither changes a result, unless `max_time` ends the run. Once the first restarts have
+    found `max_found` inputs together, the others do not count, nor do their queries.
+
+    Counts of inputs are exact up to 5.8 million; beyond that, an input that comes again may be
+    counted again. Where discriminatory inputs are too many for 32 MB, the worst are kept. With
+    ``InputSpace(plausible=...)`` an input that is kept is plausible as it stands, and its twin need
+    not be.
+
+    What a directed search generates is no sample of the domain. `discrimination_rate_` of
+    `RandomAuditor` alone estimates the domain's own share, or with ``InputSpace(proposals="data")``
+    the share near the data.
+
+    `plausibility_`, `distances_`, `nearest_rows_`, the plausible degree with its pair, and what is
+    known of the rows of X are worked out on first access; without a plausibility of the space, that
+    of ``plausible="auto"`` judges. Distances are means over the columns of
+    ``|difference| / range``, 0 or 1 for categories. The queries for rows of X are counted in
+    `n_data_queries_`, not in `n_queries_`.
+
+    `stop_kind_` is one of "max_queries", "max_time", "max_found", "max_inputs", "exhausted",
+    "stalled", "callback", "complete", "open" (a bracket that could not be closed), "interrupted"
+    and "failed".
 
     Examples
     --------

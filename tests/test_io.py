@@ -52,7 +52,7 @@ PUBLIC = {
 TWINS = [name for name, value in PUBLIC.items() if issubclass(value, BaseAuditor)]
 #: Estimators that are tested one by one below.
 OTHERS = {
-    "AuditScorer", "ConstrainedRefit", "FairnessAugmenter", "FairnessRetrainer",
+    "AuditScorer", "ConstrainedRefit", "FairnessAugmenter", "FairnessRetrainer", "InputSpace",
     "MarginalizedClassifier", "MarginalizedRegressor", "ParetoRefit", "SubgroupAuditor",
     "TestSGDAuditor", "TextSGDAuditor", "RemoteClassifier", "RemoteRegressor",
 }  # fmt: skip

@@ -41,17 +41,21 @@ income_needs_hours = Linear({"income": 1, "hours": -2}, "<=", 0)
 print(income_needs_hours)
 
 spaces = {
-    "values of the data": {},
-    "hours in 0 to 25": {"bounds": {"hours": (0, 25)}},
-    "hours in 0 to 25,\nincome at most 2 x hours": {
-        "bounds": {"hours": (0, 25)},
-        "constraint": income_needs_hours,
-    },
+    "values of the data": InputSpace(),
+    "hours in 0 to 25": InputSpace(bounds={"hours": (0, 25)}),
+    "hours in 0 to 25,\nincome at most 2 x hours": InputSpace(
+        bounds={"hours": (0, 25)}, constraint=income_needs_hours
+    ),
 }
 auditors = {}
-for name, settings in spaces.items():
+for name, space in spaces.items():
     auditor = SBFTAuditor(
-        model, sensitive_features="sex", threshold=1, max_queries=10_000, random_state=0, **settings
+        model,
+        sensitive_features="sex",
+        threshold=1,
+        space=space,
+        max_queries=10_000,
+        random_state=0,
     )
     auditors[name] = auditor.fit(X)
 
@@ -98,7 +102,7 @@ print(space.constraint_)
 rng = np.random.default_rng(0)
 drawn = space.domain.draw(10_000, rng)
 print(f"valid: {space.valid(drawn).mean():.0%} of random inputs, ", end="")
-print(f"{space.valid(space.admission.repair(drawn, rng)).mean():.0%} of those that were admitted")
+print(f"{space.valid(space.admission.repair(drawn, rng)).mean():.0%} of those that were repaired")
 
 try:
     InputSpace(constraint=[*rules, Is("income", (150, None))]).fit(X, ["sex"])

@@ -56,8 +56,8 @@ audit(model, X, sensitive_features="sex", threshold=10, groups=False, random_sta
     + """
 model = HistGradientBoostingClassifier(random_state=0).fit(X, y)
 begin()
-SBFTAuditor(model, sensitive_features=["sex"], plausible="auto", max_queries=20_000,
-            random_state=0).fit(X)
+SBFTAuditor(model, sensitive_features=["sex"], space=InputSpace(plausible="auto"),
+            max_queries=20_000, random_state=0).fit(X)
 """,
     "retrainer": MADE_UP
     + """
@@ -79,7 +79,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from skfairtest import FairnessRetrainer, SBFTAuditor, audit
+from skfairtest import FairnessRetrainer, InputSpace, SBFTAuditor, audit
 
 warnings.simplefilter("ignore")
 

@@ -22,6 +22,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import skfairtest
+from skfairtest import InputSpace
 from skfairtest.datasets import fetch_adult
 
 BOUNDS = {
@@ -105,7 +106,7 @@ def main():
     names = list(census.data.columns)
     settings = {
         "sensitive_features": [names.index("sex")],
-        "bounds": {names.index(name): ends for name, ends in BOUNDS.items()},
+        "space": InputSpace(bounds={names.index(name): ends for name, ends in BOUNDS.items()}),
         "max_queries": None,
         "max_time": options.seconds,
         "random_state": 0,

@@ -32,7 +32,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skfairtest import TestSGDAuditor, TextSGDAuditor
+from skfairtest import InputSpace, TestSGDAuditor, TextSGDAuditor
 from skfairtest.datasets import fetch_adult, fetch_communities, make_identity_comments
 from skfairtest.group._ranking import take_census
 from skfairtest.group._row_groups import Cells
@@ -113,7 +113,8 @@ def ten_million():
         "age": rng.integers(17, 91, n), "income": rng.normal(30, 9, n),
         "hours": rng.integers(0, 60, n),
     })  # fmt: skip
-    settings = {"sensitive_features": ["sex", "race", "age"], "categories": {"race": range(5)}}
+    space = InputSpace(categories={"race": list(range(5))})
+    settings = {"sensitive_features": ["sex", "race", "age"], "space": space}
     return X, Cut(), settings
 
 
@@ -129,9 +130,7 @@ def texts():
 
 def counting(X, settings):
     """Seconds to find all frequent rule sets once the rows are in cells; the best of three."""
-    tables = make_tables(
-        X, settings["sensitive_features"], None, {"categories": settings.get("categories")}
-    )
+    tables = make_tables(X, settings["sensitive_features"], None, settings.get("space"))
     columns = tables.divide(10, "uniform")
     cells = Cells(columns, [attribute.n_cells for attribute in tables.attributes])
     most = settings.get("max_attributes") or len(tables.attributes)

@@ -103,29 +103,26 @@ def census(seed, rows=None):
     data = fetch_adult(coded=True)
     names = list(data.data.columns)
     X, y = data.data.to_numpy(dtype=float), data.target.to_numpy()
-    domain = {
-        "sensitive_features": [names.index("sex")],
-        "bounds": {names.index(name): ends for name, ends in BOUNDS.items()},
-    }
+    bounds = {names.index(name): ends for name, ends in BOUNDS.items()}
     parts = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
     if rows is not None:
         parts[0], parts[2] = parts[0][:rows], parts[2][:rows]
-    return (*parts, domain)
+    return (*parts, InputSpace(bounds=bounds), [names.index("sex")])
 
 
 def twin_data(name, seed, rows):
-    """Training and test rows, their targets, and the domain of all of them."""
+    """Training and test rows, their targets, and the input space of all of them."""
     if name == "census":
-        X, X_test, y, y_test, domain = census(seed)
+        X, X_test, y, y_test, space, sensitive = census(seed)
         everything = np.concatenate([X, X_test])
     else:
         *parts, _ = group_data(name, seed)
         X, X_test, y, y_test = (part if part.ndim == 1 else part.reset_index(drop=True)
                                 for part in parts)  # fmt: skip
-        everything, domain = pd.concat([X, X_test], ignore_index=True), {}
-        domain["sensitive_features"] = ["sex"]
+        everything = pd.concat([X, X_test], ignore_index=True)
+        space, sensitive = InputSpace(), ["sex"]
     # Of all rows: a category that test rows alone have is one of the domain.
-    space = InputSpace(**domain).fit(everything, domain.pop("sensitive_features"))
+    space.fit(everything, sensitive)
     return X[:rows], X_test[:rows], y[:rows], y_test[:rows], space
 
 

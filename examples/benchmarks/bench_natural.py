@@ -24,14 +24,13 @@ Needs the folder of SKFAIRTEST_DATA. Run with ``python examples/benchmarks/bench
 """
 
 import argparse
-import copy
 import time
 import warnings
 
 import numpy as np
 import pandas as pd
 from _machine import describe_machine
-from skfairtest.space._plausible.likeness import cross_rows, with_foreign_values
+from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -55,6 +54,7 @@ from skfairtest.comparison import told_apart
 from skfairtest.datasets import fetch_adult, fetch_communities, fetch_german_credit
 from skfairtest.individual._surrogate.plausible import PlausibleSearch
 from skfairtest.space._plausible.judge import Plausibility
+from skfairtest.space._plausible.real_vs_synthetic import cross_rows, with_foreign_values
 
 MODELS = {
     "forest": RandomForestClassifier(50, min_samples_leaf=3, random_state=0),
@@ -167,6 +167,11 @@ class Nearest:
         return -self.near.kneighbors(Z)[0][:, -1]
 
 
+def judge_of(space):
+    """Our own judge, as it is learned from the data of a space."""
+    return Plausibility("auto", space.layout, space.domain, space.data)
+
+
 class Auto:
     """Our own; gets the codes."""
 
@@ -174,8 +179,7 @@ class Auto:
         self.space = space
 
     def fit(self, Z):
-        own = self.space
-        self.judge = Plausibility("auto", own.layout, own.domain, own.data)
+        self.judge = judge_of(self.space)
         return self
 
     def score_samples(self, Z):
@@ -202,7 +206,7 @@ def table_of_detectors(names, n):
         _, _, given, kept, whole = split(name)
         rng = np.random.default_rng(0)
         space = whole.with_data(given)
-        rows, real = (whole.repair(whole.encode(part), rng) for part in (given, kept))
+        rows, real = (whole.domain.move_inside(whole.encode(part), rng) for part in (given, kept))
         others = {
             "crossed": cross_rows(real, n, rng),
             "values": with_foreign_values(real, n, rng),
@@ -251,7 +255,7 @@ def trained(model, X, y):
 class GreedyAuditor(SurrogateAuditor):
     """The natural search with other settings."""
 
-    settings: dict = {}
+    settings = {}  # without an annotation, which would make it a parameter
 
     def _search(self, oracle, rng):
         PlausibleSearch(oracle, rng, batch_size=self.batch_size, **self.settings).run()
@@ -300,8 +304,8 @@ def table_of_finds(names, models, n_queries):
             if len(real) < 10:
                 print(f"{title:26}too few kept rows discriminate")
                 continue
-            likely = InputSpace(plausible="auto").fit(given, whole.sensitive_features)
-            judge = likely.plausibility
+            judge = judge_of(plain)
+            likely = plain._changed(plausibility=judge)
             codes = whole.domain.move_inside(whole.encode(kept), np.random.default_rng(0))
             of_rows = max(np.median(judge.nearest(codes[:3000])[1]), 1e-9)
             for label, (kind, is_likely) in FRONTIER.items():
@@ -333,7 +337,7 @@ def table_of_proposals(names, models, n_queries):
     for name in names:
         X, y, given, kept, whole = split(name)
         plain = whole.with_data(given)
-        judge = Plausibility("auto", plain.layout, plain.domain, plain.data)
+        judge = judge_of(plain)
         codes = whole.domain.move_inside(whole.encode(kept), np.random.default_rng(0))
         of_rows = max(np.median(judge.nearest(codes[:3000])[1]), 1e-9)
         for label in models:
@@ -342,10 +346,11 @@ def table_of_proposals(names, models, n_queries):
             real = whole.encode(probe.audit_rows(kept).discriminatory)
             for kind in testers:
                 for proposals in ("uniform", "data"):
-                    space = copy.copy(plain)
+                    space = clone(plain)  # of a learned space: with all that it has learned
                     space.proposals = proposals
-                    auditor = kind(model, space=space, max_queries=n_queries, random_state=0)
-                    auditor.fit(given)
+                    auditor = kind(
+                        model, space=space, max_queries=n_queries, random_state=0
+                    ).fit(given)  # fmt: skip
                     auditor._state["judge"] = judge
                     success, near, accepted, auc = judged(auditor, judge, real, of_rows)
                     print(

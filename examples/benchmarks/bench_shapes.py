@@ -32,6 +32,7 @@ from skfairtest import (
     ADFAuditor,
     AequitasAuditor,
     EIDIGAuditor,
+    InputSpace,
     MAFTAuditor,
     PublishedSBFTAuditor,
     RandomAuditor,
@@ -49,7 +50,8 @@ SIX_LAYERS = (64, 32, 16, 8, 4)
 
 def census():
     bunch = fetch_adult(coded=True)
-    return bunch.data, bunch.target, {"sensitive_features": ["sex"], "bounds": BOUNDS}
+    settings = {"sensitive_features": ["sex"], "space": InputSpace(bounds=BOUNDS)}
+    return bunch.data, bunch.target, settings
 
 
 def german():

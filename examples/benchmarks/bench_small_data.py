@@ -33,7 +33,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from skfairtest import AequitasAuditor, FairnessRetrainer, MitigationWarning
+from skfairtest import AequitasAuditor, FairnessRetrainer, InputSpace, MitigationWarning
 from skfairtest.datasets import fetch_adult, fetch_german_credit
 
 #: The default of the retrainer, in accuracy.
@@ -57,7 +57,10 @@ def load(name):
         data = fetch_adult(coded=True)
         names = list(data.data.columns)
         bounds = {names.index(column): ends for column, ends in BOUNDS.items()}
-        settings = {"sensitive_features": [names.index("sex")], "bounds": bounds}
+        settings = {
+            "sensitive_features": [names.index("sex")],
+            "space": InputSpace(bounds=bounds),
+        }
         return data.data.to_numpy(dtype=float), data.target.to_numpy(), settings
     data = fetch_adult() if name == "adult" else fetch_german_credit()
     X = data.data.drop(columns=["fnlwgt"], errors="ignore")

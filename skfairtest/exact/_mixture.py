@@ -101,8 +101,8 @@ def audited_parts(space: InputSpace, steps: list[Any], mixture: Mixture) -> Part
         if not inside.all():
             raise ValueError(
                 f"{what}; of {name!r} it averages over values that are outside the audited domain, "
-                f"so that no bound of the domain holds for the average. Widen bounds= or "
-                f"categories= to the values of values_. {whole}"
+                f"so that no bound of the domain holds for the average. Widen it to the values of "
+                f"values_ by InputSpace(bounds=...) or InputSpace(categories=...). {whole}"
             )
         fixed[j] = float(codes[len(codes) // 2])
     return Parts(averaged, rest, fixed)

@@ -42,6 +42,28 @@ class GroupAuditor(
     Apart from `BaseAuditor`, because a group has no twins: degree, worst pair and discriminatory
     inputs mean nothing here.
 
+    Parameters
+    ----------
+    n_jobs : int, default=None
+        Parts of a large batch that are predicted at the same time. None is 1, or what
+        `joblib.parallel_config` says. The result does not depend on it.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the run: the same seed gives the same result.
+    verbose : int, default=0
+        1 prints a line each tenth of the work, 2 each hundredth.
+
+    Attributes
+    ----------
+    worst_rule_ : Series
+        The first row of `rules_`.
+    group_fairness_score_ : float
+        Its score. The largest of many estimates tends to be too large: quote it with its interval,
+        or `confirm` it.
+    n_queries_, seconds_ : int, float
+        The cost: queries, seconds.
+    estimator_ : estimator
+        What was audited.
+
     Examples
     --------
     >>> from skfairtest import BaseAuditor, TestSGDAuditor
@@ -207,7 +229,59 @@ class GroupAuditor(
 
 
 class PoolAuditor(GroupAuditor):
-    """Base of the group auditors that ask about a pool of perturbed rows. Not for use by itself."""
+    """Base of the group auditors that ask about a pool of perturbed rows. Not for use by itself.
+
+    Parameters
+    ----------
+    favourable : label, set of labels, float or "mean", default=None
+        What counts as a favourable prediction: a label or several, of a regressor at least this
+        output. None takes a class whose word says it ("approved", "good"), else the last one, with
+        a warning; of a regressor None or "mean" compares means. Of several outputs the mean counts.
+    min_support : float, default=0.05
+        Least share of the rows that a rule set must hold for, in (0, 1).
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    max_rules : int, default=20_000
+        Rule sets that are kept, worst first. All of them are counted and compared.
+    response_method : {"auto", "predict", "predict_proba"}, default="auto"
+        "auto" asks for labels. "predict_proba" compares the mean probability of the favourable
+        labels in place of their share.
+    max_attributes : int, default=None
+        Most conditions of a rule set; None for as many as there are attributes, or categories of
+        terms.
+    sampling_threshold : int, default=1000
+        Least number of rows that are asked about on each side of a rule set.
+    error_threshold : float, default=0.05
+        The pool is so large that no interval reaches further than this from the score, for shares
+        of up to one half. For means: in units of twice the standard deviation of the predictions.
+    correction : {"bonferroni", "holm", "none"}, default="bonferroni"
+        "bonferroni": all intervals hold at once, so that the worst of many rule sets may be quoted.
+        "holm" shows a difference for more of them, whose intervals begin at 0. "none": each
+        interval by itself, as in the paper: too narrow for the worst of many.
+    max_queries : int, default=100_000
+        Budget in queries: one query is one row for which the model is asked. Where it is smaller
+        than what the thresholds need, the intervals are wider, and a warning says so.
+
+    Attributes
+    ----------
+    rules_ : DataFrame
+        The kept rule sets, worst first: `rule` (in words), `attributes`, `conditions` (for each
+        attribute the values that match: a tuple of categories, in which None is a missing one, or
+        an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (of
+        favourable predictions; means for a regressor without a threshold), `score` (their absolute
+        difference), `low` and `high` (the interval of the score), `differs` (whether it shows a
+        difference), `error` (the paper's, for the rule set alone), `n_inside` and `n_outside`
+        (perturbed inputs or texts asked about, not rows of X), `ranked` (whether both sides are
+        large enough to compare: a rule set must leave 5% of the rows outside).
+    n_rule_sets_, n_groups_ : int
+        Frequent rule sets, and the different groups that they describe, as far as these were told
+        apart (up to 2,000,000). The intervals allow for so many groups.
+    favourable_ : list, float or "mean"
+        What was taken to be favourable.
+    stop_reason_, stop_kind_ : str
+        What ended the run: in words, and as one of "complete", "max_queries", "callback",
+        "interrupted" and "failed".
+    """
 
     response_method: str = one_of(default="auto", options=RESPONSE_METHODS)
     max_attributes: int | None = whole(default=None, least=1)

@@ -234,8 +234,8 @@ def count_rule_sets(
     if np.isnan(census.smallest):
         raise ValueError(
             f"Every one of {census.n_rule_sets} frequent rule sets is one-sided: outside of it are "
-            f"at most {census.widest_outside:.4g} of the rows, and min_outside={min_outside:g} are "
-            "expected. Lower min_outside, or min_support."
+            f"at most {census.widest_outside:.4g} of the rows, and at least {min_outside:g} are "
+            "expected. Lower min_support."
         )
     return Counted(tables, cells, census, max_attributes=most, **limits)
 

@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import _clock
-from skfairtest._docstrings import document
 from skfairtest._parameters import check_whole, one_of, whole
 from skfairtest._progress import with_callbacks
 from skfairtest._typing import Floats
@@ -50,8 +49,13 @@ from skfairtest.space._sensitive_features import n_rows, split_sensitive
 BINNINGS = ("quantile", "uniform")
 
 
-@document
-class SubgroupAuditor(SubgroupResults):
+class KeepsTables:
+    """Says what `SubgroupAuditor` keeps in a class of its own; has no parameters."""
+
+    _tables: ValueTables
+
+
+class SubgroupAuditor(KeepsTables, SubgroupResults):
     """Find the group for which a rate, an error or a mean differs most, on the rows as they are.
 
     A rule is a conjunction of conditions, each of which names one value of one attribute: a
@@ -68,33 +72,37 @@ class SubgroupAuditor(SubgroupResults):
         audited as it stands and never fitted again; of one that is not, ``fit(X, y)`` fits a clone
         first, whose errors on the rows that it has learnt from are too small. None where `fit` is
         given `y_pred`.
-    {metric}
-    sensitive_features : "auto", str, int or list of these, default="auto"
-        Sensitive columns of X by name or position. "auto" takes the columns whose names are common
-        protected attributes (sex, race, age, ...). Columns that are not in X are given to ``fit``;
-        those in X that a fitted estimator does not take (`feature_names_in_`) are kept from it.
-    attributes : None, "all" or list of str or int, default=None
-        Columns that rules may name. None takes the sensitive ones, "all" every column that has more
-        than one value.
-    min_support : float, default=0.05
-        Share of the rows that a rule must hold for, at least, in (0, 1). Weights play no part.
-    max_conditions : int, default=None
-        Most conditions of a rule. None for as many as there are attributes or, where these make
-        more than a million rules, for as many as do not, with a warning.
-    bins : int or dict of column to int or list of float, default=5
-        Bins of numeric columns, or the edges between them. A column of no more different numbers
-        than bins is not binned. Values beyond the outermost edges belong to the outermost bins.
-    binning : {"quantile", "uniform"}, default="quantile"
-        Bins of equal numbers of rows, or of equal width.
-    against : {"rest", "whole"}, default="rest"
-        Whether a group is compared with everybody else, or with all rows, itself among them.
     favourable : label, set of labels or float, default=None
         The label that people want, or several; with more than two classes these are one class
         against the rest. None takes one whose word says it ("approved", "good"; or, of two, the
         other of "rejected", "bad"), else the last one, with a warning. For outputs of a
         regressor the least output that is favourable.
+    min_support : float, default=0.05
+        Share of the rows that a rule must hold for, at least, in (0, 1). Weights play no part.
     confidence : float, default=0.95
         Confidence of the intervals.
+    max_rules : int, default=20_000
+        Rules that are kept, worst first. All of them are counted and compared.
+    n_jobs : int, default=None
+        Parts of a large batch that are predicted at the same time. None is 1, or what
+        `joblib.parallel_config` says. The result does not depend on it.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the run: the same seed gives the same result.
+    verbose : int, default=0
+        1 prints a line each tenth of the work, 2 each hundredth.
+    metric : str or callable, default="selection_rate"
+        What is compared.
+
+        - Of labels: "selection_rate", "false_positive_rate", "false_negative_rate",
+          "true_positive_rate", "positive_predictive_value", each among the rows that it is a share
+          of, and "accuracy".
+        - Of numbers: "mean_prediction" (of a classifier, the mean probability of the favourable
+          labels), "mean_error" (prediction less target), "mean_absolute_error".
+        - Of probabilities: "calibration" (mean of outcome less probability), "log_loss".
+        - A callable of (y_true, y_pred) that returns a value a row and which rows count, two
+          arrays of shape (n_rows,); y_true is None without targets.
+    against : {"rest", "whole"}, default="rest"
+        Whether a group is compared with everybody else, or with all rows, itself among them.
     correction : {"resampling", "none"}, default="resampling"
         "resampling": all intervals hold at once with the confidence, so that the worst of many
         rules may be quoted; they reach as far as the largest difference of all rules does in
@@ -103,12 +111,21 @@ class SubgroupAuditor(SubgroupResults):
     n_resamples : int, default=999
         Permutations for "resampling". Fewer cost less, and leave more to chance; 19 are the least
         that a confidence of 0.95 can be read from.
-    max_rules : int, default=20_000
-        Rules that are kept, worst first. All of them are counted and compared.
-    {n_jobs}
-    {random_state}
-    verbose : int, default=0
-        1 prints a line each tenth of the work, 2 each hundredth.
+    sensitive_features : "auto", str, int or list of these, default="auto"
+        Sensitive columns of X by name or position. "auto" takes the columns whose names are common
+        protected attributes (sex, race, age, ...). Columns that are not in X are given to ``fit``;
+        those in X that a fitted estimator does not take (`feature_names_in_`) are kept from it.
+    attributes : None, "all" or list of str or int, default=None
+        Columns that rules may name. None takes the sensitive ones, "all" every column that has more
+        than one value.
+    max_conditions : int, default=None
+        Most conditions of a rule. None for as many as there are attributes or, where these make
+        more than a million rules, for as many as do not, with a warning.
+    bins : int or dict of column to int or list of float, default=5
+        Bins of numeric columns, or the edges between them. A column of no more different numbers
+        than bins is not binned. Values beyond the outermost edges belong to the outermost bins.
+    binning : {"quantile", "uniform"}, default="quantile"
+        Bins of equal numbers of rows, or of equal width.
 
     Attributes
     ----------
@@ -135,6 +152,13 @@ class SubgroupAuditor(SubgroupResults):
     group_fairness_score_ : float
         Its score. The largest of many estimates tends to be too large: quote it with its interval,
         or `confirm` it.
+    n_queries_, seconds_ : int, float
+        The cost: queries, seconds.
+    estimator_ : estimator
+        What was audited.
+    stop_reason_, stop_kind_ : str
+        What ended the run: in words, and as one of "complete", "callback", "interrupted" and
+        "failed".
     overall_ : float
         The metric of all rows that count.
     n_rule_sets_, n_groups_ : int
@@ -146,12 +170,6 @@ class SubgroupAuditor(SubgroupResults):
         The sensitive columns.
     favourable_ : list, float, "mean" or None
         What was taken to be favourable; None for accuracy where nothing was given.
-    n_queries_, seconds_ : int, float
-        The cost: queries, seconds.
-    stop_reason_, stop_kind_ : str
-        What ended the run: in words, and as one of "complete", "callback", "interrupted" and
-        "failed".
-    {estimator}
 
     See Also
     --------
@@ -297,7 +315,7 @@ class SubgroupAuditor(SubgroupResults):
             self.estimator_ = self._fitted(X, y, sample_weight, fit_params)
         else:
             self.estimator_ = self.estimator
-        self._tables: ValueTables = tables
+        self._tables = tables
         self.attributes_ = tables.names
         self.sensitive_features_ = tables.sensitive
         self._begin(X, seconds)

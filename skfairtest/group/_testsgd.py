@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest import _clock
-from skfairtest._docstrings import document
 from skfairtest._parameters import check_whole, one_of
 from skfairtest._progress import with_callbacks
 from skfairtest._statistics import n_needed, sides_of
@@ -34,8 +33,13 @@ from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
 
 
-@document
-class TestSGDAuditor(PoolAuditor):
+class KeepsTables:
+    """Says what `TestSGDAuditor` keeps in a class of its own; has no parameters."""
+
+    tables_: SensitiveTables
+
+
+class TestSGDAuditor(KeepsTables, PoolAuditor):
     """Find the group that gets the most different share of favourable outcomes.
 
     A rule names values of one sensitive attribute: any of its categories, or a run of adjacent
@@ -49,30 +53,85 @@ class TestSGDAuditor(PoolAuditor):
     ----------
     estimator : estimator, default=None
         Regressor, classifier or pipeline to audit. Fitted, or fitted by ``fit(X, y)``.
+    favourable : label, set of labels, float or "mean", default=None
+        What counts as a favourable prediction: a label or several, of a regressor at least this
+        output. None takes a class whose word says it ("approved", "good"), else the last one, with
+        a warning; of a regressor None or "mean" compares means. Of several outputs the mean counts.
+    min_support : float, default=0.05
+        Least share of the rows that a rule set must hold for, in (0, 1).
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    max_rules : int, default=20_000
+        Rule sets that are kept, worst first. All of them are counted and compared.
+    n_jobs : int, default=None
+        Parts of a large batch that are predicted at the same time. None is 1, or what
+        `joblib.parallel_config` says. The result does not depend on it.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the run: the same seed gives the same result.
+    verbose : int, default=0
+        1 prints a line each tenth of the work, 2 each hundredth.
+    response_method : {"auto", "predict", "predict_proba"}, default="auto"
+        "auto" asks for labels. "predict_proba" compares the mean probability of the favourable
+        labels in place of their share.
+    max_attributes : int, default=None
+        Most conditions of a rule set; None for as many as there are attributes, or categories of
+        terms.
+    sampling_threshold : int, default=1000
+        Least number of rows that are asked about on each side of a rule set.
+    error_threshold : float, default=0.05
+        The pool is so large that no interval reaches further than this from the score, for shares
+        of up to one half. For means: in units of twice the standard deviation of the predictions.
+    correction : {"bonferroni", "holm", "none"}, default="bonferroni"
+        "bonferroni": all intervals hold at once, so that the worst of many rule sets may be quoted.
+        "holm" shows a difference for more of them, whose intervals begin at 0. "none": each
+        interval by itself, as in the paper: too narrow for the worst of many.
+    max_queries : int, default=100_000
+        Budget in queries: one query is one row for which the model is asked. Where it is smaller
+        than what the thresholds need, the intervals are wider, and a warning says so.
     sensitive_features : "auto", str, int or list of these, default="auto"
         Sensitive columns of X by name or position. "auto" takes the columns whose names are common
         protected attributes (sex, race, age, ...). Columns that are not in X are given to ``fit``;
         those in X that a fitted estimator does not take (`feature_names_in_`) are kept from it.
-    {favourable}
     n_bins : int or dict of column to int or list of float, default=10
         Bins of numeric attributes, or the edges between them. Values beyond the outermost edges
         belong to the outermost bins; a column of two numbers is not binned.
     binning : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as in the paper, or of equal numbers of rows.
-    max_attributes : int, default=None
-        Most conditions of a rule set; None for as many as there are sensitive attributes.
-    {rule_parameters}
     space : InputSpace, default=None
-        Domains of the columns of X, and constraints; None: learned from X. `steps` is the
+        Domains of the columns of X, and constraints; None: learned from X. Its `steps` are the
         resolution of a column, and how far it is moved: by default by 1 for integers, by a
         hundredth of the domain for reals, and to the neighbouring category. Of a one-hot group
         rules name the categories, and a perturbed row has another one. What is said of twins and
         plausibility is not used.
-    {run_parameters}
 
     Attributes
     ----------
-    {rule_attributes}
+    worst_rule_ : Series
+        The first row of `rules_`.
+    group_fairness_score_ : float
+        Its score. The largest of many estimates tends to be too large: quote it with its interval,
+        or `confirm` it.
+    n_queries_, seconds_ : int, float
+        The cost: queries, seconds.
+    estimator_ : estimator
+        What was audited.
+    rules_ : DataFrame
+        The kept rule sets, worst first: `rule` (in words), `attributes`, `conditions` (for each
+        attribute the values that match: a tuple of categories, in which None is a missing one, or
+        an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (of
+        favourable predictions; means for a regressor without a threshold), `score` (their absolute
+        difference), `low` and `high` (the interval of the score), `differs` (whether it shows a
+        difference), `error` (the paper's, for the rule set alone), `n_inside` and `n_outside`
+        (perturbed inputs or texts asked about, not rows of X), `ranked` (whether both sides are
+        large enough to compare: a rule set must leave 5% of the rows outside).
+    n_rule_sets_, n_groups_ : int
+        Frequent rule sets, and the different groups that they describe, as far as these were told
+        apart (up to 2,000,000). The intervals allow for so many groups.
+    favourable_ : list, float or "mean"
+        What was taken to be favourable.
+    stop_reason_, stop_kind_ : str
+        What ended the run: in words, and as one of "complete", "max_queries", "callback",
+        "interrupted" and "failed".
     sensitive_features_ : list
         The sensitive attributes.
     one_hot_ : dict of name to list
@@ -146,7 +205,7 @@ class TestSGDAuditor(PoolAuditor):
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features), or such a table in chunks
             Rows that show who there is: they are counted, and the pool is drawn near them. A table
-            in chunks, as for `InputSpace.from_chunks`, is gone through twice, so an iterator is not
+            in chunks, as for `InputSpace.fit`, is gone through twice, so an iterator is not
             enough. Counts are exact and the pool is drawn from all rows; bins of equal numbers of
             rows are those of a random sample.
         y : array-like of shape (n_samples,), default=None

@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest import _clock
-from skfairtest._docstrings import document
 from skfairtest._parameters import check_whole, whole
 from skfairtest._progress import with_callbacks
 from skfairtest._validation import fitted_estimator, make_generator, warn_of_retraining
@@ -31,8 +30,13 @@ from skfairtest.group._textsample import (
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 
-@document
-class TextSGDAuditor(PoolAuditor):
+class KeepsTerms:
+    """Says what `TextSGDAuditor` keeps in a class of its own; has no parameters."""
+
+    terms_: Terms
+
+
+class TextSGDAuditor(KeepsTerms, PoolAuditor):
     """Find the terms that change the share of favourable predictions most.
 
     A rule set names at most one term of each category, such as "gay" and "taoist". Inside of it are
@@ -46,18 +50,73 @@ class TextSGDAuditor(PoolAuditor):
         Classifier or regressor of raw strings, such as
         ``make_pipeline(TfidfVectorizer(), LogisticRegression())``. Fitted, or fitted by
         ``fit(X, y)``.
+    favourable : label, set of labels, float or "mean", default=None
+        What counts as a favourable prediction: a label or several, of a regressor at least this
+        output. None takes a class whose word says it ("approved", "good"), else the last one, with
+        a warning; of a regressor None or "mean" compares means. Of several outputs the mean counts.
+    min_support : float, default=0.05
+        Least share of the rows that a rule set must hold for, in (0, 1).
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    max_rules : int, default=20_000
+        Rule sets that are kept, worst first. All of them are counted and compared.
+    n_jobs : int, default=None
+        Parts of a large batch that are predicted at the same time. None is 1, or what
+        `joblib.parallel_config` says. The result does not depend on it.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the run: the same seed gives the same result.
+    verbose : int, default=0
+        1 prints a line each tenth of the work, 2 each hundredth.
+    response_method : {"auto", "predict", "predict_proba"}, default="auto"
+        "auto" asks for labels. "predict_proba" compares the mean probability of the favourable
+        labels in place of their share.
+    max_attributes : int, default=None
+        Most conditions of a rule set; None for as many as there are attributes, or categories of
+        terms.
+    sampling_threshold : int, default=1000
+        Least number of rows that are asked about on each side of a rule set.
+    error_threshold : float, default=0.05
+        The pool is so large that no interval reaches further than this from the score, for shares
+        of up to one half. For means: in units of twice the standard deviation of the predictions.
+    correction : {"bonferroni", "holm", "none"}, default="bonferroni"
+        "bonferroni": all intervals hold at once, so that the worst of many rule sets may be quoted.
+        "holm" shows a difference for more of them, whose intervals begin at 0. "none": each
+        interval by itself, as in the paper: too narrow for the worst of many.
+    max_queries : int, default=2_000_000
+        Budget in queries: one query is one text for which the model is asked. Where it is smaller
+        than what the thresholds need, the intervals are wider, and a warning says so.
     categories : dict of str to list of str, default=None
         Terms of each category; None for the 48 terms of the paper in four categories, gender, race,
         religion and age. Terms are found on word borders, in any case, the longest first.
-    {favourable}
-    max_attributes : int, default=None
-        Most categories of a rule set; None for all.
-    {rule_parameters}
-    {run_parameters}
 
     Attributes
     ----------
-    {rule_attributes}
+    worst_rule_ : Series
+        The first row of `rules_`.
+    group_fairness_score_ : float
+        Its score. The largest of many estimates tends to be too large: quote it with its interval,
+        or `confirm` it.
+    n_queries_, seconds_ : int, float
+        The cost: queries, seconds.
+    estimator_ : estimator
+        What was audited.
+    rules_ : DataFrame
+        The kept rule sets, worst first: `rule` (in words), `attributes`, `conditions` (for each
+        attribute the values that match: a tuple of categories, in which None is a missing one, or
+        an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (of
+        favourable predictions; means for a regressor without a threshold), `score` (their absolute
+        difference), `low` and `high` (the interval of the score), `differs` (whether it shows a
+        difference), `error` (the paper's, for the rule set alone), `n_inside` and `n_outside`
+        (perturbed inputs or texts asked about, not rows of X), `ranked` (whether both sides are
+        large enough to compare: a rule set must leave 5% of the rows outside).
+    n_rule_sets_, n_groups_ : int
+        Frequent rule sets, and the different groups that they describe, as far as these were told
+        apart (up to 2,000,000). The intervals allow for so many groups.
+    favourable_ : list, float or "mean"
+        What was taken to be favourable.
+    stop_reason_, stop_kind_ : str
+        What ended the run: in words, and as one of "complete", "max_queries", "callback",
+        "interrupted" and "failed".
     categories_ : dict of str to list of str
         The terms.
 
@@ -95,7 +154,6 @@ class TextSGDAuditor(PoolAuditor):
     True
     """
 
-    _default_queries = "2_000_000"
     _counted = "texts"
 
     categories: Any = None

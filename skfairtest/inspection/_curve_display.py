@@ -144,7 +144,7 @@ class DisparityCurveDisplay:
         response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
             How the models are asked.
         space : InputSpace, default=None
-            What is audited, as of the auditors; None: learned from X.
+            Which inputs exist, as in every auditor; None: learned from X.
 
         Returns
         -------

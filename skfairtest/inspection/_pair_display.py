@@ -65,7 +65,7 @@ class PairDisplay:
     Notes
     -----
     A pair says how the model treats two inputs. It says neither how many people are like them, nor
-    whether anybody is: see `plausible` of the auditors.
+    whether anybody is: see `plausible` of `InputSpace`.
 
     Examples
     --------

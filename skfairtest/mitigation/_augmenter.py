@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import assert_all_finite, get_tags
 
-from skfairtest._docstrings import LinksToDocs
+from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import check_real
 from skfairtest._validation import check_table, make_generator
 from skfairtest.exceptions import MitigationWarning, users_level

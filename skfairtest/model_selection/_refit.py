@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from skfairtest._docstrings import LinksToDocs
+from skfairtest._delegation import LinksToDocs
 from skfairtest._typing import Floats, is_real
 
 WHEN_NONE = ("raise", "least_unfair")

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
-from skfairtest._docstrings import LinksToDocs
+from skfairtest._delegation import LinksToDocs
 from skfairtest._validation import check_table
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
@@ -282,9 +282,9 @@ def make_audit_scorer(
         the rate on the data (of `compare_mitigations`).
     space : InputSpace or table, default=None
         Domain of every audit. None takes it from the rows that are scored, which differ from fold
-        to fold. A table gives its domain and stands for the data; so does an `InputSpace`, whose
-        domains then replace the auditor's `bounds`, `categories`, `steps`, `constraint` and
-        `sensitive_features`. A tester of groups takes the rows only.
+        to fold. A table gives its domain and stands for the data. So does an `InputSpace` that has
+        learned, in place of the auditor's `space` and `sensitive_features`. A tester of groups
+        takes the rows only.
     random_state : int, RandomState or Generator, default=None
         Seed of all audits: every candidate gets the same one. By default the auditor's own; if
         that has none, one is drawn now.

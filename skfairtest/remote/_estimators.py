@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from skfairtest._docstrings import LinksToDocs
+from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import check_real, check_whole
 from skfairtest._typing import Floats
 from skfairtest.exceptions import RemoteModelError

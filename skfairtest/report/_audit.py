@@ -80,8 +80,8 @@ def audit(
         that are not in its `feature_names_in_`, is kept from it: twins are then equal by
         construction, nothing is searched, and the report says what the groups get.
     auditor : auditor or str, default=None
-        Which tester searches: an unfitted auditor, whose own parameters (the domain, constraints,
-        `plausible`, its budget) are kept, or a name such as "surrogate". None is ``SBFTAuditor()``.
+        Which tester searches: an unfitted auditor, whose own parameters (its `space`, its budget)
+        are kept, or a name such as "surrogate". None is ``SBFTAuditor()``.
     threshold : float, default=None
         Difference of two outputs above which an input is discriminatory, in the units of the
         outputs. None: of a classifier, two different labels; of a regressor none, and the report

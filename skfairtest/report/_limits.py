@@ -215,7 +215,7 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
     What is known of a figure decides, not the figure alone:
 
     - The largest difference is at least what a search or a row has shown, also a row outside the
-      domain (of `bounds`, `categories`, `constraint`), and at most what is certified of the domain.
+      domain (of the auditor's `space`), and at most what is certified of the domain.
       Without a certificate it is never within a limit.
     - Of twins in attributes that the model does not take both are 0 by construction. Limits on
       groups are about what these get.

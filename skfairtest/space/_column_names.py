@@ -101,12 +101,13 @@ def check_sensitive(columns: list[Column], positions: list[int], n_rows: int) ->
             raise ValueError(
                 f"Sensitive column {column.name!r} has {column.n_values:.0f} different values in "
                 f"{n_rows} rows, like an identifier or a text: nobody shares a value with anybody, "
-                "so there are no groups. Name a column that people have in common, or list the "
-                "values to compare in categories= (bounds= for numbers)."
+                "so there are no groups. Name a column that people have in common, or give "
+                "the values to compare by InputSpace(categories=...), of numbers by "
+                "InputSpace(bounds=...)."
             )
         if column.n_values < 2:
             raise ValueError(
                 f"Sensitive column {column.name!r} has one value only in X (n_samples={n_rows}); "
-                "two twins cannot differ in it. Give rows with other values, or bounds= or "
-                "categories=."
+                "two twins cannot differ in it. Give rows with other values, or name some by "
+                "InputSpace(bounds=...) or InputSpace(categories=...)."
             )

@@ -80,7 +80,7 @@ def _position(name: Any, names: list[Any], one_hot: Mapping[Any, list[Any]]) -> 
         if name in members and name not in names:
             raise ValueError(
                 f"twins= names {name!r}, a column of the one-hot group {group!r}. Name the group, "
-                "and one of its categories as the value: InputSpace.describe() shows them."
+                "and one of its categories as the value: space_.describe() shows them."
             )
     position = position_of(names, name)
     if position is not None:

@@ -68,6 +68,6 @@ def warning_of(columns: list[Any]) -> str:
     return (
         f"X holds columns that say who a row is, not what it is like: {', '.join(told)}. Searches "
         "give them the values of X and no others, and what is found for one value says nothing of "
-        "another row. Leave them out of the model and of X, or list their domains in categories= "
-        "(bounds= for numbers)."
+        "another row. Leave them out of the model and of X, or give their domains by "
+        "InputSpace(categories=...), of numbers by InputSpace(bounds=...)."
     )

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import DeclaredParameters, one_of
 from skfairtest._typing import Floats
 from skfairtest.exceptions import users_level
@@ -50,7 +51,7 @@ from skfairtest.space._valid_rows import ValidRows
 PROPOSALS = ("uniform", "data")
 
 
-class InputSpace(DeclaredParameters, BaseEstimator):
+class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
     """The inputs that a model is asked about: domains, constraints, and what a twin is.
 
     Auditors take it as ``space=``. They learn a copy of it from the table in their `fit` and keep

@@ -102,7 +102,7 @@ def bends_of(step: Any, part: Any, ends: Callable[[], tuple[Floats, Floats]]) ->
         raise Unsupported(
             f"{' '.join(repr(step).split()):.120} turns a real column in more than {MOST_PLACES} "
             "places.",
-            "Narrow bounds=.",
+            "Narrow its domain by InputSpace(bounds=...).",
         )
     return found
 

@@ -142,9 +142,10 @@ class _Copies:
         if len(self.copied) >= self.most:
             raise ValueError(
                 f"{self.name} takes {self.mark.low:.3g} for a missing value, and real columns pass "
-                f"through it: its trees would need more than {self.most} nodes. Narrow bounds= to "
-                "one side of it, declare the values of the columns in categories=, or fit with NaN "
-                "as the mark of missing values (behind an encoder: with dense output)."
+                f"through it: its trees would need more than {self.most} nodes. Narrow "
+                "the columns to one side of it by InputSpace(bounds=...), declare their values by "
+                "InputSpace(categories=...), or fit with NaN as the mark of missing values (behind "
+                "an encoder: with dense output)."
             )
         self.copied.append(node)
         self.threshold.append(threshold)

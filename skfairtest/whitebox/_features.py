@@ -326,7 +326,7 @@ class Features:
                     f"Expected what the steps make of {self.space.feature_names[j]!r} to rise or "
                     f"to fall between the codes {low:.17g} and {high:.17g}; number {t} that the "
                     "model sees does both. Shift the column nearer to zero before the model is "
-                    f"fitted, or narrow bounds=. {HINT}"
+                    f"fitted, or narrow its domain by InputSpace(bounds=...). {HINT}"
                 )
 
     def _inside(self, attribute: int) -> Floats:

@@ -231,8 +231,9 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
     if type(step) in ENCODERS:
         raise Unsupported(
             f"{type(step).__name__} encodes a column with more values than a table has room for.",
-            "Declare its values in categories=, or narrow bounds=; KBinsDiscretizer in its place "
-            "has a code for each range of numbers.",
+            "Declare its values by InputSpace(categories=...), or narrow its domain by "
+            "InputSpace(bounds=...); KBinsDiscretizer in its place has a code for each range of "
+            "numbers.",
         )
     if type(step) is FunctionTransformer and _is_plain(step):
         return []
@@ -286,7 +287,7 @@ def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool
         if not np.isfinite(expected[~missing]).all():
             raise Unsupported(
                 f"{name} on a real column gives no number for some of its values, {ends}.",
-                "Narrow bounds= to where it does.",
+                "Narrow its domain to where it does, by InputSpace(bounds=...).",
             )
         got = _numbers(run_step(step, table))[:, of_wide]
     wrong = ~np.isclose(got, expected, rtol=COARSE, atol=COARSE, equal_nan=True)
@@ -296,7 +297,8 @@ def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool
             f"{name} gives {got[i, t]:.6g} for {values[i, t]:.6g}, where {expected[i, t]:.6g} was "
             f"expected: the type of a column is too narrow for its values, {ends}, so that they "
             "wrap round.",
-            "Convert the column to float64 before the model is fitted, or narrow bounds=.",
+            "Convert the column to float64 before the model is fitted, or narrow its domain by "
+            "InputSpace(bounds=...).",
         )
 
 

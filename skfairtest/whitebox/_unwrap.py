@@ -111,5 +111,6 @@ def run_step(step: Any, table: Any) -> Any:
     except Exception as error:
         raise EstimatorFailedError(
             f"{type(step).__name__}.transform raised {type(error).__name__} on rows of the input "
-            f"space: {error}. If such rows cannot occur, exclude them with bounds= or categories=."
+            f"space: {error}. If such rows cannot occur, exclude them by InputSpace(bounds=...) or "
+            "InputSpace(categories=...)."
         ) from error

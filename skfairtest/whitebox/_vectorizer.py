@@ -85,5 +85,5 @@ def check_order(step: Any, columns: list[Any], monotone: tuple[type, ...]) -> No
                     f"TableVectorizer encodes the real column {column!r} with "
                     f"{type(part).__name__}, which may bend it.",
                     "Use 'passthrough' or a scaler as its numeric, or declare the values of the "
-                    "column in categories=.",
+                    "column by InputSpace(categories=...).",
                 )

@@ -472,8 +472,8 @@ def test_files_keep_their_rights_and_links():
         ('{"constraints": [{"if": {"sex": "f"}}]}', "no key 'then'"),
         ('{"constraints": [{"where": {"ag": 3}}]}', "Did you mean 'age'"),
         ('{"constraints": {"where": {}}}', "must be a list"),
-        ('{"given": [{"where": {"sex": "f", "age": 3}, "set": {}}]}', "one sensitive column"),
-        ('{"given": [{"wher": {}}]}', "Did you mean 'where'"),
+        ('{"twins": [{"where": {"sex": "f", "age": 3}, "set": {}}]}', "one sensitive column"),
+        ('{"twins": [{"wher": {}}]}', "Did you mean 'where'"),
         ('{"plausible": "yes"}', "plausible"),
     ],
 )
@@ -541,17 +541,18 @@ def test_what_follows_from_sensitive_values_and_groups_of_columns():
     [[constraints]]
     if = {order = ["age", "<", "size"]}
     then = {red = 1}
-    [[given]]
+    [[twins]]
     where = {sex = 1}
     set = {red = 0}
-    [[given]]
+    [[twins]]
     where = {sex = 1}
     set = {green = 1}
     """
     Path("space.toml").write_text(text, encoding="utf-8")
-    found = read_space("space.toml", ["sex", "age", "size", "red", "green"])
+    space = read_space("space.toml", ["sex", "age", "size", "red", "green"])
+    found = space.get_params(deep=False)
     assert found["one_hot"] == {"color": ["red", "green"]}
-    assert found["given"] == {"sex": {1: {"red": 0, "green": 1}}}
+    assert found["twins"] == {"sex": {1: {"red": 0, "green": 1}}}
     assert [str(one) for one in found["constraint"]] == [
         "exactly one of red, green", "at most one of red, green",
         str(found["constraint"][2]), "age < size implies red = 1",

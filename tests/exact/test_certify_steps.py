@@ -218,7 +218,7 @@ def test_functions_that_rise_where_the_column_lies(function):
     X, y = small_table(8, real=True)
     model = make_pipeline(encoded(FunctionTransformer(function), ["x"]), FOREST).fit(X, y)
     check_real(model, X)
-    with pytest.raises(ValueError, match="no number.*Narrow bounds="):
+    with pytest.raises(ValueError, match="no number.*InputSpace.bounds="):
         certified(
             model.set_params(columntransformer__step__func=np.log).fit(X, y),
             X,

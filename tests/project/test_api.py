@@ -61,4 +61,3 @@ def test_public_names_exist_and_have_examples(name):
     value = getattr(skfairtest, name)
     if isinstance(value, type) and value.__name__ not in RESULT_TYPES:
         assert "Examples" in (value.__doc__ or "")
-        assert "{parameters}" not in value.__doc__

@@ -1,13 +1,17 @@
-"""Docstrings are whole and messages filled: no line stops in mid-sentence with room to spare."""
+"""Docstrings are whole sentences, say what is inherited, and no line stops in mid-sentence."""
 
 import ast
 import functools
+import inspect
 import io
 import re
+import runpy
 import tokenize
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from places import TOP
 from tiers import slow_sample
 
 import skfairtest
@@ -88,6 +92,31 @@ def splinters_of(run, lines):
             yield f"{number}: {piece}"
 
 
+def first_sentences(source):
+    """Line number and first sentence of the docstrings of public functions and classes."""
+    for node in ast.walk(ast.parse(source)):
+        kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        if isinstance(node, kinds) and not node.name.startswith("_") and ast.get_docstring(node):
+            first = ast.get_docstring(node).partition("\n\n")[0]
+            yield node.body[0].value.lineno, " ".join(first.split())
+
+
+def fragments(source):
+    """First sentences that begin in lower case, or do not end."""
+    for number, first in first_sentences(source):
+        if first[0].islower() or not first.endswith((".", "?", ":")):
+            yield f"{number}: {first}"
+
+
+def test_first_sentences_are_no_fragments():
+    found = [
+        f"{path.relative_to(FOLDER)}:{line}"
+        for path in FILES
+        for line in fragments(path.read_text(encoding="utf-8"))
+    ]
+    assert not found, "\n".join(found)
+
+
 @slow_sample
 @pytest.mark.parametrize("check", [broken_lines, loose_references, splinters])
 def test_no_line_stops_in_mid_sentence(check):
@@ -120,3 +149,70 @@ def f():
 @pytest.mark.parametrize("check", [broken_lines, loose_references, splinters])
 def test_the_checks_see_what_is_broken(check):
     assert list(check(BAD))
+
+
+# What classes inherit ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def script():
+    return runpy.run_path(str(TOP / "docs" / "write_docstrings.py"))
+
+
+def test_what_is_inherited_is_written_out(script):
+    stale = [str(path.relative_to(FOLDER)) for path in script["stale"]()]
+    assert not stale, f"Run python docs/write_docstrings.py: {stale} are not what the bases say."
+
+
+def test_every_parameter_is_described_in_the_order_of_the_signature(script):
+    for cls in script["classes"]():
+        sections = script["parts"](inspect.cleandoc(cls.__doc__))
+        described = [name for names in script["entries"](sections["Parameters"]) for name in names]
+        assert described == [field.name for field in fields(cls) if field.init], cls
+
+
+def test_defaults_are_those_of_the_signature(script):
+    for cls in script["classes"]():
+        defaults = {field.name: field.default for field in fields(cls)}
+        sections = script["parts"](inspect.cleandoc(cls.__doc__))
+        for names, entry in script["entries"](sections["Parameters"]).items():
+            head = entry.partition("\n")[0]
+            if told := re.search(r"default=(.*)$", head):
+                for name in names:
+                    assert ast.literal_eval(told.group(1)) == defaults[name], (cls, head)
+
+
+class Base:
+    """Say what is shared.
+
+    Attributes
+    ----------
+    one_, two_ : int
+        Shared.
+
+        In two paragraphs.
+    """
+
+
+class Own(Base):
+    """Say what is its own.
+
+    Attributes
+    ----------
+    zero_ : int
+        Own.
+    two_ : int
+        Outdated.
+    three_ : int
+        Own.
+    """
+
+
+def test_shared_attributes_stand_where_the_first_of_them_stood(script, monkeypatch):
+    for cls in (Base, Own):
+        monkeypatch.setattr(cls, "__module__", "skfairtest.made_up")
+    own = script["entries"](script["parts"](inspect.cleandoc(Own.__doc__))["Attributes"])
+    found = script["attributes"](Own, own)
+    assert list(found) == [("zero_",), ("one_", "two_"), ("three_",)]
+    assert found["one_", "two_"].endswith("In two paragraphs.")
+    assert script["attributes"](Own, found) == found

@@ -1,4 +1,4 @@
-"""A new tester is its file, its export, and a line in the change log: tried on a copy.
+"""A new tester is its file, its export, and a line in the change log, tried on a copy.
 
 The tester is the one that CONTRIBUTING.md shows.
 """
@@ -68,6 +68,7 @@ def copy(tmp_path_factory):
     export(package / "individual" / "__init__.py")
     export(package / "__init__.py")
     (top / "tests" / "test_many.py").write_text(MANY_VALUES, encoding="utf-8")
+    assert run(top, "docs.write_docstrings").stdout.split() == ["skfairtest/individual/_sampled.py"]
     return top
 
 
@@ -101,6 +102,16 @@ def test_the_package_takes_the_sample(copy):
         "test_sampled_pairs_where_a_sensitive_attribute_has_many_values",
         "skfairtest.individual._sampled.SampledAuditor",
     }
+
+
+@slow_sample
+def test_the_sample_has_a_docstring_of_all_that_it_inherits(copy):
+    text = (copy / "skfairtest" / "individual" / "_sampled.py").read_text(encoding="utf-8")
+    titles = [text.index(f"    {title}\n    ---") for title in
+              ("Parameters", "Attributes", "References", "Examples")]  # fmt: skip
+    assert titles == sorted(titles)
+    assert titles[0] < text.index("    space : InputSpace, default=None") < titles[1]
+    assert titles[1] < text.index("    fairness_degree_ : float") < titles[2]
 
 
 @pytest.mark.slow

@@ -183,7 +183,8 @@ def test_unknown_categories_end_in_one_kind_of_error(kind):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"s": rng.choice(["a", "b"], 100), "c": rng.choice(["u", "v"], 100)})
     model = make_pipeline(OneHotEncoder(), MODELS_BEHIND[kind]).fit(X, X["s"] == "a")
-    settings = {"sensitive_features": "s", "categories": {"c": ["u", "v", "w"]}, "random_state": 0}
+    space = InputSpace(categories={"c": ["u", "v", "w"]})
+    settings = {"sensitive_features": "s", "space": space, "random_state": 0}
     testers = [CertifiedAuditor, MAFTAuditor, RandomAuditor, SBFTAuditor]
     testers += [EIDIGAuditor, ADFAuditor] if kind in ("linear", "network") else []
     for tester in testers:

@@ -58,7 +58,7 @@ def bends_of(activation: Activation) -> Bends:
 
 
 class Leaky:
-    """max(x, slope * x), where the slope is between 0 and 1; ReLU where it is 0."""
+    """The function max(x, slope * x), where the slope is between 0 and 1; ReLU where it is 0."""
 
     def __init__(self, left: float) -> None:
         #: It is `left` times x, and `rest` times the ReLU of x.

@@ -67,7 +67,8 @@ def _changes(
     if (tests.category[which] >= 0).any():
         raise ValueError(
             f"The model splits column {features.space.feature_names[attribute]!r} by category, but "
-            "it has too many values for a table. Declare them in categories=, or narrow bounds=."
+            "it has too many values for a table. Declare them by InputSpace(categories=...), or "
+            "narrow its domain by InputSpace(bounds=...)."
         )
     pairs = np.column_stack([tests.feature[which], tests.threshold[which]])
     tried = which[np.unique(pairs, axis=0, return_index=True)[1]]

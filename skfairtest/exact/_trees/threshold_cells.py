@@ -161,7 +161,8 @@ def _last_left(
     if (tests.category[which] >= 0).any():
         raise ValueError(
             f"The model splits column {space.feature_names[attribute]!r} by category, but it has "
-            "too many values for a table. Declare them in categories=, or narrow bounds=."
+            "too many values for a table. Declare them by InputSpace(categories=...), or narrow "
+            "its domain by InputSpace(bounds=...)."
         )
     # Tests with equal threshold and feature have equal borders: ask once.
     pairs = np.column_stack([tests.feature[which], tests.threshold[which]])

@@ -108,8 +108,8 @@ class TorchGradient:
             n_bad = int((~np.isfinite(gradient)).sum())
             raise ValueError(
                 f"The gradient of the torch module in {type(self.net).__name__} must be finite; "
-                f"got {n_bad} NaN or infinite values in {len(T)} rows. Exclude such rows with "
-                f"bounds= or constraint=. {HINT}"
+                f"got {n_bad} NaN or infinite values in {len(T)} rows. Exclude such rows by "
+                f"InputSpace(bounds=...) or InputSpace(constraint=...). {HINT}"
             )
         return chosen.detach().double().numpy(), gradient
 

@@ -237,7 +237,25 @@ def predicted(scores: Floats, response: str) -> tuple[Ints, Floats]:
 
 
 class TwoPhaseAuditor(BaseAuditor):
-    """What MAFT, EIDIG and ADF share; each says which gradient it follows."""
+    """What MAFT, EIDIG and ADF share; each says which gradient it follows.
+
+    Parameters
+    ----------
+    n_global : int, default=1000
+        Seeds: rows of the data, in turn from four clusters of k-means, and uniform random inputs
+        where these are fewer. X must have as many rows as clusters.
+    max_iter : int, default=10
+        Most steps of a seed in the global phase.
+    n_local : int, default=1000
+        Steps of the local phase from each discriminatory input of the global phase.
+    step : float, default=1.0
+        Length of all steps, in steps of each attribute.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Most steps that a seed took in the global phase.
+    """
 
     n_global: int = whole(default=1000, least=1)
     max_iter: int = whole(default=10, least=1)

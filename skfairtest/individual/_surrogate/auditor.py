@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skfairtest._docstrings import document
 from skfairtest._parameters import one_of, real, whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import data_seeds
@@ -32,7 +31,6 @@ FIRST = 1000
 CONSTRAINED = 2
 
 
-@document
 class SurrogateAuditor(BaseAuditor):
     """Audit by a surrogate: learn where the model discriminates, then sample there.
 
@@ -54,8 +52,39 @@ class SurrogateAuditor(BaseAuditor):
 
     Parameters
     ----------
-    {parameters}
-    {n_restarts}
+    estimator : estimator, default=None
+        Regressor, classifier or pipeline to audit. Fitted, or fitted by ``fit(X, y)``. None makes a
+        template for scorers and retrainers, which set it.
+    sensitive_features : "auto", str, int or list of these, default="auto"
+        Sensitive columns by name or position. "auto" takes the columns whose names are common
+        protected attributes (sex, gender, race, age, religion, ...).
+    threshold : float, default=None
+        An input is discriminatory when its disparity exceeds the threshold, in units of the
+        outputs. None: when the labels differ; of a regressor, when the outputs do.
+    response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
+        How a classifier is asked. "auto" takes the first that it has, in this order.
+    space : InputSpace, default=None
+        Which inputs exist: bounds, categories, constraints, what is plausible, what twins are.
+        `fit` learns a copy of it from X; one that has learned is taken as it is. None:
+        ``InputSpace()``.
+    max_queries : int, default=20_000
+        Budget in queries: one query is one row for which the model is asked. At least 2, or None.
+    max_time : float, default=None
+        Budget in seconds; looked at after each batch.
+    max_found : int, default=None
+        Ends the run after the batch in which so many unique discriminatory inputs were found.
+    max_inputs : int, default=None
+        Ends the run after so many distinct inputs.
+    n_jobs : int, default=None
+        Parts of a large batch that are predicted at the same time. None is 1, or what
+        `joblib.parallel_config` says. The result does not depend on it.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the run: the same seed gives the same result.
+    verbose : int, default=0
+        1 prints a line each tenth of the budget, 2 each hundredth.
+    n_restarts : int, default=1
+        Independent searches, with seeds of their own, that share the budget; results are those of
+        all of them.
     objective : {"count", "degree", "diverse"}, default="count"
         What to look for. "count" learns from verdicts to find many discriminatory inputs, "degree"
         from disparities to find a large one. "diverse" finds fewer than "count", spread over all
@@ -72,7 +101,53 @@ class SurrogateAuditor(BaseAuditor):
 
     Attributes
     ----------
-    {attributes}
+    fairness_degree_ : float
+        Largest disparity found, in units of the outputs: a lower bound of the true one.
+    worst_case_ : array or DataFrame of shape (2, n_features), or None
+        The two twins that show it, the larger output first.
+    worst_case_outputs_ : ndarray of shape (2,), or None
+        The model's outputs for them.
+    worst_case_class_ : object
+        The class whose probability or score they are.
+    discriminatory_inputs_, counterfactuals_ : array or DataFrame of shape (n_kept, n_features)
+        Unique discriminatory inputs, worst first, and their twins; as many as fit into 32 MB.
+    disparities_ : ndarray of shape (n_kept,)
+        Difference between the outputs for each input and its twin.
+    n_found_ : int
+        Unique discriminatory inputs found, kept or not.
+    discrimination_rate_ : float
+        Share of the distinct generated inputs that discriminate; of a directed search, no estimate
+        of the domain's share.
+    plausibility_, distances_ : ndarray of shape (n_kept,)
+        How typical each of the `discriminatory_inputs_` is: the share of rows of X that are less
+        typical, and the distance to the nearest row.
+    nearest_rows_ : array or DataFrame of shape (n_kept, n_features)
+        The row of X nearest to each of them.
+    fairness_degree_plausible_ : float
+        The largest disparity found among pairs of which one twin is plausible.
+    worst_case_plausible_ : array or DataFrame of shape (2, n_features), or None
+        That pair, the larger output first.
+    domains_ : DataFrame
+        The degree known of the rows of X, of plausible inputs, and of the whole domain.
+    n_inputs_, n_queries_, seconds_ : int, int, float
+        The cost: distinct inputs, queries, seconds.
+    history_ : DataFrame
+        The course of the run: queries, seconds, inputs, found, degree.
+    stop_reason_, stop_kind_ : str
+        What ended the run, in words and as one word; see the Notes of `BaseAuditor`.
+    on_data_degree_, on_data_rate_, on_data_discriminatory_ : float, float, array or DataFrame
+        The same for the rows of X as they are, each compared with its twins.
+    sensitive_features_ : list
+        The sensitive columns.
+    one_hot_ : dict of name to list
+        The columns of each one-hot group.
+    response_ : str
+        How the estimator was asked: "regression", "predict_proba", "decision_function" or
+        "labels".
+    space_ : InputSpace
+        The inputs that exist, as learned.
+    estimator_ : estimator
+        What was audited.
 
     See Also
     --------

@@ -150,7 +150,8 @@ def check_combinations(n: int, names: list[Any], remedy: str) -> None:
     if n > MAX_COMBINATIONS:
         raise ValueError(
             f"ThemisAuditor compares each input with all its twins, at most {MAX_COMBINATIONS}; "
-            f"{names!r} have up to {n} combinations of values. {remedy} columns, narrow bounds=, "
-            "categories= or steps=, or use RandomAuditor (two random twins of each input) or "
-            "SBFTAuditor (the largest disparity)."
+            f"{names!r} have up to {n} combinations of values. {remedy} columns, narrow "
+            "their domains by InputSpace(bounds=...), or categories= or steps= of it, or use "
+            "RandomAuditor (two random twins of each input) or SBFTAuditor (the largest "
+            "disparity)."
         )

@@ -16,7 +16,7 @@ from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from skfairtest._docstrings import LinksToDocs
+from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import DeclaredParameters, one_of, real, whole
 from skfairtest._typing import Floats, Ints
 from skfairtest._validation import check_table, check_takes_weights
@@ -32,8 +32,48 @@ WEIGHTS = ("data", "uniform")
 UNSEEN = ("error", "ignore")
 
 
-class AveragingEstimator(DeclaredParameters, LinksToDocs, MetaEstimatorMixin, BaseEstimator):
-    """What the classifier and the regressor share."""
+class KeepsReference:
+    """Says what an averaging estimator keeps in a class of its own; has no parameters."""
+
+    _reference: ReferenceValues
+
+
+class AveragingEstimator(
+    KeepsReference, DeclaredParameters, LinksToDocs, MetaEstimatorMixin, BaseEstimator
+):
+    """What the classifier and the regressor share.
+
+    Parameters
+    ----------
+    sensitive_features : "auto", str, int or list of these, default="auto"
+        Columns that are averaged out, by name or position; a column of a one-hot group means the
+        group. "auto" takes the columns whose names are common protected attributes.
+    strength : float, default=1.0
+        Share of the average in the predictions, in [0, 1]; the rest is the model's own output for
+        the row as it is. It is read at prediction: another one may be set after `fit`.
+    weights : {"data", "uniform"}, default="data"
+        What the values weigh. "data": their share of the rows, each by its ``sample_weight``.
+        "uniform": all combinations of values that occur weigh the same.
+    max_values : int or None, default=100
+        Most combinations of values that are averaged over: a prediction costs as many of the model.
+        Of more, quantiles stand for all; see Notes. None keeps all.
+    unseen : {"error", "ignore"}, default="error"
+        How to treat a category at prediction that a sensitive column did not have in `fit`: raise
+        an error, or ignore it. A missing value is such a category; numbers are never unseen.
+    one_hot : "auto", dict of name to list of columns, or None, default="auto"
+        Groups of 0/1 columns that are one attribute each and change together, as in `InputSpace`.
+
+    Attributes
+    ----------
+    sensitive_features_ : list
+        What is averaged over.
+    one_hot_ : dict of name to list
+        The columns of each one-hot group.
+    values_ : DataFrame
+        The combinations of values, a one-hot group as one column, and their `weight`.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        Number and names of the columns of X.
+    """
 
     estimator: Any = field(default=None, kw_only=False)
     sensitive_features: Any = "auto"

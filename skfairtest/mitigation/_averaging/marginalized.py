@@ -14,7 +14,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from skfairtest._docstrings import document
 from skfairtest._typing import Floats
 from skfairtest.mitigation._averaging.averages import AveragingEstimator, last_step
 
@@ -33,7 +32,6 @@ def _estimator_has(name: str, without: str = "") -> Callable[[Any], bool]:
     return check
 
 
-@document
 class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
     """Average the sensitive columns out of a classifier.
 
@@ -46,7 +44,23 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
     estimator : classifier
         Classifier or pipeline; a clone of it is trained. One that is trained already goes in as
         ``FrozenEstimator(model)``.
-    {marginalized_parameters}
+    sensitive_features : "auto", str, int or list of these, default="auto"
+        Columns that are averaged out, by name or position; a column of a one-hot group means the
+        group. "auto" takes the columns whose names are common protected attributes.
+    strength : float, default=1.0
+        Share of the average in the predictions, in [0, 1]; the rest is the model's own output for
+        the row as it is. It is read at prediction: another one may be set after `fit`.
+    weights : {"data", "uniform"}, default="data"
+        What the values weigh. "data": their share of the rows, each by its ``sample_weight``.
+        "uniform": all combinations of values that occur weigh the same.
+    max_values : int or None, default=100
+        Most combinations of values that are averaged over: a prediction costs as many of the model.
+        Of more, quantiles stand for all; see Notes. None keeps all.
+    unseen : {"error", "ignore"}, default="error"
+        How to treat a category at prediction that a sensitive column did not have in `fit`: raise
+        an error, or ignore it. A missing value is such a category; numbers are never unseen.
+    one_hot : "auto", dict of name to list of columns, or None, default="auto"
+        Groups of 0/1 columns that are one attribute each and change together, as in `InputSpace`.
 
     Attributes
     ----------
@@ -54,7 +68,14 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
         The trained classifier, which sees the sensitive columns.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    {marginalized_attributes}
+    sensitive_features_ : list
+        What is averaged over.
+    one_hot_ : dict of name to list
+        The columns of each one-hot group.
+    values_ : DataFrame
+        The combinations of values, a one-hot group as one column, and their `weight`.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        Number and names of the columns of X.
 
     See Also
     --------
@@ -70,11 +91,27 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
     own is not kept: `FixedThresholdClassifier` and `TunedThresholdClassifierCV` stand around this
     class, not inside. With ``strength=0`` the estimator predicts as it stands.
 
-    {marginalized_notes}
+    All values are put to the model in one call, of 200,000 rows at most; rows that are equal but
+    for the sensitive columns are put to it once. So twins in one table get the same prediction to
+    the last bit with ``strength=1``; with less, averaged scores of two twins differ by (1 -
+    strength) times what the model's do. Where there are more than `max_values` combinations, they
+    are put in order (by the first sensitive column, then by the next) and cut into so many parts of
+    equal weight, and the value in the middle of each part stands for it. With ``unseen="ignore"``
+    and ``strength=1`` predictions do not depend on a category that is ignored; with less the model
+    is asked about the row as it is. In a column of numbers, a missing value where there was none is
+    an error either way.
+
+    Twins are treated alike by construction, which is no finding about people: other columns that go
+    together with the sensitive ones keep their influence, so that groups may still get different
+    predictions on average. What follows from a sensitive value (``InputSpace(twins=...)``) is not
+    changed along with it.
 
     References
     ----------
-    {marginalized_references}
+    .. [1] Pope, D. G., & Sydnor, J. R. (2011). Implementing anti-discrimination policies in
+       statistical profiling models. American Economic Journal: Economic Policy, 3(3), 206-231.
+    .. [2] Lindholm, M., Richman, R., Tsanakas, A., & Wuthrich, M. V. (2022). Discrimination-free
+       insurance pricing. ASTIN Bulletin, 52(1), 55-89.
 
     Examples
     --------
@@ -248,7 +285,6 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
         return tags
 
 
-@document
 class MarginalizedRegressor(RegressorMixin, AveragingEstimator):
     """Average the sensitive columns out of a regressor.
 
@@ -261,13 +297,36 @@ class MarginalizedRegressor(RegressorMixin, AveragingEstimator):
     estimator : regressor
         Regressor, of one output or of several, or pipeline; a clone of it is trained. One that is
         trained already goes in as ``FrozenEstimator(model)``.
-    {marginalized_parameters}
+    sensitive_features : "auto", str, int or list of these, default="auto"
+        Columns that are averaged out, by name or position; a column of a one-hot group means the
+        group. "auto" takes the columns whose names are common protected attributes.
+    strength : float, default=1.0
+        Share of the average in the predictions, in [0, 1]; the rest is the model's own output for
+        the row as it is. It is read at prediction: another one may be set after `fit`.
+    weights : {"data", "uniform"}, default="data"
+        What the values weigh. "data": their share of the rows, each by its ``sample_weight``.
+        "uniform": all combinations of values that occur weigh the same.
+    max_values : int or None, default=100
+        Most combinations of values that are averaged over: a prediction costs as many of the model.
+        Of more, quantiles stand for all; see Notes. None keeps all.
+    unseen : {"error", "ignore"}, default="error"
+        How to treat a category at prediction that a sensitive column did not have in `fit`: raise
+        an error, or ignore it. A missing value is such a category; numbers are never unseen.
+    one_hot : "auto", dict of name to list of columns, or None, default="auto"
+        Groups of 0/1 columns that are one attribute each and change together, as in `InputSpace`.
 
     Attributes
     ----------
     estimator_ : regressor
         The trained regressor, which sees the sensitive columns.
-    {marginalized_attributes}
+    sensitive_features_ : list
+        What is averaged over.
+    one_hot_ : dict of name to list
+        The columns of each one-hot group.
+    values_ : DataFrame
+        The combinations of values, a one-hot group as one column, and their `weight`.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        Number and names of the columns of X.
 
     See Also
     --------
@@ -281,11 +340,27 @@ class MarginalizedRegressor(RegressorMixin, AveragingEstimator):
     sensitive columns go together with others: prices then need a correction, for which the paper of
     Lindholm et al. has several.
 
-    {marginalized_notes}
+    All values are put to the model in one call, of 200,000 rows at most; rows that are equal but
+    for the sensitive columns are put to it once. So twins in one table get the same prediction to
+    the last bit with ``strength=1``; with less, averaged scores of two twins differ by (1 -
+    strength) times what the model's do. Where there are more than `max_values` combinations, they
+    are put in order (by the first sensitive column, then by the next) and cut into so many parts of
+    equal weight, and the value in the middle of each part stands for it. With ``unseen="ignore"``
+    and ``strength=1`` predictions do not depend on a category that is ignored; with less the model
+    is asked about the row as it is. In a column of numbers, a missing value where there was none is
+    an error either way.
+
+    Twins are treated alike by construction, which is no finding about people: other columns that go
+    together with the sensitive ones keep their influence, so that groups may still get different
+    predictions on average. What follows from a sensitive value (``InputSpace(twins=...)``) is not
+    changed along with it.
 
     References
     ----------
-    {marginalized_references}
+    .. [1] Pope, D. G., & Sydnor, J. R. (2011). Implementing anti-discrimination policies in
+       statistical profiling models. American Economic Journal: Economic Policy, 3(3), 206-231.
+    .. [2] Lindholm, M., Richman, R., Tsanakas, A., & Wuthrich, M. V. (2022). Discrimination-free
+       insurance pricing. ASTIN Bulletin, 52(1), 55-89.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def correlation_remover(estimator: Any, X: Any, places: list[int]) -> Any:
 
 
 class RandomizedClassifier(ClassifierMixin, BaseEstimator):
-    """fairlearn's `ExponentiatedGradient` as a classifier that answers the same every time.
+    """The `ExponentiatedGradient` of fairlearn as a classifier that answers the same every time.
 
     What fairlearn trains is a mixture of classifiers, of which it draws one for each row and call.
     Here the probability is the mixture's, and the draw is made once for each person: from a hash of

@@ -94,7 +94,7 @@ class FairnessRetrainer(
         much.
     near : {"both", "data", "uniform"}, default="both"
         Where "twins" lowers the share of discriminatory inputs: near the data, that is, on rows
-        crossed with their neighbours (plausible ones, where the auditor has `plausible`), among
+        crossed with their neighbours (plausible ones, where the auditor's `space` says so), among
         uniform inputs of the domain, or both. "aequitas" knows uniform inputs alone.
     labeler : {"auto", "majority", "average", "opposite"} or callable, default="auto"
         Labels of added twins. "majority": vote of diverse models (mean, for a regression).

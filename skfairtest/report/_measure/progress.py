@@ -85,7 +85,7 @@ class Bar(Progress):
 
 
 class Callbacks(Progress):
-    """scikit-learn's callbacks, told by the auditors that search."""
+    """Callbacks of scikit-learn, which the auditors that search tell of their progress."""
 
     def __init__(self, callbacks: tuple[Any, ...]) -> None:
         self.callbacks = callbacks
