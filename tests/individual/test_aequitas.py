@@ -71,7 +71,7 @@ def naive_walks(space, starts, n_local, strategy, gain, rng):
 
 @pytest.mark.parametrize("strategy", some(STRATEGIES))
 def test_batch_of_one_is_the_published_algorithm(strategy, grid, models, monkeypatch):
-        auditor = AequitasAuditor(
+    auditor = AequitasAuditor(
         models.Proba(answer), sensitive_features=[0], max_queries=None, max_inputs=300,
         n_global=30, n_local=120, batch_size=1, random_state=5, strategy=strategy, delta=0.05,
     )  # fmt: skip
