@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skfairtest.space._constraints.base import constraints_of, name_of
+from skfairtest.space._layout import Layout
+from skfairtest.space._plausible.judge import Plausibility
+from skfairtest.space._twins import Twins
 
-if TYPE_CHECKING:  # which uses this module
-    from skfairtest.space._space import InputSpace
 
-
-def describe(space: InputSpace) -> pd.DataFrame:
+def describe(layout: Layout, sensitive: NDArray[np.intp]) -> pd.DataFrame:
     """One row an attribute: kind, domain, step, columns, and whether it is sensitive."""
     rows = []
-    for j, column in enumerate(space.domain.columns):
-        names = [space.layout.container.names[place] for place in space.layout.places[j]]
+    for j, column in enumerate(layout.columns):
+        names = [layout.container.names[place] for place in layout.places[j]]
         rows.append(
             {
                 "attribute": column.name,
@@ -25,30 +27,32 @@ def describe(space: InputSpace) -> pd.DataFrame:
                 "domain": column.in_words(),
                 "step": column.distance,
                 "columns": len(names),
-                "sensitive": bool(j in space.sensitive),
+                "sensitive": bool(j in sensitive),
             }
         )
     return pd.DataFrame(rows)
 
 
-def conditions(space: InputSpace) -> list[str]:
+def conditions(
+    layout: Layout, constraint: Any, plausibility: Plausibility | None, twins: Twins
+) -> list[str]:
     """What must hold of inputs, each in a line: groups, constraints, plausibility, consequences."""
     lines = [
         f"one of the columns {members} is 1, as one attribute {name!r}"
-        for name, members in space.layout.one_hot.items()
+        for name, members in layout.one_hot.items()
     ]
-    lines += [name_of(constraint) for constraint in constraints_of(space.constraint_)]
-    if space.plausibility is not None:
-        share = space.plausibility.share_accepted
+    lines += [name_of(one) for one in constraints_of(constraint)]
+    if plausibility is not None:
+        share = plausibility.share_accepted
         lines.append(
             f"one of two twins looks like the data, to a detector that accepts {share:.1%} of the "
             "rows"
         )
-    if isinstance(space.twins_.dependents, Mapping):
-        for name, values in space.twins_.dependents.items():
+    if isinstance(twins.dependents, Mapping):
+        for name, values in twins.dependents.items():
             for value, followers in values.items():
                 for other, wanted in followers.items():
                     lines.append(f"where {name} is {value}, {other} is {wanted}, in twins too")
-    elif space.twins_.dependents is not None:
-        lines.append(f"twins differ in what {name_of(space.twins_.dependents)} changes as well")
+    elif twins.dependents is not None:
+        lines.append(f"twins differ in what {name_of(twins.dependents)} changes as well")
     return lines

@@ -450,12 +450,12 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         1     grade         real  1 to 6   0.1        1      False
         """
         check_is_fitted(self)
-        return describe(self)
+        return describe(self.layout, self.sensitive)
 
     @property
     def conditions(self) -> list[str]:
         """What must hold of inputs beyond their domains, each in a line that a report can show."""
-        return conditions(self)
+        return conditions(self.layout, self.constraint_, self.plausibility, self.twins_)
 
     # Tables and codes -----------------------------------------------------------------------
 
