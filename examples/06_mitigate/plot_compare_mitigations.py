@@ -1,18 +1,19 @@
 """
-=======================================
-Which way to mitigate suits this model?
-=======================================
+============================================
+Which method of mitigation suits this model?
+============================================
 
 A model treats some people differently because of ``sex``. It can be trained without that column, or
-averaged over its values; `fairlearn <https://fairlearn.org>`_ has ways of its own. One table shows
-for each of them what is left, what it costs, and who pays. (Training again on what an audit finds
-takes longer: :doc:`that has an example of its own </auto_examples/06_mitigate/plot_mitigate>`.)
+averaged over its values; `fairlearn <https://fairlearn.org>`_ has methods of its own. One table
+shows for each of them what is left, what it costs, and who pays. (Training again on what an audit
+finds takes longer: :doc:`that has an example of its own
+</auto_examples/06_mitigate/plot_mitigate>`.)
 """
 
 # %%
 # The table
 # ---------
-# The data are invented, with a planted effect of ``sex`` that depends on the job. Every way is
+# The data are invented, with a planted effect of ``sex`` that depends on the job. Every method is
 # trained on the same three folds and measured on the rows that were held out, on inputs near them,
 # and on uniform inputs. Words are numbered beforehand, which a tree does not mind and which saves
 # time; pipelines with encoders work as well.
@@ -49,7 +50,7 @@ print(table[columns].round(4))
 # %%
 # Who pays
 # --------
-# A mean over everybody hides who bears the cost. The last column says why a way has no figures
+# A mean over everybody hides who bears the cost. The last column says why a method has no figures
 # (fairlearn is not installed, say).
 
 columns = ["demographic_parity_difference", "worst_group", "worst_group_accuracy", "note"]
@@ -58,7 +59,7 @@ print(table[columns].round(3).to_string())
 # %%
 # What is left, and what it costs
 # -------------------------------
-# A row a way: the shares of inputs whose twins are treated differently, the largest difference
+# A row a method: the shares of inputs whose twins are treated differently, the largest difference
 # found, and the change of the accuracy. Its intervals are paired: the same rows are predicted by
 # both models, so they are narrower than those of two accuracies.
 

@@ -40,7 +40,7 @@ mitigated = FairnessRetrainer(
 mitigated.fit(X_train, y_train)
 
 # %%
-# One round only, to save time. The course: three shares, what is left of those that are to fall,
+# One round only, to save time. Its history: three shares, what is left of those that are to fall,
 # and the drop of the accuracy out of fold with the upper end of its interval. A round is kept if
 # that end is within the limit.
 

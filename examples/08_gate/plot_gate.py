@@ -107,4 +107,4 @@ folder.cleanup()
 
 # %%
 # What comes next: the page on the gate has the CI jobs, the exit codes and ``assert_within`` for
-# tests; the examples on mitigation have other ways.
+# tests; the examples on mitigation have other methods.

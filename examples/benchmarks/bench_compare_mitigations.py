@@ -1,17 +1,17 @@
-"""Ways to mitigate side by side: `compare_mitigations` on four tables and six models.
+"""Methods of mitigation side by side: `compare_mitigations` on four tables and six models.
 
 The models are those of bench_mitigate.py, the classifiers of the Aequitas paper's Table 2. Tables:
 the coded census data with the papers' domains (sex), adult as it is with one-hot encoders (sex and
 race), german (sex), and communities, whose target is 0 or 1 in the file or cut at its upper 29
 percent (racepctblack, a share, of which all values of the table's two decimals are twins).
 
-One line a way: accuracy and AUC and their paired changes in points, the shares of inputs whose
+One line a method: accuracy and AUC and their paired changes in points, the shares of inputs whose
 twins are treated differently in percent (rows held out, near them, the whole domain), the largest
 difference of twins found and its certified bound, differences between groups, the worst group's
 accuracy, and the times. ``--csv`` writes all columns; a file that is there is read, and what it
 has is not run again.
 
-Needs the folder of SKFAIRTEST_DATA; fairlearn's ways need fairlearn. Run with
+Needs the folder of SKFAIRTEST_DATA; fairlearn's methods need fairlearn. Run with
 ``python examples/benchmarks/bench_compare_mitigations.py``.
 """
 

@@ -9,7 +9,7 @@ of the process so far; and the paper's seconds with its number of rule sets.
 
 The paper (Zhang et al., 2022, Table 5) used networks on another machine (3.1 GHz, one core, two
 graphics cards), other cuts of the data and intervals for one rule set at a time, so its column is a
-yardstick for the order of magnitude and no race.
+reference for the order of magnitude and no race.
 
 Needs the folder of SKFAIRTEST_DATA. Run with ``python examples/benchmarks/bench_groups.py``;
 ``--only adult`` runs a part.

@@ -88,7 +88,7 @@ def between_groups(p, column):
 
 
 def measure(name, fetch, sensitive, seed):
-    """Figures of each model and each way, on one split."""
+    """Figures of each model and each method, on one split."""
     data = fetch()
     X, y = data.data, (data.target == data.target.unique()[0]).to_numpy()
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
@@ -96,23 +96,23 @@ def measure(name, fetch, sensitive, seed):
     for model_name, template in models(seed).items():
         original = template.fit(X, y)
         dropped = models(seed)[model_name].fit(X.drop(columns=sensitive), y)
-        ways = {"original": (original, X_test, 1)}
-        ways["dropped"] = (dropped, X_test.drop(columns=sensitive), 0)
+        methods = {"original": (original, X_test, 1)}
+        methods["dropped"] = (dropped, X_test.drop(columns=sensitive), 0)
         for weights in ("data", "uniform"):
             for strength in (0.5, 1.0):
                 model = MarginalizedClassifier(
                     FrozenEstimator(original), sensitive_features=sensitive, strength=strength,
                     weights=weights, unseen="ignore",
                 ).fit(X, y)  # fmt: skip
-                ways[f"{weights}, {strength:g}"] = (model, X_test, len(model.values_))
+                methods[f"{weights}, {strength:g}"] = (model, X_test, len(model.values_))
         values = model.values_
         alone = seconds(original, X_test)
-        for way, (model, table, n_values) in ways.items():
+        for method, (model, table, n_values) in methods.items():
             p = model.predict_proba(table)[:, 1]
-            found[model_name, way] = [
+            found[model_name, method] = [
                 100 * np.mean(model.predict(table) == y_test),
                 100 * roc_auc_score(y_test, p),
-                100 * share_apart(model, table, sensitive, values) if way != "dropped" else 0.0,
+                100 * share_apart(model, table, sensitive, values) if method != "dropped" else 0.0,
                 100 * between_groups(p, X_test[sensitive[0]]),
                 seconds(model, table) / alone,
                 n_values,
@@ -123,16 +123,16 @@ def measure(name, fetch, sensitive, seed):
 
 def show(name, runs):
     print(f"\n{name}, {len(runs)} splits")
-    print(f"{'model':<20} {'way':<13} {'accuracy':>8} {'change':>12} {'AUC':>6} {'change':>12} "
+    print(f"{'model':<20} {'method':<13} {'accuracy':>8} {'change':>12} {'AUC':>6} {'change':>12} "
           f"{'apart':>7} {'groups':>6} {'time':>6} {'values':>6}")  # fmt: skip
-    for model, way in runs[0]:
-        figures = np.array([run[model, way] for run in runs])
+    for model, method in runs[0]:
+        figures = np.array([run[model, method] for run in runs])
         change = figures[:, :2] - np.array([run[model, "original"] for run in runs])[:, :2]
         error = change.std(axis=0, ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else [0.0, 0.0]
         mean = figures.mean(axis=0)
         changes = [f"{c:+.2f} ± {e:.2f}" for c, e in zip(change.mean(axis=0), error, strict=True)]
         n_values = np.median(figures[:, 5])
-        print(f"{model:<20} {way:<13} {mean[0]:>8.1f} {changes[0]:>12} {mean[1]:>6.1f} "
+        print(f"{model:<20} {method:<13} {mean[0]:>8.1f} {changes[0]:>12} {mean[1]:>6.1f} "
               f"{changes[1]:>12} {mean[2]:>6.1f}% {mean[3]:>6.1f} {np.median(figures[:, 4]):>6.1f} "
               f"{n_values:>6.0f}")  # fmt: skip
 

@@ -10,8 +10,8 @@ of ours by itself, ``--near`` other aims.
 Table 2: groups. The score of the rule set that was worst at first, which is what the paper's Table
 7 reports, and of the worst rule set of all: near the rows that were learned from, as in the paper
 (the pool is another one), and near the test rows, or on those as they are. "testsgd" is the paper's
-way, "groups" ours. "chance" is the worst score of the same model where the sensitive values were
-dealt out among the people anew: of thousands of rule sets the worst one is far from zero where
+strategy, "groups" ours. "chance" is the worst score of the same model where the sensitive values
+were dealt out among the people anew: of thousands of rule sets the worst one is far from zero where
 groups are small, however a model was made. Figures are means over the splits. "play" is fictitious
 play of Kearns et al. 2018 (``_fictitious_play.py``), one row a gamma, of logistic regression: the
 mixture by the shares and the accuracy that its draws have on average, with the worst linear group
@@ -168,10 +168,11 @@ def table_twins(options):
         f"{'data':8}{'classifier':31}{'strategy':18}{'rows':>14}{'near':>14}{'uniform':>14}"
         f"{'added':>7}  accuracy"
     )
-    ways = [("aequitas", "uniform", "majority")] if options.aequitas else []
-    ways += [("twins", near, "auto") for near in options.near]
+    strategies = [("aequitas", "uniform", "majority")] if options.aequitas else []
+    strategies += [("twins", near, "auto") for near in options.near]
     if options.labelers:
-        ways += [("twins", "both", labeler) for labeler in ("majority", "average", "opposite")]
+        labelers = ("majority", "average", "opposite")
+        strategies += [("twins", "both", labeler) for labeler in labelers]
     left: dict[str, list[list[float]]] = {}
     for data in options.twin_data:
         for name, (before, _, fall) in AEQUITAS.items():
@@ -181,26 +182,26 @@ def table_twins(options):
                 print(
                     f"{data:8}{name:31}{'paper':18}{'':28}{before:7.2f}%{-fall:5.0f}%", flush=True
                 )
-            for strategy, near, labeler in ways:
+            for strategy, near, labeler in strategies:
                 runs = [
                     mitigate_twins(data, name, strategy, near, labeler, seed, options)
                     for seed in range(options.seeds)
                 ]
                 mean = np.mean(runs, axis=0)
-                way = strategy if labeler == "auto" else f"{strategy} {labeler}"
-                way = way if near == "both" else f"{way} {near}"
+                label = strategy if labeler == "auto" else f"{strategy} {labeler}"
+                label = label if near == "both" else f"{label} {near}"
                 remains = [mean[3 + j] / mean[j] if mean[j] else np.nan for j in range(3)]
                 change = 100 * (mean[8] - mean[7])
-                left.setdefault(way, []).append([*remains, change])
+                left.setdefault(label, []).append([*remains, change])
                 figures = "".join(f"{mean[j]:8.2%}{remains[j] - 1:+6.0%}" for j in range(3))
                 print(
-                    f"{data:8}{name:31}{way:18}{figures}{mean[9]:7.1f}{mean[7]:8.1%}{change:+6.2f}",
+                    f"{data:8}{name:31}{label:18}{figures}{mean[9]:7.1f}{mean[7]:8.1%}{change:+6.2f}",
                     flush=True,
                 )
-    for way, values in left.items():
+    for label, values in left.items():
         mean = np.nanmean(values, axis=0)
         figures = "".join(f"{'':8}{value - 1:+6.0%}" for value in mean[:3])
-        print(f"{'mean':8}{'':31}{way:18}{figures}{'':15}{mean[3]:+6.2f}")
+        print(f"{'mean':8}{'':31}{label:18}{figures}{'':15}{mean[3]:+6.2f}")
 
 
 def group_data(name, seed):
@@ -341,10 +342,10 @@ def print_play(data, seeds, gammas):
     for gamma in gammas:
         mean = 100 * np.nanmean([play_groups(data, gamma, seed) for seed in seeds], axis=0)
         before, mixture, majority, groups = np.split(mean, [5, 10, 15])
-        for way, after in ((f"play {gamma:g}", mixture), ("majority", majority)):
+        for model, after in ((f"play {gamma:g}", mixture), ("majority", majority)):
             pairs = [f"{a:6.1f} ->{b:6.1f}" for a, b in zip(before, after, strict=True)]
             print(
-                f"{data:8}{'logistic':10}{way:10}{pairs[0]:>16}{pairs[1]:>16}{pairs[2]:>16}"
+                f"{data:8}{'logistic':10}{model:10}{pairs[0]:>16}{pairs[1]:>16}{pairs[2]:>16}"
                 f"{pairs[3]:>16}{pairs[4]:>18}"
             )
         for part, figures in zip(("training", "test"), np.split(groups, 2), strict=True):
@@ -398,7 +399,7 @@ def main():
     parser.add_argument("--rows", type=int, default=None, help="rows of table 1, at most")
     parser.add_argument("--near", nargs="*", default=["both"], help="aims of table 1")
     parser.add_argument("--twin-data", nargs="*", default=["census", "adult", "german"])
-    parser.add_argument("--aequitas", action="store_true", help="the paper's way in table 1, too")
+    parser.add_argument("--aequitas", action="store_true", help="table 1 with the paper's, too")
     parser.add_argument(
         "--group-seeds", nargs=2, type=int, default=[3, 10], help="splits of adult and german"
     )

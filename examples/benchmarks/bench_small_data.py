@@ -9,7 +9,7 @@ The limit is ``max_score_drop``, a point of accuracy. Printed, over the splits:
 - how many exceed it by more than the sampling error of the test rows (1.645 standard errors of the
   difference, of the same rows before and after: a split whose true loss is the limit does so in one
   of twenty cases);
-- in how many courses something was kept, and in how many a `MitigationWarning` was given: on data
+- in how many runs something was kept, and in how many a `MitigationWarning` was given: on data
   that cannot tell a point, a retrainer should say so. What the warnings say is printed below;
 - how many ended in an error.
 
@@ -67,7 +67,7 @@ def load(name):
     return X, data.target.to_numpy(), {"sensitive_features": ["sex"]}
 
 
-def one_course(X, y, settings, model, n, seed):
+def one_mitigation(X, y, settings, model, n, seed):
     """Change of accuracy, its standard error, whether something was kept, what was warned."""
     test = min(TEST_ROWS, len(y) - n)
     X, X_test, y, y_test = train_test_split(
@@ -89,23 +89,23 @@ def one_course(X, y, settings, model, n, seed):
 def run(name, n, kind, options, messages):
     X, y, settings = load(name)
     settings["max_queries"] = options.queries
-    courses, failed = [], 0
+    runs, failed = [], 0
     start = time.perf_counter()
     for seed in range(options.first_split, options.first_split + options.splits):
         model = models(seed)[kind]
         model = make_pipeline(StandardScaler(), model) if name == "census" else pipeline(model)
         try:
-            courses.append(one_course(X, y, settings, model, n, seed))
+            runs.append(one_mitigation(X, y, settings, model, n, seed))
         except Exception as error:
-            # One course that breaks is a figure of the table, not the end of it.
+            # One run that breaks is a figure of the table, not the end of it.
             failed += 1
             messages[f"{type(error).__name__}: {plain(str(error))}"] += 1
     seconds = (time.perf_counter() - start) / options.splits
-    change, error, kept = np.array([course[:3] for course in courses], dtype=float).reshape(-1, 3).T
-    for course in courses:
-        messages.update({plain(message) for message in course[3]})
+    change, error, kept = np.array([one[:3] for one in runs], dtype=float).reshape(-1, 3).T
+    for one in runs:
+        messages.update({plain(message) for message in one[3]})
     exceeds = -change > LIMIT + CONFIDENT * error
-    warned = [bool(course[3]) for course in courses]
+    warned = [bool(one[3]) for one in runs]
     spread = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else np.nan
     print(
         f"{name:8}{n:5}  {kind:10}{100 * np.mean(change):7.2f} +-{100 * spread:5.2f}"
@@ -146,11 +146,11 @@ def main():
     lost = -change > LIMIT
     silent = lost & ~np.asarray(warned, dtype=bool)
     print(
-        f"all {len(change)} courses: mean {100 * change.mean():.2f} points, {lost.mean():.0%} lose "
+        f"all {len(change)} runs: mean {100 * change.mean():.2f} points, {lost.mean():.0%} lose "
         f"more than the limit ({silent.mean():.0%} unwarned), {exceeds.mean():.0%} surely"
     )
     for message, count in messages.most_common():
-        print(f"{count:6} courses: {message}")
+        print(f"{count:6} runs: {message}")
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ class MitigationDisplay:
     See Also
     --------
     skfairtest.FairnessRetrainer : Retrains on what an audit finds.
-    skfairtest.compare_mitigations : Measures many ways.
+    skfairtest.compare_mitigations : Measures many methods.
 
     Notes
     -----
@@ -117,7 +117,7 @@ class MitigationDisplay:
         TypeError
             If it is no retrainer.
         ValueError
-            If its course ended before anything was measured.
+            If its run ended before anything was measured.
         """
         if not hasattr(type(retrainer), "fit") or not hasattr(retrainer, "max_score_drop"):
             raise TypeError(
@@ -126,7 +126,7 @@ class MitigationDisplay:
         check_is_fitted(retrainer)
         if not hasattr(retrainer, "before_"):
             raise ValueError(
-                "The retrainer has no before_ and after_: its course ended before the model was "
+                "The retrainer has no before_ and after_: its run ended before the model was "
                 f"measured ({retrainer.stop_reason_}). See its history_."
             )
         rows = []
@@ -155,7 +155,7 @@ class MitigationDisplay:
         Returns
         -------
         MitigationDisplay
-            The display, not yet drawn: one row a way, those without figures left out.
+            The display, not yet drawn: one row a method, those without figures left out.
 
         Raises
         ------

@@ -812,9 +812,10 @@ def test_mitigation_that_ended_early(fitted):
 def test_mitigation_of_a_comparison(fitted):
     display = MitigationDisplay.from_comparison(fitted.table).plot()
     table = display.frame().set_index(["model", "measure"])
-    for way in ("original", "drop"):
-        assert table.loc[(way, "near"), "value"] == fitted.table.loc[way, "share_near"]
-        assert table.loc[(way, "score"), "low"] == fitted.table.loc[way, "accuracy_change_low"]
+    for method in ("original", "drop"):
+        assert table.loc[(method, "near"), "value"] == fitted.table.loc[method, "share_near"]
+        low = fitted.table.loc[method, "accuracy_change_low"]
+        assert table.loc[(method, "score"), "low"] == low
     failed = fitted.table.copy()
     failed.loc["drop", :] = np.nan
     assert set(MitigationDisplay.from_comparison(failed).frame()["model"]) == {"original"}

@@ -1,4 +1,4 @@
-"""compare_mitigations: its figures are what they say, and a way that fails leaves the others."""
+"""compare_mitigations: its figures are what they say, and a method that fails leaves the others."""
 
 from functools import partial
 
@@ -56,8 +56,8 @@ def coder(model):
     )
 
 
-def frame_of(table, way):
-    return pd.DataFrame.from_dict(table.attrs["groups"][way], orient="index")
+def frame_of(table, method):
+    return pd.DataFrame.from_dict(table.attrs["groups"][method], orient="index")
 
 
 def compare(estimator=None, X=None, y=None, **settings):
@@ -101,11 +101,11 @@ def test_scores_are_those_of_out_of_fold_predictions():
     X, y = coded()
     cv = StratifiedKFold(3, shuffle=True, random_state=5)
     table = compare(X=X, y=y, cv=cv)
-    for way, sex in (("original", X["sex"]), ("drop", 1)):
+    for method, sex in (("original", X["sex"]), ("drop", 1)):
         proba = cross_val_predict(TREE, X.assign(sex=sex), y, cv=cv, method="predict_proba")
         said = np.array(["no", "yes"])[proba.argmax(axis=1)]
-        assert table.loc[way, "accuracy"] == accuracy_score(y, said)
-        assert table.loc[way, "auc"] == pytest.approx(roc_auc_score(y == "yes", proba[:, 1]))
+        assert table.loc[method, "accuracy"] == accuracy_score(y, said)
+        assert table.loc[method, "auc"] == pytest.approx(roc_auc_score(y == "yes", proba[:, 1]))
     change = table.loc["drop", "accuracy"] - table.loc["original", "accuracy"]
     assert table.loc["drop", "accuracy_change"] == pytest.approx(change) and change < -0.03
     assert table.loc["drop", "accuracy_change_low"] < change
@@ -234,8 +234,8 @@ class Broken(ClassifierMixin, BaseEstimator):
 
 
 def test_a_way_that_fails_has_its_reason_and_the_others_go_on():
-    ways = {"broken": Broken(), "stump": DecisionTreeClassifier(max_depth=1)}
-    table = compare(methods=ways)
+    methods = {"broken": Broken(), "stump": DecisionTreeClassifier(max_depth=1)}
+    table = compare(methods=methods)
     assert table.index.tolist() == ["original", "broken", "stump"]
     assert table.loc["broken", "note"] == "fold 1: RuntimeError: no luck"
     assert np.isnan(table.loc["broken", "accuracy"])
@@ -450,7 +450,7 @@ def test_replayed_answers_have_the_scores_of_the_model(name):
     assert score(rows) == pytest.approx(theirs)
 
 
-# fairlearn's ways --------------------------------------------------------------------------------
+# fairlearn's methods ----------------------------------------------------------------------------
 
 
 @pytest.mark.services("fairlearn")
@@ -462,8 +462,8 @@ def test_fairlearn_ways_in_the_table():
     assert (table["note"] == "").all()
     parity = table["demographic_parity_difference"]
     assert parity["exponentiated parity"] < 0.5 * parity["original"]
-    ways = ["correlation remover", "exponentiated odds"]
-    notes = compare(coder(Plain()), *people(), methods=ways)["note"]
+    methods = ["correlation remover", "exponentiated odds"]
+    notes = compare(coder(Plain()), *people(), methods=methods)["note"]
     assert "tables of numbers" in notes.iloc[1] and "sample_weight" in notes.iloc[2]
 
 
@@ -504,14 +504,14 @@ def test_twins_share_the_draw_of_a_randomized_classifier():
 def test_groups_that_no_model_is_given_are_compared():
     X, y = people()
     inputs, sex = X[["a", "b", "c"]], X["sex"].mask(np.arange(len(X)) < 50)
-    ways = ["drop", "marginalize", "retrain twins", "retrain groups", "correlation remover",
+    methods = ["drop", "marginalize", "retrain twins", "retrain groups", "correlation remover",
             "exponentiated parity"]  # fmt: skip
-    table = compare(LogisticRegression(), inputs, y, sensitive_features=sex, methods=ways)
+    table = compare(LogisticRegression(), inputs, y, sensitive_features=sex, methods=methods)
     original = table.loc["original"]
     assert (original[["share_rows", "share_near", "degree", "degree_bound"]] == 0).all()
-    for way in ways:
-        assert "the model does not take sex" in table.loc[way, "note"]
-        assert np.isnan(table.loc[way, "accuracy"])
+    for method in methods:
+        assert "the model does not take sex" in table.loc[method, "note"]
+        assert np.isnan(table.loc[method, "accuracy"])
     groups = frame_of(table, "original")
     assert groups["rows"].to_dict() == {
         f"sex = {group}": int((sex == group).sum()) for group in ("f", "m")

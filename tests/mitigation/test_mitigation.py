@@ -64,7 +64,7 @@ def fell(mitigated, place="uniform"):
 
 
 @pytest.fixture(scope="module")
-def course():
+def three_rounds():
     """Rows, and a retrainer of them after four rounds; tests leave both as they are."""
     X, y = people()
     return X, y, mitigate(max_rounds=4).fit(X, y)
@@ -202,11 +202,11 @@ def test_frames_and_pipelines(kind, mixed, pipeline_of):
     assert mitigated.feature_names_in_.tolist() == list(X.columns)
 
 
-# The course -------------------------------------------------------------------------------------
+# The rounds -------------------------------------------------------------------------------------
 
 
-def test_history_tells_the_course(course):
-    *_, mitigated = course
+def test_history_tells_the_rounds(three_rounds):
+    *_, mitigated = three_rounds
     table = mitigated.history_
     assert table.columns.tolist() == COLUMNS
     assert table["round"].tolist() == list(range(len(table)))
@@ -241,8 +241,8 @@ def test_the_papers_sizes_of_groups():
     assert mitigated.stop_reason_ == "rounds of up to 150 added rows were trained"
 
 
-def test_one_more_round_adds_to_the_rows_of_the_last(course):
-    table = course[-1].history_
+def test_one_more_round_adds_to_the_rows_of_the_last(three_rounds):
+    table = three_rounds[-1].history_
     assert (table["n_added"].diff().iloc[1:] > 0).all()
     assert len(table) == 5
 
@@ -436,8 +436,8 @@ def test_rounds_of_one_answer_are_not_kept():
 @pytest.mark.parametrize(
     "labeler", ["auto", pytest.param("majority", marks=pytest.mark.slow), "average"]
 )
-def test_labelers_mitigate(labeler, course):
-    X, y, by_average = course
+def test_labelers_mitigate(labeler, three_rounds):
+    X, y, by_average = three_rounds
     mitigated = by_average if labeler == "average" else mitigate(labeler=labeler).fit(X, y)
     assert fell(mitigated)
 
@@ -475,8 +475,8 @@ def test_labeler_that_gives_no_labels(labeler, message):
 # In scikit-learn --------------------------------------------------------------------------------
 
 
-def test_is_the_mitigated_model(course):
-    X, y, mitigated = course
+def test_is_the_mitigated_model(three_rounds):
+    X, y, mitigated = three_rounds
     np.testing.assert_array_equal(mitigated.predict(X), mitigated.estimator_.predict(X))
     np.testing.assert_array_equal(mitigated.predict_proba(X), mitigated.estimator_.predict_proba(X))
     assert mitigated.score(X, y) == mitigated.estimator_.score(X, y)
@@ -645,7 +645,7 @@ def test_scorer_that_fails_leaves_the_original():
 
 
 @slow_sample
-def test_scorer_that_fails_in_a_round_ends_the_course():
+def test_scorer_that_fails_in_a_round_ends_the_run():
     X, y = people()
     calls = []
 

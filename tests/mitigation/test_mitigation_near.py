@@ -12,7 +12,7 @@ from tiers import slow_sample
 
 from skfairtest import FairnessRetrainer, InputSpace, Order, RandomAuditor
 from skfairtest.mitigation._retraining.near_rows import MOST_TWINS, other_twins, with_twins
-from skfairtest.mitigation._retraining.training import Task, each_once, held_out, make_lanes
+from skfairtest.mitigation._retraining.training import Task, each_once, held_out, make_folds
 from skfairtest.mitigation._retraining.twin_strategies import TwinRetraining
 from skfairtest.mitigation._shares import draw_crossings, draw_uniform, judge
 
@@ -38,18 +38,18 @@ def biased(n=800, seed=0):
     return X, y.astype(int)
 
 
-def lanes_of(X, y, sensitive=(0,), n_folds=3, **settings):
+def folds_of(X, y, sensitive=(0,), n_folds=3, **settings):
     rng = np.random.default_rng(0)
     task = Task(
         DecisionTreeClassifier(), X, y, scorer=None, fit_params=settings.pop("fit_params", {}),
         rng=rng,
     )  # fmt: skip
     space = InputSpace(**settings).fit(X, list(sensitive))
-    folds = held_out(task.y, task.classes, n_folds, rng)
-    lanes = make_lanes(task, space, folds, rng)
-    for lane in lanes:
-        lane.model = task.train(lane.rows)
-    return task, lanes
+    held_rows = held_out(task.y, task.classes, n_folds, rng)
+    folds = make_folds(task, space, held_rows, rng)
+    for fold in folds:
+        fold.model = task.train(fold.rows)
+    return task, folds
 
 
 # What falls -------------------------------------------------------------------------------------
@@ -144,8 +144,8 @@ def test_certificates_stand_beside_the_degree():
 def test_rows_have_all_other_twins_with_their_own_target():
     X, y = people(50)
     X[:, 3] = np.arange(50)
-    task, lanes = lanes_of(X, y)
-    added = other_twins(lanes[0], None)
+    task, folds = folds_of(X, y)
+    added = other_twins(folds[0], None)
     assert len(added.labels) == 50
     order = np.argsort(added.rows[:, 3])
     np.testing.assert_array_equal(added.rows[order][:, 1:], X[:, 1:])
@@ -156,12 +156,12 @@ def test_rows_have_all_other_twins_with_their_own_target():
 def test_half_of_the_rows_are_those_that_flip_and_others():
     X, y = people(200)
     X[:, 3] = np.arange(200)
-    task, lanes = lanes_of(X, y)
+    task, folds = folds_of(X, y)
     strategy = TwinRetraining(task, TWINS, "auto", "data", np.random.default_rng(0))
-    chosen = strategy._choose_rows(lanes[0], 0.5)
-    flips = np.flatnonzero(judge(lanes[0].model, lanes[0].space, lanes[0].codes, {}).differs)
+    chosen = strategy._choose_rows(folds[0], 0.5)
+    flips = np.flatnonzero(judge(folds[0].model, folds[0].space, folds[0].codes, {}).differs)
     assert len(chosen) == 100 and 0 < len(flips) < 100 and set(flips) <= set(chosen)
-    added = other_twins(lanes[0], None, chosen)
+    added = other_twins(folds[0], None, chosen)
     assert set(added.rows[:, 3].astype(int)) == set(chosen)
     np.testing.assert_array_equal(added.labels, y[added.rows[:, 3].astype(int)])
 
@@ -169,8 +169,8 @@ def test_half_of_the_rows_are_those_that_flip_and_others():
 def test_of_many_values_each_row_has_some():
     X, y = people(200)
     X[:, 0] = np.arange(200) % 40
-    task, lanes = lanes_of(X, y)
-    added = other_twins(lanes[0], None)
+    task, folds = folds_of(X, y)
+    added = other_twins(folds[0], None)
     assert (MOST_TWINS - 1) * 200 <= len(added.labels) <= MOST_TWINS * 200
     # All values are about equally frequent.
     counts = np.bincount(added.rows[:, 0].astype(int), minlength=40)
@@ -181,22 +181,22 @@ def test_twins_satisfy_the_constraint():
     X = pd.DataFrame({"sex": [0, 1] * 50, "a": np.arange(100) % 10, "b": np.arange(100) % 10 + 1})
     y = (X["a"] > 4).to_numpy().astype(int)
     rule = [Order("sex", "<=", "a")]
-    task, lanes = lanes_of(X, y, sensitive=["sex"], constraint=rule)
-    added = other_twins(lanes[0], None)
+    task, folds = folds_of(X, y, sensitive=["sex"], constraint=rule)
+    added = other_twins(folds[0], None)
     assert (added.rows["sex"] <= added.rows["a"]).all() and len(added.labels) < 100
 
 
 def test_inputs_near_the_data_have_one_label_for_all_twins():
     X, y = people(300)
-    task, lanes = lanes_of(X, y)
+    task, folds = folds_of(X, y)
     rng = np.random.default_rng(1)
-    Z = draw_crossings(lanes[0].space, 40, rng).rows
+    Z = draw_crossings(folds[0].space, 40, rng).rows
 
     def label(pairs):
         assert len(pairs.twins) == 2
         return np.arange(len(pairs)) % 2
 
-    added = with_twins(lanes[0], Z, label)
+    added = with_twins(folds[0], Z, label)
     first, second = added.rows[::2], added.rows[1::2]
     np.testing.assert_array_equal(first[:, 1:], second[:, 1:])
     assert (first[:, 0] != second[:, 0]).all()
@@ -249,25 +249,25 @@ def test_no_row_is_scored_by_a_model_that_has_seen_it_or_anything_made_from_it()
 @pytest.mark.parametrize("cv", [4, KFold(4)])
 def test_folds_hold_out_every_row_once(cv):
     y = np.arange(40) % 2
-    folds = held_out(y, np.unique(y), cv, np.random.default_rng(0))
-    assert len(folds) == 4
-    np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(40))
+    held_rows = held_out(y, np.unique(y), cv, np.random.default_rng(0))
+    assert len(held_rows) == 4
+    np.testing.assert_array_equal(np.sort(np.concatenate(held_rows)), np.arange(40))
 
 
 @pytest.mark.parametrize("n, repeats", [(60, 3), (1500, 2), (5000, 1)])
 def test_few_rows_are_held_out_again_by_other_folds(n, repeats):
     y = np.arange(n) % 2
-    folds = held_out(y, np.unique(y), "auto", np.random.default_rng(0))
-    assert len(folds) == 5 * repeats
-    assert (np.bincount(np.concatenate(folds)) == repeats).all()
-    assert each_once(folds, n) == 5
+    held_rows = held_out(y, np.unique(y), "auto", np.random.default_rng(0))
+    assert len(held_rows) == 5 * repeats
+    assert (np.bincount(np.concatenate(held_rows)) == repeats).all()
+    assert each_once(held_rows, n) == 5
 
 
 def test_class_of_one_row_is_never_held_out_and_small_classes_are_spread():
     y = np.array([0] * 20 + [1] + [2, 2])
-    folds = held_out(y, np.unique(y), 5, np.random.default_rng(0))
-    assert 20 not in np.concatenate(folds)
-    for fold in folds:
+    held_rows = held_out(y, np.unique(y), 5, np.random.default_rng(0))
+    assert 20 not in np.concatenate(held_rows)
+    for fold in held_rows:
         assert set(np.delete(y, fold)) == {0, 1, 2}
 
 

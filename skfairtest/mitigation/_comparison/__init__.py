@@ -1,1 +1,1 @@
-"""Ways to mitigate side by side."""
+"""Methods of mitigation side by side."""

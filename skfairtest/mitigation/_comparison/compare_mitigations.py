@@ -1,4 +1,4 @@
-"""compare_mitigations: one table of what each way to mitigate brings, and what it costs."""
+"""compare_mitigations: one table of what each method of mitigation brings, and what it costs."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def compare_mitigations(
     random_state: Any = None,
     verbose: int = 0,
 ) -> pd.DataFrame:
-    """Compare ways to mitigate: what is left, what it costs, and who pays.
+    """Compare methods of mitigation: what is left, what it costs, and who pays.
 
-    Every way is trained on the same folds, and measured on the rows that its models have not seen,
-    on inputs near these, and on uniform inputs. Everything beside the original is to be read
+    Every method is trained on the same folds, and measured on the rows that its models have not
+    seen, on inputs near these, and on uniform inputs. Everything beside the original is to be read
     against it.
 
     Parameters
@@ -69,9 +69,9 @@ def compare_mitigations(
     sensitive_features : "auto", columns, Series, DataFrame, dict or array, default="auto"
         Sensitive columns by name or position; "auto" takes the names of common ones. Values, one a
         row, are beside X and no model is given them: twins are then equal by construction, groups
-        are compared, and ways that change the columns do not apply.
+        are compared, and methods that change the columns do not apply.
     methods : "all", list of str, or dict of str to estimator, default="all"
-        Names of ways, see the notes, or estimators of your own by their names, unfitted. The
+        Names of methods, see the notes, or estimators of your own by their names, unfitted. The
         original is always there.
     cv : int or splitter, default=5
         Folds, stratified for a classifier and drawn with `random_state`, or a splitter that holds
@@ -100,18 +100,18 @@ def compare_mitigations(
     confidence : float, default=0.95
         Confidence of the intervals.
     n_jobs : int, default=None
-        Ways and folds that are worked on at the same time; None is 1, or what
+        Methods and folds that are worked on at the same time; None is 1, or what
         `joblib.parallel_config` says.
     random_state : int, RandomState or Generator, default=None
         Seed. The same seed gives the same table whatever `n_jobs`, but for the times, and for
         bounds whose time ran out.
     verbose : int, default=0
-        1 prints a line for each way and fold.
+        1 prints a line for each method and fold.
 
     Returns
     -------
     DataFrame
-        One row a way, "original" first. Columns, where ``*_low`` and ``*_high`` are the ends of
+        One row a method, "original" first. Columns, where ``*_low`` and ``*_high`` are the ends of
         intervals:
 
         - ``accuracy`` (``r2``, or the name of `scoring`) and ``auc`` of the out-of-fold
@@ -130,14 +130,14 @@ def compare_mitigations(
           original's), ``queries`` of audits in one fold, where they are known
         - ``note``: why there are no figures, or in how many folds a retrainer kept the original
 
-        ``.attrs`` has ``groups`` (by way and group: rows, rates, score, as dictionaries, of which
-        ``pd.DataFrame.from_dict(..., orient="index")`` makes a frame), ``certificates`` (how each
-        ended), ``warnings``, ``measure`` and ``settings``.
+        ``.attrs`` has ``groups`` (by method and group: rows, rates, score, as dictionaries, of
+        which ``pd.DataFrame.from_dict(..., orient="index")`` makes a frame), ``certificates`` (how
+        each ended), ``warnings``, ``measure`` and ``settings``.
 
     Raises
     ------
     ValueError, TypeError
-        For unknown ways, targets, folds and numbers that cannot be used, and a table without a
+        For unknown methods, targets, folds and numbers that cannot be used, and a table without a
         sensitive column. If the original cannot be trained, its reason.
 
     See Also
@@ -147,7 +147,7 @@ def compare_mitigations(
 
     Notes
     -----
-    The ways:
+    The methods:
 
     - ``"drop"``: trained without the sensitive columns. They hold one and the same value in
       training and in prediction, so that pipelines which name them go on working. A constant tells
@@ -161,19 +161,19 @@ def compare_mitigations(
       [2]_ for demographic parity and equalized odds, two classes. It is a mixture of classifiers
       that draws one at random. Here a person's draw is made once, and twins share it.
 
-    A way that fails, does not apply, or needs what is not installed, has a row with the reason. A
-    model that is not given an attribute may act on others that stand for it (proxies): the figures
-    of groups show that, those of twins do not. Groups are the
-    combinations of sensitive values; numbers with more than six values are cut at their quartiles.
+    A method that fails, does not apply, or needs what is not installed, has a row with the reason.
+    A model that is not given an attribute may act on others that stand for it (proxies): the
+    figures of groups show that, those of twins do not. Groups are the combinations of sensitive
+    values; numbers with more than six values are cut at their quartiles.
     The rates are as fairlearn defines them [3]_.
 
     The intervals of the changes are those of a jackknife over 30 parts of the rows, those of the
     shares Wilson's. Both are about the rows and inputs, with the models of the folds as they are:
-    models trained on other rows would differ more. Ways were not chosen here by anybody; who picks
-    the best of ten rows has picked a lucky one, too.
+    models trained on other rows would differ more. Methods were not chosen here by anybody; who
+    picks the best of ten rows has picked a lucky one, too.
 
-    The table does not say which way is right. Twins that are treated alike are one aim, equal rates
-    are another, and what lowers the one may raise the other.
+    The table does not say which method is right. Twins that are treated alike are one aim, equal
+    rates are another, and what lowers the one may raise the other.
 
     References
     ----------
@@ -256,7 +256,7 @@ def compare_mitigations(
 
 
 def _named(methods: Any) -> dict[str, Any]:
-    """The ways by their names, the original first; None where a name is one of ours."""
+    """The methods by their names, the original first; None where a name is one of ours."""
     if isinstance(methods, str):
         methods = list(METHODS) if methods == "all" else [methods]
     if isinstance(methods, Mapping):
@@ -304,8 +304,8 @@ def _check_estimator(estimator: Any) -> None:
 def _targets(estimator: Any, y: Any, n_rows: int) -> tuple[Any, Any]:
     if y is None:
         raise ValueError(
-            "compare_mitigations requires y: every way is trained and scored. Pass the targets of "
-            "the rows."
+            "compare_mitigations requires y: every method is trained and scored. Pass the targets "
+            "of the rows."
         )
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")

@@ -1,4 +1,4 @@
-"""The ways to mitigate that `compare_mitigations` knows by name: an estimator for each."""
+"""The methods of mitigation that `compare_mitigations` knows by name: an estimator for each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from skfairtest.space._space import InputSpace
 
 
 class NotApplicableError(Exception):
-    """A way to mitigate does not suit the model or the table; the message says why."""
+    """A method of mitigation does not suit the model or the table; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -195,12 +195,12 @@ METHODS: dict[str, Callable[[Case, int], Any]] = {
 
 
 def make_method(name: str, own: Any, case: Case, seed: int) -> Any:
-    """An unfitted estimator that is the named way; `own` is the user's, where it is one of these.
+    """An unfitted estimator of the named method; `own` is the user's, or None for one of ours.
 
     Raises
     ------
     NotApplicableError
-        If the way does not suit the case.
+        If the method does not suit the case.
     """
     if own is not None:
         return clone(own)

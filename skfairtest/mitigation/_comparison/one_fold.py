@@ -1,4 +1,4 @@
-"""One way to mitigate on one fold: trained on the other rows, measured on those held out."""
+"""One method of mitigation on one fold: trained on the other rows, measured on those held out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Fold:
     homes : ndarray of int or None
         The rows that inputs near them are near to; None where there are no twins to compare.
     seed : int
-        Of everything that is trained; the same for all ways, so that what differs is the way.
+        Of everything that is trained; the same for all methods, so that what differs is the method.
     """
 
     number: int
@@ -56,7 +56,7 @@ class Fold:
 
 @dataclass
 class FoldResult:
-    """What a way did on a fold; `reason` says why there is nothing, or is empty."""
+    """What a method did on a fold; `reason` says why there is nothing, or is empty."""
 
     reason: str = ""
     answers: dict[str, NDArray[Any]] = field(default_factory=dict)

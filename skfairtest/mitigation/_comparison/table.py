@@ -1,4 +1,4 @@
-"""Results of ways and folds as one table."""
+"""Results of methods and folds as one table."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """All that was measured, by way and fold."""
+    """All that was measured, by method and fold."""
 
     case: Case
     folds: list[Fold]
@@ -50,7 +50,7 @@ class Measured:
     scores: Scores
 
     def reason(self, name: str) -> str:
-        """Why a way has no figures; empty where it has."""
+        """Why a method has no figures; empty where it has."""
         return next((result.reason for result in self.results[name] if result.reason), "")
 
     def answers(self, name: str) -> dict[str, Any]:
@@ -62,42 +62,42 @@ class Measured:
 
 
 def make_table(measured: Measured, *, mean: bool) -> pd.DataFrame:
-    """One row a way, with what does not fit into columns in ``attrs``."""
+    """One row a method, with what does not fit into columns in ``attrs``."""
     case, name = measured.case, measured.scores.name
     groups = case.group_names()
     number = deal(_strata(measured), measured.scores.rng)
     scorers = {name: measured.scores.scorer}
     if case.classes is not None:
         scorers["auc"] = get_scorer("roc_auc" if len(case.classes) == 2 else "roc_auc_ovr")
-    functions = {way: _score_functions(measured, way, scorers) for way in measured.results}
-    knives: dict[str, Knives] = {way: {} for way in measured.results}
+    functions = {method: _score_functions(measured, method, scorers) for method in measured.results}
+    jackknives: dict[str, Jackknives] = {method: {} for method in measured.results}
     rows, by_group = {}, {}
-    for way in measured.results:
+    for method in measured.results:
         row: dict[str, Any] = {}
-        if not measured.reason(way):
+        if not measured.reason(method):
             for column in scorers:
-                score = functions[way][column]
-                knives[way][column] = None if score is None else leave_out(score, number)
-                row |= _changes(column, knives[way], knives["original"], measured)
-            row |= _shares(measured, way, mean)
-            by_group[way] = _by_group(measured, way, groups, functions[way][name])
-            row |= between_groups(by_group[way])
-            row |= _who_pays(by_group[way], name)
-            row |= _costs(measured, way)
-        row["note"] = measured.reason(way) or _note(measured.results[way])
-        rows[way] = row
+                score = functions[method][column]
+                jackknives[method][column] = None if score is None else leave_out(score, number)
+                row |= _changes(column, jackknives[method], jackknives["original"], measured)
+            row |= _shares(measured, method, mean)
+            by_group[method] = _by_group(measured, method, groups, functions[method][name])
+            row |= between_groups(by_group[method])
+            row |= _who_pays(by_group[method], name)
+            row |= _costs(measured, method)
+        row["note"] = measured.reason(method) or _note(measured.results[method])
+        rows[method] = row
     table = pd.DataFrame.from_dict(rows, orient="index", columns=list(rows["original"]))
     table = table.rename_axis("method")
     table.attrs = {
         # Not as frames: pandas compares attrs when tables are joined, and frames have no truth.
-        "groups": {way: part.to_dict("index") for way, part in by_group.items()},
+        "groups": {method: part.to_dict("index") for method, part in by_group.items()},
         "certificates": {
-            way: list(dict.fromkeys(part.certificate for part in results if part.certificate))
-            for way, results in measured.results.items()
+            method: list(dict.fromkeys(part.certificate for part in results if part.certificate))
+            for method, results in measured.results.items()
         },
         "warnings": {
-            way: list(dict.fromkeys(text for part in results for text in part.warnings))
-            for way, results in measured.results.items()
+            method: list(dict.fromkeys(text for part in results for text in part.warnings))
+            for method, results in measured.results.items()
         },
         "measure": (
             "mean difference of the outputs for twins"
@@ -115,14 +115,14 @@ def _strata(measured: Measured) -> Any:
 
 
 Functions = dict[str, Callable[[Any], float] | None]
-Knives = dict[str, Jackknife | None]
+Jackknives = dict[str, Jackknife | None]
 
 
-def _score_functions(measured: Measured, way: str, scorers: dict[str, Any]) -> Functions:
-    """Each score as a function of row numbers; None where the way's answers do not give it."""
-    if measured.reason(way):
+def _score_functions(measured: Measured, method: str, scorers: dict[str, Any]) -> Functions:
+    """Each score as a function of row numbers; None where the method's answers do not give it."""
+    if measured.reason(method):
         return dict.fromkeys(scorers)
-    answers, classes = measured.answers(way), measured.case.classes
+    answers, classes = measured.answers(method), measured.case.classes
     has_scores = "predict_proba" in answers or "decision_function" in answers
     if classes is not None and len(classes) > 2:
         has_scores = "predict_proba" in answers
@@ -134,7 +134,9 @@ def _score_functions(measured: Measured, way: str, scorers: dict[str, Any]) -> F
     }
 
 
-def _changes(column: str, own: Knives, original: Knives, measured: Measured) -> dict[str, float]:
+def _changes(
+    column: str, own: Jackknives, original: Jackknives, measured: Measured
+) -> dict[str, float]:
     names = [column, f"{column}_change", f"{column}_change_low", f"{column}_change_high"]
     score, first = own[column], original[column]
     if score is None:
@@ -148,8 +150,8 @@ def _changes(column: str, own: Knives, original: Knives, measured: Measured) -> 
     return dict(zip(names, [score.value, *change], strict=True))
 
 
-def _shares(measured: Measured, way: str, mean: bool) -> dict[str, Any]:
-    results = measured.results[way]
+def _shares(measured: Measured, method: str, mean: bool) -> dict[str, Any]:
+    results = measured.results[method]
     row: dict[str, Any] = {}
     for place in PLACES:
         name = f"{'difference' if mean else 'share'}_{place}"
@@ -167,8 +169,8 @@ def _shares(measured: Measured, way: str, mean: bool) -> dict[str, Any]:
     }
 
 
-def _by_group(measured: Measured, way: str, groups: Any, score: Any) -> pd.DataFrame:
-    case, predicted = measured.case, measured.answers(way)["predict"]
+def _by_group(measured: Measured, method: str, groups: Any, score: Any) -> pd.DataFrame:
+    case, predicted = measured.case, measured.answers(method)["predict"]
     truth = None
     if case.classes is None:
         shares = as_shares(predicted, "mean")
@@ -199,8 +201,8 @@ def _who_pays(table: pd.DataFrame, name: str) -> dict[str, Any]:
     return {"worst_group": worst, f"worst_group_{name}": value, f"{name}_spread": spread}
 
 
-def _costs(measured: Measured, way: str) -> dict[str, float]:
-    results, first = measured.results[way], measured.results["original"]
+def _costs(measured: Measured, method: str) -> dict[str, float]:
+    results, first = measured.results[method], measured.results["original"]
     seconds = sum(result.predict_seconds for result in results)
     return {
         "fit_seconds": float(np.mean([result.fit_seconds for result in results])),

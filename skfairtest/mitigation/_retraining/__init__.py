@@ -1,1 +1,1 @@
-"""Training a model again on what was found: the course, its rounds, and what guards them."""
+"""Training a model again on what was found: its rounds, and what guards them."""

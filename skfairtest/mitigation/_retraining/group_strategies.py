@@ -17,7 +17,7 @@ from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.group._at_once import all_at_once
 from skfairtest.mitigation._retraining.rounds import Findings, Outcome
-from skfairtest.mitigation._retraining.training import Addition, Lane, Task
+from skfairtest.mitigation._retraining.training import Addition, Task, TrainingFold
 from skfairtest.mitigation._shares import Measure
 from skfairtest.oracle._favourable import as_shares, is_favourable
 from skfairtest.space._perturb import draw_near
@@ -45,7 +45,7 @@ LEAST_COST = 0.02
 
 
 class Groups:
-    """What the two ways have in common: audits, rows near the data and their predictions.
+    """What the two strategies have in common: audits, rows near the data and their predictions.
 
     The labels are the strategies' own, and the auditor says how many rows an estimate takes.
 
@@ -83,10 +83,10 @@ class Groups:
         assert found.group is not None and original.group is not None, "groups are measured"
         return found.group.value / original.group.value if original.group.value > 0 else 0.0
 
-    def add(self, number: int, lane: Lane) -> Addition:
-        """The rows of the round that the lane may learn from."""
+    def add(self, number: int, fold: TrainingFold) -> Addition:
+        """The rows of the round that the fold may learn from."""
         assert self._added is not None, "a round is prepared first"
-        return lane.without_held(self._added)
+        return fold.without_held(self._added)
 
     def audit(self, model: Any, *, fresh: bool = False) -> TestSGDAuditor:
         """All rule sets of a model, on the pool that rounds are judged by, or on another."""
@@ -111,7 +111,7 @@ class Groups:
 
 
 class TestSGDRetraining(Groups):
-    """The paper's way: rows of the original's worst rule set that it gives the rarer prediction."""
+    """The paper's strategy: rows of the original's worst rule set with the rarer prediction."""
 
     #: pytest takes classes named Test... for tests.
     __test__ = False
@@ -139,7 +139,7 @@ class TestSGDRetraining(Groups):
         least, most = score_interval(low, high)
         return Measure(float(abs(sides.difference[0])), float(least[0]), float(most[0]))
 
-    def prepare(self, number: int, lanes: list[Lane]) -> str | None:
+    def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:
         """Rows of the original's predictions: more than in the round before, not on top of them."""
         largest = max(1, int(LARGEST * len(self.task.y)))
         if self._done:
@@ -149,7 +149,7 @@ class TestSGDRetraining(Groups):
             assert self._audited is not None, "the original is measured first"
             seeds, rows = self.near(self.rng)
             over = over_favoured(self._audited, 0)
-            model = lanes[0].model
+            model = folds[0].model
             values = as_shares(model.predict(rows), self._audited.favourable_)
             rarer = values < values.mean() if over else values > values.mean()
             places = np.flatnonzero(self._audited.matches(rows, 0) & rarer)
@@ -182,13 +182,13 @@ class Block(NamedTuple):
 
 
 class GroupRetraining(Groups):
-    """Our own way: rows that tell the worst rule sets of the latest model apart, relabelled.
+    """Our own strategy: rows that tell the worst rule sets of the latest model apart, relabelled.
 
     The paper's rows say what the model says already, which a model that remembers its training rows
     does not learn from. Here rows get the label that the model does not predict for them, where
     that lowers the worst scores most at the least cost: a row inside of many bad rule sets, or
     outside of them all, about which the model is not sure. A round that costs too much is tried
-    again with half its rows, so the course ends near the limit and not a whole step before it.
+    again with half its rows, so the run ends near the limit and not a whole step before it.
     Where an eighth of them does not help, the score is mostly chance (a network that ends up
     anywhere, a small validation part), and larger rounds have as good a chance as smaller ones.
     """
@@ -207,9 +207,9 @@ class GroupRetraining(Groups):
         worst = self.audit(model, fresh=fresh).worst_rule_
         return Measure(float(worst["score"]), float(worst["low"]), float(worst["high"]))
 
-    def prepare(self, number: int, lanes: list[Lane]) -> str | None:
+    def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:
         """Rows for the latest good model on top of earlier ones, or half of those that failed."""
-        model = lanes[0].model
+        model = folds[0].model
         if self._good:
             self._base, self._halvings = model, 0
             block = self._choose(model, max(1, round(self._size)))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.mitigation._labelers import FoundPairs
-from skfairtest.mitigation._retraining.training import Addition, Lane
+from skfairtest.mitigation._retraining.training import Addition, TrainingFold
 from skfairtest.mitigation._shares import Crossings
 from skfairtest.space._rows import stack
 
@@ -26,8 +26,8 @@ MOST_NEAR = 20_000
 Label = Callable[[FoundPairs], Values]
 
 
-def other_twins(lane: Lane, label: Label | None, chosen: Ints | None = None) -> Addition:
-    """Twins of each row of a lane with other sensitive values.
+def other_twins(fold: TrainingFold, label: Label | None, chosen: Ints | None = None) -> Addition:
+    """Twins of each training row of a fold with other sensitive values.
 
     Twins of all rows and not only of those that flip: a linear model has one coefficient for all
     inputs, and a tree splits where a column tells anything, so that a sensitive column has to tell
@@ -36,74 +36,74 @@ def other_twins(lane: Lane, label: Label | None, chosen: Ints | None = None) -> 
 
     Parameters
     ----------
-    lane : Lane
+    fold : TrainingFold
         The rows.
     label : callable or None
         Labels of the pairs of row and twin; None: twins get the row's own target.
     chosen : ndarray of int, default=None
-        Places of the lane's rows that get twins; None for all of them.
+        Places of the fold's training rows that get twins; None for all of them.
     """
     if chosen is None:
-        chosen = np.arange(len(lane.rows))
-    own = lane.codes[chosen]
-    twins, exists = twins_of(lane, own)
+        chosen = np.arange(len(fold.rows))
+    own = fold.codes[chosen]
+    twins, exists = twins_of(fold, own)
     exists &= ~(np.isclose(twins, own[:, None, :], equal_nan=True)).all(axis=2)
     places, _ = np.nonzero(exists)
     Z = twins[exists]
-    rows = lane.space.decode(Z)
-    seeds = lane.rows[chosen[places]]
+    rows = fold.space.decode(Z)
+    seeds = fold.rows[chosen[places]]
     if label is None:
-        labels = lane.task.y[seeds]
+        labels = fold.task.y[seeds]
     else:
-        first = lane.space.decode(own[places])
+        first = fold.space.decode(own[places])
         labels = label(
-            FoundPairs(first, rows, True, lane.model, lane.panel, lane.task.classes)
+            FoundPairs(first, rows, True, fold.model, fold.panel, fold.task.classes)
         )  # fmt: skip
-    weights = lane.task.weights
+    weights = fold.task.weights
     return Addition(rows, labels, None, None if weights is None else weights[seeds])
 
 
-def near_rows(lane: Lane, label: Label) -> Addition:
-    """Inputs near the rows of a lane, each with its twins, under one label.
+def near_rows(fold: TrainingFold, label: Label) -> Addition:
+    """Inputs near the training rows of a fold, each with its twins, under one label.
 
     Not only those that the model treats differently, which lie where it is not sure: their labels
     are no better than guesses, and taught alone they bend the boundary without moving it away. What
     holds for them has to hold around them, too.
     """
-    n_twins = min(MOST_TWINS, lane.space.twins_.n_twins)
-    n_rows = min(NEAR_A_ROUND * len(lane.rows), MOST_NEAR)
-    return with_twins(lane, draw_near_rows(lane, max(1, int(n_rows / n_twins))), label)
+    n_twins = min(MOST_TWINS, fold.space.twins_.n_twins)
+    n_rows = min(NEAR_A_ROUND * len(fold.rows), MOST_NEAR)
+    return with_twins(fold, draw_near_rows(fold, max(1, int(n_rows / n_twins))), label)
 
 
-def draw_near_rows(lane: Lane, n: int) -> Floats:
-    """Inputs near the rows of a lane, as codes."""
-    if "crossings" not in lane.kept:
-        lane.kept["crossings"] = Crossings(lane.space)
-    crossings: Crossings = lane.kept["crossings"]
-    return crossings.draw(n, lane.rng).rows
+def draw_near_rows(fold: TrainingFold, n: int) -> Floats:
+    """Inputs near the training rows of a fold, as codes."""
+    if "crossings" not in fold.kept:
+        fold.kept["crossings"] = Crossings(fold.space)
+    crossings: Crossings = fold.kept["crossings"]
+    return crossings.draw(n, fold.rng).rows
 
 
-def with_twins(lane: Lane, Z: Floats, label: Label) -> Addition:
+def with_twins(fold: TrainingFold, Z: Floats, label: Label) -> Addition:
     """Inputs as codes with their twins under one label, those that the constraint admits."""
-    twins, exists = twins_of(lane, Z)
+    twins, exists = twins_of(fold, Z)
     # A twin that must not be is labelled as the first, and left out.
-    tables = [lane.space.decode(twins[:, place]) for place in range(twins.shape[1])]
+    tables = [fold.space.decode(twins[:, place]) for place in range(twins.shape[1])]
     labels = label(
         FoundPairs(
-            tables[0], tables[min(1, len(tables) - 1)], True, lane.model, lane.panel,
-            lane.task.classes, tuple(tables[2:]),
+            tables[0], tables[min(1, len(tables) - 1)], True, fold.model, fold.panel,
+            fold.task.classes, tuple(tables[2:]),
         )
     )  # fmt: skip
     kept = exists.ravel()
     return Addition(
-        lane.space.decode(twins.reshape(-1, twins.shape[2])[kept]),
+        fold.space.decode(twins.reshape(-1, twins.shape[2])[kept]),
         np.repeat(labels, twins.shape[1])[kept],
         None,
-        None if lane.task.weights is None else np.full(kept.sum(), lane.task.weights.mean()),
+        None if fold.task.weights is None else np.full(kept.sum(), fold.task.weights.mean()),
     )
 
 
-def twins_of(lane: Lane, Z: Floats) -> tuple[Floats, Bools]:
+def twins_of(fold: TrainingFold, Z: Floats) -> tuple[Floats, Bools]:
     """Twins of inputs, all of them or a few drawn for each, and which of these may exist.
 
     Returns
@@ -113,14 +113,14 @@ def twins_of(lane: Lane, Z: Floats) -> tuple[Floats, Bools]:
     exists : ndarray of bool of shape (n, n_twins)
         Those that the constraint admits.
     """
-    space = lane.space
+    space = fold.space
     n, codes = len(Z), space.twins_.twin_codes
     k = min(MOST_TWINS, len(codes))
     if k == len(codes):
         which = np.tile(np.arange(k), (n, 1))
     else:
         # A different draw for each input: equally spaced ones behind a random start.
-        start = lane.rng.integers(len(codes), size=(n, 1))
+        start = fold.rng.integers(len(codes), size=(n, 1))
         which = (start + (np.arange(k) * len(codes)) // k) % len(codes)
     twins = np.repeat(Z[:, None, :], k, axis=1).reshape(n * k, -1)
     twins = space.twins_.apply_dependents(

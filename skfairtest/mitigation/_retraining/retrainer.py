@@ -35,15 +35,15 @@ from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._labelers import check_labeler
 from skfairtest.mitigation._retraining.group_strategies import GroupRetraining, TestSGDRetraining
 from skfairtest.mitigation._retraining.guard import Guard, HeldOut, check_scorer_takes_weights
-from skfairtest.mitigation._retraining.rounds import Course, Findings, history_frame
+from skfairtest.mitigation._retraining.metrics import ShareMetrics
+from skfairtest.mitigation._retraining.rounds import Findings, Rounds, history_frame
 from skfairtest.mitigation._retraining.subgroups import (
     HeldOutGroups,
     before_and_after,
     worst_group,
 )
-from skfairtest.mitigation._retraining.training import Task, held_out, make_lanes
+from skfairtest.mitigation._retraining.training import Task, held_out, make_folds
 from skfairtest.mitigation._retraining.twin_strategies import AequitasRetraining, TwinRetraining
-from skfairtest.mitigation._retraining.yardstick import Yardstick
 from skfairtest.mitigation._shares import PLACES, Measure
 from skfairtest.space._rows import take_rows
 
@@ -68,7 +68,7 @@ class FairnessRetrainer(
 
     After ``fit`` it *is* the mitigated model: it predicts and scores with it. Every round is judged
     out of fold: beside the model of all rows, models without a fold of the rows go through the same
-    course, and are scored and audited on the rows that they have not seen. The model with the least
+    rounds, and are scored and audited on the rows that they have not seen. The model with the least
     discrimination among those whose score was kept is taken, and the original when no round is
     better.
 
@@ -113,7 +113,7 @@ class FairnessRetrainer(
     scoring : str or callable, default=None
         Score to be kept, greater is better; None for the estimator's own.
     cv : "auto", int or cross-validation splitter, default="auto"
-        Folds, each held out from a course of its own: every round trains as many more models.
+        Folds, each held out from models of its own: every round trains as many more models.
         "auto" takes five; below 2,000 rows five more of another draw, and below 1,000 a third five,
         for the score alone.
     n_estimates : int, default=10_000
@@ -171,7 +171,7 @@ class FairnessRetrainer(
     See Also
     --------
     MarginalizedClassifier : Averages the sensitive columns out instead.
-    compare_mitigations : All ways side by side.
+    compare_mitigations : All methods side by side.
     FairnessAugmenter : One augmentation as a step of an imbalanced-learn pipeline.
     estimate_discrimination : The share of discriminatory inputs of any model.
     make_audit_scorer : To choose among models instead.
@@ -195,7 +195,7 @@ class FairnessRetrainer(
     drawn anew for each; of more than a hundred combinations, inputs are compared with a hundred of
     their twins, so that shares are lower bounds.
 
-    A round that fails (a model that cannot be trained on the added rows, say) ends the course with
+    A round that fails (a model that cannot be trained on the added rows, say) ends the run with
     a `MitigationWarning`, and the best model so far is kept. If the audit of the original fails,
     the original is kept, with the same warning. A model that predicts the same for all rows is
     never kept, if the original does not.
@@ -287,72 +287,72 @@ class FairnessRetrainer(
         )
         if task.weights is not None:
             check_scorer_takes_weights(self.scoring)
-        folds = held_out(task.y, task.classes, self.cv, rng)
+        held = held_out(task.y, task.classes, self.cv, rng)
         strategy = self._strategy(task, rng)
         for name in ("before_", "after_", "score_drop_", "_subgroups"):  # of an earlier fit
             if hasattr(self, name):
                 delattr(self, name)
-        lanes = make_lanes(task, strategy.space, folds, rng)
-        model = task.train(lanes[0].rows)
+        folds = make_folds(task, strategy.space, held, rng)
+        model = task.train(folds[0].rows)
         self.original_estimator_ = self.estimator_ = model
         self.n_added_, self.stop_reason_ = 0, "interrupted"
         self._table: dict[str, list[Any]] = {}
         progress = Progress(self, X, 0)
-        course = None
+        rounds = None
         try:
-            course = self._course(task, strategy, lanes, model, rng, progress)
-            self._mitigate(course, strategy)
+            rounds = self._make_rounds(task, strategy, folds, model, rng, progress)
+            self._mitigate(rounds, strategy)
         except BaseException as error:
             # Ctrl-C and failures go on to the caller; here it is noted what they were.
             interrupted = isinstance(error, KeyboardInterrupt)
             self.stop_reason_ = "interrupted" if interrupted else f"failed: {error}"
-            if course is not None:
-                course.reason = self.stop_reason_
+            if rounds is not None:
+                rounds.reason = self.stop_reason_
             raise
         finally:
             progress.finish()
-            if course is not None:
-                self._store(course)
+            if rounds is not None:
+                self._store(rounds)
         return self
 
-    def _store(self, course: Course) -> None:
-        """Whatever ended the course: the best model so far, which is the original at first."""
-        self.estimator_, self.n_added_ = course.best, course.n_added
-        self._table, self.stop_reason_ = course.table(), course.reason
+    def _store(self, rounds: Rounds) -> None:
+        """Whatever ended the run: the best model so far, which is the original at first."""
+        self.estimator_, self.n_added_ = rounds.best, rounds.n_added
+        self._table, self.stop_reason_ = rounds.table(), rounds.reason
         self.score_drop_ = {
-            "value": course.verdict.drop.estimate,
-            "low": course.verdict.drop.low,
-            "high": course.verdict.drop.high,
+            "value": rounds.verdict.drop.estimate,
+            "low": rounds.verdict.drop.low,
+            "high": rounds.verdict.drop.high,
             "confidence": float(self.confidence),
-            "confirmed": course.verdict.confirmed,
+            "confirmed": rounds.verdict.confirmed,
         }
 
-    def _course(
-        self, task: Task, strategy: Any, lanes: Any, model: Any, rng: Any, progress: Progress
-    ) -> Course:
-        """The folds' original models, and all that a course needs."""
-        lanes[0].model = model
-        for lane, fitted in zip(lanes[1:], task.train_all(lanes[1:]), strict=True):
-            lane.model = fitted
+    def _make_rounds(
+        self, task: Task, strategy: Any, folds: Any, model: Any, rng: Any, progress: Progress
+    ) -> Rounds:
+        """The folds' original models, and all that the rounds need."""
+        folds[0].model = model
+        for fold, fitted in zip(folds[1:], task.train_all(folds[1:]), strict=True):
+            fold.model = fitted
         held = [
             HeldOut(
                 task.scorer,
-                take_rows(task.X, lane.held),
-                task.y[lane.held],
-                None if task.weights is None else task.weights[lane.held],
-                lane.held,
+                take_rows(task.X, fold.held),
+                task.y[fold.held],
+                None if task.weights is None else task.weights[fold.held],
+                fold.held,
             )
-            for lane in lanes[1:]
+            for fold in folds[1:]
         ]
         guard = Guard(
             held,
-            [lane.model for lane in lanes[1:]],
+            [fold.model for fold in folds[1:]],
             classification=task.classes is not None,
             confidence=float(self.confidence),
             rng=rng,
         )
-        yardstick = Yardstick(
-            strategy.space, lanes, strategy.settings, mean=strategy.measures_mean,
+        metrics = ShareMetrics(
+            strategy.space, folds, strategy.settings, mean=strategy.measures_mean,
             n_estimates=self.n_estimates, rng=rng,
         )  # fmt: skip
 
@@ -361,49 +361,49 @@ class FairnessRetrainer(
                 print(f"[{type(self).__name__}] {line}")
             return progress.update(share, line)
 
-        return Course(
-            task, lanes, strategy, guard, yardstick, max_score_drop=self.max_score_drop, tell=tell
+        return Rounds(
+            task, folds, strategy, guard, metrics, max_score_drop=self.max_score_drop, tell=tell
         )
 
-    def _mitigate(self, course: Course, strategy: Any) -> None:
+    def _mitigate(self, rounds: Rounds, strategy: Any) -> None:
         groups = None
         if self.subgroup_auditor is not None:
             sensitive = list(strategy.space.sensitive_features)
-            groups = HeldOutGroups(self.subgroup_auditor, course.task, course.lanes, sensitive)
+            groups = HeldOutGroups(self.subgroup_auditor, rounds.task, rounds.folds, sensitive)
         try:
-            # First, so that a template that does not fit costs no course.
-            audited = None if groups is None else groups.audit(course.originals[1:])
-            course.run(self.max_rounds)
-            before, after = course.confirm()
+            # First, so that a template that does not fit costs no round.
+            audited = None if groups is None else groups.audit(rounds.originals[1:])
+            rounds.run(self.max_rounds)
+            before, after = rounds.confirm()
         except EstimatorFailedError as error:
-            course.reason = f"the audit failed: {error}"
+            rounds.reason = f"the audit failed: {error}"
             warnings.warn(
-                f"Not mitigated, the best model so far is kept: {course.reason}",
+                f"Not mitigated, the best model so far is kept: {rounds.reason}",
                 MitigationWarning,
                 stacklevel=users_level(),
             )
             return
-        self.before_ = self._as_dict(before, course.original, strategy)
+        self.before_ = self._as_dict(before, rounds.original, strategy)
         self.after_ = self.before_
-        if course.best is not course.original:
-            self.after_ = self._as_dict(after, course.best, strategy)
-            if not course.verdict.confirmed:
-                self._warn_unconfirmed(course)
+        if rounds.best is not rounds.original:
+            self.after_ = self._as_dict(after, rounds.best, strategy)
+            if not rounds.verdict.confirmed:
+                self._warn_unconfirmed(rounds)
         elif strategy.left(before, before) > 0:
             # Nothing to mitigate is no reason to warn; something that stays is.
             near, uniform = before.shares.near.value, before.shares.uniform.value
             warnings.warn(
                 f"The original model is kept, with {near:.4g} near the data and {uniform:.4g} "
-                f"among uniform inputs: no round of {len(course.rows) - 1} was better within "
-                f"max_score_drop={self.max_score_drop:g} ({course.reason}). See history_; another "
+                f"among uniform inputs: no round of {len(rounds.rows) - 1} was better within "
+                f"max_score_drop={self.max_score_drop:g} ({rounds.reason}). See history_; another "
                 "labeler=, strategy=, or an auditor with a larger budget may help.",
                 MitigationWarning,
                 stacklevel=users_level(),
             )
 
         if groups is not None and audited is not None:
-            kept = course.best is course.original
-            again = None if kept else groups.audit(course.bests[1:])
+            kept = rounds.best is rounds.original
+            again = None if kept else groups.audit(rounds.bests[1:])
             self._store_groups(audited, audited if again is None else again)
 
     def _store_groups(self, before: Any, after: Any) -> None:
@@ -412,12 +412,12 @@ class FairnessRetrainer(
         self.after_ = {**self.after_, "subgroup": worst_group(after)}
         self._subgroups = before_and_after(before, after, MOST_GROUPS)
 
-    def _warn_unconfirmed(self, course: Course) -> None:
-        drop = course.verdict.drop
+    def _warn_unconfirmed(self, rounds: Rounds) -> None:
+        drop = rounds.verdict.drop
         warnings.warn(
             f"The data cannot tell a drop of max_score_drop={self.max_score_drop:g}: the score of "
             f"the mitigated model was not seen to fall ({-drop.estimate:+.4g}), but with "
-            f"{len(course.task.y)} rows a drop of {drop.high:.4g} is possible at "
+            f"{len(rounds.task.y)} rows a drop of {drop.high:.4g} is possible at "
             f"{self.confidence:.0%} confidence. Compare the two models on more rows, or use "
             "original_estimator_.",
             MitigationWarning,

@@ -1,4 +1,4 @@
-"""The course of a mitigation: rounds, what was kept, and the table of it."""
+"""The rounds of a mitigation: what was added, what was kept, and the table of it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pandas as pd
 
 from skfairtest.exceptions import MitigationWarning, users_level
 from skfairtest.mitigation._retraining.guard import Drop, Guard
-from skfairtest.mitigation._retraining.training import Addition, Lane, Task
-from skfairtest.mitigation._retraining.yardstick import Shares, Yardstick
+from skfairtest.mitigation._retraining.metrics import ShareMetrics, Shares
+from skfairtest.mitigation._retraining.training import Addition, Task, TrainingFold
 from skfairtest.mitigation._shares import PLACES, Measure
 
 
@@ -25,11 +25,11 @@ class Strategy(Protocol):
     def left(self, found: Findings, original: Findings) -> float:
         """What is to fall, as one number: the share of it that is left of the original's."""
 
-    def prepare(self, number: int, lanes: list[Lane]) -> str | None:
+    def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:
         """Audit the latest model for a round; the reason, where there is nothing to add."""
 
-    def add(self, number: int, lane: Lane) -> Addition:
-        """Rows for one lane in a round that was prepared."""
+    def add(self, number: int, fold: TrainingFold) -> Addition:
+        """Rows for one fold in a round that was prepared."""
 
     def goes_on(self, outcome: Outcome) -> bool:
         """Whether another round may follow one with this outcome."""
@@ -65,25 +65,25 @@ COLUMNS = (
 NO_GROUP = Measure(np.nan, np.nan, np.nan)
 
 
-class Course:
+class Rounds:
     """Rounds of adding, training and measuring; the best model so far is always at hand.
 
     Parameters
     ----------
     task : Task
         What is trained.
-    lanes : list of Lane
-        That of all rows, with the original model, and those of the folds.
+    folds : list of TrainingFold
+        The one that holds out nothing, with the original model, and the others.
     strategy : Strategy
         What is added.
     guard : Guard
         Compares scores; it knows those of the originals.
-    yardstick : Yardstick
+    metrics : ShareMetrics
         Measures shares.
     max_score_drop : float
         How far the score may fall.
     tell : callable
-        Called with the share of the course that is done and a line about it; True ends it.
+        Called with the share of the rounds that is done and a line about it; True ends it.
 
     Attributes
     ----------
@@ -96,28 +96,28 @@ class Course:
     rows : list of dict
         One a round; the first is the original.
     reason : str
-        What ended the course.
+        What ended the run.
     """
 
     def __init__(
         self,
         task: Task,
-        lanes: list[Lane],
+        folds: list[TrainingFold],
         strategy: Strategy,
         guard: Guard,
-        yardstick: Yardstick,
+        metrics: ShareMetrics,
         *,
         max_score_drop: float,
         tell: Callable[[float, str], bool],
     ) -> None:
         self.task = task
-        self.lanes = lanes
+        self.folds = folds
         self.strategy = strategy
         self.guard = guard
-        self.yardstick = yardstick
+        self.metrics = metrics
         self.max_score_drop = max_score_drop
         self.tell = tell
-        self.originals = self.bests = [lane.model for lane in lanes]
+        self.originals = self.bests = [fold.model for fold in folds]
         self.n_added = 0
         self.verdict = Verdict(True, True, Drop(0.0, 0.0, 0.0))
         self.rows: list[dict[str, Any]] = []
@@ -134,7 +134,7 @@ class Course:
         return self.bests[0]
 
     def run(self, max_rounds: int) -> None:
-        """Rounds until the strategy has enough; a round that fails ends the course."""
+        """Rounds until the strategy has enough; a round that fails ends the run."""
         varied = not self.task.answers_alike(self.original)
         self.first = self._find(self.originals)
         self.least = 1.0
@@ -145,11 +145,11 @@ class Course:
             self.reason = "nothing to mitigate was seen in the original"
             return
         for number in range(1, max_rounds + 1):
-            ended = self.strategy.prepare(number, self.lanes)
+            ended = self.strategy.prepare(number, self.folds)
             if ended is not None:
                 self.reason = ended
                 break
-            added = [self.strategy.add(number, lane) for lane in self.lanes]
+            added = [self.strategy.add(number, fold) for fold in self.folds]
             try:
                 outcome = self._round(number, added, varied)
             except Exception as error:
@@ -175,9 +175,9 @@ class Course:
 
     def _round(self, number: int, added: list[Addition], varied: bool) -> Outcome:
         """Train and measure; keep the model if it is better and good enough."""
-        models = self.task.train_all(self.lanes, added)
-        for lane, model in zip(self.lanes, models, strict=True):
-            lane.model = model
+        models = self.task.train_all(self.folds, added)
+        for fold, model in zip(self.folds, models, strict=True):
+            fold.model = model
         verdict = self._look_at_score(models)
         found = self._find(models)
         left = self.strategy.left(found, self.first)
@@ -217,7 +217,7 @@ class Course:
 
     def _find(self, models: list[Any], *, fresh: bool = False) -> Findings:
         return Findings(
-            self.yardstick.measure(models, fresh=fresh),
+            self.metrics.measure(models, fresh=fresh),
             self.strategy.group(models[0], fresh=fresh),
         )
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import SubgroupAuditor
 from skfairtest.group._asked_metric import AskedMetric
-from skfairtest.mitigation._retraining.training import Lane, Task, each_once
+from skfairtest.mitigation._retraining.training import Task, TrainingFold, each_once
 from skfairtest.space._rows import take_rows
 
 #: What is compared of the rules of both models.
@@ -28,8 +28,8 @@ class HeldOutGroups:
         by the sensitive columns.
     task : Task
         The rows.
-    lanes : list of Lane
-        That of all rows, and those of the folds.
+    folds : list of TrainingFold
+        The one that holds out nothing, and the others.
     sensitive : list
         The sensitive columns.
 
@@ -44,7 +44,9 @@ class HeldOutGroups:
         If the template is no SubgroupAuditor.
     """
 
-    def __init__(self, template: Any, task: Task, lanes: list[Lane], sensitive: list[Any]) -> None:
+    def __init__(
+        self, template: Any, task: Task, folds: list[TrainingFold], sensitive: list[Any]
+    ) -> None:
         self.is_auto = isinstance(template, str)
         if self.is_auto:
             template = SubgroupAuditor(
@@ -55,8 +57,8 @@ class HeldOutGroups:
         if self.auditor.random_state is None:  # before and after are compared by one chance
             self.auditor.set_params(random_state=0)
         # A row that is held out again is no further person.
-        self.folds = lanes[1 : 1 + each_once([lane.held for lane in lanes[1:]], len(task.y))]
-        self.rows = np.concatenate([lane.held for lane in self.folds])
+        self.folds = folds[1 : 1 + each_once([fold.held for fold in folds[1:]], len(task.y))]
+        self.rows = np.concatenate([fold.held for fold in self.folds])
         self.task = task
 
     def audit(self, models: list[Any]) -> SubgroupAuditor | None:
@@ -70,8 +72,8 @@ class HeldOutGroups:
         auditor, task = clone(self.auditor), self.task
         try:
             predicted = [
-                self._ask(model, take_rows(task.X, lane.held))
-                for model, lane in zip(models, self.folds, strict=False)
+                self._ask(model, take_rows(task.X, fold.held))
+                for model, fold in zip(models, self.folds, strict=False)
             ]
             with warnings.catch_warnings():  # no errors at all are no reason to warn here
                 warnings.simplefilter("ignore", NoDisparityWarning)

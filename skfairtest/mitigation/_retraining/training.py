@@ -36,7 +36,7 @@ class Addition(NamedTuple):
 
 
 class Task:
-    """The rows, and the one way in which all models are trained.
+    """The rows, and how all models are trained on them.
 
     Parameters
     ----------
@@ -107,12 +107,14 @@ class Task:
         with threads_to_train(len(y)):
             return clone(self.estimator).fit(X, y, **params)
 
-    def train_all(self, lanes: list[Lane], added: list[Addition] | None = None) -> list[Any]:
-        """A model for each lane."""
+    def train_all(
+        self, folds: list[TrainingFold], added: list[Addition] | None = None
+    ) -> list[Any]:
+        """A model for each fold."""
         if self._broadcast is None:
             self._broadcast = Broadcast(self)
         tasks = [
-            (lane.rows, None if added is None else added[place]) for place, lane in enumerate(lanes)
+            (fold.rows, None if added is None else added[place]) for place, fold in enumerate(folds)
         ]
         return list(on_workers(Task.train, self._broadcast, tasks, self.n_jobs))
 
@@ -125,11 +127,11 @@ class Task:
         return bool((answers == answers[0]).all())
 
 
-class Lane:
-    """One of the courses that run side by side: on all rows, or on all but those of a fold.
+class TrainingFold:
+    """What is trained on all rows but those that one fold holds out; the first fold holds out none.
 
-    What is added in a fold's lane is made from the rows of that lane and labelled by its models
-    alone, so that the rows held out are new to them in every respect.
+    What is added in a fold is made from the rows it trains on and labelled by its models alone, so
+    that the rows held out are new to them in every respect.
 
     Parameters
     ----------
@@ -140,9 +142,9 @@ class Lane:
     codes : ndarray of shape (n_rows, n_features)
         All rows of the task as codes.
     held : ndarray of int
-        Rows that are held out; none in the lane of all rows.
+        Rows that are held out; none in the first fold.
     rng : Generator
-        Source of randomness of this lane.
+        Source of randomness of this fold.
 
     Attributes
     ----------
@@ -167,7 +169,7 @@ class Lane:
 
     @cached_property
     def panel(self) -> Panel:
-        """Diverse models of the rows of this lane, whose votes label inputs."""
+        """Diverse models of the training rows of this fold, whose votes label inputs."""
         return Panel(
             self.space,
             take_rows(self.task.X, self.rows),
@@ -241,16 +243,16 @@ def each_once(folds: list[Ints], n_rows: int) -> int:
     return len(folds)
 
 
-def make_lanes(
-    task: Task, space: InputSpace, folds: list[Ints], rng: np.random.Generator
-) -> list[Lane]:
-    """The lane of all rows, and one for each fold."""
+def make_folds(
+    task: Task, space: InputSpace, held_rows: list[Ints], rng: np.random.Generator
+) -> list[TrainingFold]:
+    """A fold that holds out nothing, and one for each entry of `held_rows`."""
     codes = space.encode(task.X)
     nothing = np.empty(0, dtype=np.intp)
-    streams = rng.spawn(len(folds) + 1)
+    streams = rng.spawn(len(held_rows) + 1)
     return [
-        Lane(task, space, codes, held, stream)
-        for held, stream in zip([nothing, *folds], streams, strict=True)
+        TrainingFold(task, space, codes, held, stream)
+        for held, stream in zip([nothing, *held_rows], streams, strict=True)
     ]
 
 

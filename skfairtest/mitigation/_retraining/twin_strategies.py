@@ -14,6 +14,7 @@ from skfairtest._typing import Ints
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.mitigation._labelers import FoundPairs, Panel, label_pairs
+from skfairtest.mitigation._retraining.metrics import relative
 from skfairtest.mitigation._retraining.near_rows import (
     MOST_NEAR,
     NEAR_A_ROUND,
@@ -24,8 +25,7 @@ from skfairtest.mitigation._retraining.near_rows import (
     with_twins,
 )
 from skfairtest.mitigation._retraining.rounds import Findings, Outcome
-from skfairtest.mitigation._retraining.training import Addition, Lane
-from skfairtest.mitigation._retraining.yardstick import relative
+from skfairtest.mitigation._retraining.training import Addition, TrainingFold
 from skfairtest.mitigation._shares import Measure, judge
 from skfairtest.space._rows import stack, take_rows
 
@@ -37,7 +37,7 @@ Values = NDArray[Any]
 IN_TURN = ("majority", "average")
 #: Rows that are added at most, as a multiple of the rows of the data.
 MOST_ADDED = 4.0
-#: Rounds in a row that bring nothing, after which a course near the data ends.
+#: Rounds in a row that bring nothing, after which a run near the data ends.
 PATIENCE = 2
 #: Times that twins of rows are tried, each time of half as many.
 HALVINGS = 3
@@ -61,7 +61,7 @@ class Learned(Protocol):
 
 
 class Twins:
-    """What the two ways have in common: audits of the domain, and labels.
+    """What the two strategies have in common: audits of the domain, and labels.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Twins:
             self.space, estimator=FrozenEstimator(model), random_state=seed
         )
         with warnings.catch_warnings():
-            # That nothing is found is the reason why the course ends, which is told in its own
+            # That nothing is found is the reason why the run ends, which is told in its own
             # words.
             warnings.simplefilter("ignore", NoDisparityWarning)
             auditor.fit(self.task.X)
@@ -119,9 +119,9 @@ class Twins:
         order = self.rng.permutation(len(first))
         return take_rows(first, order), take_rows(second, order)
 
-    def label(self, lane: Learned, first: Any, second: Any, labeler: Any) -> Values:
+    def label(self, fold: Learned, first: Any, second: Any, labeler: Any) -> Values:
         """One label a pair."""
-        pairs = FoundPairs(first, second, self.both, lane.model, lane.panel, self.task.classes)
+        pairs = FoundPairs(first, second, self.both, fold.model, fold.panel, self.task.classes)
         return label_pairs(labeler, pairs)
 
 
@@ -139,13 +139,13 @@ class AequitasRetraining(Twins):
         """What is left of the share of uniform inputs, which the paper looks at."""
         return relative(found.shares, original.shares, "uniform")
 
-    def prepare(self, number: int, lanes: list[Lane]) -> str | None:
+    def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:
         """A random part of what was found in the original, not on top of earlier rounds."""
         percent = share_of_round(number, self.rng)
         if percent > 100:
             return "the next share is above 100%"
         if self._test is None:
-            first, second = self.find(lanes[0].model)
+            first, second = self.find(folds[0].model)
             if not len(first):
                 return "the audit found nothing to add"
             # Which of two twins a search has met is chance.
@@ -155,13 +155,13 @@ class AequitasRetraining(Twins):
         self._rows = self.rng.permutation(len(self._test[0]))[:n]
         return None
 
-    def add(self, number: int, lane: Lane) -> Addition:
-        """Those rows, labelled by what the lane's original says."""
+    def add(self, number: int, fold: TrainingFold) -> Addition:
+        """Those rows, labelled by what the fold's original says."""
         assert self._test is not None, "a round is prepared first"
-        if "labels" not in lane.kept:
+        if "labels" not in fold.kept:
             labeler = IN_TURN[0] if self.labeler == "auto" else self.labeler
-            lane.kept["labels"] = self.label(lane, *self._test, labeler)
-        return Addition(take_rows(self._test[0], self._rows), lane.kept["labels"][self._rows])
+            fold.kept["labels"] = self.label(fold, *self._test, labeler)
+        return Addition(take_rows(self._test[0], self._rows), fold.kept["labels"][self._rows])
 
     def goes_on(self, outcome: Outcome) -> bool:
         """Whether the share fell."""
@@ -177,7 +177,7 @@ class TwinRetraining(Twins):
 
     Where the first round costs too much of the score, half of the rows get twins, then a quarter,
     those first that flip. Where that costs too much as well, the sensitive columns tell something
-    that the others do not. The course then begins anew and goes little by little: with what is
+    that the others do not. The run then begins anew and goes little by little: with what is
     found in the latest model, near the data and in the domain, in shares of the rows from doubling
     intervals.
     Among uniform inputs alone it goes like that from the first.
@@ -187,7 +187,7 @@ class TwinRetraining(Twins):
         super().__init__(*args)
         self._found: tuple[Any, Any] | None = None
         self._mode = "little" if self.near == "uniform" else "rows"
-        #: Rounds of this course, in all and before the mode it is in.
+        #: Rounds of this run, in all and before the mode it is in.
         self._n_rounds = self._before = 0
         self._n_added = 0
         self._n_pairs = 0
@@ -195,17 +195,17 @@ class TwinRetraining(Twins):
         self._n_near = 0.0
         self._any_kept = False
 
-    def prepare(self, number: int, lanes: list[Lane]) -> str | None:
+    def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:
         """Audit the latest model in the domain, where that is asked."""
         step, little = number - self._before, self._mode == "little"
         if step == 1 or not (little or self._any_kept):
             # From the original anew, not on top of what could not be kept.
-            for lane in lanes:
-                lane.model = lane.kept.setdefault("original", lane.model)
-                lane.kept["parts"] = []
+            for fold in folds:
+                fold.model = fold.kept.setdefault("original", fold.model)
+                fold.kept["parts"] = []
         self._found = None
         if little:
-            return self._prepare_a_little(step, lanes[0])
+            return self._prepare_a_little(step, folds[0])
         if not self._any_kept:
             return None
         self._n_near += min(NEAR_A_ROUND * len(self.task.y), MOST_NEAR)
@@ -213,12 +213,12 @@ class TwinRetraining(Twins):
             return f"{MOST_ADDED:g} times as many inputs near the data were added as there are rows"
         if self.near == "both":
             try:
-                self._look_for(max(1, int(UNIFORM_SHARE * len(self.task.y) / 2)), lanes[0].model)
+                self._look_for(max(1, int(UNIFORM_SHARE * len(self.task.y) / 2)), folds[0].model)
             except EstimatorFailedError as error:
                 return f"the audit failed: {error}"
         return None
 
-    def _prepare_a_little(self, step: int, lane: Lane) -> str | None:
+    def _prepare_a_little(self, step: int, fold: TrainingFold) -> str | None:
         if self._n_added >= len(self.task.y):
             return "as many rows were added as there are in the data"
         share = min(share_of_round(step, self.rng), 100) / 100
@@ -227,10 +227,10 @@ class TwinRetraining(Twins):
         if self.near == "both":
             self._n_pairs = max(1, self._n_pairs // 2)
         if self.near != "uniform":
-            n_near = self._find_near(lane)
+            n_near = self._find_near(fold)
         if self.near != "data":
             try:
-                self._look_for(self._n_pairs, lane.model)
+                self._look_for(self._n_pairs, fold.model)
             except EstimatorFailedError as error:
                 if step == 1:
                     raise
@@ -246,54 +246,54 @@ class TwinRetraining(Twins):
             chosen = np.arange(min(len(first), n_pairs))
             self._found = take_rows(first, chosen), take_rows(second, chosen)
 
-    def _find_near(self, lane: Lane) -> int:
-        """Inputs near the data that the lane's model treats differently; how many were found."""
-        Z = draw_near_rows(lane, min(LOOKED_AT * self._n_pairs, MOST_LOOKED_AT))
-        differs = judge(lane.model, lane.space.without_plausibility(), Z, self.settings).differs
-        lane.kept["near"] = Z[differs][: self._n_pairs]
-        return len(lane.kept["near"])
+    def _find_near(self, fold: TrainingFold) -> int:
+        """Inputs near the data that the fold's model treats differently; how many were found."""
+        Z = draw_near_rows(fold, min(LOOKED_AT * self._n_pairs, MOST_LOOKED_AT))
+        differs = judge(fold.model, fold.space.without_plausibility(), Z, self.settings).differs
+        fold.kept["near"] = Z[differs][: self._n_pairs]
+        return len(fold.kept["near"])
 
-    def add(self, number: int, lane: Lane) -> Addition:
-        """All rows of the course so far, with those of this round."""
-        parts, step = lane.kept["parts"], number - self._before
+    def add(self, number: int, fold: TrainingFold) -> Addition:
+        """All rows of the run so far, with those of this round."""
+        parts, step = fold.kept["parts"], number - self._before
         if self._mode == "little":
             # Every labeler says what it thinks now, of the model that the pairs were found in;
             # whose turn it is decides about all pairs.
             labelers = IN_TURN if self.labeler == "auto" else (self.labeler,)
-            if self.near != "uniform" and lane.held.size:
-                self._find_near(lane)
-            parts.append([self._little(lane, labeler) for labeler in labelers])
+            if self.near != "uniform" and fold.held.size:
+                self._find_near(fold)
+            parts.append([self._little(fold, labeler) for labeler in labelers])
             turn = (step - 1) % len(labelers)
             return joined([part[turn] for part in parts])
         if not self._any_kept:
             own = None if self.labeler == "auto" else self._labels_of(self.labeler)
-            chosen = self._choose_rows(lane, 0.5 ** (step - 1))
-            parts.append(other_twins(lane, own, chosen))
+            chosen = self._choose_rows(fold, 0.5 ** (step - 1))
+            parts.append(other_twins(fold, own, chosen))
             return joined(parts)
         labeler = IN_TURN[1] if self.labeler == "auto" else self.labeler
-        parts.append(near_rows(lane, self._labels_of(labeler)))
+        parts.append(near_rows(fold, self._labels_of(labeler)))
         if self._found is not None:
-            parts.append(self._pairs(lane, *self._found, labeler))
+            parts.append(self._pairs(fold, *self._found, labeler))
         return joined(parts)
 
-    def _choose_rows(self, lane: Lane, share: float) -> Ints | None:
-        """A share of a lane's rows, those first that its model treats differently; None for all."""
+    def _choose_rows(self, fold: TrainingFold, share: float) -> Ints | None:
+        """A share of a fold's rows, those first that its model treats differently; None for all."""
         if share == 1:
             return None
         differs = judge(
-            lane.model, lane.space.without_plausibility(), lane.codes, self.settings
+            fold.model, fold.space.without_plausibility(), fold.codes, self.settings
         ).differs
-        order = lane.rng.permutation(len(differs))
+        order = fold.rng.permutation(len(differs))
         order = order[np.argsort(~differs[order], kind="stable")]
         return np.sort(order[: max(1, int(share * len(order)))])
 
-    def _little(self, lane: Lane, labeler: Any) -> Addition:
+    def _little(self, fold: TrainingFold, labeler: Any) -> Addition:
         """What was found in the latest model, under the labels of one labeler."""
         found = []
-        if self.near != "uniform" and len(lane.kept["near"]):
-            found.append(with_twins(lane, lane.kept["near"], self._labels_of(labeler)))
+        if self.near != "uniform" and len(fold.kept["near"]):
+            found.append(with_twins(fold, fold.kept["near"], self._labels_of(labeler)))
         if self._found is not None:
-            found.append(self._pairs(lane, *self._found, labeler))
+            found.append(self._pairs(fold, *self._found, labeler))
         if found:
             return joined(found)
         nothing = np.empty(0, dtype=np.intp)
@@ -302,8 +302,8 @@ class TwinRetraining(Twins):
     def _labels_of(self, labeler: Any) -> Any:
         return lambda pairs: label_pairs(labeler, pairs)
 
-    def _pairs(self, lane: Lane, first: Any, second: Any, labeler: Any) -> Addition:
-        labels = self.label(lane, first, second, labeler)
+    def _pairs(self, fold: TrainingFold, first: Any, second: Any, labeler: Any) -> Addition:
+        labels = self.label(fold, first, second, labeler)
         return Addition(stack([first, second]), np.concatenate([labels, labels]))
 
     def goes_on(self, outcome: Outcome) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from skfairtest._statistics import wilson_interval
 from skfairtest._typing import Floats
-from skfairtest.mitigation._retraining.training import Lane, each_once
+from skfairtest.mitigation._retraining.training import TrainingFold, each_once
 from skfairtest.mitigation._shares import (
     Crossings,
     Judged,
@@ -47,15 +47,15 @@ class Inputs(NamedTuple):
     uniform: Floats
 
 
-class Yardstick:
+class ShareMetrics:
     """Measures models, all of them on the same inputs.
 
     Parameters
     ----------
     space : InputSpace
         The domain.
-    lanes : list of Lane
-        That of all rows, and those of the folds.
+    folds : list of TrainingFold
+        The one that holds out nothing, and the others.
     settings : dict
         How a model is asked.
     mean : bool
@@ -69,7 +69,7 @@ class Yardstick:
     def __init__(
         self,
         space: InputSpace,
-        lanes: list[Lane],
+        folds: list[TrainingFold],
         settings: dict[str, Any],
         *,
         mean: bool,
@@ -78,27 +78,27 @@ class Yardstick:
     ) -> None:
         self.space = space
         # A row that is held out again is no further person.
-        n_folds = each_once([lane.held for lane in lanes[1:]], len(lanes[0].rows))
-        self.folds = lanes[1 : 1 + n_folds]
+        n_folds = each_once([fold.held for fold in folds[1:]], len(folds[0].rows))
+        self.folds = folds[1 : 1 + n_folds]
         self.mean = mean
         self.n_estimates = affordable_inputs(space, n_estimates)
         self.rng = rng
-        self._n_jobs = lanes[0].task.n_jobs
+        self._n_jobs = folds[0].task.n_jobs
         # A model is judged where it was sent, in one go. It asks for no workers of its own, unless
         # the auditor alone was given a number of jobs.
         alone = {} if self._n_jobs is None else {"n_jobs": None}
         self._broadcast = Broadcast((space.without_plausibility(), settings | alone))
-        self._codes = codes = lanes[0].codes
-        self._weights = lanes[0].task.weights
-        self._crossings = [Crossings(space.with_codes(codes[lane.held])) for lane in self.folds]
+        self._codes = codes = folds[0].codes
+        self._weights = folds[0].task.weights
+        self._crossings = [Crossings(space.with_codes(codes[fold.held])) for fold in self.folds]
         self._chosen_by = self._draw()
         self._fresh: Inputs | None = None
 
     def _draw(self) -> Inputs:
-        n_rows = sum(len(lane.held) for lane in self.folds)
+        n_rows = sum(len(fold.held) for fold in self.folds)
         rows, near = [], []
-        for lane, crossings in zip(self.folds, self._crossings, strict=True):
-            held = lane.held
+        for fold, crossings in zip(self.folds, self._crossings, strict=True):
+            held = fold.held
             share = len(held) / n_rows
             most = max(1, round(self.n_estimates * share))
             if len(held) > most:
