@@ -116,6 +116,7 @@ if TYPE_CHECKING:  # the same table in the one form that type checkers and edito
     from skfairtest.individual import AequitasAuditor as AequitasAuditor
     from skfairtest.individual import EIDIGAuditor as EIDIGAuditor
     from skfairtest.individual import MAFTAuditor as MAFTAuditor
+    from skfairtest.individual import PublishedSBFTAuditor as PublishedSBFTAuditor
     from skfairtest.individual import RandomAuditor as RandomAuditor
     from skfairtest.individual import SBFTAuditor as SBFTAuditor
     from skfairtest.individual import SurrogateAuditor as SurrogateAuditor

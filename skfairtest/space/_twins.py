@@ -47,6 +47,8 @@ class Twins:
         Positions of attributes that follow from sensitive values, as far as a mapping says so.
     """
 
+    _rules: list[DependentRule]
+
     def __init__(
         self, layout: Layout, domain: Domain, sensitive: list[int], data: Floats, dependents: Any
     ) -> None:
@@ -56,7 +58,7 @@ class Twins:
         # Sensitive values that occur in the data, which draws prefer where a domain is too large
         # to be gone through; empty for other columns.
         self._observed = [self._values_in_data(j, data) for j in sensitive]
-        self._rules: list[DependentRule] = []
+        self._rules = []
         if isinstance(dependents, Mapping):
             self._rules = read_rules(dependents, domain.columns, sensitive, layout.one_hot)
         self.followers = sorted({rule.column for rule in self._rules})

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tiers import SAMPLE, slow_sample
 
 import skfairtest
-from skfairtest import BaseAuditor, SBFTAuditor
+from skfairtest import BaseAuditor, PublishedSBFTAuditor
 from skfairtest.testing import (
     auditor_checks,
     check_bill,
@@ -31,7 +31,7 @@ SEARCHES = {
     name: cls()
     for name, cls in AUDITORS.items()
     if issubclass(cls, BaseAuditor) and "n_restarts" in cls().get_params()
-} | {"SBFTAuditor(paper)": SBFTAuditor(preset="paper", population_size=20)}
+} | {"PublishedSBFTAuditor": PublishedSBFTAuditor(population_size=20)}
 N_RESTARTS = 6
 
 pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")

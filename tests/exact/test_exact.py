@@ -384,7 +384,7 @@ def test_bad_parameters(plain):
         ({"rtol": "small"}, "rtol"),
         ({"engine": "gpu"}, "engine"),
         ({"max_time": -1}, "max_time"),
-        ({"bounds": {2: (0, np.inf)}}, "finite"),
+        ({"space": InputSpace(bounds={2: (0, np.inf)})}, "finite"),
     ):
         with pytest.raises(ValueError, match=message):
             certified(model, X, **params)

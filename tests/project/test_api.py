@@ -1,5 +1,6 @@
 """Public names are exported, documented with an example, and have a page each in the reference."""
 
+import inspect
 import runpy
 
 import pytest
@@ -61,3 +62,14 @@ def test_public_names_exist_and_have_examples(name):
     value = getattr(skfairtest, name)
     if isinstance(value, type) and value.__name__ not in RESULT_TYPES:
         assert "Examples" in (value.__doc__ or "")
+
+
+#: More than that nobody overlooks.
+MOST_PARAMETERS = 18
+
+
+@pytest.mark.parametrize("name", skfairtest.__all__)
+def test_public_classes_keep_few_parameters(name):
+    value = getattr(skfairtest, name)
+    if isinstance(value, type) and hasattr(value, "get_params"):
+        assert len(inspect.signature(value).parameters) <= MOST_PARAMETERS
