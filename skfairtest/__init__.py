@@ -79,8 +79,8 @@ _HOMES = {
     "compare_mitigations": "mitigation",
     "constrained_refit": "model_selection",
     "estimate_discrimination": "mitigation",
-    "find_diversity": "comparison",
     "make_audit_scorer": "model_selection",
+    "measure_diversity": "comparison",
     "pareto_front": "model_selection",
     "pareto_refit": "model_selection",
     "selection_table": "group",
@@ -96,7 +96,7 @@ if TYPE_CHECKING:  # the same table in the one form that type checkers and edito
     from skfairtest.base import BaseAuditor as BaseAuditor
     from skfairtest.comparison import AuditorComparison as AuditorComparison
     from skfairtest.comparison import compare_auditors as compare_auditors
-    from skfairtest.comparison import find_diversity as find_diversity
+    from skfairtest.comparison import measure_diversity as measure_diversity
     from skfairtest.exact import Certificate as Certificate
     from skfairtest.exact import CertifiedAuditor as CertifiedAuditor
     from skfairtest.exact import Support as Support

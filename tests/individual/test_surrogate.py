@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample
 
 from skfairtest import AequitasAuditor, InputSpace, RandomAuditor, SurrogateAuditor
-from skfairtest.comparison import find_diversity
+from skfairtest.comparison import measure_diversity
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 from skfairtest.individual._surrogate.proposals import Bandit
 from skfairtest.individual._surrogate.regions import Regions, leaf_boxes
@@ -184,7 +184,7 @@ def test_diverse_finds_in_a_sample_are_more_than_uniform_ones_and_spread_wider_t
         ("diverse", SurrogateAuditor(model, objective="diverse", **settings)),
     ):
         auditor.fit(X)
-        shares = find_diversity(auditor, n_finds=500, random_state=0)
+        shares = measure_diversity(auditor, n_compared=500, random_state=0)
         spread[name] = shares["paths"], shares["distance"], auditor.n_found_
     assert spread["diverse"][2] > 2 * spread["uniform"][2]
     assert spread["diverse"][0] > 1.4 * spread["count"][0]

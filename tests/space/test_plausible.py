@@ -1,4 +1,4 @@
-"""Plausible inputs, proposals near the data, and what both say of finds."""
+"""Plausible inputs, proposals near the data, and what both say of what is found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from skfairtest import (
     SurrogateAuditor,
     ThemisAuditor,
 )
-from skfairtest.comparison import naturalness, told_apart
 from skfairtest.individual._surrogate.plausible import choose
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.oracle._compare import compare
@@ -467,30 +466,11 @@ def test_fitted_auditors_are_pickled_with_their_judge(plausible):
         assert len(pickle.dumps(auditor)) < 200_000  # what was learned is not written out
 
 
-# Naturalness --------------------------------------------------------------------------------
-
-
-def test_naturalness_tells_real_rows_from_anything(space):
-    real = people(150, seed=2)
-    anything = space.decode(space.domain.draw(150, np.random.default_rng(0)))
-    good, bad = (naturalness(Z, X, real, plausible=FOREST) for Z in (people(150, seed=3), anything))
-    assert good.accepted > 0.7 > bad.accepted and good.n_inputs == 150
-    assert good.distance < bad.distance and good.distance_of_rows == bad.distance_of_rows
-    assert good.told_apart < 0.65 and bad.told_apart > 0.9
-
-
-def test_told_apart_needs_rows():
-    Z = np.random.default_rng(0).random((40, 3))
-    assert np.isnan(told_apart(Z[:5], Z))
-    assert told_apart(Z, Z) < 0.6
-    assert np.isnan(naturalness(X[:20], X, plausible=FOREST).told_apart)
-
-
-# Natural finds ------------------------------------------------------------------------------
+# Plausible discriminatory inputs --------------------------------------------------------------
 
 
 @slow_sample
-def test_surrogate_finds_more_natural_inputs_than_crossings_as_they_come():
+def test_surrogate_finds_more_plausible_inputs_than_crossings_as_they_come():
     space = InputSpace(plausible=FOREST).fit(X, ["sex"])
 
     def found(kind):

@@ -37,8 +37,8 @@ class Plausibility:
     chance.
 
     "auto" is a classifier told to separate the rows from inputs made up of their parts; see
-    `examples/benchmarks/bench_natural.py` for what else was measured. A detector of the user's has
-    scikit-learn's interface: ``predict`` gives 1 for what it accepts and -1 for outliers, and
+    `examples/benchmarks/bench_plausible.py` for what else was measured. A detector of the user's
+    has scikit-learn's interface: ``predict`` gives 1 for what it accepts and -1 for outliers, and
     ``score_samples`` or ``decision_function`` says how typical an input is.
 
     Parameters

@@ -8,7 +8,7 @@ from scipy.stats import mannwhitneyu
 from tiers import slow_sample
 
 from skfairtest import BaseAuditor, RandomAuditor, SBFTAuditor, compare_auditors
-from skfairtest.comparison import a12, effect_size_word, find_diversity
+from skfairtest.comparison import a12, effect_size_word, measure_diversity
 from skfairtest.datasets import make_biased_regression
 
 
@@ -144,20 +144,20 @@ def test_diversity_counts_leaves_and_distances(models):
     # Outputs of 100 levels, one for each input; half of the inputs discriminate.
     model = models.Proba(lambda Z: (Z[:, 1] * 10 + Z[:, 2]) / 200 + 0.5 * Z[:, 0] * (Z[:, 1] > 4))
     auditor = RandomAuditor(model, sensitive_features=[0], random_state=0).fit(X)
-    all_of_them = find_diversity(auditor, n_leaves=100, random_state=0)
-    assert all_of_them["found"] == all_of_them["finds"] == 50
+    all_of_them = measure_diversity(auditor, n_leaves=100, random_state=0)
+    assert all_of_them["found"] == all_of_them["compared"] == 50
     assert all_of_them["success"] == 0.5
     assert 0.4 < all_of_them["paths"] < 0.6
     # Two different ones of a grid of 5 by 10 values, over the ends of the domain.
     grid = np.stack(np.meshgrid(np.arange(5), np.arange(10)), axis=-1).reshape(-1, 2) / 9
     gaps = np.abs(grid[:, None] - grid).mean(axis=2)
     assert all_of_them["distance"] == pytest.approx(gaps.sum() / (50 * 49), abs=0.01)
-    some = find_diversity(auditor, n_leaves=100, n_finds=5, random_state=0)
-    assert some["finds"] == 5
+    some = measure_diversity(auditor, n_leaves=100, n_compared=5, random_state=0)
+    assert some["compared"] == 5
     assert some["paths"] <= 0.05 < all_of_them["paths"]
-    assert some.equals(find_diversity(auditor, n_leaves=100, n_finds=5, random_state=0))
+    assert some.equals(measure_diversity(auditor, n_leaves=100, n_compared=5, random_state=0))
     with pytest.raises(ValueError, match="n_leaves must be a whole number of at least 2; got 1"):
-        find_diversity(auditor, n_leaves=1)
+        measure_diversity(auditor, n_leaves=1)
 
 
 def test_bad_input(planted):

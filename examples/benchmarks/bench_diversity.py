@@ -1,14 +1,14 @@
-"""How many finds each tester makes in equal time, how diverse they are, and how near to the data.
+"""How many discriminatory inputs a tester finds in equal time, how diverse and near to the data.
 
 A tree, a forest, histogram boosting and a network on two made tables (8 and 40 columns) and the
 coded census data. Printed for each tester: unique discriminatory inputs, success (their share among
-all inputs), paths (share of the leaves of a reference tree of 1,000 that 5,000 finds reach), mean
-pairwise distance of finds, the share of finds that an isolation forest fitted on the data accepts
-(98% of the rows), and the median distance of a find to the nearest of 2,000 rows (mean over columns
+all inputs), paths (share of the leaves of a reference tree of 1,000 that 5,000 of them reach), mean
+pairwise distance of them, the share of them that an isolation forest fitted on the data accepts
+(98% of the rows), and the median distance of one to the nearest of 2,000 rows (mean over columns
 of the difference over the range).
 
 Needs the folder of SKFAIRTEST_DATA for the census data, which are left out without it. Run with
-``python examples/benchmarks/bench_finds.py --seconds 5``.
+``python examples/benchmarks/bench_diversity.py --seconds 5``.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import skfairtest
-from skfairtest.comparison import find_diversity
+from skfairtest.comparison import measure_diversity
 from skfairtest.datasets import fetch_adult
 
 TESTERS = {
@@ -78,16 +78,16 @@ def tables():
     yield "census", (X[:6000], census.target.to_numpy()[:6000], [sex])
 
 
-def nearness(finds, X):
-    """Share of finds that the detector accepts, and their median distance to the nearest row."""
+def nearness(inputs, X):
+    """Share of inputs that the detector accepts, and their median distance to the nearest row."""
     detector = IsolationForest(contamination=0.02, random_state=0).fit(X)
     spread = np.ptp(X, axis=0)
     spread[spread == 0] = 1.0
     rng = np.random.default_rng(0)
-    some = finds[rng.permutation(len(finds))[:300]] / spread
+    some = inputs[rng.permutation(len(inputs))[:300]] / spread
     rows = X[rng.permutation(len(X))[:2000]] / spread
-    nearest = [np.abs(rows - find).mean(axis=1).min() for find in some]
-    return (detector.predict(finds[:5000]) == 1).mean(), np.median(nearest)
+    nearest = [np.abs(rows - one).mean(axis=1).min() for one in some]
+    return (detector.predict(inputs[:5000]) == 1).mean(), np.median(nearest)
 
 
 def main():
@@ -101,7 +101,7 @@ def main():
     print(describe_machine())
     print(f"{options.seconds:g} s a run, medians of {options.seeds} seeds\n")
     print(
-        f"{'table':12}{'model':10}{'tester':20}{'finds':>9}{'success':>9}{'paths':>8}"
+        f"{'table':12}{'model':10}{'tester':20}{'found':>9}{'success':>9}{'paths':>8}"
         f"{'distance':>10}{'accepted':>10}{'nearest':>9}"
     )
     for table, (X, y, sensitive) in tables():
@@ -115,9 +115,9 @@ def main():
                         model, sensitive_features=sensitive, max_queries=None,
                         max_time=options.seconds, random_state=seed, **own,
                     ).fit(X)  # fmt: skip
-                    values = find_diversity(auditor, random_state=0).drop("finds").tolist()
-                    finds = np.asarray(auditor.discriminatory_inputs_)
-                    near = nearness(finds, X) if len(finds) else (np.nan, np.nan)
+                    values = measure_diversity(auditor, random_state=0).drop("compared").tolist()
+                    inputs = np.asarray(auditor.discriminatory_inputs_)
+                    near = nearness(inputs, X) if len(inputs) else (np.nan, np.nan)
                     measured[name].append([*values, *near])
             for name, runs in measured.items():
                 found, success, paths, distance, accepted, nearest = np.median(runs, axis=0)

@@ -13,26 +13,12 @@ from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.finding._fitted_cards import comparison_card
-from skfairtest.oracle._oracle import Oracle
-from skfairtest.space._plausible.naturalness import Naturalness, naturalness, told_apart
 from skfairtest.workers._sending import Broadcast, on_workers
-
-__all__ = [
-    "AuditorComparison",
-    "Naturalness",
-    "a12",
-    "compare_auditors",
-    "effect_size_word",
-    "find_diversity",
-    "naturalness",
-    "told_apart",
-]
 
 MEASURES = (
     "degree", "found", "success_rate", "found_per_second", "found_per_query", "auc_queries",
@@ -172,93 +158,6 @@ def effect_size_word(a: float) -> str:
         if size >= bar - 1e-12:
             return word
     return "negligible"
-
-
-def find_diversity(
-    auditor: BaseAuditor,
-    *,
-    n_finds: int = 5000,
-    n_leaves: int = 1000,
-    n_inputs: int = 20_000,
-    random_state: Any = None,
-) -> pd.Series:
-    """How diverse the discriminatory inputs of a fitted auditor are.
-
-    Parameters
-    ----------
-    auditor : BaseAuditor
-        A fitted auditor; its estimator is asked about `n_inputs` inputs.
-    n_finds : int, default=5000
-        Finds that are compared: a random choice of those that the auditor keeps. More finds reach
-        more leaves, so compare auditors by equal numbers.
-    n_leaves : int, default=1000
-        Leaves of the reference tree, at most.
-    n_inputs : int, default=20000
-        Uniform inputs that the tree is fitted on, with the model's outputs as targets.
-    random_state : int, RandomState or None, default=None
-        Seed. With equal seeds, auditors of one model and domain share their reference tree.
-
-    Returns
-    -------
-    Series
-        `found`: unique discriminatory inputs; `success`: their share among all inputs; `finds`: how
-        many were compared; `paths`: share of the reference tree's leaves that they reach;
-        `distance`: mean distance of two of them, averaged over the free columns, each scaled by its
-        domain.
-
-    Notes
-    -----
-    Beyond 32 MB an auditor keeps only the finds with the largest disparities
-    (`discriminatory_inputs_` has fewer rows than `n_found_`); the measures are then of these, which
-    crowd more than all finds do. Limit such runs by `max_found`.
-
-    References
-    ----------
-    .. [1] Zhao, Z., Toda, T., & Kitamura, T. (2024). Approximation-guided fairness testing through
-       discriminatory space analysis. ASE, 1007-1018. (Diversity by the paths of a tree.)
-
-    Examples
-    --------
-    >>> from skfairtest import RandomAuditor
-    >>> from skfairtest.comparison import find_diversity
-    >>> from skfairtest.datasets import make_biased_classification
-    >>> data = make_biased_classification(random_state=0)
-    >>> auditor = RandomAuditor(data.estimator, max_queries=4000, random_state=0).fit(data.data)
-    >>> measures = find_diversity(auditor, n_finds=500, random_state=0)
-    >>> measures.index.tolist()
-    ['found', 'success', 'finds', 'paths', 'distance']
-    >>> bool(0 < measures["paths"] <= 1)
-    True
-    """
-    for name, value in (("n_finds", n_finds), ("n_leaves", n_leaves), ("n_inputs", n_inputs)):
-        if not isinstance(value, (int, np.integer)) or value < 2:
-            raise ValueError(f"{name} must be a whole number of at least 2; got {value!r}.")
-    seed = check_random_state(random_state).randint(2**31 - 1)
-    rng = np.random.default_rng(seed)
-    space = auditor.space_
-    uniform = space.sample(n_inputs, rng)
-    oracle = Oracle(auditor.estimator_, space, response_method=auditor.response_method)
-    tree = DecisionTreeRegressor(max_leaf_nodes=n_leaves, random_state=seed)
-    tree.fit(uniform[:, space.free], oracle.respond(uniform))
-    finds = space.encode(auditor.discriminatory_inputs_)[:, space.free]
-    finds = finds[rng.permutation(len(finds))[:n_finds]]
-    paths = distance = np.nan
-    if len(finds):
-        paths = len(np.unique(tree.apply(finds))) / tree.get_n_leaves()
-    if len(finds) > 1:
-        spread = (space.domain.high - space.domain.low)[space.free]
-        scaled = finds / np.where(spread > 0, spread, 1.0)
-        first, step = rng.integers(len(finds), size=20_000), rng.integers(1, len(finds), 20_000)
-        second = (first + step) % len(finds)
-        distance = float(np.abs(scaled[first] - scaled[second]).mean())
-    values = {
-        "found": auditor.n_found_,
-        "success": auditor.discrimination_rate_,
-        "finds": len(finds),
-        "paths": paths,
-        "distance": distance,
-    }
-    return pd.Series(values, dtype=float)
 
 
 def compare_auditors(

@@ -1,4 +1,4 @@
-"""Inputs that look like people: detectors, natural finds, and where new inputs are drawn.
+"""Inputs that look like people: detectors, searches, and where new inputs are drawn.
 
 Six tables: adult, the coded census, german credit, communities, and two made up with strong ties
 between the columns (incomes that follow from wages and hours; measurements along a curve). Of each
@@ -10,16 +10,16 @@ the share of other inputs that it accepts: two random rows crossed, a row with t
 others, and uniform inputs. Smaller is better. Then what "auto" accepts of the kept rows with the
 cut that it makes itself, and seconds to fit and for 100,000 inputs.
 
-Table 2: the frontier of natural finds, 20,000 queries. "success" is the share of the inputs that
-discriminate, "nearest" the median distance to the nearest row over that of kept rows, "told apart"
-the area under the ROC curve of a classifier that separates the finds from kept rows that
-discriminate (how many there are stands behind the table's name; below 100 the area is a rough
+Table 2: the frontier of plausible discriminatory inputs, 20,000 queries. "success" is the share of
+the inputs that discriminate, "nearest" the median distance to the nearest row over that of kept
+rows, "told apart" the area under the ROC curve of a classifier that separates them from kept rows
+that discriminate (how many there are stands behind the table's name; below 100 the area is a rough
 figure). "greed" is the power of the surrogate's prediction in `PlausibleSearch`; 1 is the default.
 
 Table 3: proposals. Testers with "uniform" and "data" inputs, 20,000 queries, and with "auto" as
-judge afterwards: finds, the degree found, and how natural the finds are.
+judge afterwards: discriminatory inputs, the degree found, and how plausible the inputs are.
 
-Needs the folder of SKFAIRTEST_DATA. Run with ``python examples/benchmarks/bench_natural.py``;
+Needs the folder of SKFAIRTEST_DATA. Run with ``python examples/benchmarks/bench_plausible.py``;
 ``--quick`` takes one table and a fifth of the queries, ``--tables`` and ``--parts`` name some.
 """
 
@@ -50,7 +50,7 @@ from skfairtest import (
     SurrogateAuditor,
     ThemisAuditor,
 )
-from skfairtest.comparison import told_apart
+from skfairtest.comparison import two_sample_auc
 from skfairtest.datasets import fetch_adult, fetch_communities, fetch_german_credit
 from skfairtest.individual._surrogate.plausible import PlausibleSearch
 from skfairtest.space._plausible.judge import Plausibility
@@ -253,7 +253,7 @@ def trained(model, X, y):
 
 
 class GreedyAuditor(SurrogateAuditor):
-    """The natural search with other settings."""
+    """The plausible search with other settings."""
 
     settings = {}  # without an annotation, which would make it a parameter
 
@@ -273,24 +273,24 @@ FRONTIER = {
     "greed 1": (SurrogateAuditor, True),
     "greed 2": (greedy(greed=2.0), True),
     "the best": (greedy(greed=np.inf), True),
-    "steps from finds": (SurrogateAuditor, False),
+    "steps from inputs": (SurrogateAuditor, False),
 }
 
 
 def judged(auditor, judge, real, of_rows):
-    """Success, distance over that of rows, share accepted and AUC of a fitted auditor's finds."""
+    """Success, distance over that of rows, share accepted and AUC of a fitted auditor's inputs."""
     found = auditor.space_.encode(auditor.discriminatory_inputs_)
     found = found[np.random.default_rng(0).permutation(len(found))[:3000]]
     if not len(found):
         return 0.0, np.nan, np.nan, np.nan
     near = np.median(judge.nearest(found)[1])
-    auc = told_apart(found, real)
+    auc = two_sample_auc(found, real)
     return auditor.discrimination_rate_, near / of_rows, judge.accepts(found).mean(), auc
 
 
-def table_of_finds(names, models, n_queries):
+def table_of_searches(names, models, n_queries):
     """Print the frontier."""
-    print("\nTable 2: natural finds, and what they cost in likeness")
+    print("\nTable 2: plausible discriminatory inputs, and what they cost in likeness")
     print(f"{'table':26}{'search':18}{'success':>9}{'found':>8}{'nearest':>9}{'told apart':>11}")
     collected = {label: [] for label in FRONTIER}
     for name in names:
@@ -377,7 +377,7 @@ def main():
     if 1 in options.parts:
         table_of_detectors(names, 500 if options.quick else 2000)
     if 2 in options.parts:
-        table_of_finds(names, models, n_queries)
+        table_of_searches(names, models, n_queries)
     if 3 in options.parts:
         table_of_proposals(names, models, n_queries)
 
