@@ -351,7 +351,7 @@ def _fitted(auditor: BaseAuditor, model: Any, **params: Any) -> Any:
     return fresh.fit(make_table())
 
 
-def check_bill(auditor: BaseAuditor, model: Any) -> None:
+def check_query_count(auditor: BaseAuditor, model: Any) -> None:
     """Every row counts as a query, and the budget is kept."""
     fitted = _fitted(auditor, model)
     assert fitted.n_queries_ == fitted.estimator_.n_rows_ <= BUDGET
@@ -380,7 +380,7 @@ def _answers(model: Any, rows: Any) -> Any:
     return probabilities[:, column]
 
 
-def check_finds(auditor: BaseAuditor, model: Any) -> None:
+def check_found_inputs(auditor: BaseAuditor, model: Any) -> None:
     """What is found are unique twins inside the domain, confirmed by predict, worst first."""
     fitted = _fitted(auditor, model)
     inputs, twins = fitted.discriminatory_inputs_, fitted.counterfactuals_
@@ -475,9 +475,9 @@ def check_clone_is_fitted(auditor: BaseAuditor, model: Any) -> None:
 
 
 _CHECKS = [
-    check_bill,
+    check_query_count,
     check_degree,
-    check_finds,
+    check_found_inputs,
     check_same_seed,
     check_smallest_budget,
     check_other_limits,

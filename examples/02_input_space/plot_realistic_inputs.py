@@ -67,12 +67,12 @@ print(anywhere.domains_)
 print(realistic.domains_)
 
 # %%
-# Each find says how typical it is (the share of rows of the data that are less typical), and which
-# row of the data is nearest to it.
+# Of each discriminatory input the auditor says how typical it is (the share of rows of the data
+# that are less typical), and which row of the data is nearest to it.
 
-finds = realistic.discriminatory_inputs_.iloc[:3]
+worst = realistic.discriminatory_inputs_.iloc[:3]
 nearest = realistic.nearest_rows_.iloc[:3]
-print(pd.concat([finds, nearest], keys=["found", "nearest row"]).to_string())
+print(pd.concat([worst, nearest], keys=["found", "nearest row"]).to_string())
 
 fig, ax = plt.subplots()
 ax.plot(X["age"], X["experience"], ".", color="lightgrey", label="rows of the data")

@@ -2,8 +2,8 @@
 
 A tree, a forest of 100 trees and a network (64, 32, 16, 8, 4), protected attribute sex, the
 domains of the papers. Batched random pairs stand beside every tester. Printed: distinct inputs,
-unique discriminatory ones, success rate, finds for each row shown to the model, seconds to the
-first 1,000 and 10,000 finds, and the share of the wall time spent inside the model's own predict.
+unique discriminatory ones, success rate, how many for each row shown to the model, seconds to the
+first 1,000 and 10,000, and the share of the wall time spent inside the model's own predict.
 The last line of each model repeats what AFT, the strongest published tester (Zhao et al., 2024),
 found in 31 s on another 2-core machine: a figure of ours, taken with its authors' code.
 
@@ -90,8 +90,8 @@ def models(X, y):
     yield "network", MLPClassifier((64, 32, 16, 8, 4), random_state=0).fit(X, y)
 
 
-def seconds_to(history, finds):
-    reached = history["found"] >= finds
+def seconds_to(history, n_found):
+    reached = history["found"] >= n_found
     return f"{history['seconds'][reached.idxmax()]:9.2f}" if reached.any() else f"{'-':>9}"
 
 
@@ -114,7 +114,7 @@ def main():
     print(describe_machine())
     print(f"coded census, sex, {options.seconds:g} s a run, one run each\n")
     print(
-        f"{'model':9}{'tester':25}{'inputs':>10}{'finds':>9}{'success':>9}{'per row':>9}"
+        f"{'model':9}{'tester':25}{'inputs':>10}{'found':>9}{'success':>9}{'per row':>9}"
         f"{'s to 1k':>9}{'s to 10k':>9}{'predict':>9}"
     )
     for kind, model in models(X, y):
@@ -137,8 +137,8 @@ def main():
                 f"{seconds_to(history, 1000)}{seconds_to(history, 10_000)}{inside:9.0%}",
                 flush=True,
             )
-        inputs, finds = AFT[kind]
-        print(f"{kind:9}{'AFT, as published':25}{inputs:10d}{finds:9d}{finds / inputs:9.1%}")
+        inputs, found = AFT[kind]
+        print(f"{kind:9}{'AFT, as published':25}{inputs:10d}{found:9d}{found / inputs:9.1%}")
 
 
 if __name__ == "__main__":

@@ -3,15 +3,15 @@
 Tables of 1,000 or 2,000 rows have three attributes, whose values (and pairs of values) are groups
 of 20 to 1,000 rows. Outcomes are drawn, so that the truth is known: errors of a regressor that are
 normal, exponential, log-normal or rare and large; what is left of probabilities that are right
-(calibration: mostly one in fifty), and their log loss. For each case and way of making intervals:
+(calibration: mostly one in fifty), and their log loss. For each case and method for intervals:
 
 - claims: the share of tables in which any group is said to differ whose mean does not;
 - covers: the share in which all intervals hold the truth;
-- finds: the share in which the planted group (5% of the rows, half a standard deviation more or
+- power: the share in which the planted group (5% of the rows, half a standard deviation more or
   less) is said to differ.
 
-Ways: Welch's t with Bonferroni's correction; Welch's t, resampled; and what `SubgroupAuditor` does,
-Welch's t with moderated variances and without its skewness, resampled.
+Methods: Welch's t with Bonferroni's correction; Welch's t, resampled; and what `SubgroupAuditor`
+does, Welch's t with moderated variances and without its skewness, resampled.
 
 Run with ``python examples/benchmarks/bench_group_means.py``; ``--tables`` sets how many there are
 of each case, ``--rows`` how large they are, ``--cases`` which (``--help`` lists all).
@@ -31,7 +31,7 @@ from skfairtest.group._resampled import pattern_sides, resampled
 
 CONFIDENCE = 0.95
 SIZES = [2, 5, 5]
-WAYS = ("Welch, Bonferroni", "Welch, resampled", "moderated, resampled")
+METHODS = ("Welch, Bonferroni", "Welch, resampled", "moderated, resampled")
 #: Outcomes of mean 0, and their standard deviations.
 SHAPES = {
     "normal": (lambda rng, n: rng.normal(size=n), 1.0),
@@ -114,18 +114,18 @@ CASES = [
     *(f"{shape}, small group four times as wide" for shape in SHAPES),
     "exponential, small group a quarter as wide", "normal, half of them four times as wide",
     "log-normal, half of them four times as wide",
-    *(f"{shape}, planted {way}" for shape in SHAPES for way in ("more", "less")),
+    *(f"{shape}, planted {size}" for shape in SHAPES for size in ("more", "less")),
     "log-normal, half of them more", "exponential, times two", "log-normal, times two",
 ]  # fmt: skip
 
 
-def compare(way, patterns, values, weights, rng, n_resamples=199):
+def compare(method, patterns, values, weights, rng, n_resamples=199):
     """Low, high and differs of all patterns."""
     counts = np.ones(len(values), dtype=bool)
     sides = pattern_sides(patterns, values, counts, weights, binary=False)
-    if way.startswith("Welch"):
+    if method.startswith("Welch"):
         sides = sides._replace(shape=None)
-    if way.endswith("Bonferroni"):
+    if method.endswith("Bonferroni"):
         critical = stats.norm.isf((1 - CONFIDENCE) / 2 / patterns.n_patterns)
         return *interval_at(sides, critical), np.abs(signed_root(sides)) > critical
     return resampled(
@@ -134,10 +134,10 @@ def compare(way, patterns, values, weights, rng, n_resamples=199):
     )[:3]  # fmt: skip
 
 
-def simulated(case, tables, rows, ways=WAYS, seed=0):
-    """One line for each way: claims, covers and finds."""
+def simulated(case, tables, rows, methods=METHODS, seed=0):
+    """One line for each method: claims, covers and power."""
     rng = np.random.default_rng(seed)
-    seen = {way: [] for way in ways}
+    seen = {method: [] for method in methods}
     for _ in range(tables):
         columns = attributes(rng, rows)
         patterns = Patterns(columns, SIZES, min_support=0.018, max_conditions=2)
@@ -147,15 +147,17 @@ def simulated(case, tables, rows, ways=WAYS, seed=0):
         outside = np.array([w.sum(), (w * mean).sum()]) - inside
         true = inside[:, 1] / inside[:, 0] - outside[:, 1] / outside[:, 0]
         planted = (patterns.conditions(np.arange(patterns.n_patterns)) == [-1, -1, 1]).all(axis=1)
-        for way in ways:
-            low, high, differs = compare(way, patterns, values, weights, rng)
+        for method in methods:
+            low, high, differs = compare(method, patterns, values, weights, rng)
             holds = (low <= true + 1e-9) & (true <= high + 1e-9)
             equal = np.abs(true) < 1e-9
-            seen[way].append((bool((differs & equal).any()), holds.all(), differs[planted].any()))
-    found = {way: np.mean(lines, axis=0) for way, lines in seen.items()}
-    table = pd.DataFrame(found, index=["claims", "covers", "finds"]).T
+            seen[method].append(
+                (bool((differs & equal).any()), holds.all(), differs[planted].any())
+            )
+    found = {method: np.mean(lines, axis=0) for method, lines in seen.items()}
+    table = pd.DataFrame(found, index=["claims", "covers", "power"]).T
     if "planted" not in case and "times two" not in case:
-        table["finds"] = np.nan
+        table["power"] = np.nan
     return table
 
 
@@ -164,13 +166,13 @@ def main():
     parser.add_argument("--tables", type=int, default=1_000)
     parser.add_argument("--rows", type=int, default=1_000)
     parser.add_argument("--cases", nargs="*", default=CASES, help="names, or parts of names")
-    parser.add_argument("--ways", nargs="*", default=list(WAYS))
+    parser.add_argument("--methods", nargs="*", default=list(METHODS))
     options = parser.parse_args()
     print(describe_machine())
     print(f"{options.tables} tables of {options.rows} rows each")
     for case in (case for case in CASES if any(part in case for part in options.cases)):
         start = time.perf_counter()
-        table = simulated(case, options.tables, options.rows, options.ways)
+        table = simulated(case, options.tables, options.rows, options.methods)
         print(f"\n{case} ({time.perf_counter() - start:.0f} s)")
         print((100 * table).round(1).to_string(na_rep=""), flush=True)
 

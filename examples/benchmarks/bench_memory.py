@@ -41,15 +41,15 @@ def main():
     options = parser.parse_args()
     print(describe_machine())
     print(f"linear model, 16 columns, {options.queries} queries; the bar is 500 MB\n")
-    print(f"{'auditor':12}{'queries':>12}{'inputs':>11}{'finds':>11}{'kept':>9}{'s':>7}{'MB':>7}")
+    print(f"{'auditor':12}{'queries':>12}{'inputs':>11}{'found':>11}{'kept':>9}{'s':>7}{'MB':>7}")
     context = multiprocessing.get_context("spawn")
     for name in ("random", "SBFT tuned", "SBFT paper"):
         here, there = context.Pipe()
         process = context.Process(target=run, args=(name, options.queries, there))
         process.start()
-        queries, inputs, finds, kept, seconds, size = here.recv()
+        queries, inputs, found, kept, seconds, size = here.recv()
         process.join()
-        print(f"{name:12}{queries:12d}{inputs:11d}{finds:11d}{kept:9d}{seconds:7.1f}{size:7.0f}")
+        print(f"{name:12}{queries:12d}{inputs:11d}{found:11d}{kept:9d}{seconds:7.1f}{size:7.0f}")
 
 
 if __name__ == "__main__":

@@ -128,10 +128,10 @@ def symbolic(n_repeats):
 
 
 def one_round(fitted, X, settings):
-    """Aequitas with 1,000 global inputs and 1,000 steps from each find, once and not again.
+    """Aequitas with 1,000 global inputs and 1,000 steps from each discriminatory one, once.
 
-    The finds among the first 1,000 say how many steps there are; revisited inputs do not count as
-    new, so this gives Aequitas some steps more.
+    The discriminatory ones among the first 1,000 say how many steps there are; revisited inputs do
+    not count as new, so this gives Aequitas some steps more.
     """
     settings = settings | {"max_queries": None, "n_global": 1000}
     first = AequitasAuditor(fitted, max_inputs=1000, **settings).fit(X)
@@ -150,10 +150,10 @@ def gradients(n_repeats, seconds):
     }
     print(
         "\n3. 1,000 seeds and 1,000 local steps, six-layer network (paper: MAFT finds 14.69 times "
-        "Aequitas,\n   32.6 times the speed of SG; level with EIDIG in finds, 1.7 times the speed "
+        "Aequitas,\n   32.6 times the speed of SG; as much as EIDIG, 1.7 times the speed "
         f"of ADF).\n   SG and random get {seconds:g} s a run; speed is distinct inputs a second"
     )
-    print(f"{'data':8}{'tester':10}{'inputs':>10}{'finds':>10}{'success':>9}{'per row':>9}"
+    print(f"{'data':8}{'tester':10}{'inputs':>10}{'found':>10}{'success':>9}{'per row':>9}"
           f"{'seconds':>9}{'inputs/s':>10}")  # fmt: skip
     for data, load in DATA.items():
         X, y, settings = load()
@@ -163,16 +163,16 @@ def gradients(n_repeats, seconds):
                 measure(cls, fitted, X, {"max_time": limit, "random_state": seed, **settings})
                 for seed in range(n_repeats)
             ]
-            inputs, finds, rate, per_row, wall = np.median(rows, axis=0)
+            inputs, found, rate, per_row, wall = np.median(rows, axis=0)
             print(
-                f"{data:8}{name:10}{inputs:10.0f}{finds:10.0f}{rate:9.1%}{per_row:9.4f}"
+                f"{data:8}{name:10}{inputs:10.0f}{found:10.0f}{rate:9.1%}{per_row:9.4f}"
                 f"{wall:9.1f}{inputs / wall:10.0f}",
                 flush=True,
             )
 
 
 def measure(cls, fitted, X, settings):
-    """Inputs, finds, success, finds a row, and seconds of one run."""
+    """Inputs, discriminatory ones, success, those per row, and seconds of one run."""
     start = time.perf_counter()
     if cls is AequitasAuditor:
         run = one_round(fitted, X, settings)
@@ -191,7 +191,7 @@ def degrees(n_repeats):
         MLPRegressor(hidden_layer_sizes=(64, 32), early_stopping=True, random_state=0)
     )
     fitted.fit(bunch.data, bunch.target)
-    # For a tester of finds: half the planted degree is worth a report.
+    # For a tester that counts: half the planted degree is worth a report.
     common = {"sensitive_features": bunch.sensitive_features, "threshold": 5.0}
     auditors = {
         "SBFT": SBFTAuditor(**common),

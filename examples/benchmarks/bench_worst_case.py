@@ -84,7 +84,7 @@ def main():
     seeds = range(1 if quick else 5)
     shares = {(name, budget): [] for name in TESTERS for budget in budgets}
     inside = []
-    print("\n| model | tester | queries | found over certified | finds | seconds |")
+    print("\n| model | tester | queries | found over certified | discriminatory inputs | seconds |")
     print("| --- | --- | --- | --- | --- | --- |")
     for case, model, X in cases(quick):
         certified = CertifiedAuditor(model, sensitive_features=[0], random_state=0, n_jobs=-1)
@@ -95,7 +95,7 @@ def main():
         degree = certified.fairness_degree_upper_bound_
         for name, tester in TESTERS.items():
             for budget in budgets:
-                found, finds, seconds = [], [], []
+                shares_found, n_found, seconds = [], [], []
                 for seed in seeds:
                     began = time.perf_counter()
                     tester.set_params(
@@ -103,14 +103,14 @@ def main():
                         random_state=seed,
                     ).fit(X)  # fmt: skip
                     seconds.append(time.perf_counter() - began)
-                    found.append(tester.fairness_degree_ / degree)
-                    finds.append(tester.n_found_)
+                    shares_found.append(tester.fairness_degree_ / degree)
+                    n_found.append(tester.n_found_)
                     if name == "SBFT tuned" and np.isfinite(tester.degree_estimate_[1]):
                         inside.append(tester.degree_estimate_[1] >= degree * (1 - 1e-9))
-                shares[name, budget] += found
-                listed = " ".join(f"{share:.3f}" for share in sorted(found))
+                shares[name, budget] += shares_found
+                listed = " ".join(f"{share:.3f}" for share in sorted(shares_found))
                 print(
-                    f"| {case} | {name} | {budget:,} | {listed} | {np.median(finds):,.0f} | "
+                    f"| {case} | {name} | {budget:,} | {listed} | {np.median(n_found):,.0f} | "
                     f"{np.median(seconds):.1f} |",
                     flush=True,
                 )

@@ -34,7 +34,7 @@ def by_name(given: Any) -> dict[str, Any]:
 
 
 def twins_of(auditor: Any, place: int | None) -> Floats | None:
-    """Codes of two twins, shape (2, n_features): the worst pair, or a find; None without any."""
+    """Codes of two twins, shape (2, n_features): the worst pair, or that at a place; or None."""
     state, space = auditor._state, auditor.space_
     if place is None:
         if "worst_z" not in state:

@@ -17,7 +17,7 @@ COLUMNS = ("name", "queries", "seconds", "found", "degree")
 
 
 class HistoryDisplay:
-    """The course of one search or several: largest difference, or finds, over queries or seconds.
+    """The history of one search or several: the largest difference, or the number found.
 
     Make it with `from_auditors`.
 

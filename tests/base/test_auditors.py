@@ -289,7 +289,7 @@ def test_rows_of_data_are_flipped_one_by_one(make):
     data = make_biased_regression(n_samples=150, random_state=1)
     (sensitive,) = data.sensitive_features
     auditor = make(data.estimator, max_queries=200, threshold=2.0).fit(data.data)
-    bill = auditor.n_queries_
+    n_queries = auditor.n_queries_
     flips = np.array(
         [data.estimator.predict(data.data.assign(**{sensitive: v})) for v in ("male", "female")]
     )
@@ -300,7 +300,7 @@ def test_rows_of_data_are_flipped_one_by_one(make):
         auditor.on_data_discriminatory_.reset_index(drop=True),
         data.data[gaps > 2].reset_index(drop=True),
     )
-    assert auditor.n_queries_ == bill
+    assert auditor.n_queries_ == n_queries
     audit = auditor.audit_rows(data.data[::-1][:60])
     np.testing.assert_allclose(audit.disparities, gaps[::-1][:60])
     np.testing.assert_array_equal(audit.is_discriminatory, gaps[::-1][:60] > 2)

@@ -15,8 +15,8 @@ import skfairtest
 from skfairtest import BaseAuditor, PublishedSBFTAuditor
 from skfairtest.testing import (
     auditor_checks,
-    check_bill,
     check_other_limits,
+    check_query_count,
     check_smallest_budget,
     make_table,
 )
@@ -107,7 +107,7 @@ def test_restarts_on_threads_find_it_ten_times_in_a_row(name):
 
 #: Checks that are not made for restarts: counts of a model that is asked by several threads, and
 #: budgets that are less than a pair of twins for each search.
-ALONE = (check_bill, check_smallest_budget, check_other_limits)
+ALONE = (check_query_count, check_smallest_budget, check_other_limits)
 COMMON = [
     (name, check)
     for name, auditor in SEARCHES.items()

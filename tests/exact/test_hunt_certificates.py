@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from checker import check_finds, naive_disparities, rows_of
+from checker import check_found, naive_disparities, rows_of
 from enumeration import enumerate_degree
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -72,7 +72,7 @@ def check(question, model, seed, engine, max_queries=1500):
     slack = (1e-5 if truth.single else 1e-9) * truth.scale
     shown = on_data.max(initial=0.0)
     assert degree >= shown - slack, f"{degree}, and the data show {shown}"
-    check_finds(auditor, question, model)
+    check_found(auditor, question, model)
 
 
 def inside(question):

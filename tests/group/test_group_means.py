@@ -72,7 +72,7 @@ def test_intervals_hold_where_something_differs(bench, case):
 @pytest.mark.parametrize("case", ["normal, planted more", "normal, planted less"])
 def test_half_a_standard_deviation_is_found(bench, case):
     found = bench.simulated(case, 100, 2_000, [OURS]).loc[OURS]
-    assert found["finds"] >= stats.binom.ppf(1e-4, 100, 0.9) / 100
+    assert found["power"] >= stats.binom.ppf(1e-4, 100, 0.9) / 100
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ def test_a_planted_difference_of_means_is_measured_in_its_units():
 # Results ----------------------------------------------------------------------------------------
 
 
-def test_results_and_bill():
+def test_results_and_query_count():
     model = PlantedClassifier(middle_aged_women)
     auditor = fit(model)
     rules = auditor.rules_

@@ -155,7 +155,7 @@ def test_shares_equal_those_of_all_replaced_texts():
         assert row["share_outside"] == pytest.approx(outside, abs=0.04)
 
 
-def test_results_bill_and_promise():
+def test_results_query_count_and_promise():
     model = Reader()
     auditor = fit(model)
     rules = auditor.rules_

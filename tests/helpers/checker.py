@@ -293,7 +293,7 @@ def close(a: Any, b: Any, scale: float, single: bool) -> bool:
     )
 
 
-def check_finds(auditor: Any, question: Question, model: Any, n_rows: int | None = None) -> int:
+def check_found(auditor: Any, question: Question, model: Any, n_rows: int | None = None) -> int:
     """Check all public results of a run but those of the data; returns the number of finds."""
     first, second = auditor.discriminatory_inputs_, auditor.counterfactuals_
     disparities = np.asarray(auditor.disparities_)

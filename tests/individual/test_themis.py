@@ -84,7 +84,7 @@ def test_group_shares_name_their_groups(models):
     assert auditor.group_discrimination_ == 1
 
 
-def test_rows_are_billed_and_the_sample_is_what_was_asked(models):
+def test_rows_are_counted_and_the_sample_is_what_was_asked(models):
     model = models.Proba(approved)
     auditor = ThemisAuditor(model, sensitive_features=[0], random_state=0).fit(X)
     assert auditor.n_queries_ == model.rows

@@ -134,7 +134,7 @@ def test_finds_are_unique_in_the_domain_sorted_and_confirmed(models, small, name
 @pytest.mark.parametrize("auditor", [RandomAuditor, SBFTAuditor])
 @pytest.mark.parametrize("budget", [2, 3, 7, 100, 1001])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_bill_is_what_the_estimator_was_shown(models, small, name, budget, auditor):
+def test_the_query_count_is_what_the_estimator_was_shown(models, small, name, budget, auditor):
     estimator = estimators(models)[name]
     space_of_many = np.vstack([small, [0, 900, 900]])
     try:

@@ -13,11 +13,11 @@ from skfairtest.space._space import InputSpace
 
 #: Queries of a search that a slow model has no time for are cut down to these.
 FEWEST_QUERIES = 64
-#: Seconds that the outputs of the finds may take.
+#: Seconds that the outputs of the pairs that are shown may take.
 TELLING_SECONDS = 2.0
-#: Finds that are shown as pairs, and finds that the data of a report hold.
-SHOWN_FINDS = 10
-KEPT_FINDS = 10_000
+#: Discriminatory inputs that are shown as pairs, and those that the data of a report hold.
+SHOWN_PAIRS = 10
+KEPT_PAIRS = 10_000
 #: Points of the history.
 HISTORY_POINTS = 200
 
@@ -63,7 +63,7 @@ def describe_search(case: Case, label: str) -> dict[str, Any]:
     result["told"] = (
         f"largest difference {number(auditor.fairness_degree_)} ({auditor.n_queries_} queries)"
     )
-    result |= _finds(case, label, auditor)
+    result |= _pairs(case, label, auditor)
     return result
 
 
@@ -74,14 +74,14 @@ def _history(auditor: Any) -> dict[str, list[float]]:
     return {name: table[name].tolist() for name in ("queries", "seconds", "degree", "found")}
 
 
-def _finds(case: Case, label: str, auditor: Any) -> dict[str, Any]:
-    """The worst finds as pairs, and all that are kept as a table; offers the worst pair."""
+def _pairs(case: Case, label: str, auditor: Any) -> dict[str, Any]:
+    """The worst discriminatory inputs as pairs, all that are kept as a table; offers the worst."""
     space, state, before = auditor.space_, auditor._state, case.n_queries
-    Z, pairs = state["Z"][:KEPT_FINDS], state["pairs"][:KEPT_FINDS]
+    Z, pairs = state["Z"][:KEPT_PAIRS], state["pairs"][:KEPT_PAIRS]
     first = space.twins_.with_sensitive(Z, pairs[:, 0])
     second = space.twins_.with_sensitive(Z, pairs[:, 1])
     oracle = case.oracle(space)
-    n_shown = case.affordable(TELLING_SECONDS, SHOWN_FINDS * QUERIES_A_PAIR) // QUERIES_A_PAIR
+    n_shown = case.affordable(TELLING_SECONDS, SHOWN_PAIRS * QUERIES_A_PAIR) // QUERIES_A_PAIR
     shown = case.pairs(oracle, first[:n_shown], second[:n_shown])
     if "worst_z" in state:
         twins = space.twins_.with_sensitive(np.tile(state["worst_z"], (2, 1)), state["worst_pair"])
@@ -93,7 +93,7 @@ def _finds(case: Case, label: str, auditor: Any) -> dict[str, Any]:
             "columns": [str(name) for name in space.layout.container.names],
             "first": rows_of(space.decode(first)),
             **_changed_only(space, first, second),
-            "difference": auditor.disparities_[:KEPT_FINDS].tolist(),
+            "difference": auditor.disparities_[:KEPT_PAIRS].tolist(),
         },
         "queries": auditor.n_queries_ + case.n_queries - before,
     }

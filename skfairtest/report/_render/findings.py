@@ -254,7 +254,7 @@ def the_pair(report: dict[str, Any]) -> Section:
             f"{count(search['kept'])}; report.to_json(path) lists these, the worst are here. Their "
             f"number is no share of people: a search looks where differences are."
         )
-        rows = [(str(place + 1), find) for place, find in enumerate(search["finds"])]
+        rows = [(str(place + 1), pair) for place, pair in enumerate(search["finds"])]
         summary = f"Further pairs: {len(rows)} of {count(search['found'])} found"
         blocks.append(Fold(summary, (Text(found), pairs_table("Further pairs", "", rows))))
     return Section("pair", title, tuple(blocks))

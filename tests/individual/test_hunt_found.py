@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from checker import Question, Watched, check_finds, check_rows, check_same
+from checker import Question, Watched, check_found, check_rows, check_same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_cases import models, questions
@@ -78,7 +78,7 @@ def hunt(question: Question, model, tester, seed, queries, others) -> None:
     auditor, watched = run(kind, question, model, **limits)
     if auditor is None:
         return
-    check_finds(auditor, question, model, watched.rows)
+    check_found(auditor, question, model, watched.rows)
     again, _ = run(kind, question, model, **limits, n_jobs=2)
     check_same(auditor, again)
 
