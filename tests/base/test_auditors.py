@@ -143,9 +143,9 @@ def test_classifiers_on_a_mixed_frame(make, mixed, pipeline_of, classes):
     assert list(auditor.classes_) == sorted(set(labels))
     gap = np.abs(np.subtract(*auditor.predict_proba(auditor.worst_case_))).max()
     assert gap == pytest.approx(auditor.fairness_degree_)
-    finds, twins = auditor.discriminatory_inputs_, auditor.counterfactuals_
-    assert len(finds) > 0
-    assert (auditor.predict(finds) != auditor.predict(twins)).all()
+    inputs, twins = auditor.discriminatory_inputs_, auditor.counterfactuals_
+    assert len(inputs) > 0
+    assert (auditor.predict(inputs) != auditor.predict(twins)).all()
 
 
 def test_a_small_budget_leaves_queries_to_confirm_flips(models):
@@ -165,11 +165,11 @@ def test_several_sensitive_attributes_of_any_kind(make, mixed, pipeline_of):
         space=InputSpace(steps={"income": 5.0}),
     ).fit(X, y)
     assert auditor.sensitive_features_ == ["sex", "age", "income"]
-    finds, twins = auditor.discriminatory_inputs_, auditor.counterfactuals_
+    inputs, twins = auditor.discriminatory_inputs_, auditor.counterfactuals_
     free = ["member", "region", "job"]
-    pd.testing.assert_frame_equal(finds[free], twins[free])
+    pd.testing.assert_frame_equal(inputs[free], twins[free])
     np.testing.assert_allclose(
-        auditor.predict(finds) - auditor.predict(twins), auditor.disparities_
+        auditor.predict(inputs) - auditor.predict(twins), auditor.disparities_
     )
 
 
@@ -626,16 +626,16 @@ def test_sbft_climbs_along_a_real_sensitive_column(models, auditor, least):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "Float32"])
-def test_finds_are_unique_as_the_model_gets_them(models, dtype):
+def test_found_inputs_are_unique_as_the_model_gets_them(models, dtype):
     rng = np.random.default_rng(0)
     numbers = {"x": rng.normal(size=200), "n": rng.integers(0, 9000, 200)}
     X = pd.DataFrame({"sex": rng.integers(0, 2, 200), **numbers})
     X = X.astype(dict.fromkeys(numbers, dtype))
     model = models.Regressor(lambda rows: rows["sex"] + 0.0 * rows["x"].astype(float))
     fitted = RandomAuditor(model, sensitive_features="sex", max_queries=60_000, random_state=0)
-    finds = fitted.fit(X).discriminatory_inputs_
-    assert len(finds) == fitted.n_found_ == fitted.n_inputs_
-    assert len(finds[["x", "n"]].drop_duplicates()) == fitted.n_found_
+    inputs = fitted.fit(X).discriminatory_inputs_
+    assert len(inputs) == fitted.n_found_ == fitted.n_inputs_
+    assert len(inputs[["x", "n"]].drop_duplicates()) == fitted.n_found_
     codes = fitted.space_.sample(1000, rng)
     np.testing.assert_array_equal(fitted.space_.encode(fitted.space_.decode(codes)), codes)
 

@@ -96,7 +96,7 @@ BAD_PARAMS = {
     "queries true": ({"max_queries": True}, "max_queries.*True"),
     "no time": ({"max_time": 0}, "max_time.*positive number of seconds.*0"),
     "time NaN": ({"max_time": np.nan}, "max_time.*nan"),
-    "no finds": ({"max_found": 0}, "max_found.*at least 1.*0"),
+    "none found": ({"max_found": 0}, "max_found.*at least 1.*0"),
     "no inputs": ({"max_inputs": 0}, "max_inputs.*at least 1.*0"),
     "no budget at all": ({"max_queries": None}, "never end.*max_queries.*Set at least one"),
     "empty constraint": (

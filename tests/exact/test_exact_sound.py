@@ -1,4 +1,4 @@
-"""Certified bounds hold: against exhaustive search where it can be done, and against every find."""
+"""Certified bounds hold: against exhaustive search where it can be done, and any other search."""
 
 import itertools
 import warnings

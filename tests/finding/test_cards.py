@@ -255,7 +255,7 @@ def test_cost_of_an_audit():
     assert f"rows of the data {degree:.2f}" in card(auditor)
 
 
-def test_a_regressor_without_a_threshold_has_no_number_of_finds():
+def test_a_regressor_without_a_threshold_has_no_number_of_inputs_found():
     X, _ = people()
     model = make_pipeline(StandardScaler(), LinearRegression()).fit(X, X["a"] + X["sex"])
     told = card(audited(model))

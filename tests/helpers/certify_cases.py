@@ -68,7 +68,7 @@ SHORT, LONG = 0.5, 60.0
 
 
 def bracket_alone(auditor, seconds=SHORT):
-    """The bracket without any search's finds, which raise that of an auditor, and its rounding."""
+    """The bracket without a search, which raises that of an auditor, and its rounding."""
     family, _ = read_family(
         auditor.estimator_, auditor.space_, auditor.response_, False, np.random.default_rng(0)
     )

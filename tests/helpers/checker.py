@@ -294,7 +294,7 @@ def close(a: Any, b: Any, scale: float, single: bool) -> bool:
 
 
 def check_found(auditor: Any, question: Question, model: Any, n_rows: int | None = None) -> int:
-    """Check all public results of a run but those of the data; returns the number of finds."""
+    """Check all public results of a run but those of the data; returns the number found."""
     first, second = auditor.discriminatory_inputs_, auditor.counterfactuals_
     disparities = np.asarray(auditor.disparities_)
     n = len(disparities)
@@ -356,9 +356,9 @@ def _check_gaps(
     if question.threshold is not None:
         return
     if one.labels is not None:
-        assert (one.labels != two.labels).all(), "a find whose twins get the same label"
+        assert (one.labels != two.labels).all(), "an input whose twins get the same label"
     else:
-        assert (gaps > 0).all(), "a find whose twins are treated alike"
+        assert (gaps > 0).all(), "an input whose twins are treated alike"
         if one.scores.shape[1] == 1:
             assert (one.scores >= two.scores).all(), "the smaller output first"
 

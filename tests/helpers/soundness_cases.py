@@ -142,7 +142,7 @@ def check_case(fitted, X, how):
         assert auditor.fairness_degree_ <= degree + 1e-9 * max(1.0, degree)
         if auditor.certified_:
             assert abs(auditor.fairness_degree_ - degree) <= room
-        # The bound alone: without a search's finds, and without a look at all inputs.
+        # The bound alone: without what a search found, and without a look at all inputs.
         kept = _composite.MOST_INPUTS, _polynomial.MOST_INPUTS
         _composite.MOST_INPUTS = _polynomial.MOST_INPUTS = 0
         try:

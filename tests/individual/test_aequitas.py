@@ -176,14 +176,14 @@ def test_a_step_changes_one_free_value_by_its_own_unit(batch_size, models, monke
     assert len(tops) > 2 and any(tops)
 
 
-def test_finds_are_those_of_brute_force(grid, models):
+def test_found_inputs_are_those_of_brute_force(grid, models):
     auditor = AequitasAuditor(
         models.Proba(answer), sensitive_features=[0], max_queries=None, max_inputs=2000,
         n_global=100, random_state=0,
     ).fit(grid)  # fmt: skip
-    finds = auditor.discriminatory_inputs_
-    assert discriminates(finds).all()
-    assert len(np.unique(finds[:, 1:], axis=0)) == len(finds) == auditor.n_found_
+    inputs = auditor.discriminatory_inputs_
+    assert discriminates(inputs).all()
+    assert len(np.unique(inputs[:, 1:], axis=0)) == len(inputs) == auditor.n_found_
     assert (
         auditor.n_found_
         > 2 * discriminates(auditor.space_.sample(2000, np.random.default_rng(0))).sum()
@@ -249,9 +249,9 @@ def test_walks_respect_the_constraint(grid, models):
         random_state=0,
         space=InputSpace(constraint=lambda X: X[:, 1] + X[:, 2] < 20),
     ).fit(grid)
-    finds = auditor.discriminatory_inputs_
-    assert len(finds) > 100
-    assert (finds[:, 1] + finds[:, 2] < 20).all()
+    inputs = auditor.discriminatory_inputs_
+    assert len(inputs) > 100
+    assert (inputs[:, 1] + inputs[:, 2] < 20).all()
     assert "max_queries" in auditor.stop_reason_
 
 
@@ -294,7 +294,7 @@ def test_wrong_parameters_are_named_before_the_first_query(wrong, says, small, m
 # Planted pockets --------------------------------------------------------------------------------
 
 
-def finds(auditor, data, seed, share):
+def number_found(auditor, data, seed, share):
     threshold = None if share is None else share * data.fairness_degree
     auditor.set_params(estimator=data.estimator, sensitive_features=data.sensitive_features)
     auditor.set_params(random_state=seed, threshold=threshold).fit(data.data)
@@ -316,8 +316,8 @@ def test_aequitas_finds_the_planted_region(make, variant, seeds):
     # More than a quarter of the degree: 27% of the domain for two values, and 4% of the pairs.
     for seed in seeds:
         data = make(variant=variant, random_state=seed)
-        uniform = finds(RandomAuditor(), data, seed, 0.25)
-        assert finds(AequitasAuditor(), data, seed, 0.25) > max(6000, 2.5 * uniform)
+        uniform = number_found(RandomAuditor(), data, seed, 0.25)
+        assert number_found(AequitasAuditor(), data, seed, 0.25) > max(6000, 2.5 * uniform)
 
 
 @slow_sample
@@ -326,8 +326,8 @@ def test_aequitas_finds_the_narrow_pocket_and_uniform_inputs_do_not(make, varian
     # More than a quarter of the degree: four of six conditions, which hold on 0.13% of the domain.
     for seed in seeds:
         data = make(variant=variant, random_state=seed)
-        assert finds(AequitasAuditor(), data, seed, 0.25) > 500
+        assert number_found(AequitasAuditor(), data, seed, 0.25) > 500
         for uniform in (RandomAuditor(), ThemisAuditor()):
-            assert finds(uniform, data, seed, 0.25) < 50
+            assert number_found(uniform, data, seed, 0.25) < 50
             # The innermost pocket, a millionth of the domain, has the whole degree.
             assert uniform.fairness_degree_ < 0.9 * data.fairness_degree

@@ -283,7 +283,7 @@ def test_lockstep_equals_one_at_a_time(threshold):
     alone = [two_phase(o).global_phase(z[None]) for o, z in zip(fresh, seeds, strict=True)]
     assert 0 < len(together.Z) <= 12
     for name in ("Z", "first", "second"):
-        # In lockstep, finds come in the order of the steps that they took.
+        # In lockstep, discriminatory inputs come in the order of the steps that they took.
         a = getattr(together, name)
         b = np.concatenate([getattr(one, name) for one in alone])
         rows = (

@@ -5,8 +5,8 @@ five, and the other testers, are slow.
 A pocket is found when an input in it is reported with at least half the planted degree. In the
 smooth and the many-valued variant such inputs are a few in a hundred; in the narrow one they are 55
 in a million (five of its six conditions hold), and the innermost ones, with the whole degree, one
-in a million. The testers look for finds, so each is told a threshold below what it shall reach: the
-rim from which it has to find its way.
+in a million. The testers look for many inputs, so each is told a threshold below what it shall
+reach: the rim from which it has to find its way.
 """
 
 from typing import Any, NamedTuple

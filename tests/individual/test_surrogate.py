@@ -120,7 +120,7 @@ def test_never_goes_round_among_known_inputs(network):
     )
     assert found.n_found_ > 5 * uniform.n_found_
     assert found.n_found_ > 1.5 * walks.n_found_
-    # Two twins each, and two predictions that confirm a find: no query went into known inputs.
+    # Two twins each, and two predictions that confirm an input: no query went into known inputs.
     assert found.n_queries_ < 2 * found.n_inputs_ + 2.1 * found.n_found_ + 300
 
 

@@ -124,7 +124,7 @@ def fitted(people):
 #: One way to make each display, and some have several.
 MAKERS = {
     "pair": lambda f: PairDisplay.from_auditor(f.auditor),
-    "find": lambda f: PairDisplay.from_auditor(f.auditor, place=3),
+    "kept pair": lambda f: PairDisplay.from_auditor(f.auditor, place=3),
     "no pair": lambda f: PairDisplay(None, "nothing was found"),
     "bracket": lambda f: BracketDisplay.from_auditor({"a": f.auditor, "b": f.certified}),
     "certificate": lambda f: BracketDisplay.from_certificate(f.certificate),
@@ -287,7 +287,7 @@ def test_pair_of_a_find_costs_two_queries(fitted, models):
     assert display.pair.difference == pytest.approx(auditor.disparities_[1])
     assert display.pair.outputs == pytest.approx((0.55, 0.45))
     assert [cell.name for cell in display.pair.cells if cell.changed] == [0]
-    # With `plausible` the plausible twin comes first in the finds, in a pair the larger output.
+    # With `plausible` the plausible twin is kept first, in a pair the larger output.
     auditor._state["pairs"] = auditor._state["pairs"][:, ::-1]
     assert PairDisplay.from_auditor(auditor, place=1).pair == display.pair
 

@@ -383,7 +383,7 @@ def test_bad_labels_are_not_kept():
     def as_the_model_says(pairs):
         return pairs.estimator.predict(pairs.first)
 
-    # Added one by one under the model's own label, finds teach it what it did wrong.
+    # Added one by one under the model's own label, inputs teach it what it did wrong.
     mitigated = mitigate(strategy="aequitas", labeler=as_the_model_says).fit(X, y)
     if mitigated.n_added_ == 0:
         assert mitigated.estimator_ is mitigated.original_estimator_

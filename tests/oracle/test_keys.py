@@ -1,4 +1,4 @@
-"""Tests of row keys, key sets, the answer memory, the archive of finds and the history."""
+"""Tests of row keys, key sets, the answer memory, the archive and the history."""
 
 from __future__ import annotations
 

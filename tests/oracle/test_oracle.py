@@ -111,23 +111,23 @@ def test_disparity_and_verdict_equal_brute_force(models, small, name, sensitive,
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_finds_are_unique_in_the_domain_sorted_and_confirmed(models, small, name):
+def test_found_inputs_are_unique_in_the_domain_sorted_and_confirmed(models, small, name):
     estimator = estimators(models)[name]
     auditor = RandomAuditor(estimator, sensitive_features=[0], random_state=0, max_queries=600).fit(
         small
     )
-    finds, twins = auditor.discriminatory_inputs_, auditor.counterfactuals_
-    assert auditor.n_found_ == len(finds) == len(twins) > 0
-    assert len(np.unique(finds[:, 1:], axis=0)) == len(finds)
-    assert {tuple(row) for row in np.concatenate([finds, twins])} <= {tuple(row) for row in small}
-    np.testing.assert_array_equal(finds[:, 1:], twins[:, 1:])
-    assert (finds[:, 0] != twins[:, 0]).all()
+    inputs, twins = auditor.discriminatory_inputs_, auditor.counterfactuals_
+    assert auditor.n_found_ == len(inputs) == len(twins) > 0
+    assert len(np.unique(inputs[:, 1:], axis=0)) == len(inputs)
+    assert {tuple(row) for row in np.concatenate([inputs, twins])} <= {tuple(row) for row in small}
+    np.testing.assert_array_equal(inputs[:, 1:], twins[:, 1:])
+    assert (inputs[:, 0] != twins[:, 0]).all()
     assert (np.diff(auditor.disparities_) <= 0).all()
     if flat_kind(name) == "regressor":
-        gaps = scores_of(estimator, finds) - scores_of(estimator, twins)
+        gaps = scores_of(estimator, inputs) - scores_of(estimator, twins)
         np.testing.assert_allclose(gaps.max(axis=1), auditor.disparities_)
     else:
-        assert (estimator.predict(finds) != estimator.predict(twins)).all()
+        assert (estimator.predict(inputs) != estimator.predict(twins)).all()
 
 
 @pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
@@ -231,8 +231,8 @@ def test_max_found_and_max_time_end_the_run(models, auditor):
     X = np.column_stack([np.arange(50) % 2, np.arange(50), np.arange(50)])
     estimator = models.Regressor(product_of)
     kwargs = {"sensitive_features": [0], "random_state": 0, "max_queries": None}
-    by_finds = auditor(estimator, max_found=10, **kwargs).fit(X)
-    assert by_finds.n_found_ >= 10 and by_finds.stop_reason_ == "max_found=10 reached"
+    by_found = auditor(estimator, max_found=10, **kwargs).fit(X)
+    assert by_found.n_found_ >= 10 and by_found.stop_reason_ == "max_found=10 reached"
     by_time = auditor(estimator, max_time=1e-9, **kwargs).fit(X)
     assert by_time.stop_reason_ == "max_time=1e-09 reached"
     assert by_time.seconds_ > 0 and len(by_time.history_) == 1

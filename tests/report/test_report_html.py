@@ -352,7 +352,7 @@ def test_of_500_columns_fifteen_are_open_and_the_rest_is_folded(rendered):
     assert shown.count('<th scope="row">') == 1 + 15 + 2  # changed, those that matter, outputs
     assert "484 more columns" in folded and folded.count('<th scope="row">') == 484
     words = words_of(Page(html))
-    assert "485 more rows" in words and "10 of 10,000 found" in words  # the domain; the finds
+    assert "485 more rows" in words and "10 of 10,000 found" in words  # the domain; the pairs
     assert "the 200 groups with the most rows, of 1,800" in words
     assert "100: class 0" in words and "and 80 more" in words
     assert "to_json" in words

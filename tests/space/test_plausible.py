@@ -223,14 +223,14 @@ def test_random_estimates_the_share_near_the_data():
     assert uniform.discrimination_rate_ == pytest.approx(0.75, abs=0.05)
 
 
-def test_same_seed_same_finds_near_the_data():
-    def finds():
+def test_same_seed_same_inputs_near_the_data():
+    def found():
         auditor = RandomAuditor(
             Model(), random_state=1, max_queries=500, space=InputSpace(proposals="data")
         )
         return auditor.fit(X).discriminatory_inputs_
 
-    pd.testing.assert_frame_equal(finds(), finds())
+    pd.testing.assert_frame_equal(found(), found())
 
 
 # The judge ----------------------------------------------------------------------------------
@@ -398,7 +398,7 @@ def fitted():
 
 
 @slow_sample
-def test_results_say_how_natural_finds_are(fitted):
+def test_results_say_how_plausible_found_inputs_are(fitted):
     asked = len(fitted.estimator_.shown)
     n = len(fitted.discriminatory_inputs_)
     judge = Plausibility("auto", fitted.space_.layout, fitted.space_.domain, fitted.space_.data)

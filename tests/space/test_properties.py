@@ -146,18 +146,18 @@ def test_fit_reports_confirmed_finds_within_the_budget(models, X, seed, budget, 
         warnings.simplefilter("ignore", NoDisparityWarning)
         auditor.fit(X)
     assert estimator.rows == auditor.n_queries_ <= budget
-    finds, twins = auditor.discriminatory_inputs_, auditor.counterfactuals_
-    assert type(finds) is type(X) and len(finds) == len(twins) == auditor.n_found_
+    inputs, twins = auditor.discriminatory_inputs_, auditor.counterfactuals_
+    assert type(inputs) is type(X) and len(inputs) == len(twins) == auditor.n_found_
     assert auditor.n_found_ <= auditor.n_inputs_
     worst = {str(v): value for v, value in zip(X["s"], first_column(X), strict=True)}
     largest = max(worst.values()) - min(worst.values())
     assert auditor.fairness_degree_ <= (1.0 if classify else largest)
-    if len(finds):
-        gaps = first_column(finds) - first_column(twins)
+    if len(inputs):
+        gaps = first_column(inputs) - first_column(twins)
         assert (gaps != 0).all()
         free = [name for name in X.columns if name != "s"]
-        same(finds[free], twins[free])
-        codes = auditor.space_.encode(finds)
+        same(inputs[free], twins[free])
+        codes = auditor.space_.encode(inputs)
         assert (codes >= auditor.space_.domain.low).all() and (
             codes <= auditor.space_.domain.high
         ).all()

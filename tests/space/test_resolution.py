@@ -18,9 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from tiers import SAMPLE, slow_sample, some
 
 from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
+from skfairtest.group._perturb import draw_near
 from skfairtest.space._kinds import describe_column
 from skfairtest.space._numbers import Integer, Real
-from skfairtest.space._perturb import draw_near
 from skfairtest.space._resolution import Fractions, Strides, knows_amounts
 from skfairtest.space._steps import Amounts, Grid
 from skfairtest.space._summarize import summarize

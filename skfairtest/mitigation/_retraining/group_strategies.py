@@ -16,11 +16,11 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
 from skfairtest.group._at_once import all_at_once
+from skfairtest.group._perturb import draw_near
 from skfairtest.mitigation._retraining.rounds import Findings, Outcome
 from skfairtest.mitigation._retraining.training import Addition, Task, TrainingFold
 from skfairtest.mitigation._shares import Measure
 from skfairtest.oracle._favourable import as_shares, is_favourable
-from skfairtest.space._perturb import draw_near
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
 
