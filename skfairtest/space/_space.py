@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.exceptions import NotFittedError
 
 from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import DeclaredParameters, one_of
@@ -236,13 +236,13 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         twins = self.twins
         if twins is None or isinstance(twins, Mapping):
             return twins
-        if hasattr(twins, "transform") and not isinstance(twins, type):
-            return clone(twins).fit(layout.decode(data)).transform
-        if not callable(twins):
+        if isinstance(twins, type) or not (callable(twins) or hasattr(twins, "transform")):
             raise TypeError(
                 "twins= must be a mapping, a function, or an object with fit and transform; got "
                 f"{twins!r}. {FORM}"
             )
+        if hasattr(twins, "transform"):
+            return clone(twins).fit(layout.decode(data)).transform
         return twins
 
     def _set(
@@ -272,6 +272,15 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
             for name in LEARNED:
                 self.__dict__.pop(name, None)
         return self
+
+    def __getattr__(self, name: str) -> Any:
+        # Asked for names that are not there, so what is learned costs nothing more.
+        if not name.startswith("__") and not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"This InputSpace has no {name} before it has learned. Call fit(X, "
+                "sensitive_features), or take space_ of a fitted auditor."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the space has learned."""
@@ -307,7 +316,6 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         ValueError, TypeError
             If columns are missing, categories are unknown, or the table is of another kind.
         """
-        check_is_fitted(self)
         chunks = as_chunks(X)
         if chunks is not None:
             X = sample_chunks(chunks, SAMPLE_ROWS, np.random.default_rng(0))
@@ -449,7 +457,6 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         0       sex  categorical    f, m   NaN        1       True
         1     grade         real  1 to 6   0.1        1      False
         """
-        check_is_fitted(self)
         return describe(self.layout, self.sensitive)
 
     @property
@@ -467,7 +474,6 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         the very same after `with_data`. Missing values become NaN in a column that had none in the
         data of the domain.
         """
-        check_is_fitted(self)
         return self.layout.encode(X)
 
     def decode(self, Z: Floats) -> Any:

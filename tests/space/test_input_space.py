@@ -60,9 +60,14 @@ def test_what_is_not_learned_yet_says_so():
         lambda space: space.encode(X),
         lambda space: space.with_data(X),
         lambda space: space.describe(),
+        lambda space: space.kinds,
+        lambda space: space.sample(3, np.random.default_rng(0)),
     ):
-        with pytest.raises(NotFittedError):
+        with pytest.raises(NotFittedError, match=r"before it has learned. Call fit\(X"):
             use(InputSpace())
+    assert not hasattr(InputSpace(), "domain")
+    with pytest.raises(AttributeError, match="no attribute 'kind'"):
+        InputSpace().fit(X).kind  # noqa: B018
 
 
 def test_a_refused_fit_leaves_what_was_learned():
