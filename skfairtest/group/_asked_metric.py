@@ -1,4 +1,4 @@
-"""A model asked for what a metric needs: labels, outputs or probabilities."""
+"""Asks a model for what a metric needs: labels, outputs or probabilities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from skfairtest.oracle._favourable import known_classes
 
 
 class AskedMetric:
-    """A metric of one model's predictions for the rows of a table.
+    """Computes a metric of one model's predictions for the rows of a table.
 
     Attributes
     ----------
@@ -96,11 +96,11 @@ class AskedMetric:
             )
 
     def ask(self, numbers: Ints) -> NDArray[Any]:
-        """Predictions for the rows of these numbers."""
+        """Return predictions for the rows at these positions."""
         return (self.answers.predictions if self.as_they_are else self.answers.ask)(numbers)
 
     def rows(self, predicted: NDArray[Any], truth: Any) -> MetricRows:
-        """What the predictions for the first rows are worth."""
+        """Return the values of the metric for the rows that have predictions."""
         answers, metric = self.answers, self.metric
         if callable(metric):
             return metric_rows(metric, column("y_pred", predicted, len(predicted)), truth, None)

@@ -59,7 +59,7 @@ class CountedRows:
         self._levels: dict[int, Any] = {}
 
     def count(self, chunks: Chunks) -> CountedRows:
-        """Go through the chunks; returns itself."""
+        """Count the chunks one after the other; returns this object."""
         for chunk in chunks:
             try:
                 self._add(chunk)
@@ -106,7 +106,7 @@ class CountedRows:
             )
 
     def _values(self, X: pd.DataFrame, k: int) -> Any:
-        """A sensitive column; of one of categories the values, and what they are."""
+        """Return the values of a sensitive column, with its categories if it has some."""
         values = X[self.sensitive[k]].reset_index(drop=True)
         if isinstance(values.dtype, pd.CategoricalDtype):
             known = self._levels.setdefault(k, [])
@@ -115,7 +115,7 @@ class CountedRows:
         return values
 
     def _are_outputs(self, predicted: Any) -> bool:
-        """Whether the predictions so far are outputs of a regressor, as `is_output` has it."""
+        """Tell whether the predictions so far are outputs of a regressor, by `is_output`."""
         by_value = self.favourable is None or self._least
         if predicted.dtype.kind != "f" or not by_value:
             return False
@@ -124,7 +124,7 @@ class CountedRows:
         return bool(fraction) or len(self._outputs) > MOST_LABELS
 
     def _coarser(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Rows, or cells of labels, with no more of the predictions than is needed."""
+        """Reduce predictions of rows, or of cells of labels, to what is needed."""
         if self.kind == "labels":
             return rows
         predicted = numbers_of("y_pred", rows["pred"].to_numpy())
@@ -180,7 +180,7 @@ class CountedRows:
 
 
 def _collapse(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with equal keys as one: counts add up, means and spreads are put together."""
+    """Merge rows with equal keys: add up counts, and combine means and spreads."""
     moments = [name for name in rows.columns if name in ("m0", "m1")]
     keys = [c for c in rows.columns if c not in (*SUMS, "m0", "v0", "m1", "v1")]
     groups = rows.groupby(keys, sort=False, dropna=False)

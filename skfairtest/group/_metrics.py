@@ -1,4 +1,4 @@
-"""What is averaged in each group: a value a row, and which rows count."""
+"""Metrics of groups as means: a value for each row, and which rows count."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class MetricRows(NamedTuple):
 
 
 def check_metric(metric: Any) -> None:
-    """See that there is such a metric."""
+    """Raise an error unless the metric exists."""
     if callable(metric):
         return
     if not isinstance(metric, str) or metric not in METRICS:
@@ -75,14 +75,14 @@ def check_metric(metric: Any) -> None:
 
 
 def needs_truth(metric: Any) -> bool:
-    """Whether a metric of ours compares predictions with the truth."""
+    """Tell whether one of the named metrics compares predictions with targets."""
     if callable(metric):
         return False
     return {**OF_LABELS, **OF_OUTPUTS, **OF_PROBABILITIES}[metric]
 
 
 def truth_of(metric: Any, y: Any, n_rows: int) -> NDArray[Any] | None:
-    """The truth, where the metric needs it or may want it."""
+    """Return the targets if the metric needs them or may use them."""
     if not callable(metric) and not needs_truth(metric):
         return None
     if y is None:
@@ -104,7 +104,7 @@ def metric_rows(
     known: bool = False,
     outputs: bool = False,
 ) -> MetricRows:
-    """The value of each row, and which rows count.
+    """Compute the value of each row, and which rows count.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def _of_callable(
 
 
 def check_counts(metric: Any, rows: MetricRows, weights: Floats | None) -> None:
-    """See that the metric is defined for somebody."""
+    """Raise an error if no row counts for the metric."""
     counts = rows.counts if weights is None else rows.counts & (weights > 0)
     if counts.any():
         return

@@ -1,4 +1,4 @@
-"""The rule sets that matter out of any number of them, each group once."""
+"""Keeps the worst of any number of rule sets, each group once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WAITING = 2**18
 
 
 class Census(NamedTuple):
-    """What is known of the frequent rule sets before the model is asked.
+    """Counts of the frequent rule sets before the model is asked.
 
     `n_groups` counts equal groups once where `exact`, else it is `n_rule_sets`. `smallest` is the
     share of rows on the smaller side, over the rule sets whose both sides are large enough to be

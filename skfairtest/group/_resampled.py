@@ -1,4 +1,4 @@
-"""Tests and intervals for all patterns at once, whose error is shared as the patterns overlap.
+"""Tests and intervals for all patterns at once, which allow for the overlap of the patterns.
 
 Bonferroni pays for 10,000 patterns as if they were 10,000 experiments. Most of them share most of
 their rows, and a maximum over overlapping patterns is smaller. How small, permutations say: the

@@ -1,4 +1,4 @@
-"""One sensitive attribute as rules see it: its cells, and every rule over them."""
+"""A sensitive attribute as cells (categories or bins), and every rule over them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DIGITS = 10
 
 
 class RuleAttribute:
-    """Cells of a sensitive attribute (categories or bins) and its rules; changed by nobody.
+    """Cells of a sensitive attribute (categories or bins) and its rules; immutable.
 
     Cells are numbered from 0; `n_cells` itself is the number of the cell for missing numbers, which
     no rule contains. The outermost bins are open: what lies beyond the data falls into them.
@@ -294,7 +294,7 @@ def _cuts(column: Column, codes: Floats, bins: int, binning: str) -> Floats:
 
 
 def given_edges(name: Any, edges: list[Any], label: str, dates: Dates | None = None) -> Floats:
-    """The edges between bins as the user wrote them."""
+    """Return the edges between bins as the user wrote them, or raise an error."""
     if dates is not None:
         edges = dates.numbers(name, edges).tolist()
     try:
@@ -315,18 +315,18 @@ def given_edges(name: Any, edges: list[Any], label: str, dates: Dates | None = N
 
 
 def seen_cuts(cuts: Floats, present: Floats) -> Floats:
-    """Cut points between dates, moved up to such as occur: what is counted stays as it is."""
+    """Move cut points between dates up to dates that occur, which leaves all counts as they are."""
     ordered = np.unique(present)
     return np.unique(ordered[np.searchsorted(ordered, cuts[cuts <= ordered[-1]])])
 
 
 def rounded_cuts(cuts: Floats) -> Floats:
-    """Cut points that read as they count."""
+    """Round cut points so that what is printed is what divides the rows."""
     return np.unique([float(f"{cut:.{DIGITS}g}") for cut in cuts])
 
 
 def bins_of(name: Any, position: int, n_bins: Any, label: str = "n_bins", default: int = 10) -> Any:
-    """What the user wants for one column: a number of bins, or a list of edges."""
+    """Return what the user asked for a column: a number of bins, or a list of edges."""
     wish = n_bins
     if isinstance(n_bins, Mapping):
         wish = n_bins.get(name, n_bins.get(position, default))

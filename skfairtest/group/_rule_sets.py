@@ -77,7 +77,7 @@ def n_candidates(attributes: list[RuleAttribute], max_attributes: int) -> int:
 
 
 def check_size(attributes: list[RuleAttribute], max_attributes: int) -> None:
-    """Refuse what would need too much memory or time, and say what to change."""
+    """Raise an error for what would need too much memory or time, and say what to change."""
     sizes = sorted((attribute.n_cells for attribute in attributes), reverse=True)
     cube = prod(sizes[:max_attributes])
     candidates = n_candidates(attributes, max_attributes)

@@ -1,4 +1,4 @@
-"""Sensitive attributes beside a table of predictions, however they are handed in, as groups."""
+"""Groups from sensitive attributes that are given beside predictions, in any container."""
 
 from __future__ import annotations
 

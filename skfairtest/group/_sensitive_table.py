@@ -1,4 +1,4 @@
-"""The sensitive columns of a table and of the table beside it, as cells of rules."""
+"""The sensitive columns of a table, and those given beside it, as cells of rules."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ class SensitiveTables:
         return np.column_stack(cells)
 
     def forget_data(self) -> None:
-        """Let go of the rows: results need the columns only."""
+        """Drop the rows, because results need the columns only."""
         for table in (self.space, self.beside):
             if table is not None:
                 table.data = table.data[:0]
 
 
 class GivenRows:
-    """Rows as they are, for a model that is asked about them by their numbers."""
+    """Rows as they are, for a model that is asked about them by their positions."""
 
     def __init__(self, rows: Any) -> None:
         self.rows = rows
@@ -111,7 +111,7 @@ class GivenRows:
 def new_rows(
     X: Any, sensitive_features: Any, inputs: Container, others: Container | None
 ) -> tuple[Any, Any]:
-    """New rows as the two tables that fit has seen; what was beside X may be a part of it."""
+    """Divide new rows into the two tables of fit; columns beside X may be in the new X."""
     if others is None:
         return inputs.check_names(X), None
     if sensitive_features is None:

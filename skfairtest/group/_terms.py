@@ -1,4 +1,4 @@
-"""Terms in texts: finding them on word borders, and putting others in their place."""
+"""Finds terms in texts as whole words, and replaces them by others."""
 
 from __future__ import annotations
 

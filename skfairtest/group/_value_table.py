@@ -33,7 +33,7 @@ MOST_CATEGORIES = 1_000
 
 
 class ValueAttribute:
-    """One attribute as patterns see it: values with numbers from 0; changed by nobody.
+    """An attribute whose values are numbered from 0, as patterns need it; immutable.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The twins of a fitted auditor, and what its model says of them: for displays that show a pair."""
+"""The twins of a fitted auditor and the model's outputs for them, for displays of a pair."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from skfairtest.oracle._model import Model
 
 
 def check_auditor(auditor: Any, owner: str, needs: str = "worst_case_", *, of: str = "") -> None:
-    """See that an auditor is fitted, and one that has what a display shows."""
+    """Raise an error unless an auditor is fitted and has what a display shows."""
     if not hasattr(type(auditor), needs):
         raise TypeError(
             f"{owner} needs {of or 'an auditor of twins, such as SBFTAuditor'}; got "
@@ -25,7 +25,7 @@ def check_auditor(auditor: Any, owner: str, needs: str = "worst_case_", *, of: s
 
 
 def by_name(given: Any) -> dict[str, Any]:
-    """One or several, by name; one has that of its class."""
+    """Return one or several objects by name; a single one is named after its class."""
     if not isinstance(given, dict):
         return {type(given).__name__: given}
     if not given:
@@ -34,7 +34,7 @@ def by_name(given: Any) -> dict[str, Any]:
 
 
 def twins_of(auditor: Any, place: int | None) -> Floats | None:
-    """Codes of two twins, shape (2, n_features): the worst pair, or a find; None without any."""
+    """Return the codes of two twins, shape (2, n_features): the worst or another pair, or None."""
     state, space = auditor._state, auditor.space_
     if place is None:
         if "worst_z" not in state:
@@ -54,7 +54,7 @@ def twins_of(auditor: Any, place: int | None) -> Floats | None:
 
 
 def ask_model(auditor: Any) -> Model:
-    """The model of an auditor, to be asked as the audit has asked it."""
+    """Return the model of an auditor, to be asked as the audit has asked it."""
     model = Model(
         auditor.estimator_,
         auditor.space_,
@@ -66,7 +66,7 @@ def ask_model(auditor: Any) -> Model:
 
 
 def pair_at(auditor: Any, place: int | None) -> Pair | None:
-    """A pair with its outputs; asks the model two queries where they are not kept."""
+    """Return a pair with its outputs, for two queries if these were not kept."""
     Z = twins_of(auditor, place)
     if Z is None:
         return None
