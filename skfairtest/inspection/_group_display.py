@@ -212,7 +212,7 @@ class GroupScoresDisplay:
 
     @staticmethod
     def _differ(table: pd.DataFrame) -> NDArray[Any]:
-        """Which rules show a difference; with Holm's correction the interval alone does not say."""
+        """Tell which rules show a difference; with Holm's correction intervals alone do not."""
         shown: Any = table["differs"] if "differs" in table else table["low"] > 0
         return np.asarray(shown, dtype=bool)
 

@@ -260,7 +260,7 @@ class ProfileDisplay:
         return self._legend(ax)
 
     def _categories(self) -> pd.DataFrame:
-        """The categories to show: that of the pair, and those with the largest differences."""
+        """Choose the categories to show: the pair's, and those with the largest differences."""
         table = self.table
         if len(table) <= MOST_CATEGORIES:
             return table
