@@ -1,4 +1,4 @@
-"""`skfairtest audit`: a saved model against limits, for people and for CI."""
+"""`skfairtest audit` checks a saved model against limits, for people and for CI."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ OUTPUTS = ("json", "junit", "markdown", "html")
 
 
 def make_parser() -> Parser:
-    """The parser of the command."""
+    """Make the parser of the command."""
     parser = Parser("audit", HELP)
     parser.add_argument("model", nargs="?", metavar="MODEL")
     parser.add_argument("data", nargs="?", metavar="DATA")
@@ -128,7 +128,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def run_audit(options: argparse.Namespace, case: Case) -> AuditReport:
-    """The audit that the options ask for."""
+    """Run the audit that the options ask for."""
     from skfairtest.report._audit import audit
 
     return audit(
@@ -145,7 +145,7 @@ def run_audit(options: argparse.Namespace, case: Case) -> AuditReport:
 
 
 def sensitive_features(table: Table) -> Any:
-    """The sensitive columns of the model's table by their names, and those beside it."""
+    """Return the names of sensitive columns of the model's table, and the columns beside it."""
     if table.beside is None:
         return table.sensitive
     names = table.sensitive
@@ -155,7 +155,7 @@ def sensitive_features(table: Table) -> Any:
 
 
 def tell(report: AuditReport, outcome: Outcome, *, quiet: bool, aside: bool) -> None:
-    """Print what was found, one line a limit, and the verdict; aside where a file is printed."""
+    """Print what was found, a line per limit, and the verdict."""
     lines = []
     if not quiet:
         lines += [render_text(report.to_dict(), WHERE), ""]
@@ -167,14 +167,14 @@ def tell(report: AuditReport, outcome: Outcome, *, quiet: bool, aside: bool) -> 
 
 
 def verdict(report: AuditReport, outcome: Outcome) -> str:
-    """One line that says what was and was not shown."""
+    """Return a line that says what was and was not shown."""
     if report.status == "interrupted":
         return f"Interrupted, and this is what was found until then. {outcome.verdict}"
     return outcome.verdict
 
 
 def read_limits(given: dict[str, Any]) -> Limits:
-    """The limits of the options; an error speaks of options.
+    """Return the limits that the options give; errors name the options.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def read_limits(given: dict[str, Any]) -> Limits:
 
 
 def check_possible(limits: Limits, case: Case, threshold: float | None) -> None:
-    """See before the search that each limit is about a figure that the model can have.
+    """Raise an error before the search if a limit is about a figure that the model cannot have.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def check_possible(limits: Limits, case: Case, threshold: float | None) -> None:
 
 
 def check_html(where: str | None) -> None:
-    """See before the search that a page can be made."""
+    """Raise an error before the search if the HTML page cannot be made."""
     missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
     if where is not None and missing:
         raise CommandError(

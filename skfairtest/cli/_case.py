@@ -1,4 +1,4 @@
-"""From the options of a command to a model, a table, and an auditor: what all commands share."""
+"""Turns the options that all commands share into a model, a table, and an auditor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Case(NamedTuple):
 
 
 def read_case(options: argparse.Namespace, model: str, data: str) -> Case:
-    """Load a model, then the data, which are checked against it."""
+    """Load a model and the data, and check the data against the model."""
     loaded = load_model(
         model,
         trusted=split_names(options.trust),
@@ -61,7 +61,7 @@ def read_case(options: argparse.Namespace, model: str, data: str) -> Case:
 
 
 def check_fitted(model: Any, where: str) -> None:
-    """See that a model of scikit-learn was fitted."""
+    """Raise an error unless a model of scikit-learn was fitted."""
     from sklearn.utils.validation import check_is_fitted
 
     if not hasattr(model, "fit"):
@@ -77,7 +77,7 @@ def check_fitted(model: Any, where: str) -> None:
 
 
 def make_auditor(options: argparse.Namespace, case: Case, name: str | None) -> Any:
-    """An unfitted auditor by its name, on the inputs that --space tells."""
+    """Make an unfitted auditor by its name, with the space of --space."""
     from skfairtest.report._audit import auditor_names, make_template
 
     names = auditor_names()
@@ -95,7 +95,7 @@ def make_auditor(options: argparse.Namespace, case: Case, name: str | None) -> A
 
 
 def read_favourable(options: argparse.Namespace, case: Case) -> Any:
-    """The favourable label as the model has it; None if it was not named."""
+    """Return the favourable label as the model has it, or None if it was not named."""
     if options.favourable is None:
         return None
     classes = list(getattr(case.model, "classes_", []))
@@ -111,7 +111,7 @@ def read_favourable(options: argparse.Namespace, case: Case) -> Any:
 
 @contextmanager
 def told_errors() -> Iterator[None]:
-    """Errors of an audit as errors of the command: what was given is wrong, or the model failed."""
+    """Turn errors of an audit into errors of the command: wrong input, or a model that failed."""
     try:
         yield
     except EstimatorFailedError as error:

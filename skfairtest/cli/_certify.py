@@ -1,4 +1,4 @@
-"""`skfairtest certify`: how large the difference can get, for models that can be read."""
+"""`skfairtest certify` bounds how large the difference can get, for supported models."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def check_taken(case: Case) -> None:
-    """See that the model takes the sensitive columns.
+    """Raise an error unless the model takes the sensitive columns.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def check_taken(case: Case) -> None:
 
 
 def make_certified(options: Any, case: Case) -> Any:
-    """The unfitted auditor; a model that cannot be read is refused here."""
+    """Make the unfitted auditor, or raise an error if the model is not supported."""
     from skfairtest.exact import CertifiedAuditor
 
     auditor = CertifiedAuditor(
@@ -120,7 +120,7 @@ def make_certified(options: Any, case: Case) -> Any:
 
 
 def fit(auditor: Any, case: Case) -> bool:
-    """Search and bound; whether the user ended it with a bound at hand."""
+    """Search and certify; tells whether the user ended it after a bound was found."""
     try:
         auditor.fit(case.table.X)
     except KeyboardInterrupt:
@@ -131,7 +131,7 @@ def fit(auditor: Any, case: Case) -> bool:
 
 
 def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
-    """What was found, as `check_limits` reads a report; "told" is what is written."""
+    """Return what was found, as `check_limits` reads a report; "told" is what is written."""
     upper = float(auditor.fairness_degree_upper_bound_)
     # A bound of the domain says nothing of rows outside of it, so these are compared themselves.
     space, of_rows = auditor.space_, None

@@ -1,4 +1,4 @@
-"""`skfairtest compare`: two reports, or two models on the same data, side by side."""
+"""`skfairtest compare` compares two reports, or two models on the same data."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _read_report(where: str) -> AuditReport:
 
 
 def _audits(options: argparse.Namespace, names: tuple[str, str]) -> list[AuditReport]:
-    """Both models audited in the same way."""
+    """Audit both models in the same way."""
     if options.data == "-":
         raise CommandError(
             "Standard input can be read once only, and two models need the data. Give a file."

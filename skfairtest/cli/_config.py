@@ -1,4 +1,4 @@
-"""Options of a command from a table of a pyproject.toml; the command line comes first."""
+"""Reads options of a command from pyproject.toml; the command line takes precedence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_HERE = ("config", "unsafe_pickle", "help")
 
 
 def options_of(where: str, actions: list[argparse.Action]) -> dict[str, Any]:
-    """The options that the table gives, as the parser would have read them.
+    """Return the options that the table gives, as the parser would have read them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`skfairtest demo`: a forest on bundled data, trained and audited in one go, without a network."""
+"""`skfairtest demo` trains and audits a forest on bundled data, without a network."""
 
 from __future__ import annotations
 

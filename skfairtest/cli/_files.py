@@ -1,4 +1,4 @@
-"""Files that a command writes: seen to be writable before it searches, and written whole or not."""
+"""Files that a command writes: they are checked before it searches, and written whole or not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STANDARD_OUTPUT = "-"
 
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None]) -> None:
-    """See that each output can be written, and that none replaces another or an input.
+    """Raise an error unless each output can be written and replaces no other output or input.
 
     Parameters
     ----------

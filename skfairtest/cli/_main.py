@@ -1,4 +1,4 @@
-"""Which command runs, and what its end is as an exit code."""
+"""Chooses the command that runs, and turns its end into an exit code."""
 
 from __future__ import annotations
 

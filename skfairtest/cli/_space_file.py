@@ -1,4 +1,4 @@
-"""The file of --space: an `InputSpace` as JSON or TOML."""
+"""Reads the file of --space: an `InputSpace` as JSON or TOML."""
 
 from __future__ import annotations
 
