@@ -374,8 +374,8 @@ def _named(auditors: Any) -> dict[str, BaseAuditor]:
     names = [name for name, _ in pairs]
     if not pairs or len(set(names)) < len(names):
         raise ValueError(
-            f"auditors must be at least one, with different names; got {names!r}. Pass a dict from "
-            "name to auditor to tell two of a class apart."
+            "auditors must be one or more auditors with different names; got the names "
+            f"{names!r}. Pass a dict of names to auditors if two are of the same class."
         )
     return dict(pairs)
 

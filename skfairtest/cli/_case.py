@@ -54,8 +54,8 @@ def read_case(options: argparse.Namespace, model: str, data: str) -> Case:
     space = read_space(options.space, names) if options.space else None
     if len(table.X) == 1 and space is None:
         raise CommandError(
-            "The data hold one row only, which shows one value of each column: twins could not "
-            "differ. Give more rows, or say by --space which values there are."
+            "The data hold only one row, which shows one value of each column, so twins cannot "
+            "differ. Give more rows, or give the values of columns by --space."
         )
     return Case(loaded, table, space)
 
@@ -103,8 +103,9 @@ def read_favourable(options: argparse.Namespace, case: Case) -> Any:
     if not same:
         words = [str(label) for label in classes]
         raise CommandError(
-            f"--favourable names {options.favourable!r}, which is no label of the model."
-            f"{did_you_mean(options.favourable, words)} Its labels: {', '.join(words) or 'none'}."
+            f"--favourable names {options.favourable!r}, which is not a label of the "
+            f"model.{did_you_mean(options.favourable, words)} Its labels: "
+            f"{', '.join(words) or 'none'}."
         )
     return same[0]
 
@@ -120,5 +121,5 @@ def told_errors() -> Iterator[None]:
         raise CommandError(str(error)) from error
     except SystemExit as error:
         raise ModelFailed(
-            f"The model ended the program (SystemExit: {error.code}), so nothing is known of it."
+            f"The model ended the program (SystemExit: {error.code}), so nothing was measured."
         ) from error

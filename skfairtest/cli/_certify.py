@@ -32,20 +32,21 @@ HELP = """
 usage: skfairtest certify MODEL DATA --sensitive COLUMNS [options]
 
 Find the largest difference between two inputs that differ in the sensitive
-columns alone, and a bound that none in the domain exceeds. For linear models,
-trees, forests, boosting and networks of scikit-learn, whole pipelines included.
+columns alone, and a bound that no difference in the domain exceeds. It supports
+linear models, trees, forests, boosting and networks, in pipelines, too.
 
   --max-degree D        exceeded if a difference above D is found, within if
                         the bound is not above D, undecided in between
   --max-time S          seconds (60), or none; 0.1 gives a rough bound
-  --max-queries N       inputs that the first search asks (20,000)
+  --max-queries N       inputs that the search asks the model (20,000)
   --seed N              seed of the search (0)
   --json F              write the figures; - prints them
   --quiet               print the verdict only
-As in skfairtest audit: --target, --drop, --space, --trust, --unsafe-pickle.
+These are as in skfairtest audit: --target, --drop, --space, --trust,
+--unsafe-pickle.
 
-Exit codes: 0 within, or no limit given; 1 exceeded; 2 usage or input, also a
-model that cannot be read; 3 undecided; 4 the model failed; 130 interrupted.
+Exit codes: 0 within, or no limit given; 1 exceeded; 2 usage or input, or an
+unsupported model; 3 undecided; 4 the model failed; 130 interrupted.
 
 Example: skfairtest certify model.skops test.csv --sensitive sex \\
              --max-degree 0.2

@@ -113,8 +113,8 @@ def read_table(
     X = _columns_of_the_model(X, model, target)
     if not len(X):
         raise CommandError(
-            "The data hold no rows, only the names of columns. Give rows like those that the model "
-            "is used on: they show which inputs exist."
+            "The data hold no rows, only the names of columns. Give rows like those that the "
+            "model is used on: they show which inputs exist."
         )
     asked: Any = []
     if sensitive or not len(beside.columns):
@@ -122,8 +122,8 @@ def read_table(
     if y is not None and y.isna().any():
         raise CommandError(
             f"The target column {target!r} is missing in {int(y.isna().sum())} of {len(y)} rows. "
-            "Leave these rows out, or leave --target out: it adds rates of errors only, and with "
-            f"--drop {target} the column is no input."
+            "Leave these rows out, or leave --target out: it only adds error rates, and --drop "
+            f"{target} keeps the column from the model."
         )
     _check_values(X, model)
     rows = _predictable(X, model)
@@ -185,7 +185,9 @@ def _named(frame: pd.DataFrame, told: str) -> pd.DataFrame:
         raise CommandError(f"The data in {told} have no columns. Give a table with named columns.")
     if frame.columns.has_duplicates:
         twice = frame.columns[frame.columns.duplicated()].unique().tolist()
-        raise CommandError(f"The data in {told} have columns {twice} twice. Rename them.")
+        raise CommandError(
+            f"The data in {told} have several columns of the same names {twice}. Rename them."
+        )
     return frame
 
 
@@ -228,7 +230,7 @@ def _columns_of_the_model(X: pd.DataFrame, model: Any, target: str | None) -> pd
             leave = " If the target is among them, name it: --target." if target is None else ""
             raise CommandError(
                 f"The model was trained on {count} columns; the data have {len(names)}: "
-                f"{listed(names)}.{leave} Others can be left out by --drop."
+                f"{listed(names)}.{leave} Leave out others by --drop."
             )
         return X
     missing = [name for name in expected if name not in names]
@@ -331,8 +333,8 @@ def _sensitive(
             continue
         if name in left_out:
             raise CommandError(
-                f"--sensitive names {name!r}, which --target takes away: it is what the model "
-                "predicts, and no attribute of people. Name another column."
+                f"--sensitive names {name!r}, which is also the --target: it is what the model "
+                "predicts and not an attribute of people. Name another column."
             )
         raise CommandError(
             f"--sensitive names {name!r}, which is not a column of the model."

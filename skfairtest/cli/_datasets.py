@@ -16,10 +16,10 @@ from skfairtest.datasets._sources import ENVIRONMENT_VARIABLE, data_folder
 HELP = """
 usage: skfairtest datasets
 
-List the public data sets that skfairtest.datasets reads, and where each is: in
-the folder that the environment variable SKFAIRTEST_DATA names, in the cache of
-scikit-learn, or to be downloaded from OpenML at the first use. It
-downloads nothing.
+List the public data sets that skfairtest.datasets reads, and where each of them
+is: in the folder that the environment variable SKFAIRTEST_DATA names, in the
+cache of scikit-learn, or on OpenML, from where its first use downloads it. This
+command downloads nothing.
 
 Example: SKFAIRTEST_DATA=data skfairtest datasets
 """

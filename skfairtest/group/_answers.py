@@ -85,8 +85,8 @@ class Answers:
             return
         if not is_real(given):
             raise ValueError(
-                "favourable must be a finite threshold (predictions of at least so much are "
-                f"favourable), or 'mean', for a regressor; got {given!r}."
+                "favourable must be 'mean' or a finite number for a regressor, the smallest "
+                f"prediction that is favourable; got {given!r}."
             )
         self.favourable, self.binary = float(given), True
 
@@ -128,8 +128,8 @@ class Answers:
         scores, _ = self.model.ask(Z)
         if scores.shape[1] > 1:
             raise ValueError(
-                f"{type(self.estimator).__name__} has {scores.shape[1]} outputs; the mean of a "
-                "group is that of one. Audit a model of one output at a time."
+                f"{type(self.estimator).__name__} has {scores.shape[1]} outputs, but groups are "
+                "compared by one output. Audit a model of one output at a time."
             )
         return as_shares(scores[:, 0], self.favourable)
 
@@ -154,7 +154,7 @@ def _classes(estimator: Any) -> NDArray[Any] | None:
     classes = getattr(estimator, "classes_", None)
     if isinstance(classes, list):
         raise ValueError(
-            f"{type(estimator).__name__} has {len(classes)} outputs with classes of their own; a "
-            "group's share is that of one. Audit one output at a time."
+            f"{type(estimator).__name__} has {len(classes)} outputs with classes of their own, "
+            "but groups are compared by one output. Audit one output at a time."
         )
     return known_classes(estimator)

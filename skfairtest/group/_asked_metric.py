@@ -65,8 +65,8 @@ class AskedMetric:
         self.classifies = getattr(model, "classes_", None) is not None
         if self.classifies and not callable(metric) and OF_OUTPUTS.get(metric):
             raise ValueError(
-                f"metric={metric!r} is of a regressor's outputs; got the classifier {name}. Choose "
-                "'calibration', 'log_loss' or 'accuracy'."
+                f"metric={metric!r} is for the outputs of a regressor; got the classifier "
+                f"{name}. Choose 'calibration', 'log_loss' or 'accuracy'."
             )
         of_shares = self.classifies and not self.as_they_are
         if of_shares and not hasattr(model, "predict_proba"):
@@ -90,9 +90,9 @@ class AskedMetric:
         )
         if not callable(metric) and metric in OF_LABELS and self.answers.favourable == "mean":
             raise ValueError(
-                f"metric={metric!r} needs labels; got the regressor {name}. Give favourable=, the "
-                "least output that is favourable, or choose 'mean_prediction', 'mean_error' or "
-                "'mean_absolute_error'."
+                f"metric={metric!r} needs labels; got the regressor {name}. Pass favourable=, "
+                "the smallest output that is favourable, or choose 'mean_prediction', "
+                "'mean_error' or 'mean_absolute_error'."
             )
 
     def ask(self, numbers: Ints) -> NDArray[Any]:

@@ -109,9 +109,9 @@ class GroupAuditor(
     def _check_estimator(self, instead: str = "") -> None:
         if self.estimator is None:
             raise ValueError(
-                f"{type(self).__name__}(estimator=None) is a template for scorers and retrainers, "
-                "which set the estimator; it cannot be fitted itself. Give an estimator"
-                f"{instead}."
+                f"{type(self).__name__}(estimator=None) is a template for scorers and "
+                "retrainers, which set the estimator; it cannot be fitted itself. Pass an "
+                f"estimator{instead}."
             )
         if isinstance(self.estimator, type):
             raise TypeError(
@@ -221,8 +221,8 @@ class GroupAuditor(
             )
         warnings.warn(
             f"{'No' if never else 'Every'} prediction among {n} is favourable "
-            f"({answers.favourable!r}), so all scores are 0. Expected if the model predicts alike "
-            "to everybody; else choose another favourable=.",
+            f"({answers.favourable!r}), so all scores are 0. This is expected if the model makes "
+            "the same prediction for everybody. If not, pass another favourable=.",
             NoDisparityWarning,
             stacklevel=users_level(),
         )
@@ -303,9 +303,9 @@ class PoolAuditor(GroupAuditor):
     def _warn_budget(self, needed: int) -> None:
         warnings.warn(
             f"max_queries={self.max_queries} is less than the {needed} queries that "
-            f"sampling_threshold={self.sampling_threshold} and error_threshold="
-            f"{self.error_threshold:g} need: intervals are wider. Raise max_queries, or "
-            "error_threshold.",
+            f"sampling_threshold={self.sampling_threshold} and "
+            f"error_threshold={self.error_threshold:g} need, so the intervals are wider. Raise "
+            "max_queries or error_threshold.",
             UserWarning,
             stacklevel=users_level(),
         )

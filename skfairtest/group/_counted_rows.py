@@ -77,7 +77,7 @@ class CountedRows:
     def _add(self, chunk: Chunk) -> None:
         X = chunk.table
         if not isinstance(X, pd.DataFrame):
-            raise TypeError(f"the table must be a pandas DataFrame; got {type(X).__name__}.")
+            raise TypeError(f"The table must be a pandas DataFrame; got {type(X).__name__}.")
         wanted = [self.y_pred, self.y_true, self.sample_weight, *self.sensitive]
         absent = [name for name in wanted if name is not None and name not in X.columns]
         if absent:
@@ -91,7 +91,7 @@ class CountedRows:
         if self.sample_weight is not None:
             weights = numbers_of("sample_weight", column("w", X[self.sample_weight], len(X)))
             if (weights < 0).any() or not np.isfinite(weights).all():
-                raise ValueError("sample_weight must be finite and of at least 0 in every row.")
+                raise ValueError("sample_weight must be finite and at least 0 in every row.")
             rows["w"], rows["w2"] = weights, weights**2
         if self.kind == "labels" and self._are_outputs(rows["pred"].to_numpy()):
             self.kind = "least" if self._least else "mean"
@@ -101,8 +101,8 @@ class CountedRows:
         self.cells = _collapse(pd.concat([self.cells, _collapse(rows)], ignore_index=True))
         if len(self.cells) > MOST_CELLS:
             raise ValueError(
-                f"there are more than {MOST_CELLS} different combinations of {self.sensitive!r} "
-                "and labels. Cut numbers into groups before (pandas.cut), or leave a column out."
+                f"There are more than {MOST_CELLS} different combinations of {self.sensitive!r} "
+                "and labels. Cut numbers into groups first (pandas.cut), or leave a column out."
             )
 
     def _values(self, X: pd.DataFrame, k: int) -> Any:

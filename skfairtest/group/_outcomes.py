@@ -39,11 +39,11 @@ def make_outcomes(
 ) -> Outcomes:
     """Turn predictions, scores and targets into the numbers that are averaged."""
     if y_pred is None and y_score is None:
-        raise ValueError("y_pred must hold the predictions, one a row; got None, and no y_score.")
+        raise ValueError("y_pred must hold one prediction per row; got None, and no y_score.")
     predicted = None if y_pred is None else column("y_pred", y_pred, n_rows)
     truth = None if y_true is None else column("y_true", y_true, n_rows)
     if predicted is None and truth is not None:
-        raise ValueError("y_true is compared with y_pred; got y_pred=None. Pass the predictions.")
+        raise ValueError("y_true needs predictions to compare with; got y_pred=None. Pass y_pred.")
     check_alike(predicted, truth)
     if predicted is not None and y_score is None:
         by_mean = isinstance(favourable, str) and favourable == "mean" and _is_number(predicted)
@@ -59,7 +59,9 @@ def make_outcomes(
         score = numbers_of("y_score", column("y_score", y_score, n_rows))
         about["median_score"] = middle = weighted_median(score, weights)
         if np.isnan(middle):
-            raise ValueError("y_score has no median: half of it is infinite. Pass finite scores.")
+            raise ValueError(
+                "y_score has no finite median, because half of it is infinite. Pass finite scores."
+            )
         # "Above": a score that equals the median does not count.
         rates["scoring_rate"] = (score > middle, None)
     else:
@@ -102,8 +104,8 @@ def _favoured(
     elif favourable is None and is_output(predicted):
         raise ValueError(
             "y_pred holds outputs of a regressor, and y_true is compared with labels beside "
-            "y_score. Pass labels in y_pred, or favourable=50, say, for the least output that is "
-            "favourable."
+            "y_score. Pass labels in y_pred, or favourable=, the smallest output that is "
+            "favourable (such as 50)."
         )
     known = labels_of(predicted, truth)
     labels = labels_taken(favourable, known, are_all=truth is not None)
@@ -129,9 +131,9 @@ def labels_taken(favourable: Any, known: list[Any], *, are_all: bool) -> list[An
     found = resolve_favourable(favourable, known, whose="these rows", are_all=are_all)
     if found.how == "guessed" and len(known) > 2:
         raise ValueError(
-            f"There are {len(known)} labels, {known[:9]!r}, so that it cannot be told which ones "
-            "are favourable. Name a label or a set of labels: favourable=... (outputs of a "
-            "regressor are passed as floats)."
+            f"There are {len(known)} labels, {known[:9]!r}, and it cannot be told which of them "
+            "are favourable. Pass a label or a set of labels as favourable=. Outputs of a "
+            "regressor must be floats."
         )
     return warn_of_guess(found).labels
 
@@ -156,11 +158,11 @@ def column(name: str, values: Any, n_rows: int) -> NDArray[Any]:
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(
-            f"{name} must have one value a row, shape ({n_rows},); got shape {array.shape}."
+            f"{name} must have one value per row, shape ({n_rows},); got shape {array.shape}."
             + (" Pass the scores of one class." if name == "y_score" else "")
         )
     if len(array) != n_rows:
-        raise ValueError(f"{name} must have one value a row, {n_rows}; got {len(array)}.")
+        raise ValueError(f"{name} must have one value per row, {n_rows}; got {len(array)}.")
     missing = np.asarray(pd.isna(array))
     if missing.any():
         raise ValueError(
@@ -201,7 +203,7 @@ def check_weights(given: Any, n_rows: int) -> Floats:
     weights = numbers_of("sample_weight", column("sample_weight", given, n_rows))
     if (weights < 0).any() or not np.isfinite(weights).all() or not weights.sum() > 0:
         raise ValueError(
-            "sample_weight must be finite, of at least 0, and not zero everywhere; got values from "
+            "sample_weight must be finite, at least 0, and not zero everywhere; got values from "
             f"{weights.min()} to {weights.max()}."
         )
     return weights

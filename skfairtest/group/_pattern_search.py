@@ -71,9 +71,9 @@ def frequent_patterns(
     )  # no pattern has more support than a single condition
     largest = counts[counts < n_rows].max(initial=0)
     raise ValueError(
-        f"No rule over {names!r} holds for min_support={min_support:g} of {n_rows} rows and not "
-        f"for all of them. The largest support of one is {largest / n_rows:.4g}: set min_support "
-        "to that or less, or name other attributes."
+        f"No rule over {names!r} holds for at least min_support={min_support:g} of the {n_rows} "
+        "rows, but not for all of them. The largest support of such a rule is "
+        f"{largest / n_rows:.4g}: set min_support to that or less, or name other attributes."
     )
 
 

@@ -233,9 +233,9 @@ def count_rule_sets(
         raise _none_frequent(tables, cells, min_support)
     if np.isnan(census.smallest):
         raise ValueError(
-            f"Every one of {census.n_rule_sets} frequent rule sets is one-sided: outside of it are "
-            f"at most {census.widest_outside:.4g} of the rows, and at least {min_outside:g} are "
-            "expected. Lower min_support."
+            f"Each of the {census.n_rule_sets} frequent rule sets holds for nearly all rows: at "
+            f"most {census.widest_outside:.4g} of the rows are outside of one, but at least "
+            f"{min_outside:g} are needed. Lower min_support."
         )
     return Counted(tables, cells, census, max_attributes=most, **limits)
 

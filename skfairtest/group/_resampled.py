@@ -228,8 +228,9 @@ def resampled(
     n_largest = int(np.floor((1 - confidence) * (n_resamples + 1) + ROUNDING))
     if n_largest < 1:
         raise ValueError(
-            f"n_resamples={n_resamples} cannot give a confidence of {confidence:g}: expected at "
-            f"least {int(np.ceil(1 / (1 - confidence))) - 1}. Give more, or a lower confidence."
+            f"n_resamples={n_resamples} is too small for a confidence of {confidence:g}: "
+            f"expected at least {int(np.ceil(1 / (1 - confidence))) - 1}. Raise n_resamples, or "
+            "lower confidence."
         )
     steps = _Steps(signed_root(sides), n_largest)
     drawn = sides

@@ -238,8 +238,8 @@ def make_attribute(column: Column, codes: Floats, bins: Any, binning: str) -> Ru
     present = np.unique(codes[~np.isnan(codes)])
     if len(present) < 2:
         raise ValueError(
-            f"Sensitive column {column.name!r} has one value only (n_samples={len(codes)}), so no "
-            "rule over it divides the rows. Give rows with other values, or leave it out."
+            f"Sensitive column {column.name!r} has only one value (n_samples={len(codes)}), so "
+            "no rule over it divides the rows. Pass rows with other values, or leave it out."
         )
     if not column.is_category and len(present) == 2 and not isinstance(bins, list):
         # Two numbers are a yes and a no: "sex = 1" says more than "sex >= 1".
@@ -258,8 +258,8 @@ def make_attribute(column: Column, codes: Floats, bins: Any, binning: str) -> Ru
     cuts = cuts[(cuts > present[0]) & (cuts <= present[-1])]
     if not len(cuts):
         raise ValueError(
-            f"The edges of column {column.name!r} leave one bin only, between {present[0]:g} and "
-            f"{present[-1]:g}. Give n_bins= an edge in between, or a larger number of bins."
+            f"The edges of column {column.name!r} leave only one bin, between {present[0]:g} and "
+            f"{present[-1]:g}. Pass an edge in between in n_bins=, or a larger number of bins."
         )
     return RuleAttribute(column, cuts)
 
@@ -268,9 +268,9 @@ def _categorical(column: Column) -> RuleAttribute:
     n_levels = column.n_listed or 0
     if n_levels > MAX_LEVELS:
         raise ValueError(
-            f"Sensitive column {column.name!r} has {n_levels} categories, that is "
-            f"2**{n_levels} subsets to look at; expected at most {MAX_LEVELS}. Merge "
-            "categories, or, if they have an order, give them as numbers, so that they are binned."
+            f"Sensitive column {column.name!r} has {n_levels} categories, which have "
+            f"2**{n_levels} subsets; expected at most {MAX_LEVELS} categories. Merge categories "
+            "or, if they have an order, pass them as numbers, so that they are binned."
         )
     return RuleAttribute(column, None)
 

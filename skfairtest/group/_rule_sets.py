@@ -92,10 +92,10 @@ def check_size(attributes: list[RuleAttribute], max_attributes: int) -> None:
     advice = f"set max_attributes={fits[-1]}, " if fits else ""
     raise ValueError(
         f"Rule sets of up to {max_attributes} of {len(attributes)} sensitive attributes need a "
-        f"cube of {cube:.3g} cells and are {candidates:.3g} candidates; expected at most "
-        f"{MAX_CUBE:.3g} cells and {MAX_CANDIDATES:.3g} candidates. To make them fewer, {advice}"
-        f"bin column {widest.name!r} ({widest.n_cells} values or bins) more coarsely with "
-        "n_bins=, or merge its categories."
+        f"table of {cube:.3g} cells and have {candidates:.3g} candidates; expected at most "
+        f"{MAX_CUBE:.3g} cells and {MAX_CANDIDATES:.3g} candidates. To reduce them, {advice}bin "
+        f"column {widest.name!r} ({widest.n_cells} values or bins) more coarsely with n_bins=, "
+        "or merge its categories."
     )
 
 

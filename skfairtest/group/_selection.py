@@ -194,8 +194,8 @@ def _counted(
         raise TypeError(f"data must come in chunks. {WANTED}; got {type(data).__name__}.")
     if y_score is not None:
         raise ValueError(
-            "y_score cannot be counted in chunks: scores are compared with the median of all rows. "
-            "Pass arrays, or a column of labels that says whether a score is above it."
+            "y_score cannot be used with data=, because scores are compared with the median of "
+            "all rows. Pass arrays, or a column of labels that say whether a score is above it."
         )
     names = [sensitive] if isinstance(sensitive, str) else sensitive
     told = {"y_pred": y_pred, "y_true": y_true, "sample_weight": sample_weight}
@@ -299,9 +299,9 @@ def _check_share(name: str, value: Any, fits: bool) -> None:
 
 def _n_rows(values: Any) -> int:
     if values is None:
-        raise ValueError("y_pred must hold the predictions, one a row; got None, and no y_score.")
+        raise ValueError("y_pred must hold one prediction per row; got None, and no y_score.")
     if not hasattr(values, "__len__"):
-        raise TypeError(f"y_pred must be array-like, one value a row; got {values!r}.")
+        raise TypeError(f"y_pred must be array-like, with one value per row; got {values!r}.")
     if not len(values):
         raise ValueError("y_pred has 0 rows while a minimum of 1 is required.")
     return len(values)

@@ -118,8 +118,8 @@ def new_rows(
         columns = getattr(X, "columns", [])
         if not all(name in columns for name in others.names):
             raise ValueError(
-                f"sensitive_features must hold the columns {others.names!r}, which are no inputs "
-                "of the model and were beside them in fit; got None, and X does not have them."
+                f"sensitive_features must hold the columns {others.names!r}, which were passed "
+                "to fit beside X; got None, and X does not have them."
             )
         sensitive_features = {name: X[name] for name in others.names}
     index = X.index if isinstance(X, pd.DataFrame) else None
@@ -142,8 +142,8 @@ def make_tables(X: Any, sensitive: Any, beside: Any, space: InputSpace | None) -
         if not found and other is None:
             raise ValueError(
                 "sensitive_features='auto' found no column with the name of a common protected "
-                f"attribute (sex, race, age, ...) among {names!r}. Name the sensitive columns: "
-                "sensitive_features=[...], or give columns that are no inputs to fit."
+                f"attribute (sex, race, age, ...) among {names!r}. Pass their names as "
+                "sensitive_features=[...], or pass columns that are not in X to fit."
             )
         positions = space.layout.resolve(found) if found else []
     elif sensitive is None and other is not None:

@@ -465,9 +465,9 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         values = rows.values[rows.counts]
         if found.n_groups and values.min() == values.max():
             warnings.warn(
-                f"metric={self.metric!r} is {values[0]:g} in all {len(values)} rows that count, so "
-                "all scores are 0. Expected if the model predicts alike for everybody; else choose "
-                "another favourable=.",
+                f"metric={self.metric!r} is {values[0]:g} in all {len(values)} rows that count, "
+                "so all scores are 0. This is expected if the model makes the same prediction "
+                "for everybody. If not, pass another favourable=.",
                 NoDisparityWarning,
                 stacklevel=users_level(),
             )

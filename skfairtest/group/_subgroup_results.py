@@ -175,7 +175,7 @@ class SubgroupResults(GroupAuditor):
         columns = self._tables.numbers(X_new, sensitive_features)
         n = len(columns[0])
         if not n:
-            raise ValueError("X_new has no rows; give rows to confirm the rules on.")
+            raise ValueError("X_new has no rows. Pass rows on which to confirm the rules.")
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         truth = truth_of(self.metric, y, n)
         if y_pred is not None:
@@ -183,7 +183,8 @@ class SubgroupResults(GroupAuditor):
             rows = metric_rows(self.metric, given, truth, self.favourable_, known=True)
         elif self.estimator_ is None:
             raise ValueError(
-                "y_pred must hold the predictions for X_new, as fit had no estimator; got None."
+                "y_pred must hold the predictions for X_new, because fit had no estimator; "
+                "got None."
             )
         else:
             X_new = self._tables.container.check_names(X_new)

@@ -268,8 +268,9 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         space = tables.space
         if space.constraint_ is not None and not space.valid(space.data).any():
             raise ValueError(
-                f"constraint= admits none of the {len(space.data)} rows of X, so no input near "
-                "them can be asked about. Correct the constraint, or give rows for which it holds."
+                f"The constraint of space= holds for none of the {len(space.data)} rows of X, so "
+                "the model cannot be asked about inputs near them. Correct "
+                "InputSpace(constraint=...), or pass rows for which it holds."
             )
         seconds = _clock.now() - start
         if y is not None:  # else nothing is fitted that could want them
@@ -423,7 +424,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         check_whole("n_rules", n_rules, 1)
         cells = self.tables_.cells(X_new, sensitive_features)
         if not len(cells):
-            raise ValueError("X_new has no rows; give rows to confirm the rule sets on.")
+            raise ValueError("X_new has no rows. Pass rows on which to confirm the rule sets.")
         rows = GivenRows(self.space_.layout.container.check_names(X_new))
         answers = Answers(
             self.estimator_, rows, self.favourable_, self.response_method, self.n_jobs

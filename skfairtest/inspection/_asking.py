@@ -29,7 +29,7 @@ def by_name(given: Any) -> dict[str, Any]:
     if not isinstance(given, dict):
         return {type(given).__name__: given}
     if not given:
-        raise ValueError("The dict is empty; give at least one, {'name': auditor}.")
+        raise ValueError("The dict is empty; pass at least one, {'name': auditor}.")
     return {str(name): value for name, value in given.items()}
 
 
@@ -46,8 +46,8 @@ def twins_of(auditor: Any, place: int | None) -> Floats | None:
     if not whole or not 0 <= place < n_kept:
         has = f"from 0 to {n_kept - 1}" if n_kept else "of which there are none"
         raise ValueError(
-            f"place must be None (the worst pair) or a place in discriminatory_inputs_, {has}; got "
-            f"{place!r}."
+            "place must be None (the worst pair) or a position in discriminatory_inputs_, "
+            f"{has}; got {place!r}."
         )
     pair = np.tile(state["Z"][place], (2, 1))
     return np.asarray(space.twins_.with_sensitive(pair, state["pairs"][place]))

@@ -220,8 +220,8 @@ class BracketDisplay:
             raise ValueError(f"kind must be one of {KINDS}; got {kind!r}.")
         if kind == "time" and (self.history is None or self.history.empty):
             raise ValueError(
-                "kind='time' needs the course of a search, which a certificate does not have. Make "
-                "the display with from_auditor, or take kind='bar'."
+                "kind='time' needs the course of a search, which a certificate does not have. "
+                "Make the display with from_auditor, or use kind='bar'."
             )
         self.bars_: list[Any] = []
         self.open_: list[Any] = []

@@ -129,8 +129,8 @@ class GroupScoresDisplay:
         listed = getattr(auditor, "short_list_", None) if short_list is not False else None
         if short_list and listed is None:
             raise ValueError(
-                f"short_list=True needs an auditor with short_list_, such as SubgroupAuditor; got "
-                f"{type(auditor).__name__}. Leave short_list out."
+                "short_list=True needs an auditor with short_list_, such as SubgroupAuditor; "
+                f"got {type(auditor).__name__}. Leave out short_list."
             )
         taken = (
             auditor.rules_ if listed is None or (short_list is None and listed.empty) else listed

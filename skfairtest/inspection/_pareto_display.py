@@ -137,8 +137,8 @@ class ParetoDisplay:
         places = np.arange(len(objective))
         if refit is not None and refit not in places:
             raise ValueError(
-                f"refit must be the place of one of {len(places)} candidates, or a rule that "
-                f"returns it; got {refit!r}."
+                f"refit must be the position of one of {len(places)} candidates, or a callable "
+                f"that returns it; got {refit!r}."
             )
         table = pd.DataFrame(
             {
@@ -224,7 +224,7 @@ def _names(results: Any, x: str | None, y: str | None) -> tuple[str, str]:
             x, y = (others[0] if x is None else x), (others[0] if y is None else y)
     if x is None or y is None:
         raise ValueError(
-            f"cv_results_ has the metrics {names}; say which is which: x= the audit scorer, y= the "
-            "objective."
+            f"cv_results_ has the metrics {names}. Pass the name of the audit scorer as x= and "
+            "that of the objective as y=."
         )
     return x, y

@@ -143,13 +143,13 @@ class ProfileDisplay:
         Z = twins_of(auditor, place)
         if Z is None:
             raise ValueError(
-                "The auditor found no difference between twins, so there is no pair to follow. "
-                "Raise its budget, or look at its rows with DisparityCurveDisplay."
+                "The auditor found no difference between twins, so there is no pair to show. "
+                "Raise its budget, or show its rows with DisparityCurveDisplay."
             )
         if auditor.response_ == "labels":
             raise ValueError(
-                "The model gives labels alone, which have no profile. Audit it with "
-                "response_method='predict_proba' or 'decision_function' where it has one."
+                "The model was asked for labels, which have no profile. Audit it with "
+                "response_method='predict_proba' or 'decision_function' if it has one of these."
             )
         asked = _Asked(auditor, Z)
         j = asked.choose() if column is None else asked.resolve(column)
@@ -306,8 +306,8 @@ class _Asked:
         if j not in self.free():
             names = [self.space.domain.columns[k].name for k in self.free()]
             raise ValueError(
-                f"column={column!r} is sensitive, follows from sensitive values, or has one value "
-                f"only; twins are not followed along it. Name one of {names[:20]}."
+                f"column={column!r} is sensitive, depends on sensitive values, or has only one "
+                f"value, so it has no profile. Pass one of {names[:20]}."
             )
         return j
 
@@ -353,8 +353,8 @@ class _Asked:
         free = self.free()
         if not free:
             raise ValueError(
-                "The twins differ in every column that has more than one value, so there is none "
-                "to follow."
+                "The twins differ in every column that has more than one value, so no column "
+                "has a profile."
             )
         spreads = []
         for j in free:

@@ -194,7 +194,7 @@ class SelectionDisplay:
         if not known or (wanted is not None and wanted not in known):
             raise ValueError(
                 f"measure must be a column of the table with an interval, one of {known}; got "
-                f"{wanted!r}. False positives and the like need y_true=."
+                f"{wanted!r}. False positive rates and other error rates need y_true=."
             )
         return known[0] if wanted is None else wanted
 

@@ -246,7 +246,7 @@ def _favourable(case: Case, given: Any, groups: Any) -> Favourable | None:
         if given is None or is_mean or (is_real(given) and math.isfinite(given)):
             return None if given is None else Favourable(given, "given", [])
         raise ValueError(
-            "favourable must be a finite number for a regressor, the least output that is "
+            "favourable must be a finite number for a regressor, the smallest output that is "
             f"favourable; got {given!r}."
         )
     classes = known_classes(case.estimator)
@@ -347,8 +347,8 @@ def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:
         auditor = known[name]()
     if not isinstance(auditor, BaseAuditor):
         raise TypeError(
-            f"auditor must be None, a name, or an auditor such as SBFTAuditor(); got {auditor!r}. "
-            "A group auditor goes into groups=."
+            "auditor must be None, a name, or an auditor such as SBFTAuditor(); got "
+            f"{auditor!r}. Pass a group auditor as groups=."
         )
     # The model is set beside; a clone of a fitted one would be of no use.
     template = clone(

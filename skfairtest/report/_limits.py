@@ -356,8 +356,9 @@ def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> L
         return _check("max_on_data_rate", limit, "within", _known.rate(search), words)
     if rows["status"] == "done" and rows["rate"] is None:
         raise ValueError(
-            "max_on_data_rate needs a threshold: without one, rows whose predictions differ at all "
-            "would count, which of a regressor are nearly all. Give audit(..., threshold=...)."
+            "max_on_data_rate needs a threshold: without one, every row of a regressor whose "
+            "predictions differ at all would count, and these are nearly all rows. Pass "
+            "threshold= to audit."
         )
     known = _known.rate(search)
     if rows["rate"] is None:
@@ -371,10 +372,12 @@ def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> L
     if known.low < known.high:
         but = ", but" if status == "undecided" else ";"
         if _known.with_some_twins(rows):
-            words += f"{but} each was compared with {rows['n_twins']:,} of its twins only, so that "
-            words += f"of all rows it may be any share from {known.low:.2%} on"
+            words += (
+                f"{but} each row was compared with {rows['n_twins']:,} of its twins only, so the "
+                f"share of all rows may be {known.low:.2%} or more"
+            )
         else:
-            words += f"{but} of all rows it may be from {known.low:.2%} to {known.high:.2%}"
+            words += f"{but} the share of all rows may be from {known.low:.2%} to {known.high:.2%}"
             words += f" ({known.interval})"
     return _check("max_on_data_rate", limit, status, known, words)
 
@@ -444,11 +447,14 @@ def _check_ratio(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
     words = f"{_told(known, limit)} {side} {in_full(limit)}{_ends(known, limit, status)}"
     widest = min(ratios, key=lambda row: real(row["impact_ratio_low"]))
     if status == "undecided" and _known.name_of(widest) not in known.figure:
-        words += f", as little is known of {_known.name_of(widest)}"
+        words += f", because little is known of {_known.name_of(widest)}"
     if small:
         few = "; ".join(str(row["group"]) for row in small[:NAMED])
         few += "; ..." if len(small) > NAMED else ""
-        words += f"; not judged, as marked: {len(small)} group{'s' * (len(small) > 1)} ({few})"
+        words += (
+            f"; not checked, as noted in the selection table: {len(small)} "
+            f"group{'s' * (len(small) > 1)} ({few})"
+        )
     return _check("min_impact_ratio", limit, status, known, words, left_out)
 
 

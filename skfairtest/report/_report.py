@@ -213,7 +213,8 @@ class AuditReport:
         missing = [name for name in required_keys() if name not in data]
         if missing:
             raise ValueError(
-                f"The report lacks {missing}. Give a dict as AuditReport.to_dict returns it, whole."
+                f"The report lacks {missing}. Pass the whole dict that AuditReport.to_dict "
+                "returned."
             )
         return cls(copy.deepcopy(data))
 
