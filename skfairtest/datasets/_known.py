@@ -94,8 +94,8 @@ class KnownRegressor(RegressorMixin, _Known):
 
     See Also
     --------
-    make_biased_regression : Generates data for this response. KnownClassifier : Predicts class
-    probabilities with a known degree.
+    make_biased_regression : Generates data for this response.
+    KnownClassifier : Predicts class probabilities with a known degree.
 
     Examples
     --------
@@ -161,8 +161,8 @@ class KnownClassifier(ClassifierMixin, _Known):
 
     See Also
     --------
-    make_biased_classification : Generates data for this response. KnownRegressor : Predicts a
-    number with a known degree.
+    make_biased_classification : Generates data for this response.
+    KnownRegressor : Predicts a number with a known degree.
 
     Examples
     --------

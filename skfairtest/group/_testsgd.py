@@ -149,8 +149,8 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
 
     See Also
     --------
-    TextSGDAuditor : Compares texts in place of rows of a table. SBFTAuditor : Searches for a person
-    whose prediction depends on the sensitive attributes.
+    TextSGDAuditor : Compares texts in place of rows of a table.
+    SBFTAuditor : Searches for inputs whose output depends on the sensitive attributes.
 
     Notes
     -----

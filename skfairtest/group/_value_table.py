@@ -170,8 +170,8 @@ def read_attribute(
         codes, levels = pd.factorize(values)
     except TypeError as error:  # lists and the like
         raise TypeError(
-            f"Column {name!r} holds values that cannot be categories ({error}); expected strings "
-            "or numbers. Convert the column, or leave it out of attributes=."
+            f"Column {name!r} holds values that cannot be categories ({error}); each argument must "
+            "be a string or a number. Convert the column, or leave it out of attributes=."
         ) from error
     levels = np.asarray(levels)
     if len(levels) > MOST_CATEGORIES:

@@ -63,8 +63,8 @@ class GroupScoresDisplay:
     See Also
     --------
     skfairtest.TestSGDAuditor : Finds rules by favourable predictions on perturbed rows.
-    skfairtest.SubgroupAuditor : Finds rules by rates, errors or another metric. SelectionDisplay :
-    Draws rates of groups that are known beforehand.
+    skfairtest.SubgroupAuditor : Finds rules by rates, errors or another metric.
+    SelectionDisplay : Draws rates of groups that are known beforehand.
 
     Notes
     -----

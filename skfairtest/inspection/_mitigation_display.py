@@ -66,8 +66,8 @@ class MitigationDisplay:
 
     See Also
     --------
-    skfairtest.FairnessRetrainer : Retrains on what an audit finds. skfairtest.compare_mitigations :
-    Measures several methods of mitigation.
+    skfairtest.FairnessRetrainer : Retrains on what an audit finds.
+    skfairtest.compare_mitigations : Measures several methods of mitigation.
 
     Notes
     -----

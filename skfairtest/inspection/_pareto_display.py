@@ -57,8 +57,8 @@ class ParetoDisplay:
 
     See Also
     --------
-    skfairtest.pareto_front : Returns the front as a table. skfairtest.constrained_refit : Refits
-    the best candidate within a limit.
+    skfairtest.pareto_front : Returns the front as a table.
+    skfairtest.constrained_refit : Refits the best candidate within a limit.
 
     Notes
     -----

@@ -135,7 +135,8 @@ def audit(
 
     See Also
     --------
-    AuditReport : Holds what the audit found. SBFTAuditor : Runs the search alone.
+    AuditReport : Holds what the audit found.
+    SBFTAuditor : Runs the search alone.
 
     Notes
     -----

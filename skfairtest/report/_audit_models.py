@@ -53,7 +53,8 @@ def audit_models(
 
     See Also
     --------
-    audit : Audits one model. compare_auditors : Compares several auditors on one model.
+    audit : Audits one model.
+    compare_auditors : Compares several auditors on one model.
 
     Examples
     --------

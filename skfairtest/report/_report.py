@@ -39,7 +39,8 @@ class AuditReport:
 
     See Also
     --------
-    audit : Audits a model and returns a report. check_limits : Compares a report with limits.
+    audit : Audits a model and returns a report.
+    check_limits : Compares a report with limits.
 
     Notes
     -----
