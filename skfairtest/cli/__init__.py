@@ -1,4 +1,4 @@
-"""The command line: one command a file; `python -m skfairtest` and `skfairtest` are the same."""
+"""The command line, `skfairtest` or `python -m skfairtest`, with one file per command."""
 
 from skfairtest.cli._main import main
 

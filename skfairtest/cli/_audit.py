@@ -1,4 +1,4 @@
-"""`skfairtest audit`: a saved model against limits, for people and for CI."""
+"""`skfairtest audit` checks a saved model against limits, for people and for CI."""
 
 from __future__ import annotations
 
@@ -33,36 +33,36 @@ HELP = """
 usage: skfairtest audit MODEL DATA --sensitive COLUMNS [options]
 
 Search for two inputs that differ in the sensitive columns alone and that the
-model treats most differently; compare what is found with limits, if any.
+model treats most differently, and compare what is found with limits, if any.
 
   MODEL               file of skops.io.dump, or package.module:object
   DATA                CSV or Parquet file, or - for CSV on standard input
   --sensitive C,...   sensitive columns; auto takes those with common names
-  --sensitive-file F  CSV or Parquet: sensitive columns that are not the model's
-  --target C          column that is split off; adds rates of errors
-  --drop C,...        columns that are not the model's; may be sensitive
+  --sensitive-file F  CSV or Parquet: sensitive columns that the model lacks
+  --target C          column with the true labels; adds error rates
+  --drop C,...        columns that the model does not take; may be sensitive
   --space FILE        JSON or TOML: which inputs exist
   --threshold T       difference above which an input is discriminatory
-  --favourable LABEL  that people want, for groups; else guessed, and said
+  --favourable LABEL  label that people want, for groups; guessed by default
   --auditor NAME      sbft (default), surrogate, random, ...
   --max-queries N     inputs that the search asks the model (20,000)
-  --max-time S        seconds for everything (60), or none
+  --max-time S        seconds for the whole audit (60), or none
   --seed N            0 by default; the same seed repeats a search
 Limits:
   --max-degree D                        largest difference of two such inputs
   --max-on-data-rate R                  share of rows above the threshold
-  --max-group-score G, --min-impact-ratio I   of groups
-  --estimates-decide                    without bounds and intervals, which else
+  --max-group-score G, --min-impact-ratio I   limits on groups
+  --estimates-decide                    ignore bounds and intervals, which can
                                         leave a limit undecided
 Results:
-  --html F, --json F, --junit F, --markdown F   where to write; - prints it
+  --html F, --json F, --junit F, --markdown F   files to write; - prints it
   --quiet             print the verdict only
-  --config FILE       options from [tool.skfairtest.audit]; those here first
-  --trust TYPE        let a skops file hold this type; may be repeated
+  --config FILE       read options from [tool.skfairtest.audit] of a TOML file
+  --trust TYPE        allow this type in a skops file; may be repeated
   --unsafe-pickle     load a pickle, which runs whatever code is in it
 
 Exit codes: 0 within the limits, or none given; 1 exceeded; 2 usage or input;
-3 undecided; 4 the model failed; 130 interrupted, what was found is written.
+3 undecided; 4 the model failed; 130 interrupted (results are still written).
 
 Example: skfairtest audit model.skops test.csv --sensitive sex,race \\
              --target income --max-degree 0.1 --junit fairness.xml
@@ -74,7 +74,7 @@ OUTPUTS = ("json", "junit", "markdown", "html")
 
 
 def make_parser() -> Parser:
-    """The parser of the command."""
+    """Make the parser of the command."""
     parser = Parser("audit", HELP)
     parser.add_argument("model", nargs="?", metavar="MODEL")
     parser.add_argument("data", nargs="?", metavar="DATA")
@@ -128,7 +128,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def run_audit(options: argparse.Namespace, case: Case) -> AuditReport:
-    """The audit that the options ask for."""
+    """Run the audit that the options ask for."""
     from skfairtest.report._audit import audit
 
     return audit(
@@ -145,7 +145,7 @@ def run_audit(options: argparse.Namespace, case: Case) -> AuditReport:
 
 
 def sensitive_features(table: Table) -> Any:
-    """The sensitive columns of the model's table by their names, and those beside it."""
+    """Return the names of sensitive columns of the model's table, and the columns beside it."""
     if table.beside is None:
         return table.sensitive
     names = table.sensitive
@@ -155,7 +155,7 @@ def sensitive_features(table: Table) -> Any:
 
 
 def tell(report: AuditReport, outcome: Outcome, *, quiet: bool, aside: bool) -> None:
-    """Print what was found, one line a limit, and the verdict; aside where a file is printed."""
+    """Print what was found, a line per limit, and the verdict."""
     lines = []
     if not quiet:
         lines += [render_text(report.to_dict(), WHERE), ""]
@@ -167,14 +167,14 @@ def tell(report: AuditReport, outcome: Outcome, *, quiet: bool, aside: bool) -> 
 
 
 def verdict(report: AuditReport, outcome: Outcome) -> str:
-    """One line that says what was and was not shown."""
+    """Return a line that says what was and was not shown."""
     if report.status == "interrupted":
         return f"Interrupted, and this is what was found until then. {outcome.verdict}"
     return outcome.verdict
 
 
 def read_limits(given: dict[str, Any]) -> Limits:
-    """The limits of the options; an error speaks of options.
+    """Return the limits that the options give; errors name the options.
 
     Raises
     ------
@@ -190,14 +190,13 @@ def read_limits(given: dict[str, Any]) -> Limits:
         raise CommandError(words.replace("must be None or a number", "must be a number")) from error
     if limits == Limits(estimates_decide=True):
         raise CommandError(
-            "--estimates-decide says how a limit is decided, and none is given. Add one, such as "
-            "--max-degree."
+            "--estimates-decide needs a limit, and none is given. Add one, such as --max-degree."
         )
     return limits
 
 
 def check_possible(limits: Limits, case: Case, threshold: float | None) -> None:
-    """See before the search that each limit is about a figure that the model can have.
+    """Raise an error before the search if a limit is about a figure that the model cannot have.
 
     Raises
     ------
@@ -209,13 +208,13 @@ def check_possible(limits: Limits, case: Case, threshold: float | None) -> None:
     is_number = hasattr(case.model, "__sklearn_tags__") and is_regressor(case.model)
     if is_number and limits.max_on_data_rate is not None and threshold is None:
         raise CommandError(
-            "--max-on-data-rate needs --threshold with a model that predicts numbers: above which "
-            "difference does a row count?"
+            "--max-on-data-rate needs --threshold with a model that predicts numbers: the "
+            "difference above which a row counts. Add --threshold."
         )
     if is_number and limits.min_impact_ratio is not None:
         raise CommandError(
-            "--min-impact-ratio is about shares of favourable labels; the model predicts numbers. "
-            "Leave it out; --max-group-score is then about means of groups."
+            "--min-impact-ratio is about shares of favourable labels; the model predicts "
+            "numbers. Leave it out; --max-group-score compares mean predictions of groups."
         )
     if is_number or not callable(getattr(case.model, "predict_proba", None)):
         return
@@ -233,12 +232,12 @@ def check_possible(limits: Limits, case: Case, threshold: float | None) -> None:
 
 
 def check_html(where: str | None) -> None:
-    """See before the search that a page can be made."""
+    """Raise an error before the search if the HTML page cannot be made."""
     missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
     if where is not None and missing:
         raise CommandError(
-            f"--html needs {' and '.join(missing)}, not installed here. Install the extra: "
-            "pip install skfairtest[report]. --json, --junit and --markdown need it not."
+            f"--html needs {' and '.join(missing)}, not installed here. Install the extra: pip "
+            "install skfairtest[report]. --json, --junit and --markdown do not need it."
         )
 
 

@@ -1,4 +1,4 @@
-"""From the options of a command to a model, a table, and an auditor: what all commands share."""
+"""Turns the options that all commands share into a model, a table, and an auditor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Case(NamedTuple):
 
 
 def read_case(options: argparse.Namespace, model: str, data: str) -> Case:
-    """Load a model, then the data, which are checked against it."""
+    """Load a model and the data, and check the data against the model."""
     loaded = load_model(
         model,
         trusted=split_names(options.trust),
@@ -54,14 +54,14 @@ def read_case(options: argparse.Namespace, model: str, data: str) -> Case:
     space = read_space(options.space, names) if options.space else None
     if len(table.X) == 1 and space is None:
         raise CommandError(
-            "The data hold one row only, which shows one value of each column: twins could not "
-            "differ. Give more rows, or say by --space which values there are."
+            "The data hold only one row, which shows one value of each column, so twins cannot "
+            "differ. Give more rows, or give the values of columns by --space."
         )
     return Case(loaded, table, space)
 
 
 def check_fitted(model: Any, where: str) -> None:
-    """See that a model of scikit-learn was fitted."""
+    """Raise an error unless a model of scikit-learn was fitted."""
     from sklearn.utils.validation import check_is_fitted
 
     if not hasattr(model, "fit"):
@@ -77,7 +77,7 @@ def check_fitted(model: Any, where: str) -> None:
 
 
 def make_auditor(options: argparse.Namespace, case: Case, name: str | None) -> Any:
-    """An unfitted auditor by its name, on the inputs that --space tells."""
+    """Make an unfitted auditor by its name, with the space of --space."""
     from skfairtest.report._audit import auditor_names, make_template
 
     names = auditor_names()
@@ -95,7 +95,7 @@ def make_auditor(options: argparse.Namespace, case: Case, name: str | None) -> A
 
 
 def read_favourable(options: argparse.Namespace, case: Case) -> Any:
-    """The favourable label as the model has it; None if it was not named."""
+    """Return the favourable label as the model has it, or None if it was not named."""
     if options.favourable is None:
         return None
     classes = list(getattr(case.model, "classes_", []))
@@ -103,15 +103,16 @@ def read_favourable(options: argparse.Namespace, case: Case) -> Any:
     if not same:
         words = [str(label) for label in classes]
         raise CommandError(
-            f"--favourable names {options.favourable!r}, which is no label of the model."
-            f"{did_you_mean(options.favourable, words)} Its labels: {', '.join(words) or 'none'}."
+            f"--favourable names {options.favourable!r}, which is not a label of the "
+            f"model.{did_you_mean(options.favourable, words)} Its labels: "
+            f"{', '.join(words) or 'none'}."
         )
     return same[0]
 
 
 @contextmanager
 def told_errors() -> Iterator[None]:
-    """Errors of an audit as errors of the command: what was given is wrong, or the model failed."""
+    """Turn errors of an audit into errors of the command: wrong input, or a model that failed."""
     try:
         yield
     except EstimatorFailedError as error:
@@ -120,5 +121,5 @@ def told_errors() -> Iterator[None]:
         raise CommandError(str(error)) from error
     except SystemExit as error:
         raise ModelFailed(
-            f"The model ended the program (SystemExit: {error.code}), so nothing is known of it."
+            f"The model ended the program (SystemExit: {error.code}), so nothing was measured."
         ) from error

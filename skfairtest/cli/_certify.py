@@ -1,4 +1,4 @@
-"""`skfairtest certify`: how large the difference can get, for models that can be read."""
+"""`skfairtest certify` bounds how large the difference can get, for supported models."""
 
 from __future__ import annotations
 
@@ -32,20 +32,21 @@ HELP = """
 usage: skfairtest certify MODEL DATA --sensitive COLUMNS [options]
 
 Find the largest difference between two inputs that differ in the sensitive
-columns alone, and a bound that none in the domain exceeds. For linear models,
-trees, forests, boosting and networks of scikit-learn, whole pipelines included.
+columns alone, and a bound that no difference in the domain exceeds. It supports
+linear models, trees, forests, boosting and networks, in pipelines, too.
 
   --max-degree D        exceeded if a difference above D is found, within if
                         the bound is not above D, undecided in between
   --max-time S          seconds (60), or none; 0.1 gives a rough bound
-  --max-queries N       inputs that the first search asks (20,000)
+  --max-queries N       inputs that the search asks the model (20,000)
   --seed N              seed of the search (0)
   --json F              write the figures; - prints them
   --quiet               print the verdict only
-As in skfairtest audit: --target, --drop, --space, --trust, --unsafe-pickle.
+These are as in skfairtest audit: --target, --drop, --space, --trust,
+--unsafe-pickle.
 
-Exit codes: 0 within, or no limit given; 1 exceeded; 2 usage or input, also a
-model that cannot be read; 3 undecided; 4 the model failed; 130 interrupted.
+Exit codes: 0 within, or no limit given; 1 exceeded; 2 usage or input, or an
+unsupported model; 3 undecided; 4 the model failed; 130 interrupted.
 
 Example: skfairtest certify model.skops test.csv --sensitive sex \\
              --max-degree 0.2
@@ -89,7 +90,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def check_taken(case: Case) -> None:
-    """See that the model takes the sensitive columns.
+    """Raise an error unless the model takes the sensitive columns.
 
     Raises
     ------
@@ -104,7 +105,7 @@ def check_taken(case: Case) -> None:
 
 
 def make_certified(options: Any, case: Case) -> Any:
-    """The unfitted auditor; a model that cannot be read is refused here."""
+    """Make the unfitted auditor, or raise an error if the model is not supported."""
     from skfairtest.exact import CertifiedAuditor
 
     auditor = CertifiedAuditor(
@@ -120,7 +121,7 @@ def make_certified(options: Any, case: Case) -> Any:
 
 
 def fit(auditor: Any, case: Case) -> bool:
-    """Search and bound; whether the user ended it with a bound at hand."""
+    """Search and certify; tells whether the user ended it after a bound was found."""
     try:
         auditor.fit(case.table.X)
     except KeyboardInterrupt:
@@ -131,7 +132,7 @@ def fit(auditor: Any, case: Case) -> bool:
 
 
 def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
-    """What was found, as `check_limits` reads a report; "told" is what is written."""
+    """Return what was found, as `check_limits` reads a report; "told" is what is written."""
     upper = float(auditor.fairness_degree_upper_bound_)
     # A bound of the domain says nothing of rows outside of it, so these are compared themselves.
     space, of_rows = auditor.space_, None

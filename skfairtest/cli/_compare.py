@@ -1,4 +1,4 @@
-"""`skfairtest compare`: two reports, or two models on the same data, side by side."""
+"""`skfairtest compare` compares two reports, or two models on the same data."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ HELP = """
 usage: skfairtest compare A.json B.json [options]
        skfairtest compare MODEL_A MODEL_B DATA --sensitive COLUMNS [options]
 
-Put two reports side by side (of audit --json), or audit two models on the same
-data, in the same way: before and after mitigation, say. Says which figure is
-lower where the ends of what it may be tell so.
+Compare two reports of audit --json, or audit two models on the same data in the
+same way, such as before and after mitigation. The table says which figure is
+lower if its intervals show that.
 
-  --names A,B     what the two are called
-  --markdown F    write the table as Markdown, too; - prints it
-  --quiet         no progress
+  --names A,B     names of the two in the table
+  --markdown F    also write the table as Markdown; - prints it
+  --quiet         show no progress
 
-Of two models, the options of skfairtest audit on data and search: --target,
---drop, --sensitive-file, --space, --threshold, --favourable, --auditor,
+For two models, these options are as in skfairtest audit: --target, --drop,
+--sensitive-file, --space, --threshold, --favourable, --auditor,
 --max-queries, --max-time (for each), --seed, --trust, --unsafe-pickle.
 
 Exit codes: 0 compared; 2 usage or input; 4 a model failed; 130 interrupted.
@@ -61,8 +61,8 @@ def run(words: Sequence[str]) -> int:
         unused = sorted({*vars(given)} - {"first", "second", "names", "markdown", "quiet"})
         if unused:
             raise CommandError(
-                f"--{unused[0].replace('_', '-')} is about models; two reports are compared as "
-                "they are. Give two models and DATA, or leave it out."
+                f"--{unused[0].replace('_', '-')} applies to models only; two reports are "
+                "compared as they are. Give two models and DATA, or leave it out."
             )
         reports = [_read_report(where) for where in (options.first, options.second)]
     else:
@@ -99,13 +99,13 @@ def _read_report(where: str) -> AuditReport:
         ) from error
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise CommandError(
-            f"{where!r} is no report: {type(error).__name__}: {error} Write one with "
+            f"{where!r} is not a report: {type(error).__name__}: {error} Write one with "
             "skfairtest audit ... --json; to compare two models, give DATA as well."
         ) from error
 
 
 def _audits(options: argparse.Namespace, names: tuple[str, str]) -> list[AuditReport]:
-    """Both models audited in the same way."""
+    """Audit both models in the same way."""
     if options.data == "-":
         raise CommandError(
             "Standard input can be read once only, and two models need the data. Give a file."

@@ -1,4 +1,4 @@
-"""Options of a command from a table of a pyproject.toml; the command line comes first."""
+"""Reads options of a command from pyproject.toml; the command line takes precedence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_HERE = ("config", "unsafe_pickle", "help")
 
 
 def options_of(where: str, actions: list[argparse.Action]) -> dict[str, Any]:
-    """The options that the table gives, as the parser would have read them.
+    """Return the options that the table gives, as the parser would have read them.
 
     Parameters
     ----------
@@ -42,7 +42,9 @@ def options_of(where: str, actions: list[argparse.Action]) -> dict[str, Any]:
     for part in TABLE.split("."):
         table = table.get(part) if isinstance(table, dict) else None
     if not isinstance(table, dict):
-        raise CommandError(f"The file {where!r} has no table [{TABLE}]. Add it, or leave --config.")
+        raise CommandError(
+            f"The file {where!r} has no table [{TABLE}]. Add it, or leave out --config."
+        )
     known = {action.dest: action for action in actions if action.dest not in NOT_HERE}
     found = {}
     for key, value in table.items():
@@ -54,8 +56,9 @@ def options_of(where: str, actions: list[argparse.Action]) -> dict[str, Any]:
         if name not in known:
             names = [other.replace("_", "-") for other in known]
             raise CommandError(
-                f"{where!r}: [{TABLE}] has an unknown key {key!r}."
-                f"{did_you_mean(name.replace('_', '-'), names)} There are: {', '.join(names)}."
+                f"{where!r}: [{TABLE}] has an unknown key "
+                f"{key!r}.{did_you_mean(name.replace('_', '-'), names)} The known keys are: "
+                f"{', '.join(names)}."
             )
         found[name] = _value(where, key, value, known[name])
         if name in PATHS:

@@ -1,4 +1,4 @@
-"""The data: a CSV or Parquet file, or CSV on standard input, as the table the model expects."""
+"""Reads the data from CSV, Parquet or standard input, as the table that the model expects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHOWN = 3
 
 
 class Table(NamedTuple):
-    """What is audited: rows as the model expects them, their targets, the sensitive columns.
+    """The audited rows as the model expects them, their targets, and the sensitive columns.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def read_table(
     drop: Sequence[str] = (),
     sensitive_file: str | None = None,
 ) -> Table:
-    """The rows of a file, checked against the model before anything is searched.
+    """Read the rows of a file, and check them against the model before anything is searched.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ def read_table(
     X = _columns_of_the_model(X, model, target)
     if not len(X):
         raise CommandError(
-            "The data hold no rows, only the names of columns. Give rows like those that the model "
-            "is used on: they show which inputs exist."
+            "The data hold no rows, only the names of columns. Give rows like those that the "
+            "model is used on: they show which inputs exist."
         )
     asked: Any = []
     if sensitive or not len(beside.columns):
@@ -122,8 +122,8 @@ def read_table(
     if y is not None and y.isna().any():
         raise CommandError(
             f"The target column {target!r} is missing in {int(y.isna().sum())} of {len(y)} rows. "
-            "Leave these rows out, or leave --target out: it adds rates of errors only, and with "
-            f"--drop {target} the column is no input."
+            "Leave these rows out, or leave --target out: it only adds error rates, and --drop "
+            f"{target} keeps the column from the model."
         )
     _check_values(X, model)
     rows = _predictable(X, model)
@@ -185,7 +185,9 @@ def _named(frame: pd.DataFrame, told: str) -> pd.DataFrame:
         raise CommandError(f"The data in {told} have no columns. Give a table with named columns.")
     if frame.columns.has_duplicates:
         twice = frame.columns[frame.columns.duplicated()].unique().tolist()
-        raise CommandError(f"The data in {told} have columns {twice} twice. Rename them.")
+        raise CommandError(
+            f"The data in {told} have several columns of the same names {twice}. Rename them."
+        )
     return frame
 
 
@@ -219,7 +221,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _columns_of_the_model(X: pd.DataFrame, model: Any, target: str | None) -> pd.DataFrame:
-    """The columns that the model expects, in its order."""
+    """Return the columns that the model expects, in its order."""
     names = list(X.columns)
     expected = trained_columns(model)
     if expected is None:
@@ -228,7 +230,7 @@ def _columns_of_the_model(X: pd.DataFrame, model: Any, target: str | None) -> pd
             leave = " If the target is among them, name it: --target." if target is None else ""
             raise CommandError(
                 f"The model was trained on {count} columns; the data have {len(names)}: "
-                f"{listed(names)}.{leave} Others can be left out by --drop."
+                f"{listed(names)}.{leave} Leave out others by --drop."
             )
         return X
     missing = [name for name in expected if name not in names]
@@ -259,7 +261,7 @@ def _columns_of_the_model(X: pd.DataFrame, model: Any, target: str | None) -> pd
 
 
 def _others(where: str, model: Any, frame: pd.DataFrame, data: str) -> pd.DataFrame:
-    """The columns of --sensitive-file, row by row those of the data."""
+    """Read the columns of --sensitive-file, whose rows are those of the data."""
     if where == STANDARD_INPUT and data == STANDARD_INPUT:
         raise CommandError("Standard input can be read once only. Give --sensitive-file as a file.")
     others = _read(where, model)
@@ -285,7 +287,7 @@ def _beside(
     dropped: list[str],
     target: str | None,
 ) -> tuple[list[str], pd.DataFrame]:
-    """Which of the names are left for the model's table, and the sensitive columns beside it.
+    """Return the names that are left for the model's table, and the sensitive columns beside it.
 
     These are dropped from the data, unknown to the model, or of a file of their own, all of which
     is sensitive unless some of it is named.
@@ -313,7 +315,7 @@ def _beside(
 def _sensitive(
     given: Sequence[str], names: list[str], left_out: list[str], others: pd.DataFrame | None
 ) -> list[Any] | str:
-    """The sensitive columns, by names that are there."""
+    """Return the names of the sensitive columns, or raise an error if one does not exist."""
     asked = split_names(given, names)
     if asked == ["auto"] and "auto" not in names:
         return "auto"
@@ -331,8 +333,8 @@ def _sensitive(
             continue
         if name in left_out:
             raise CommandError(
-                f"--sensitive names {name!r}, which --target takes away: it is what the model "
-                "predicts, and no attribute of people. Name another column."
+                f"--sensitive names {name!r}, which is also the --target: it is what the model "
+                "predicts and not an attribute of people. Name another column."
             )
         raise CommandError(
             f"--sensitive names {name!r}, which is not a column of the model."
@@ -345,7 +347,7 @@ def _sensitive(
 
 
 def _check_values(X: pd.DataFrame, model: Any) -> None:
-    """See that columns hold the kind of values that the model's encoders know."""
+    """Raise an error unless columns hold the kind of values that the model's encoders know."""
     for name, known in trained_values(model).items():
         if name not in X.columns:
             continue
@@ -372,7 +374,7 @@ def _check_values(X: pd.DataFrame, model: Any) -> None:
 
 
 def _predictable(X: pd.DataFrame, model: Any) -> Any:
-    """The rows as the model predicts them: with names, or as an array where it needs one."""
+    """Return the rows as the model can predict them: with names, or as an array if it needs one."""
     rows = X.iloc[_telling_rows(X)]
     try:
         model.predict(rows)
@@ -399,7 +401,7 @@ def _predictable(X: pd.DataFrame, model: Any) -> Any:
 
 
 def _telling_rows(X: pd.DataFrame) -> list[int]:
-    """Places of the first rows, and of the first in which each column has no finite value."""
+    """Return positions of the first rows, and of the first non-finite value of each column."""
     places = set(range(min(TRIED, len(X))))
     for empty in _not_finite(X).to_numpy().T:
         places.update(empty.nonzero()[0][:1].tolist())
@@ -407,7 +409,7 @@ def _telling_rows(X: pd.DataFrame) -> list[int]:
 
 
 def _not_finite(X: pd.DataFrame) -> pd.DataFrame:
-    """Which cells hold no value, or no finite one."""
+    """Tell which cells hold no value, or no finite one."""
     return X.isna() | X.isin([float("inf"), float("-inf")])
 
 

@@ -1,4 +1,4 @@
-"""`skfairtest datasets`: which data sets can be read, and where they are kept."""
+"""`skfairtest datasets` lists which data sets can be read, and where they are kept."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from skfairtest.datasets._sources import ENVIRONMENT_VARIABLE, data_folder
 HELP = """
 usage: skfairtest datasets
 
-List the public data sets that skfairtest.datasets reads, and where each is: in
-the folder that the environment variable SKFAIRTEST_DATA names, in the cache of
-scikit-learn, or to be downloaded from OpenML at the first use. It
-downloads nothing.
+List the public data sets that skfairtest.datasets reads, and where each of them
+is: in the folder that the environment variable SKFAIRTEST_DATA names, in the
+cache of scikit-learn, or on OpenML, from where its first use downloads it. This
+command downloads nothing.
 
 Example: SKFAIRTEST_DATA=data skfairtest datasets
 """
@@ -43,7 +43,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _place(files: list[str], number: int | None, folder: Path | None, cache: Path) -> str:
-    """Where a data set is, as a fetcher would look for it."""
+    """Return where a data set is, as its fetcher would look for it."""
     if folder is not None and all((folder / name).is_file() for name in files):
         return f"in the folder: {', '.join(files)}"
     if number is None:

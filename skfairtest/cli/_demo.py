@@ -1,4 +1,4 @@
-"""`skfairtest demo`: a forest on bundled data, trained and audited in one go, without a network."""
+"""`skfairtest demo` trains and audits a forest on bundled data, without a network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ patients that differ in sex alone and are predicted most differently.
   --trees N         trees in the forest (100)
   --threshold T     difference above which an input is discriminatory (20)
   --seed N          seed of model and search (0)
-  --html F          write a whole report to this file, too
+  --html F          also write a whole report to this file
   --verbose         show the course of the search
 
 Example: skfairtest demo --html report.html

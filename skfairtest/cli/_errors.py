@@ -1,4 +1,4 @@
-"""What ends a command early, and what each end is as an exit code."""
+"""Errors that end a command early, and their exit codes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ class CommandError(Exception):
 
 
 class ModelFailed(CommandError):
-    """The model raised, or what it returned is no prediction."""
+    """The model raised an error, or returned something that is not a prediction."""
 
     exit_code = FAILED

@@ -1,4 +1,4 @@
-"""Files that a command writes: seen to be writable before it searches, and written whole or not."""
+"""Files that a command writes: they are checked before it searches, and written whole or not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STANDARD_OUTPUT = "-"
 
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None]) -> None:
-    """See that each output can be written, and that none replaces another or an input.
+    """Raise an error unless each output can be written and replaces no other output or input.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None
         if where is None:
             continue
         if "\0" in where:
-            raise CommandError(f"{option} {where!r} is no path: it has a zero character in it.")
+            raise CommandError(f"{option} {where!r} is not a path: it has a null character in it.")
         place: Path | str = STANDARD_OUTPUT if where == STANDARD_OUTPUT else Path(where).resolve()
         if place in written:
             raise CommandError(
@@ -44,7 +44,10 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Sequence[str | None
         written[place] = option
         if isinstance(place, Path):
             if place in read:
-                raise CommandError(f"{option} {where!r} would replace what is read from there.")
+                raise CommandError(
+                    f"{option} {where!r} would replace a file that the command reads. Give "
+                    "another path."
+                )
             _check_writable(option, where)
 
 

@@ -1,4 +1,4 @@
-"""The outcome as JUnit's XML, one case a limit, as CI services read it."""
+"""Writes the outcome as JUnit's XML, with one test case per limit, for CI services."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SUITE = "skfairtest audit"
 
 
 def junit(report: AuditReport, outcome: Outcome) -> str:
-    """The XML: limits that are exceeded or undecided fail, what could not be measured is an error.
+    """Write the XML: exceeded and undecided limits fail, and unmeasured figures are errors.
 
     Parameters
     ----------

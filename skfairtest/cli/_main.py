@@ -1,4 +1,4 @@
-"""Which command runs, and what its end is as an exit code."""
+"""Chooses the command that runs, and turns its end into an exit code."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ HELP = """
 usage: skfairtest COMMAND [options]
 
 Search a fitted model for twins: two inputs that differ in the sensitive columns
-alone and that it treats differently.
+alone and that the model treats differently.
 
-  audit      a saved model against limits; for CI jobs
-  certify    a bracket of the largest difference, for models that can be read
-  compare    two reports, or two models, side by side
-  demo       data to report in one go, on bundled data, without a network
-  datasets   the data sets that can be read, and where they are kept
+  audit      check a saved model against limits, also in CI jobs
+  certify    bound the largest difference, for supported kinds of models
+  compare    compare two reports, or two models
+  demo       train and audit a model on bundled data, without a network
+  datasets   list the public data sets, and where they are kept
 
-  skfairtest COMMAND --help tells the options; skfairtest --version the version.
+  skfairtest COMMAND --help shows the options of a command, and
+  skfairtest --version shows the version.
 
 Example: skfairtest audit model.skops test.csv --sensitive sex --max-degree 0.1
 """

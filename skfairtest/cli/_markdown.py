@@ -1,4 +1,4 @@
-"""The outcome and the report as Markdown, for the summary of a CI job or a merge request."""
+"""Writes the outcome and the report as Markdown, for a CI job or a merge request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model: a skops file, a pickle where that is asked for, or an object that is imported."""
+"""Loads the model from a skops file, a pickle if that is asked for, or an imported object."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def load_model(
     unsafe_pickle: bool = False,
     note: Callable[..., Any],
 ) -> Any:
-    """The model of a file or of ``package.module:object``.
+    """Load the model from a file or from ``package.module:object``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Names that users misspell: the nearest ones; and lists of names in one word."""
+"""Suggests the nearest names for misspelt ones, and reads and writes lists of names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MOST_LISTED = 12
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A sentence that suggests the nearest names, with a space before it; empty without any."""
+    """Return a sentence that suggests the nearest names, after a space, or an empty text."""
     from skfairtest.space._column_names import nearest  # brings pandas, which --version needs not
 
     near = nearest(name, known)
@@ -17,13 +17,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def listed(names: Sequence[object]) -> str:
-    """Names for a message, so many of them at most."""
+    """List names for a message, so many of them at most."""
     few = ", ".join(map(repr, names[:MOST_LISTED]))
     return f"{few} and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else few
 
 
 def split_names(given: Iterable[str], known: Iterable[str] = ()) -> list[str]:
-    """Names that were given in one word, by commas; a known name with a comma in it is kept."""
+    """Split names that are separated by commas; a known name with a comma in it is kept."""
     whole = set(known)
     names: list[str] = []
     for text in given:

@@ -1,4 +1,4 @@
-"""Parsers of the commands: their help is written by hand, so that it fits a screen."""
+"""Parsers of the commands, whose help is written by hand, so that it fits a screen."""
 
 from __future__ import annotations
 

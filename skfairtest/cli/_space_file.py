@@ -1,4 +1,4 @@
-"""The file of --space: an `InputSpace` as JSON or TOML."""
+"""Reads the file of --space: an `InputSpace` as JSON or TOML."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def read_mapping(where: str) -> dict[str, Any]:
         found = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except ValueError as error:
         kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
-        raise CommandError(f"The file {where!r} is no {kind}: {error}.") from error
+        raise CommandError(f"The file {where!r} is not {kind}: {error}.") from error
     if not isinstance(found, dict):
         raise CommandError(
             f"The file {where!r} holds a {type(found).__name__}; expected names with what they are."
@@ -137,7 +137,7 @@ class _Reader:
         kind = next((kind for kind in KINDS if kind in one), None)
         if kind is None:
             raise CommandError(
-                f"{self.told}: {one!r} is no constraint. A constraint has one of the keys "
+                f"{self.told}: {one!r} is not a constraint. A constraint has one of the keys "
                 f"{', '.join(KINDS)}."
             )
         self._known(one, KINDS[kind], f"a constraint with {kind!r}")
@@ -151,7 +151,9 @@ class _Reader:
             return constraints.Linear(weights, one.get("relation", "<="), one.get("limit", 0))
         if kind == "if":
             if "then" not in one:
-                raise CommandError(f"{self.told}: {one!r} has no key 'then': what follows.")
+                raise CommandError(
+                    f"{self.told}: {one!r} has no key 'then', which says what follows."
+                )
             return constraints.Implies(self._condition(what), self._condition(one["then"]))
         if kind in ("exactly_one", "at_most_one"):
             columns = [self._column(name) for name in _list(what, kind)]

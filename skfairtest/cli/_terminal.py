@@ -1,4 +1,4 @@
-"""What is said where: results on standard output, everything else on standard error."""
+"""Writes results to standard output, and everything else to standard error."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 
 
 def note(text: str) -> None:
-    """A line that the user should know, on standard error."""
+    """Write a line that the user should know to standard error."""
     print(f"skfairtest: {text}", file=sys.stderr, flush=True)
 
 
 def say(text: str) -> None:
-    """A result, on standard output; a reader that has left is no matter."""
+    """Write a result to standard output, and ignore a reader that has closed it."""
     try:
         print(text, flush=True)
     except UnicodeEncodeError:
@@ -32,7 +32,7 @@ def say(text: str) -> None:
 
 @contextlib.contextmanager
 def models_prints_aside() -> Iterator[None]:
-    """Standard output is ours: what a model prints there goes to standard error.
+    """Send what a model prints to standard error, because standard output is for results.
 
     Also what compiled code and other processes print, where there are real files behind the two.
     """
@@ -54,7 +54,7 @@ def models_prints_aside() -> Iterator[None]:
 
 @contextlib.contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Warnings as one line each, without the place in our code that they came from."""
+    """Show warnings as one line each, without the line of code that raised them."""
 
     def show(message: Any, category: Any, *place: Any, **more: Any) -> None:
         note(f"{category.__name__}: {str(message).splitlines()[0] if str(message) else ''}")
@@ -66,7 +66,7 @@ def plain_warnings() -> Iterator[None]:
 
 @contextlib.contextmanager
 def ended_like_interrupted() -> Iterator[None]:
-    """A request to end, which is what CI services and `timeout` send, counts as Ctrl-C."""
+    """Treat SIGTERM, which CI services and `timeout` send, like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""What a fitted model says of the table it was trained on: columns, and values of coded ones."""
+"""Reads from a fitted model the columns and values of the table that it was trained on."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ WITH_STEPS = (Pipeline, ColumnTransformer)
 
 
 def trained_columns(model: Any) -> list[str] | None:
-    """Names of the columns that the model was trained on; None where it does not know them."""
+    """Return the names of the columns that the model was trained on, or None if unknown."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 
 def trained_count(model: Any) -> int | None:
-    """How many columns the model was trained on; None where it does not say."""
+    """Return the number of columns that the model was trained on, or None if unknown."""
     count = getattr(model, "n_features_in_", None)
     return int(count) if isinstance(count, (int, np.integer)) else None
 
 
 def trained_values(model: Any) -> dict[str, list[Any]]:
-    """The values that encoders of the model know, by column.
+    """Return the values that encoders of the model know, by column.
 
     Only of encoders that see the columns as they are, or behind an imputer: what other steps make
     of them has values of its own.
@@ -39,7 +39,7 @@ def trained_values(model: Any) -> dict[str, list[Any]]:
 
 
 def _inner(model: Any) -> Any:
-    """The model that a search, a calibration, a mitigation passes its rows on to; else None."""
+    """Return the model that a search, calibration or mitigation passes its rows to, or None."""
     found = [getattr(model, name, None) for name in WRAPPED]
     # Of several that were fitted alike one tells; they may stand inside of others (calibration).
     for several in (

@@ -1,4 +1,4 @@
-"""Many auditors on one model: repeated runs on equal budgets, and the papers' statistics."""
+"""Compares auditors on one model by repeated runs on equal budgets and the papers' statistics."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class AuditorComparison:
-    """What `compare_auditors` measured.
+    """Results of `compare_auditors`: one row per run.
 
     Attributes
     ----------
     runs : DataFrame
-        One row a run: auditor, repeat, seed, degree, found, inputs, queries, seconds,
-        success_rate, found_per_second, found_per_query, auc_queries, auc_time, stop_reason, error.
-        A run that crashed has its error here and NaN for what it did not measure.
+        One row per run, with the columns auditor, repeat, seed, degree, found, inputs, queries,
+        seconds, success_rate, found_per_second, found_per_query, auc_queries, auc_time, stop_reason
+        and error. A run that crashed has its error message and NaN for what it did not measure.
     """
 
     runs: pd.DataFrame
@@ -45,13 +45,14 @@ class AuditorComparison:
         return comparison_card(self)
 
     def summary(self) -> pd.DataFrame:
-        """Medians of each auditor over its runs.
+        """Compute the medians of each auditor over its runs.
 
         Returns
         -------
         DataFrame
-            One row an auditor, in the order given: the medians of the measures, the numbers of runs
-            and of crashes, and the error that most of these had, empty where there is none.
+            One row per auditor, in the order given: the medians of the measures, the numbers of
+            runs and of crashes, and the most frequent error message, which is empty if there was
+            none.
         """
         groups = self.runs.groupby("auditor", sort=False)
         table = groups[list(MEASURES)].median()
@@ -61,7 +62,7 @@ class AuditorComparison:
         return table
 
     def pairwise(self, measure: str = "degree") -> pd.DataFrame:
-        """Compare each pair of auditors in one measure.
+        """Compare each pair of auditors by one measure.
 
         Parameters
         ----------
@@ -71,9 +72,9 @@ class AuditorComparison:
         Returns
         -------
         DataFrame
-            One row a pair: both names and medians, the two-sided p-value of the Mann-Whitney U
-            test, the Vargha-Delaney A12 (the probability that the first has the larger value), and
-            the word for its size. Crashed runs are left out.
+            One row per pair: both names and medians, the two-sided p-value of the Mann-Whitney U
+            test, the Vargha-Delaney A12 (the probability that the first auditor has the larger
+            value), and the word for this effect size. Crashed runs are left out.
         """
         if measure not in MEASURES:
             raise ValueError(f"measure must be one of {MEASURES}; got {measure!r}.")
@@ -106,17 +107,18 @@ def _commonest_error(errors: pd.Series) -> str:
 
 
 def a12(first: Any, second: Any) -> float:
-    """Vargha-Delaney A12: the chance that a value of the first is larger than one of the second.
+    """Compute the Vargha-Delaney A12, the probability that a value of `first` is larger.
 
     Parameters
     ----------
     first, second : array-like of shape (n,), (m,)
-        Two samples.
+        The two samples that are compared.
 
     Returns
     -------
     float
-        From 0 to 1; ties count half.
+        The probability that a random value of `first` is larger than one of `second`; ties count
+        half.
 
     References
     ----------
@@ -135,7 +137,7 @@ def a12(first: Any, second: Any) -> float:
 
 
 def effect_size_word(a: float) -> str:
-    """The SBFT paper's word for an A12, whichever of the two is the larger.
+    """Return the SBFT paper's word for the effect size A12, whichever sample is larger.
 
     Parameters
     ----------
@@ -145,7 +147,8 @@ def effect_size_word(a: float) -> str:
     Returns
     -------
     {"negligible", "small", "medium", "large"}
-        From 0.58 on small, from 0.65 medium, from 0.75 large; below one half mirrored.
+        An effect is small from 0.58, medium from 0.65 and large from 0.75; values below one half
+        are mirrored.
 
     Examples
     --------
@@ -172,47 +175,47 @@ def compare_auditors(
     random_state: Any = None,
     verbose: int = 0,
 ) -> AuditorComparison:
-    """Run several auditors on one fitted model, each several times on the same budget.
+    """Run several auditors on one fitted model, each several times with the same budget.
 
     Parameters
     ----------
     auditors : dict of str to auditor, or list of auditors
-        Templates; their own parameters are kept, estimator, budget and seed are set. Auditors of a
-        list are named after their classes.
+        Unfitted auditors. Their parameters are kept, except that estimator, budget and seed are
+        set. Auditors in a list are named after their classes.
     estimator : estimator
         A fitted estimator; it is not fitted again.
     X : array-like or DataFrame of shape (n_samples, n_features)
         Data that shows which inputs exist.
     n_repeats : int, default=20
-        Runs of each auditor. In a repeat all auditors have the same seed.
+        Number of runs of each auditor. All auditors have the same seed in a repeat.
     max_queries : int, default=None
-        Budget of a run in queries.
+        Budget of each run in queries.
     max_time : float, default=None
-        Budget of a run in seconds. With neither, each auditor's own budget holds. For fair times
-        leave `n_jobs` at one.
+        Budget of each run in seconds. If `max_queries` and `max_time` are None, each auditor has
+        its own budget. For comparable times leave `n_jobs` at 1.
     n_jobs : int, default=None
-        Runs at the same time.
+        Number of runs at the same time.
     random_state : int, RandomState or None, default=None
         Seed of the repeats.
     verbose : int, default=0
-        1 prints a line a run.
+        1 prints a line after each run.
 
     Returns
     -------
     AuditorComparison
-        All runs, with a summary and a comparison of each pair.
+        All runs, which can be summarized and compared pairwise.
 
     Raises
     ------
     ValueError
         If there are no auditors, names repeat, or `n_repeats` is not positive.
     WorkersFailedError
-        If the workers of joblib's context are lost; its `so_far` has the runs that had come in.
+        If joblib's workers are lost. Its attribute `so_far` has the runs that were complete.
 
     Notes
     -----
-    The area under the curve is that of the degree so far, as a share of the largest degree of any
-    run, over the share of the budget (queries or seconds) from 0 to 1, as in [1]_.
+    `auc_queries` and `auc_time` are the area under the curve of the degree found so far, as a share
+    of the largest degree of any run, over the share of the budget used, from 0 to 1, as in [1]_.
 
     References
     ----------
@@ -268,8 +271,8 @@ def _named(auditors: Any) -> dict[str, BaseAuditor]:
     names = [name for name, _ in pairs]
     if not pairs or len(set(names)) < len(names):
         raise ValueError(
-            f"auditors must be at least one, with different names; got {names!r}. Pass a dict from "
-            "name to auditor to tell two of a class apart."
+            "auditors must be one or more auditors with different names; got the names "
+            f"{names!r}. Pass a dict of names to auditors if two are of the same class."
         )
     return dict(pairs)
 
@@ -277,7 +280,7 @@ def _named(auditors: Any) -> dict[str, BaseAuditor]:
 def _run(
     asked: tuple[dict[str, Any], Any, Any, dict[str, Any]], name: str, repeat: int, seed: int
 ) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
-    """One run as a row; a crash is a row too."""
+    """Run one auditor, and return the run as a row, also if it crashed."""
     named, estimator, X, budget = asked
     auditor = named[name]
     row: dict[str, Any] = {"auditor": name, "repeat": repeat, "seed": seed}
@@ -345,7 +348,7 @@ def _with_areas(
 def _area(
     position: NDArray[np.float64], degree: NDArray[np.float64], end: float, best: float
 ) -> float:
-    """Area under a step curve from 0 to `end`, both axes scaled to one."""
+    """Compute the area under a step curve from 0 to `end`, with both axes scaled to 1."""
     if not best > 0 or not end > 0:
         return 0.0
     edges = np.append(np.minimum(position, end), end)

@@ -1,4 +1,4 @@
-"""Data to test fairness tests on: planted bias of a known degree, and public data sets.
+"""Data for trying out fairness tests: planted bias of a known degree, and public data sets.
 
 The generators (`make_biased_regression`, `make_biased_classification`) plant a dependence on a
 sensitive column whose exact strength is known, so that an auditor can be judged by how much of

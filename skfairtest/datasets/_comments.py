@@ -1,4 +1,4 @@
-"""Template comments whose known classifier predicts otherwise for some identity terms."""
+"""Generates template comments and a known classifier that depends on identity terms."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ MENTION = 0.3
 
 
 class KnownTextClassifier(ClassifierMixin, BaseEstimator):
-    """Predictions for `make_identity_comments` by a known rule.
+    """Classifier for `make_identity_comments` that predicts by a known rule.
 
-    A comment is "held" if its adjective is one of the first four of twenty; a comment that contains
-    all of `terms` also if it is one of the next ``20 * score``.
+    A comment is "held" if its adjective is one of the first four of twenty. A comment that contains
+    all of `terms` is also held if its adjective is one of the next ``20 * score``.
 
     Parameters
     ----------
     terms : tuple of str, default=()
-        The terms.
+        Terms on which the predictions depend.
     score : float, default=0.3
         Share of comments that are held because of the terms.
 
@@ -52,7 +52,7 @@ class KnownTextClassifier(ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    make_identity_comments : The comments.
+    make_identity_comments : Generates the comments.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class KnownTextClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The two labels."""
+        """The class labels."""
         return np.array(["held", "published"], dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -90,7 +90,7 @@ class KnownTextClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The known predictions.
+        """Return the known predictions.
 
         Parameters
         ----------
@@ -126,20 +126,20 @@ def make_identity_comments(
 
     Each comment is about some neutral thing and mentions each of four categories (gender, race,
     religion, age) with probability 0.3, by one of the 48 terms of the TestSGD paper. The classifier
-    "holds" a fifth of all comments, and of those that contain all of `terms`, `score` more. As
-    the other words are drawn independently of the terms, the group fairness score of the rule set
-    of these terms is exactly `score` in expectation. Which terms are affected is drawn at random,
-    and says nothing about any real group, text or model.
+    "holds" a fifth of all comments; of the comments that contain all of `terms`, it holds an
+    additional share of `score`. The other words are drawn independently of the terms, so the
+    expected group fairness score of the rule set of these terms is exactly `score`. The affected
+    terms are drawn at random and say nothing about any real group, text or model.
 
     Parameters
     ----------
     n_samples : int, default=2000
         Number of comments, at least 20.
     terms : str or list of str, default=None
-        Terms on which the classifier depends, at most one of each category; None draws two, of
+        Terms on which the classifier depends, at most one of each category. None draws two terms of
         different categories.
     score : float, default=0.3
-        The planted score: a multiple of 0.05 from 0.05 to 0.8.
+        The planted score, a multiple of 0.05 from 0.05 to 0.8.
     random_state : None, int, numpy RandomState or numpy Generator, default=None
         Source of randomness; pass an int for the same data at every call.
 

@@ -62,7 +62,7 @@ class _Known(BaseEstimator):
         return True
 
     def __sklearn_tags__(self) -> Any:
-        """Declare that mixed columns are welcome and that fitting is not required."""
+        """Declare that columns may be of mixed types and that fitting is not required."""
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         tags.input_tags.string = True
@@ -95,7 +95,7 @@ class KnownRegressor(RegressorMixin, _Known):
     See Also
     --------
     make_biased_regression : Generates data for this response.
-    KnownClassifier : The same for class probabilities.
+    KnownClassifier : Predicts class probabilities with a known degree.
 
     Examples
     --------
@@ -162,7 +162,7 @@ class KnownClassifier(ClassifierMixin, _Known):
     See Also
     --------
     make_biased_classification : Generates data for this response.
-    KnownRegressor : The same for a regression.
+    KnownRegressor : Predicts a number with a known degree.
 
     Examples
     --------

@@ -188,7 +188,7 @@ def make_biased_regression(
 
     See Also
     --------
-    make_biased_classification : The same for class probabilities.
+    make_biased_classification : Generates a classification problem.
 
     References
     ----------
@@ -268,7 +268,7 @@ def make_biased_classification(
 
     See Also
     --------
-    make_biased_regression : The same for a regression.
+    make_biased_regression : Generates a regression problem.
 
     References
     ----------

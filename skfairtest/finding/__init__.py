@@ -1,3 +1,3 @@
-"""One finding as people read it: the pair as data, in a sentence, and as a card in HTML."""
+"""Shows a finding to people: the pair as data, in a sentence, and as a card in HTML."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""A finding as HTML: the pair as a table, and the card that notebooks and reports show.
+"""Writes a finding as HTML: the pair as a table, and the card of notebooks and reports.
 
 Plain functions from data to strings. Whatever comes from users is escaped here and nowhere else;
 there is no script, and nothing is loaded from outside.
@@ -64,10 +64,10 @@ _RULES = """
 
 
 def card_css() -> str:
-    """The rules of `pair_table` and `findings_card`, for one ``<style>`` of a page.
+    """Return the CSS rules of `pair_table` and `findings_card`, for a ``<style>`` element.
 
-    Light or dark as the reader's system says, or as the page does where it says so in the ways of
-    Jupyter, VS Code and the PyData theme of Sphinx. On paper light.
+    Colours are light or dark as the reader's system says, or as the page says in the way of
+    Jupyter, VS Code or the PyData theme of Sphinx. They are light in print.
     """
     dark = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', "body.vscode-dark")
     light = ('[data-jp-theme-light="true"]', '[data-theme="light"]', "body.vscode-light")
@@ -84,7 +84,7 @@ def _within(places: Sequence[str]) -> str:
 
 
 def in_html(value: Any) -> str:
-    """A name or a value as escaped text, whatever its script, cut off where it is very long."""
+    """Return a name or a value as escaped text, cut if it is very long."""
     words = value if isinstance(value, str) else value_in_words(value)
     cut = words if len(words) <= MOST_CHARACTERS else words[: MOST_CHARACTERS - 1] + "…"
     # A name written from right to left must not turn what stands beside it.
@@ -92,19 +92,20 @@ def in_html(value: Any) -> str:
 
 
 def pair_table(pair: Pair, most: int = 15) -> str:
-    """The pair as a table: one row a column of the twins, changed ones first and marked.
+    """Return the pair as a table: one row per column, changed columns first and marked.
 
     Parameters
     ----------
     pair : Pair
         The twins.
     most : int, default=15
-        Columns shown besides the changed ones; the others are folded away in ``<details>``.
+        Number of columns shown besides the changed ones. The others are folded away in
+        ``<details>``.
 
     Returns
     -------
     str
-        HTML, whose look `card_css` says. Changed cells are marked by a sign and in words as well
+        HTML that is styled by `card_css`. Changed cells are marked by a sign and in words as well
         as by colour.
     """
     shown, folded = pair.changed_first(most)
@@ -161,7 +162,7 @@ def _outputs(pair: Pair) -> str:
 
 
 def numbers_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
-    """A table of a name and numbers a row; numbers with three digits that count."""
+    """Return a table of a name and numbers per row, with three significant digits."""
     head = "".join(
         f'<th scope="col"{"" if place == 0 else _NUMBER}>{in_html(name)}</th>'
         for place, name in enumerate(columns)
@@ -199,31 +200,31 @@ def findings_card(
     note: str = "",
     most: int = 15,
 ) -> str:
-    """What was found, for a notebook: a sentence, the pair, the bracket, and what it cost.
+    """Return a card for a notebook: a sentence, the pair, the bounds, and the cost.
 
     Parameters
     ----------
     kind : str
-        What the card is about: the name of a class.
+        Name of the class that the card is about.
     sentence : str
         The finding.
     pair : Pair, default=None
-        Twins that show it.
+        Twins that show the finding.
     bracket : str, default=""
-        How large it can get, in a sentence.
+        A sentence that says how large the difference can get.
     table : str, default=""
-        HTML that is shown as it is: of `numbers_table`.
+        HTML that is shown as it is, such as that of `numbers_table`.
     facts : sequence of (str, str), default=()
-        What it cost and how it ended.
+        Names and values that say what the run cost and how it ended.
     note : str, default=""
         What the finding does not show.
     most : int, default=15
-        Columns of the pair besides those that changed.
+        Number of columns of the pair that are shown besides those that changed.
 
     Returns
     -------
     str
-        HTML with its style, escaped, that stands by itself.
+        Escaped HTML that includes its style.
     """
     html = [
         f"<style>{card_css()}</style>",

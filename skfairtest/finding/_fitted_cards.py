@@ -1,4 +1,4 @@
-"""Cards of what fit leaves: auditors of twins and of groups, certificates, comparisons, retrainers.
+"""Cards of fitted auditors and retrainers, of certificates, and of comparisons.
 
 All is read from what is stored. No function here may touch a result that asks the model, or one
 that takes seconds, when it is first read.
@@ -33,7 +33,7 @@ _GROUPS_NOTE = (
 
 
 def model_name(estimator: Any) -> str:
-    """Class of a model: of the last step of a pipeline, of what is inside a frozen one."""
+    """Return a model's class; that of the last step of a pipeline, or inside a frozen estimator."""
     while True:
         if type(estimator).__name__ == "FrozenEstimator":
             estimator = estimator.estimator
@@ -44,7 +44,7 @@ def model_name(estimator: Any) -> str:
 
 
 def auditor_card(auditor: Any) -> str:
-    """The worst pair of an auditor of twins, and how large the difference can get."""
+    """Show the worst pair of an auditor of twins, and how large the difference can get."""
     pair = worst_pair(auditor)
     sentence = f"no difference found in {auditor.n_inputs_:,} inputs"
     facts = _cost(auditor.n_queries_, auditor.seconds_, auditor.stop_reason_)
@@ -72,7 +72,7 @@ def auditor_card(auditor: Any) -> str:
 
 
 def certificate_card(certificate: Any) -> str:
-    """The bracket of a certificate, with the pair that shows its lower end."""
+    """Show the bounds of a certificate, with the pair that shows the lower bound."""
     pair = None
     sentence = "no difference found"
     if certificate.worst_case is not None:
@@ -101,7 +101,7 @@ def certificate_card(certificate: Any) -> str:
 
 
 def rules_card(auditor: Any) -> str:
-    """The worst rule sets of an auditor of groups."""
+    """Show the worst rule sets of an auditor of groups."""
     model = auditor.estimator_
     of = "predictions that were given" if model is None else model_name(model)
     kind = f"{type(auditor).__name__} of {of}"
@@ -144,12 +144,12 @@ def rules_card(auditor: Any) -> str:
 
 
 def counted_by(auditor: Any) -> str:
-    """What an auditor of groups counts inside and outside of a rule, in words."""
+    """Say what an auditor of groups counts inside and outside of a rule."""
     return str(auditor._counted)
 
 
 def share_name(auditor: Any) -> str:
-    """What is compared between groups, in words."""
+    """Say what is compared between groups."""
     metric = getattr(auditor, "metric", None)
     if metric is not None:
         words = metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
@@ -166,7 +166,7 @@ def share_name(auditor: Any) -> str:
 
 
 def comparison_card(comparison: Any) -> str:
-    """The medians of each auditor that was compared."""
+    """Show the medians of each auditor that was compared."""
     runs = comparison.runs
     degrees = runs["degree"].dropna()
     sentence = "no run of any auditor ended well"
@@ -210,7 +210,7 @@ _PLACES = {
 
 
 def retrainer_card(retrainer: Any) -> str:
-    """Before and after a mitigation, and what it cost."""
+    """Show measures before and after a mitigation, and what it cost."""
     facts = [
         ("rows added", f"{retrainer.n_added_:,}"),
         ("rounds", f"{max(0, len(retrainer._table.get('round', ())) - 1)}"),

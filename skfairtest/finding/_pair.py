@@ -1,4 +1,4 @@
-"""Two twins side by side: their cells, which of them differ, and the model's outputs."""
+"""Two twins side by side: their values, which of them differ, and the model's outputs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from skfairtest.finding._words import name_output
 
 
 class Cell(NamedTuple):
-    """One column of a pair.
+    """One column of a pair, with the values of both twins.
 
-    `matters` is by how much the difference of the two outputs changes when the column takes a
-    typical value in both twins; None where that was not measured.
+    `matters` says by how much the difference of the two outputs changes if the column has a typical
+    value in both twins. None if that was not measured.
     """
 
     name: Any
@@ -34,15 +34,15 @@ class Pair:
     Attributes
     ----------
     cells : tuple of Cell
-        One a column, in the order of the table.
+        One cell per column, in the order of the table.
     output : str
         What the outputs are: "probability of yes", "score of yes", "prediction", "label".
     outputs : tuple of two floats, or None
-        The model's outputs; None where it gives labels.
+        The model's outputs. None if it only gives labels.
     labels : tuple of two labels, or None
-        What the model predicts; None where it was not asked.
+        The labels that the model predicts. None if it was not asked for them.
     difference : float
-        The difference of the outputs; 1 for two labels.
+        The difference of the outputs, or 1 if the labels differ.
     threshold : float or None
         Difference above which an input counts as discriminatory.
     """
@@ -55,10 +55,10 @@ class Pair:
     threshold: float | None = None
 
     def changed_first(self, most: int | None = None) -> tuple[list[Cell], list[Cell]]:
-        """The cells to show and those to fold away.
+        """Return the cells to show and those to fold away.
 
-        Changed cells are all shown and come first. Of the others the `most` that matter most
-        follow, in the order of the table where that was not measured.
+        All changed cells are shown and come first. They are followed by the `most` others that
+        matter most, or by the first ones of the table if that was not measured.
         """
         changed = [cell for cell in self.cells if cell.changed]
         others = [cell for cell in self.cells if not cell.changed]
@@ -67,16 +67,16 @@ class Pair:
         return changed + others[:cut], others[cut:]
 
     def frame(self) -> pd.DataFrame:
-        """The cells as a table, one row a column of the twins."""
+        """Return the cells as a table, with one row per column of the twins."""
         return pd.DataFrame(self.cells, columns=Cell._fields)
 
     def with_matters(self, matters: Sequence[float]) -> Pair:
-        """The same pair, knowing how much each column matters."""
+        """Return the same pair with the values of `matters` for each column."""
         cells = zip(self.cells, matters, strict=True)
         return replace(self, cells=tuple(cell._replace(matters=float(m)) for cell, m in cells))
 
     def to_dict(self) -> dict[str, Any]:
-        """The pair as a dict of plain values."""
+        """Return the pair as a dict of plain values."""
         return {**asdict(self), "cells": [cell._asdict() for cell in self.cells]}
 
     @classmethod
@@ -99,7 +99,7 @@ def make_pair(
     threshold: float | None,
     labels: tuple[Any, Any] | None = None,
 ) -> Pair:
-    """A pair from a table (or array) of two rows."""
+    """Make a pair from a table (or array) of two rows."""
     table = twins if hasattr(twins, "columns") else pd.DataFrame(np.asarray(twins))
     cells = []
     for place, name in enumerate(table.columns):
@@ -112,7 +112,7 @@ def make_pair(
 
 
 def worst_pair(auditor: Any) -> Pair | None:
-    """The worst pair of a fitted auditor, without a query; None where it found none."""
+    """Return the worst pair of a fitted auditor without a query, or None if it found none."""
     twins = auditor.worst_case_
     if twins is None:
         return None

@@ -1,4 +1,4 @@
-"""What notebooks show of a fitted object: its card, and below it scikit-learn's own HTML."""
+"""Shows a fitted object in notebooks: its card, and below it scikit-learn's own HTML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ShownFinding:
     """
 
     def _card(self) -> str:
-        """The card, from what fit has stored; empty where there is nothing to show. A hook."""
+        """Return the card of a fitted object, or an empty text; subclasses override it."""
         return ""
 
     @property

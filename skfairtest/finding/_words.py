@@ -1,4 +1,4 @@
-"""A finding in words; the same ones wherever it is told."""
+"""Writes findings in words, which are the same in all outputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DIGITS = 3
 
 
 def name_output(response: str, of_class: Any = None) -> str:
-    """What a model's outputs are, by how it was asked and the class that they are of."""
+    """Name a model's outputs, by the response method and the class that they belong to."""
     name = {"predict_proba": "probability", "decision_function": "score", "labels": "label"}.get(
         response, "prediction"
     )
@@ -23,7 +23,7 @@ def name_output(response: str, of_class: Any = None) -> str:
 
 
 def number(value: Any, digits: int = DIGITS) -> str:
-    """A number with so many digits that count, and none of its integer part lost."""
+    """Write a number with so many significant digits and its whole integer part."""
     if value is None or not math.isfinite(value):
         return "unknown" if value is None or math.isnan(value) else ("-∞" if value < 0 else "∞")
     value = float(value)
@@ -40,7 +40,7 @@ def number(value: Any, digits: int = DIGITS) -> str:
 
 
 def two_numbers(first: float, second: float) -> tuple[str, str]:
-    """Both with as few digits as tell how far they are apart, to a tenth of that."""
+    """Write both with as few digits as show their difference to within a tenth of it."""
     apart = abs(first - second)
     for digits in range(DIGITS, 17):
         words = number(first, digits), number(second, digits)
@@ -53,7 +53,7 @@ def two_numbers(first: float, second: float) -> tuple[str, str]:
 
 
 def value_in_words(value: Any) -> str:
-    """A cell of a table."""
+    """Write the value of a cell."""
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return "missing"
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
@@ -63,7 +63,7 @@ def value_in_words(value: Any) -> str:
 
 
 def difference_in_words(pair: Any) -> str:
-    """The difference that a `Pair` shows, with the two outputs.
+    """Write the difference that a `Pair` shows, with the two outputs.
 
     Examples
     --------

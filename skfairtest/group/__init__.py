@@ -1,4 +1,4 @@
-"""Testers of group discrimination: the group that a model treats differently, and its rates."""
+"""Auditors of group discrimination: they find the groups that a model treats differently."""
 
 from skfairtest.group._selection import selection_table
 from skfairtest.group._subgroup import SubgroupAuditor

@@ -1,4 +1,4 @@
-"""Which predictions of a model are favourable, and what it predicts for rows, as numbers."""
+"""A model's predictions as numbers: whether they are favourable, or how likely or how large."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ METHODS = ("auto", "predict", "predict_proba")
 
 
 class Answers:
-    """A model asked for one number a row: whether, how likely or how much.
+    """Asks a model for one number per row: favourable or not, a probability, or an output.
 
     Labels become 1 where they are favourable and 0 elsewhere, probabilities that of the favourable
     classes; a regressor's predictions are compared with a threshold or stay as they are.
@@ -85,8 +85,8 @@ class Answers:
             return
         if not is_real(given):
             raise ValueError(
-                "favourable must be a finite threshold (predictions of at least so much are "
-                f"favourable), or 'mean', for a regressor; got {given!r}."
+                "favourable must be 'mean' or a finite number for a regressor, the smallest "
+                f"prediction that is favourable; got {given!r}."
             )
         self.favourable, self.binary = float(given), True
 
@@ -97,7 +97,7 @@ class Answers:
         self._chosen = label_codes(self.favourable) if self.binary else places
 
     def _choose_unknown_labels(self) -> None:
-        """Labels of an estimator that does not tell its classes; predictions have to show them."""
+        """Choose labels of an estimator without `classes_`, whose predictions have to show them."""
         self.favourable = favourable_labels(self.given)
         self.binary = True
         self._chosen = label_codes(self.favourable)
@@ -118,7 +118,7 @@ class Answers:
     # Asking ----------------------------------------------------------------------------------
 
     def ask(self, Z: Any) -> Floats:
-        """One number for each row, shape (n,)."""
+        """Return one number for each row, shape (n,)."""
         if self.binary is None:
             self._learn(Z[:1000])
         if self.model.response == "labels":
@@ -128,13 +128,13 @@ class Answers:
         scores, _ = self.model.ask(Z)
         if scores.shape[1] > 1:
             raise ValueError(
-                f"{type(self.estimator).__name__} has {scores.shape[1]} outputs; the mean of a "
-                "group is that of one. Audit a model of one output at a time."
+                f"{type(self.estimator).__name__} has {scores.shape[1]} outputs, but groups are "
+                "compared by one output. Audit a model of one output at a time."
             )
         return as_shares(scores[:, 0], self.favourable)
 
     def predictions(self, Z: Any) -> NDArray[Any]:
-        """What the estimator's ``predict`` says, as it is, one a row."""
+        """Return what the estimator's ``predict`` returns, one value per row."""
         answer = np.concatenate([np.asarray(part) for part, _ in self.model._call("predict", Z)])
         if pd.isna(answer).any():
             raise EstimatorFailedError(
@@ -154,7 +154,7 @@ def _classes(estimator: Any) -> NDArray[Any] | None:
     classes = getattr(estimator, "classes_", None)
     if isinstance(classes, list):
         raise ValueError(
-            f"{type(estimator).__name__} has {len(classes)} outputs with classes of their own; a "
-            "group's share is that of one. Audit one output at a time."
+            f"{type(estimator).__name__} has {len(classes)} outputs with classes of their own, "
+            "but groups are compared by one output. Audit one output at a time."
         )
     return known_classes(estimator)

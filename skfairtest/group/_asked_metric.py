@@ -1,4 +1,4 @@
-"""A model asked for what a metric needs: labels, outputs or probabilities."""
+"""Asks a model for what a metric needs: labels, outputs or probabilities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from skfairtest.oracle._favourable import known_classes
 
 
 class AskedMetric:
-    """A metric of one model's predictions for the rows of a table.
+    """Computes a metric of one model's predictions for the rows of a table.
 
     Attributes
     ----------
@@ -65,8 +65,8 @@ class AskedMetric:
         self.classifies = getattr(model, "classes_", None) is not None
         if self.classifies and not callable(metric) and OF_OUTPUTS.get(metric):
             raise ValueError(
-                f"metric={metric!r} is of a regressor's outputs; got the classifier {name}. Choose "
-                "'calibration', 'log_loss' or 'accuracy'."
+                f"metric={metric!r} is for the outputs of a regressor; got the classifier "
+                f"{name}. Choose 'calibration', 'log_loss' or 'accuracy'."
             )
         of_shares = self.classifies and not self.as_they_are
         if of_shares and not hasattr(model, "predict_proba"):
@@ -90,17 +90,17 @@ class AskedMetric:
         )
         if not callable(metric) and metric in OF_LABELS and self.answers.favourable == "mean":
             raise ValueError(
-                f"metric={metric!r} needs labels; got the regressor {name}. Give favourable=, the "
-                "least output that is favourable, or choose 'mean_prediction', 'mean_error' or "
-                "'mean_absolute_error'."
+                f"metric={metric!r} needs labels; got the regressor {name}. Pass favourable=, "
+                "the smallest output that is favourable, or choose 'mean_prediction', "
+                "'mean_error' or 'mean_absolute_error'."
             )
 
     def ask(self, numbers: Ints) -> NDArray[Any]:
-        """Predictions for the rows of these numbers."""
+        """Return predictions for the rows at these positions."""
         return (self.answers.predictions if self.as_they_are else self.answers.ask)(numbers)
 
     def rows(self, predicted: NDArray[Any], truth: Any) -> MetricRows:
-        """What the predictions for the first rows are worth."""
+        """Return the values of the metric for the rows that have predictions."""
         answers, metric = self.answers, self.metric
         if callable(metric):
             return metric_rows(metric, column("y_pred", predicted, len(predicted)), truth, None)

@@ -1,4 +1,4 @@
-"""Intervals of all differences at once, from the likelihood: right where events are rare, too."""
+"""Intervals that hold for all differences at once, from the likelihood, also for rare events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skfairtest.group._pivot import interval_at, signed_root
 
 
 def critical_root(roots: Floats, *, confidence: float, correction: str, n_rules: int) -> float:
-    """How far a signed root must be from 0 to show a difference.
+    """Return how far a signed root must be from 0 to show a difference.
 
     Bonferroni shares the error among all claims "the group gets less" and "the group gets more",
     Holm among those that were not refuted yet.
@@ -36,7 +36,7 @@ def critical_root(roots: Floats, *, confidence: float, correction: str, n_rules:
 def all_at_once(
     sides: Sides, *, confidence: float, correction: str, n_rules: int
 ) -> tuple[Floats, Floats, Bools]:
-    """Intervals of the differences, and whether they refute equality.
+    """Compute intervals of the differences, and whether they exclude equality.
 
     Shares: the differences that the profile likelihood does not rule out; means: Welch's. Wilson's
     and other intervals from a normal approximation are too short for rare events in small groups
@@ -77,7 +77,7 @@ def all_at_once(
 
 
 def half_a_case(sides: Sides, way: float) -> Sides:
-    """Shares with half a case moved from one side to the other; means as they are.
+    """Move half a case from one side to the other in shares; means stay as they are.
 
     Cases are whole, and the likelihood is smooth: half a case nearer to equality (-1) makes the
     tails those of the exact test. Without it, groups with no case at all would be taken for more

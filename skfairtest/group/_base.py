@@ -1,4 +1,4 @@
-"""GroupAuditor: what the testers of groups share: parameters, fit's pieces, the asking."""
+"""GroupAuditor holds what the auditors of groups share: parameters, steps of fit, and queries."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ class GroupAuditor(
 ):
     """Base of the group auditors. Not for use by itself.
 
-    Apart from `BaseAuditor`, because a group has no twins: degree, worst pair and discriminatory
-    inputs mean nothing here.
+    It does not derive from `BaseAuditor`: a group has no twins, so a degree, a worst pair and
+    discriminatory inputs are not defined for it.
 
     Parameters
     ----------
     n_jobs : int, default=None
-        Parts of a large batch that are predicted at the same time. None is 1, or what
-        `joblib.parallel_config` says. The result does not depend on it.
+        Number of parts of a large batch that are predicted at the same time. None means 1, unless
+        `joblib.parallel_config` sets another number. The result does not depend on it.
     random_state : int, RandomState or Generator, default=None
-        Seed of the run: the same seed gives the same result.
+        Seed of the run. The same seed gives the same result.
     verbose : int, default=0
-        1 prints a line each tenth of the work, 2 each hundredth.
+        1 prints a line after each tenth of the work, 2 after each hundredth.
 
     Attributes
     ----------
     worst_rule_ : Series
         The first row of `rules_`.
     group_fairness_score_ : float
-        Its score. The largest of many estimates tends to be too large: quote it with its interval,
-        or `confirm` it.
+        The score of the worst rule. The largest of many estimates tends to be too large: quote it
+        with its interval, or estimate it again on new rows with `confirm`.
     n_queries_, seconds_ : int, float
-        The cost: queries, seconds.
+        Number of queries to the model, and seconds that the run took.
     estimator_ : estimator
-        What was audited.
+        The estimator that was audited.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class GroupAuditor(
     verbose: int = 0
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Routing of fit and score parameters to the estimator, and of what fit itself takes.
+        """Return the routing of parameters of fit and score to the estimator and to fit itself.
 
         Returns
         -------
@@ -94,7 +94,7 @@ class GroupAuditor(
         return super().get_metadata_routing().add_self_request(self)
 
     def __sklearn_tags__(self) -> Any:
-        """Tags of the estimator, for one output: what is compared is one number a row."""
+        """Return the estimator's tags for one output, because one number per row is compared."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = False
         if tags.classifier_tags is not None:
@@ -109,9 +109,9 @@ class GroupAuditor(
     def _check_estimator(self, instead: str = "") -> None:
         if self.estimator is None:
             raise ValueError(
-                f"{type(self).__name__}(estimator=None) is a template for scorers and retrainers, "
-                "which set the estimator; it cannot be fitted itself. Give an estimator"
-                f"{instead}."
+                f"{type(self).__name__}(estimator=None) is a template for scorers and "
+                "retrainers, which set the estimator; it cannot be fitted itself. Pass an "
+                f"estimator{instead}."
             )
         if isinstance(self.estimator, type):
             raise TypeError(
@@ -120,7 +120,7 @@ class GroupAuditor(
             )
 
     def _alpha(self, n_groups: int) -> float:
-        """The error that one of so many intervals may have."""
+        """Return the error probability that one of so many intervals may have."""
         alone = self.correction == "none"
         return (1 - self.confidence) / (1 if alone else max(1, n_groups))
 
@@ -128,12 +128,12 @@ class GroupAuditor(
 
     @staticmethod
     def _one_column(y: Any) -> Any:
-        """Targets of a single column as a vector, with scikit-learn's warning."""
+        """Return targets of a single column as a vector, with scikit-learn's warning."""
         shape = np.asarray(y).shape
         return column_or_1d(y, warn=True) if len(shape) == 2 and shape[1] == 1 else y
 
     def _routed(self, fit_params: dict[str, Any], sensitive_features: Any) -> dict[str, Any]:
-        """Fit parameters, and the sensitive columns where the estimator asked for them, too."""
+        """Return fit's parameters, with the sensitive columns if the estimator requests them."""
         if sensitive_features is None or not hasattr(self.estimator, "get_metadata_routing"):
             return fit_params
         requests = self.estimator.get_metadata_routing()
@@ -154,7 +154,7 @@ class GroupAuditor(
     def _ask(
         self, answers: Answers, rows: Any, share: float, *, as_they_are: bool = False
     ) -> tuple[NDArray[Any], Any]:
-        """Predictions for the rows, and what ended the asking: an error, a stop, or None.
+        """Return predictions for the rows, and what ended the asking: an error, a stop, or None.
 
         What was predicted before an error is not lost.
         """
@@ -210,7 +210,7 @@ class GroupAuditor(
         progress.finish()
 
     def _check_occurs(self, answers: Answers, total: float, n: int) -> None:
-        """Say it where nobody, or everybody, got a favourable prediction."""
+        """Warn if nobody, or everybody, got a favourable prediction."""
         if not answers.binary or 0 < total < n:
             return
         never = total == 0
@@ -221,8 +221,8 @@ class GroupAuditor(
             )
         warnings.warn(
             f"{'No' if never else 'Every'} prediction among {n} is favourable "
-            f"({answers.favourable!r}), so all scores are 0. Expected if the model predicts alike "
-            "to everybody; else choose another favourable=.",
+            f"({answers.favourable!r}), so all scores are 0. This is expected if the model makes "
+            "the same prediction for everybody. If not, pass another favourable=.",
             NoDisparityWarning,
             stacklevel=users_level(),
         )
@@ -234,52 +234,58 @@ class PoolAuditor(GroupAuditor):
     Parameters
     ----------
     favourable : label, set of labels, float or "mean", default=None
-        What counts as a favourable prediction: a label or several, of a regressor at least this
-        output. None takes a class whose word says it ("approved", "good"), else the last one, with
-        a warning; of a regressor None or "mean" compares means. Of several outputs the mean counts.
+        What counts as a favourable prediction: a label, a set of labels or, for a regressor, every
+        output of at least this value. None takes the class whose name says that it is favourable
+        ("approved", "good"), else the last class, with a warning. For a regressor, None and "mean"
+        compare mean predictions; if it has several outputs, their mean is compared.
     min_support : float, default=0.05
-        Least share of the rows that a rule set must hold for, in (0, 1).
+        Smallest share of the rows that a rule set must hold for, in (0, 1).
     confidence : float, default=0.95
         Confidence of the intervals.
     max_rules : int, default=20_000
-        Rule sets that are kept, worst first. All of them are counted and compared.
+        Number of rule sets that are kept, worst first. All rule sets are counted and compared, kept
+        or not.
     response_method : {"auto", "predict", "predict_proba"}, default="auto"
         "auto" asks for labels. "predict_proba" compares the mean probability of the favourable
         labels in place of their share.
     max_attributes : int, default=None
-        Most conditions of a rule set; None for as many as there are attributes, or categories of
-        terms.
+        Largest number of conditions of a rule set. None sets no limit beyond the number of
+        attributes, or of categories of terms.
     sampling_threshold : int, default=1000
-        Least number of rows that are asked about on each side of a rule set.
+        Smallest number of rows that the model is asked about on each side of a rule set.
     error_threshold : float, default=0.05
-        The pool is so large that no interval reaches further than this from the score, for shares
-        of up to one half. For means: in units of twice the standard deviation of the predictions.
+        Largest distance between a score and the ends of its interval; the pool of rows is made
+        large enough for it. It is a difference of shares, computed for shares of one half; for
+        means its unit is twice the standard deviation of the predictions.
     correction : {"bonferroni", "holm", "none"}, default="bonferroni"
-        "bonferroni": all intervals hold at once, so that the worst of many rule sets may be quoted.
-        "holm" shows a difference for more of them, whose intervals begin at 0. "none": each
-        interval by itself, as in the paper: too narrow for the worst of many.
+        How the intervals allow for the number of rule sets. With "bonferroni" all intervals hold at
+        once, so that the worst of many rule sets may be quoted. "holm" shows a difference for more
+        rule sets; the intervals of these additional ones begin at 0. With "none", as in the paper,
+        each interval holds by itself and is too narrow for the worst of many.
     max_queries : int, default=100_000
-        Budget in queries: one query is one row for which the model is asked. Where it is smaller
-        than what the thresholds need, the intervals are wider, and a warning says so.
+        Budget in queries: one query is one row for which the model is asked. If the two thresholds
+        need more queries than this, the intervals are wider, and a warning says so.
 
     Attributes
     ----------
     rules_ : DataFrame
         The kept rule sets, worst first: `rule` (in words), `attributes`, `conditions` (for each
         attribute the values that match: a tuple of categories, in which None is a missing one, or
-        an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (of
-        favourable predictions; means for a regressor without a threshold), `score` (their absolute
-        difference), `low` and `high` (the interval of the score), `differs` (whether it shows a
-        difference), `error` (the paper's, for the rule set alone), `n_inside` and `n_outside`
-        (perturbed inputs or texts asked about, not rows of X), `ranked` (whether both sides are
+        an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (shares
+        of favourable predictions, or mean predictions of a regressor without a threshold), `score`
+        (their absolute difference), `low` and `high` (the interval of the score), `differs`
+        (whether a difference was shown), `error` (half the width of the paper's interval, which
+        holds for the rule set alone), `n_inside` and `n_outside` (numbers of perturbed inputs or
+        texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
         large enough to compare: a rule set must leave 5% of the rows outside).
     n_rule_sets_, n_groups_ : int
-        Frequent rule sets, and the different groups that they describe, as far as these were told
-        apart (up to 2,000,000). The intervals allow for so many groups.
+        Number of frequent rule sets, and of the different groups that they describe. Equal groups
+        are counted once for up to 2,000,000 rule sets. The intervals allow for this number of
+        groups.
     favourable_ : list, float or "mean"
-        What was taken to be favourable.
+        The predictions that counted as favourable.
     stop_reason_, stop_kind_ : str
-        What ended the run: in words, and as one of "complete", "max_queries", "callback",
+        What ended the run, in words and as one of "complete", "max_queries", "callback",
         "interrupted" and "failed".
     """
 
@@ -297,21 +303,21 @@ class PoolAuditor(GroupAuditor):
     def _warn_budget(self, needed: int) -> None:
         warnings.warn(
             f"max_queries={self.max_queries} is less than the {needed} queries that "
-            f"sampling_threshold={self.sampling_threshold} and error_threshold="
-            f"{self.error_threshold:g} need: intervals are wider. Raise max_queries, or "
-            "error_threshold.",
+            f"sampling_threshold={self.sampling_threshold} and "
+            f"error_threshold={self.error_threshold:g} need, so the intervals are wider. Raise "
+            "max_queries or error_threshold.",
             UserWarning,
             stacklevel=users_level(),
         )
 
 
 def is_failure(ended: Any) -> bool:
-    """Whether a run ended by an error, Ctrl-C among them, that the caller has to see."""
+    """Tell whether a run ended by an error (or Ctrl-C) that has to be raised."""
     return isinstance(ended, BaseException) and not isinstance(ended, StopSearch)
 
 
 def stop_of(ended: Any, needed: int, budget: int) -> StopSearch:
-    """What ended a run."""
+    """Tell what ended a run."""
     if ended is not None:
         return stopped_by(ended)
     text = "all frequent rule sets were compared"

@@ -1,4 +1,4 @@
-"""Rows of a table in chunks as TestSGD needs them: cells counted, and some drawn for the pool."""
+"""Counts cells of a table in chunks for TestSGD, and draws rows of it for the pool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from skfairtest.space._space import InputSpace
 
 
 class ChunkedRows:
-    """A table in chunks that is counted in a second pass.
+    """Counts a table in chunks in a second pass.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class CountedRows:
         self._levels: dict[int, Any] = {}
 
     def count(self, chunks: Chunks) -> CountedRows:
-        """Go through the chunks; returns itself."""
+        """Count the chunks one after the other; returns this object."""
         for chunk in chunks:
             try:
                 self._add(chunk)
@@ -77,7 +77,7 @@ class CountedRows:
     def _add(self, chunk: Chunk) -> None:
         X = chunk.table
         if not isinstance(X, pd.DataFrame):
-            raise TypeError(f"the table must be a pandas DataFrame; got {type(X).__name__}.")
+            raise TypeError(f"The table must be a pandas DataFrame; got {type(X).__name__}.")
         wanted = [self.y_pred, self.y_true, self.sample_weight, *self.sensitive]
         absent = [name for name in wanted if name is not None and name not in X.columns]
         if absent:
@@ -91,7 +91,7 @@ class CountedRows:
         if self.sample_weight is not None:
             weights = numbers_of("sample_weight", column("w", X[self.sample_weight], len(X)))
             if (weights < 0).any() or not np.isfinite(weights).all():
-                raise ValueError("sample_weight must be finite and of at least 0 in every row.")
+                raise ValueError("sample_weight must be finite and at least 0 in every row.")
             rows["w"], rows["w2"] = weights, weights**2
         if self.kind == "labels" and self._are_outputs(rows["pred"].to_numpy()):
             self.kind = "least" if self._least else "mean"
@@ -101,12 +101,12 @@ class CountedRows:
         self.cells = _collapse(pd.concat([self.cells, _collapse(rows)], ignore_index=True))
         if len(self.cells) > MOST_CELLS:
             raise ValueError(
-                f"there are more than {MOST_CELLS} different combinations of {self.sensitive!r} "
-                "and labels. Cut numbers into groups before (pandas.cut), or leave a column out."
+                f"There are more than {MOST_CELLS} different combinations of {self.sensitive!r} "
+                "and labels. Cut numbers into groups first (pandas.cut), or leave a column out."
             )
 
     def _values(self, X: pd.DataFrame, k: int) -> Any:
-        """A sensitive column; of one of categories the values, and what they are."""
+        """Return the values of a sensitive column, with its categories if it has some."""
         values = X[self.sensitive[k]].reset_index(drop=True)
         if isinstance(values.dtype, pd.CategoricalDtype):
             known = self._levels.setdefault(k, [])
@@ -115,7 +115,7 @@ class CountedRows:
         return values
 
     def _are_outputs(self, predicted: Any) -> bool:
-        """Whether the predictions so far are outputs of a regressor, as `is_output` has it."""
+        """Tell whether the predictions so far are outputs of a regressor, by `is_output`."""
         by_value = self.favourable is None or self._least
         if predicted.dtype.kind != "f" or not by_value:
             return False
@@ -124,7 +124,7 @@ class CountedRows:
         return bool(fraction) or len(self._outputs) > MOST_LABELS
 
     def _coarser(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Rows, or cells of labels, with no more of the predictions than is needed."""
+        """Reduce predictions of rows, or of cells of labels, to what is needed."""
         if self.kind == "labels":
             return rows
         predicted = numbers_of("y_pred", rows["pred"].to_numpy())
@@ -180,7 +180,7 @@ class CountedRows:
 
 
 def _collapse(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with equal keys as one: counts add up, means and spreads are put together."""
+    """Merge rows with equal keys: add up counts, and combine means and spreads."""
     moments = [name for name in rows.columns if name in ("m0", "m1")]
     keys = [c for c in rows.columns if c not in (*SUMS, "m0", "v0", "m1", "v1")]
     groups = rows.groupby(keys, sort=False, dropna=False)

@@ -1,4 +1,4 @@
-"""Rates and means of groups of rows, counted once for everyone, and their share of the highest."""
+"""Rates and means of groups of rows, and the ratio of each to the highest."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Means(NamedTuple):
         return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
     def mean_interval(self, confidence: float) -> tuple[Floats, Floats]:
-        """Student's interval of a mean; NaN where one row, or none, says nothing of the spread."""
+        """Student's interval of a mean; NaN where a group has fewer than two rows."""
         with np.errstate(invalid="ignore", divide="ignore"):
             freedom = np.where(self.size > 1, self.size - 1, np.nan)
             # The variance is that of the rows at hand; the population's is a little larger.
@@ -142,7 +142,7 @@ class GroupSums:
 
 
 class Ratios(NamedTuple):
-    """Each group's rate as a share of the highest, with an interval; NaN where there is none."""
+    """Ratios of each group's rate to the highest, with intervals; NaN where there is none."""
 
     value: Floats
     low: Floats
@@ -150,7 +150,7 @@ class Ratios(NamedTuple):
 
 
 def ratios_to_highest(rates: Means, compared: Bools, confidence: float) -> Ratios:
-    """Each rate over the highest one, among the groups that are compared.
+    """Divide each rate by the highest one among the groups that are compared.
 
     The interval is of the ratio to the group whose rate is highest in truth. The data may show
     another one as the highest, and the highest of many observed rates is likely to be one that

@@ -1,4 +1,4 @@
-"""What is averaged in each group: a value a row, and which rows count."""
+"""Metrics of groups as means: a value for each row, and which rows count."""
 
 from __future__ import annotations
 
@@ -64,25 +64,25 @@ class MetricRows(NamedTuple):
 
 
 def check_metric(metric: Any) -> None:
-    """See that there is such a metric."""
+    """Raise an error unless the metric exists."""
     if callable(metric):
         return
     if not isinstance(metric, str) or metric not in METRICS:
         raise ValueError(
             f"metric must be one of {METRICS}, or a callable of (y_true, y_pred) that returns a "
-            f"value a row and which rows count; got {metric!r}."
+            f"value for each row and which rows count; got {metric!r}."
         )
 
 
 def needs_truth(metric: Any) -> bool:
-    """Whether a metric of ours compares predictions with the truth."""
+    """Tell whether one of the named metrics compares predictions with targets."""
     if callable(metric):
         return False
     return {**OF_LABELS, **OF_OUTPUTS, **OF_PROBABILITIES}[metric]
 
 
 def truth_of(metric: Any, y: Any, n_rows: int) -> NDArray[Any] | None:
-    """The truth, where the metric needs it or may want it."""
+    """Return the targets if the metric needs them or may use them."""
     if not callable(metric) and not needs_truth(metric):
         return None
     if y is None:
@@ -104,7 +104,7 @@ def metric_rows(
     known: bool = False,
     outputs: bool = False,
 ) -> MetricRows:
-    """The value of each row, and which rows count.
+    """Compute the value of each row, and which rows count.
 
     Parameters
     ----------
@@ -145,9 +145,9 @@ def _of_labels(
     if outputs and not least:
         raise ValueError(
             f"metric={metric!r} needs labels; got numbers such as {y_pred[:3].tolist()!r}, which "
-            "are probabilities or outputs. Pass labels, or favourable=0.5, say, for the least "
-            "number that is favourable, or choose another metric, such as 'mean_prediction' or "
-            "'calibration'."
+            "are probabilities or outputs. Pass labels, or favourable=, the smallest number "
+            "that is favourable (such as 0.5), or choose another metric, such as "
+            "'mean_prediction' or 'calibration'."
         )
     if not least and needs_truth(metric):
         check_alike(y_pred, truth)
@@ -220,18 +220,19 @@ def _of_callable(
     n = len(y_pred)
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise ValueError(
-            f"metric {name} must return two arrays, a value a row and which rows count; got "
-            f"{type(answer).__name__}. Return (values, counts)."
+            f"metric {name} must return two arrays, a value for each row and which rows count; "
+            f"got {type(answer).__name__}. Return (values, counts)."
         )
     values, counts = (np.asarray(part) for part in answer)
     if values.shape != (n,) or counts.shape != (n,):
         raise ValueError(
-            f"metric {name} must return a value a row and which rows count, both of shape ({n},); "
-            f"got shapes {values.shape} and {counts.shape}."
+            f"metric {name} must return a value for each row and which rows count, both of shape "
+            f"({n},); got shapes {values.shape} and {counts.shape}."
         )
     if counts.dtype != bool and not np.isin(counts, (0, 1)).all():
         raise ValueError(
-            f"metric {name} must say which rows count in truth values; got dtype {counts.dtype}."
+            f"metric {name} must say which rows count by an array of bool; got dtype "
+            f"{counts.dtype}."
         )
     counts = counts.astype(bool)
     values = numbers_of(f"the values of metric {name}", values)
@@ -245,7 +246,7 @@ def _of_callable(
 
 
 def check_counts(metric: Any, rows: MetricRows, weights: Floats | None) -> None:
-    """See that the metric is defined for somebody."""
+    """Raise an error if no row counts for the metric."""
     counts = rows.counts if weights is None else rows.counts & (weights > 0)
     if counts.any():
         return

@@ -37,13 +37,13 @@ class Outcomes(NamedTuple):
 def make_outcomes(
     y_pred: Any, y_true: Any, favourable: Any, y_score: Any, weights: Floats | None, n_rows: int
 ) -> Outcomes:
-    """Look at what was given, and say what is to be averaged."""
+    """Turn predictions, scores and targets into the numbers that are averaged."""
     if y_pred is None and y_score is None:
-        raise ValueError("y_pred must hold the predictions, one a row; got None, and no y_score.")
+        raise ValueError("y_pred must hold one prediction per row; got None, and no y_score.")
     predicted = None if y_pred is None else column("y_pred", y_pred, n_rows)
     truth = None if y_true is None else column("y_true", y_true, n_rows)
     if predicted is None and truth is not None:
-        raise ValueError("y_true is compared with y_pred; got y_pred=None. Pass the predictions.")
+        raise ValueError("y_true needs predictions to compare with; got y_pred=None. Pass y_pred.")
     check_alike(predicted, truth)
     if predicted is not None and y_score is None:
         by_mean = isinstance(favourable, str) and favourable == "mean" and _is_number(predicted)
@@ -59,7 +59,9 @@ def make_outcomes(
         score = numbers_of("y_score", column("y_score", y_score, n_rows))
         about["median_score"] = middle = weighted_median(score, weights)
         if np.isnan(middle):
-            raise ValueError("y_score has no median: half of it is infinite. Pass finite scores.")
+            raise ValueError(
+                "y_score has no finite median, because half of it is infinite. Pass finite scores."
+            )
         # "Above": a score that equals the median does not count.
         rates["scoring_rate"] = (score > middle, None)
     else:
@@ -81,7 +83,7 @@ def _of_outputs(predicted: NDArray[Any], truth: NDArray[Any] | None) -> Outcomes
 
 
 def finite(name: str, values: Floats) -> Floats:
-    """The values, none of which is infinite."""
+    """Return the values, or raise an error if one of them is infinite."""
     if not np.isfinite(values).all():
         raise ValueError(
             f"{name} has {int((~np.isfinite(values)).sum())} infinite values, which have no mean. "
@@ -93,7 +95,7 @@ def finite(name: str, values: Floats) -> Floats:
 def _favoured(
     predicted: NDArray[Any], truth: NDArray[Any] | None, favourable: Any
 ) -> tuple[Any, Bools, Any]:
-    """What is favourable, which predictions are, and which targets."""
+    """Return what is favourable, which predictions are favourable, and which targets are."""
     if isinstance(favourable, numbers.Real) and not isinstance(favourable, bool):
         if is_output(predicted):
             least = float(favourable)
@@ -102,8 +104,8 @@ def _favoured(
     elif favourable is None and is_output(predicted):
         raise ValueError(
             "y_pred holds outputs of a regressor, and y_true is compared with labels beside "
-            "y_score. Pass labels in y_pred, or favourable=50, say, for the least output that is "
-            "favourable."
+            "y_score. Pass labels in y_pred, or favourable=, the smallest output that is "
+            "favourable (such as 50)."
         )
     known = labels_of(predicted, truth)
     labels = labels_taken(favourable, known, are_all=truth is not None)
@@ -112,7 +114,7 @@ def _favoured(
 
 
 def labels_of(predicted: NDArray[Any], truth: NDArray[Any] | None) -> list[Any]:
-    """The labels that occur, in their order."""
+    """Return the labels that occur, sorted."""
     both = [pd.unique(pd.Series(part)) for part in (predicted, truth) if part is not None]
     found = pd.unique(pd.Series(np.concatenate([np.asarray(part) for part in both])))
     try:
@@ -125,19 +127,19 @@ def labels_of(predicted: NDArray[Any], truth: NDArray[Any] | None) -> list[Any]:
 
 
 def labels_taken(favourable: Any, known: list[Any], *, are_all: bool) -> list[Any]:
-    """The favourable ones of the labels that occur; warns where they are a guess."""
+    """Return the favourable labels among those that occur; warns if they are guessed."""
     found = resolve_favourable(favourable, known, whose="these rows", are_all=are_all)
     if found.how == "guessed" and len(known) > 2:
         raise ValueError(
-            f"There are {len(known)} labels, {known[:9]!r}, so that it cannot be told which ones "
-            "are favourable. Name a label or a set of labels: favourable=... (outputs of a "
-            "regressor are passed as floats)."
+            f"There are {len(known)} labels, {known[:9]!r}, and it cannot be told which of them "
+            "are favourable. Pass a label or a set of labels as favourable=. Outputs of a "
+            "regressor must be floats."
         )
     return warn_of_guess(found).labels
 
 
 def is_output(values: NDArray[Any]) -> bool:
-    """Whether these are outputs of a regressor: floats with a fraction, or many of them."""
+    """Tell whether these are outputs of a regressor: floats with fractions, or with many values."""
     if values.dtype.kind != "f":
         return False
     # As scikit-learn's `type_of_target` has it, which refuses infinite values in words of its own.
@@ -150,17 +152,17 @@ def _is_number(values: NDArray[Any]) -> bool:
 
 
 def column(name: str, values: Any, n_rows: int) -> NDArray[Any]:
-    """One value a row, none of them missing."""
+    """Return a column as one value per row, or raise an error if one is missing."""
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(
-            f"{name} must have one value a row, shape ({n_rows},); got shape {array.shape}."
+            f"{name} must have one value per row, shape ({n_rows},); got shape {array.shape}."
             + (" Pass the scores of one class." if name == "y_score" else "")
         )
     if len(array) != n_rows:
-        raise ValueError(f"{name} must have one value a row, {n_rows}; got {len(array)}.")
+        raise ValueError(f"{name} must have one value per row, {n_rows}; got {len(array)}.")
     missing = np.asarray(pd.isna(array))
     if missing.any():
         raise ValueError(
@@ -173,7 +175,7 @@ def column(name: str, values: Any, n_rows: int) -> NDArray[Any]:
 
 
 def numbers_of(name: str, values: NDArray[Any]) -> Floats:
-    """The values as floats."""
+    """Return the values as floats, or raise an error if they are not numbers."""
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -184,7 +186,7 @@ def numbers_of(name: str, values: NDArray[Any]) -> Floats:
 
 
 def check_alike(predicted: NDArray[Any] | None, truth: NDArray[Any] | None) -> None:
-    """See that predictions and truth are labels of one kind."""
+    """Raise an error unless predictions and targets are labels of one kind."""
     if predicted is None or truth is None:
         return
     kinds = [all(isinstance(v, str) for v in part[:100].tolist()) for part in (predicted, truth)]
@@ -197,18 +199,18 @@ def check_alike(predicted: NDArray[Any] | None, truth: NDArray[Any] | None) -> N
 
 
 def check_weights(given: Any, n_rows: int) -> Floats:
-    """Weights of the rows: finite, of at least 0, and not all of them 0."""
+    """Return the weights, or raise an error unless they are finite, non-negative and not all 0."""
     weights = numbers_of("sample_weight", column("sample_weight", given, n_rows))
     if (weights < 0).any() or not np.isfinite(weights).all() or not weights.sum() > 0:
         raise ValueError(
-            "sample_weight must be finite, of at least 0, and not zero everywhere; got values from "
+            "sample_weight must be finite, at least 0, and not zero everywhere; got values from "
             f"{weights.min()} to {weights.max()}."
         )
     return weights
 
 
 def weighted_median(values: Floats, weights: Floats | None) -> float:
-    """The median; with weights, half of the weight is on either side."""
+    """Compute the median; with weights, half of the weight is on either side."""
     if weights is None:
         with np.errstate(invalid="ignore"):
             return float(np.median(values))

@@ -1,4 +1,4 @@
-"""From rows to the patterns that are compared: what is frequent, each group once, worst first."""
+"""Finds frequent patterns of rows, takes each group once, and orders them worst first."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS_TO_ESTIMATE = 5_000
 
 
 class TooManyRules(ValueError):
-    """More rules than can be looked at; the message says what other parameters leave.
+    """Raised for more rules than can be evaluated; the message says what other parameters leave.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ def frequent_patterns(
     min_support: float,
     max_conditions: int | None,
 ) -> Patterns:
-    """All frequent patterns over the attributes.
+    """Find all frequent patterns over the attributes.
 
     Raises
     ------
@@ -71,16 +71,16 @@ def frequent_patterns(
     )  # no pattern has more support than a single condition
     largest = counts[counts < n_rows].max(initial=0)
     raise ValueError(
-        f"No rule over {names!r} holds for min_support={min_support:g} of {n_rows} rows and not "
-        f"for all of them. The largest support of one is {largest / n_rows:.4g}: set min_support "
-        "to that or less, or name other attributes."
+        f"No rule over {names!r} holds for at least min_support={min_support:g} of the {n_rows} "
+        "rows, but not for all of them. The largest support of such a rule is "
+        f"{largest / n_rows:.4g}: set min_support to that or less, or name other attributes."
     )
 
 
 def _too_many(
     columns: list[Values], sizes: list[int], min_support: float, most: int
 ) -> TooManyRules:
-    """Say what fewer conditions, and what a higher support would leave."""
+    """Make an error that says how many rules fewer conditions or a higher support would leave."""
     n_rows = len(columns[0])
     about = ""
     if n_rows > ROWS_TO_ESTIMATE:
@@ -120,7 +120,7 @@ def _n_patterns(
 
 
 def sides_of_patterns(patterns: Patterns, rows: MetricRows, weights: Floats | None) -> Sides:
-    """What was observed inside and outside of each pattern, over the rows that count."""
+    """Compute what was observed inside and outside of each pattern, over the rows that count."""
     if weights is not None or not rows.binary:
         return pattern_sides(patterns, rows.values, rows.counts, weights, binary=rows.binary)
     # Whole numbers of rows are counted, which is much faster than adding up.
@@ -131,13 +131,13 @@ def sides_of_patterns(patterns: Patterns, rows: MetricRows, weights: Floats | No
 
 
 def rows_that_count(patterns: RowSets, rows: MetricRows) -> tuple[Ints, Ints]:
-    """Numbers of rows inside and outside of each pattern that count."""
+    """Count the rows inside and outside of each pattern that count for the metric."""
     inside = patterns.sums(rows.counts[:, None])[:, 0].astype(np.int64)
     return inside, int(rows.counts.sum()) - inside
 
 
 def complexity_of(patterns: Patterns, attributes: list[ValueAttribute]) -> Ints:
-    """Fewer conditions are simpler, then fewer bounds to read."""
+    """Rate how complex patterns are: by their conditions, then by the bounds to read."""
     read = [attribute.complexity for attribute in attributes]
     of_item = np.array(
         [
@@ -155,7 +155,7 @@ def complexity_of(patterns: Patterns, attributes: list[ValueAttribute]) -> Ints:
 
 
 def simplest_of_equal(marks: NDArray[np.uint64], complexity: Ints) -> Ints:
-    """For each group of rows its simplest pattern, in the order of the patterns."""
+    """Find the simplest pattern of each group of rows, in the order of the patterns."""
     order = np.argsort(complexity, kind="stable")
     first = ~pd.Series(marks[order]).duplicated().to_numpy()
     kept: Any = np.sort(order[first])
@@ -165,10 +165,11 @@ def simplest_of_equal(marks: NDArray[np.uint64], complexity: Ints) -> Ints:
 def worst_first(
     sides: Sides, score: Floats, criticals: list[float], complexity: Ints, compared: Bools
 ) -> Ints:
-    """The order of patterns: by the part of the score that chance leaves.
+    """Order patterns by the part of their score that is more than chance.
 
-    First by what is left where all patterns are looked at, then where each is by itself, then by
-    the score. Largest scores would come from the groups with fewest rows, for these vary most.
+    The first key allows for the number of patterns, the second takes each pattern by itself, and
+    the third is the score. The score alone would put the groups with fewest rows first, because
+    their scores vary most.
 
     Parameters
     ----------
@@ -268,7 +269,7 @@ def listed_patterns(
     critical: float,
     confidence: float,
 ) -> ShortList:
-    """A short list of the kept patterns that differ, by their places among the kept ones."""
+    """Make a short list of the kept patterns that differ, by their positions among these."""
     candidates = np.flatnonzero(differs)[:MOST_CANDIDATES]
     chosen = found.kept[candidates]
     short = short_list(
@@ -293,14 +294,14 @@ def listed_patterns(
 
 
 def part_of_whole(patterns: RowSets, rows: MetricRows, weights: Floats | None) -> Floats:
-    """Share of a group's difference to the rest that is left of it against the whole."""
+    """Return the factor from a group's difference to the rest to its difference to the whole."""
     counted: Any = rows.counts if weights is None else np.where(rows.counts, weights, 0.0)
     # whole = share * inside + (1 - share) * outside
     return 1 - patterns.sums(counted[:, None])[:, 0] / float(counted.sum())
 
 
 class GivenRowSets:
-    """A few sets of rows that are known already.
+    """Holds a few sets of rows that are known already.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The rule sets that matter out of any number of them, each group once."""
+"""Keeps the worst of any number of rule sets, each group once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WAITING = 2**18
 
 
 class Census(NamedTuple):
-    """What is known of the frequent rule sets before the model is asked.
+    """Counts of the frequent rule sets before the model is asked.
 
     `n_groups` counts equal groups once where `exact`, else it is `n_rule_sets`. `smallest` is the
     share of rows on the smaller side, over the rule sets whose both sides are large enough to be
@@ -233,9 +233,9 @@ def count_rule_sets(
         raise _none_frequent(tables, cells, min_support)
     if np.isnan(census.smallest):
         raise ValueError(
-            f"Every one of {census.n_rule_sets} frequent rule sets is one-sided: outside of it are "
-            f"at most {census.widest_outside:.4g} of the rows, and at least {min_outside:g} are "
-            "expected. Lower min_support."
+            f"Each of the {census.n_rule_sets} frequent rule sets holds for nearly all rows: at "
+            f"most {census.widest_outside:.4g} of the rows are outside of one, but at least "
+            f"{min_outside:g} are needed. Lower min_support."
         )
     return Counted(tables, cells, census, max_attributes=most, **limits)
 

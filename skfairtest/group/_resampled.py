@@ -1,4 +1,4 @@
-"""Tests and intervals for all patterns at once, whose error is shared as the patterns overlap.
+"""Tests and intervals for all patterns at once, which allow for the overlap of the patterns.
 
 Bonferroni pays for 10,000 patterns as if they were 10,000 experiments. Most of them share most of
 their rows, and a maximum over overlapping patterns is smaller. How small, permutations say: the
@@ -228,8 +228,9 @@ def resampled(
     n_largest = int(np.floor((1 - confidence) * (n_resamples + 1) + ROUNDING))
     if n_largest < 1:
         raise ValueError(
-            f"n_resamples={n_resamples} cannot give a confidence of {confidence:g}: expected at "
-            f"least {int(np.ceil(1 / (1 - confidence))) - 1}. Give more, or a lower confidence."
+            f"n_resamples={n_resamples} is too small for a confidence of {confidence:g}: "
+            f"expected at least {int(np.ceil(1 / (1 - confidence))) - 1}. Raise n_resamples, or "
+            "lower confidence."
         )
     steps = _Steps(signed_root(sides), n_largest)
     drawn = sides

@@ -1,4 +1,4 @@
-"""One sensitive attribute as rules see it: its cells, and every rule over them."""
+"""A sensitive attribute as cells (categories or bins), and every rule over them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DIGITS = 10
 
 
 class RuleAttribute:
-    """Cells of a sensitive attribute (categories or bins) and its rules; changed by nobody.
+    """Cells of a sensitive attribute (categories or bins) and its rules; immutable.
 
     Cells are numbered from 0; `n_cells` itself is the number of the cell for missing numbers, which
     no rule contains. The outermost bins are open: what lies beyond the data falls into them.
@@ -238,8 +238,8 @@ def make_attribute(column: Column, codes: Floats, bins: Any, binning: str) -> Ru
     present = np.unique(codes[~np.isnan(codes)])
     if len(present) < 2:
         raise ValueError(
-            f"Sensitive column {column.name!r} has one value only (n_samples={len(codes)}), so no "
-            "rule over it divides the rows. Give rows with other values, or leave it out."
+            f"Sensitive column {column.name!r} has only one value (n_samples={len(codes)}), so "
+            "no rule over it divides the rows. Pass rows with other values, or leave it out."
         )
     if not column.is_category and len(present) == 2 and not isinstance(bins, list):
         # Two numbers are a yes and a no: "sex = 1" says more than "sex >= 1".
@@ -258,8 +258,8 @@ def make_attribute(column: Column, codes: Floats, bins: Any, binning: str) -> Ru
     cuts = cuts[(cuts > present[0]) & (cuts <= present[-1])]
     if not len(cuts):
         raise ValueError(
-            f"The edges of column {column.name!r} leave one bin only, between {present[0]:g} and "
-            f"{present[-1]:g}. Give n_bins= an edge in between, or a larger number of bins."
+            f"The edges of column {column.name!r} leave only one bin, between {present[0]:g} and "
+            f"{present[-1]:g}. Pass an edge in between in n_bins=, or a larger number of bins."
         )
     return RuleAttribute(column, cuts)
 
@@ -268,9 +268,9 @@ def _categorical(column: Column) -> RuleAttribute:
     n_levels = column.n_listed or 0
     if n_levels > MAX_LEVELS:
         raise ValueError(
-            f"Sensitive column {column.name!r} has {n_levels} categories, that is "
-            f"2**{n_levels} subsets to look at; expected at most {MAX_LEVELS}. Merge "
-            "categories, or, if they have an order, give them as numbers, so that they are binned."
+            f"Sensitive column {column.name!r} has {n_levels} categories, which have "
+            f"2**{n_levels} subsets; expected at most {MAX_LEVELS} categories. Merge categories "
+            "or, if they have an order, pass them as numbers, so that they are binned."
         )
     return RuleAttribute(column, None)
 
@@ -294,7 +294,7 @@ def _cuts(column: Column, codes: Floats, bins: int, binning: str) -> Floats:
 
 
 def given_edges(name: Any, edges: list[Any], label: str, dates: Dates | None = None) -> Floats:
-    """The edges between bins as the user wrote them."""
+    """Return the edges between bins as the user wrote them, or raise an error."""
     if dates is not None:
         edges = dates.numbers(name, edges).tolist()
     try:
@@ -315,18 +315,18 @@ def given_edges(name: Any, edges: list[Any], label: str, dates: Dates | None = N
 
 
 def seen_cuts(cuts: Floats, present: Floats) -> Floats:
-    """Cut points between dates, moved up to such as occur: what is counted stays as it is."""
+    """Move cut points between dates up to dates that occur, which leaves all counts as they are."""
     ordered = np.unique(present)
     return np.unique(ordered[np.searchsorted(ordered, cuts[cuts <= ordered[-1]])])
 
 
 def rounded_cuts(cuts: Floats) -> Floats:
-    """Cut points that read as they count."""
+    """Round cut points so that what is printed is what divides the rows."""
     return np.unique([float(f"{cut:.{DIGITS}g}") for cut in cuts])
 
 
 def bins_of(name: Any, position: int, n_bins: Any, label: str = "n_bins", default: int = 10) -> Any:
-    """What the user wants for one column: a number of bins, or a list of edges."""
+    """Return what the user asked for a column: a number of bins, or a list of edges."""
     wish = n_bins
     if isinstance(n_bins, Mapping):
         wish = n_bins.get(name, n_bins.get(position, default))

@@ -77,7 +77,7 @@ def n_candidates(attributes: list[RuleAttribute], max_attributes: int) -> int:
 
 
 def check_size(attributes: list[RuleAttribute], max_attributes: int) -> None:
-    """Refuse what would need too much memory or time, and say what to change."""
+    """Raise an error for what would need too much memory or time, and say what to change."""
     sizes = sorted((attribute.n_cells for attribute in attributes), reverse=True)
     cube = prod(sizes[:max_attributes])
     candidates = n_candidates(attributes, max_attributes)
@@ -92,10 +92,10 @@ def check_size(attributes: list[RuleAttribute], max_attributes: int) -> None:
     advice = f"set max_attributes={fits[-1]}, " if fits else ""
     raise ValueError(
         f"Rule sets of up to {max_attributes} of {len(attributes)} sensitive attributes need a "
-        f"cube of {cube:.3g} cells and are {candidates:.3g} candidates; expected at most "
-        f"{MAX_CUBE:.3g} cells and {MAX_CANDIDATES:.3g} candidates. To make them fewer, {advice}"
-        f"bin column {widest.name!r} ({widest.n_cells} values or bins) more coarsely with "
-        "n_bins=, or merge its categories."
+        f"table of {cube:.3g} cells and have {candidates:.3g} candidates; expected at most "
+        f"{MAX_CUBE:.3g} cells and {MAX_CANDIDATES:.3g} candidates. To reduce them, {advice}bin "
+        f"column {widest.name!r} ({widest.n_cells} values or bins) more coarsely with n_bins=, "
+        "or merge its categories."
     )
 
 

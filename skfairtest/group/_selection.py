@@ -1,4 +1,4 @@
-"""selection_table: rates of groups and of their intersections, with counts and intervals."""
+"""selection_table computes rates of groups and their intersections, with counts and intervals."""
 
 from __future__ import annotations
 
@@ -32,70 +32,71 @@ def selection_table(
     min_share: float = 0.0,
     data: Any = None,
 ) -> pd.DataFrame:
-    """Selection rates, impact ratios and rates of errors of groups and of their intersections.
+    """Compute selection rates, impact ratios and error rates of groups and of their intersections.
 
-    Counts what predictions did: there is no model here, no search and no query.
+    The table is computed from given predictions: no model is asked.
 
     Parameters
     ----------
     y_pred : array-like of shape (n_rows,), or None
-        Predicted labels; of a regressor, outputs as floats. None with `y_score`.
+        Predicted labels, or a regressor's outputs as floats. None if `y_score` is given.
     sensitive_features : Series, DataFrame, dict, array, list or list of columns
-        The sensitive attributes, one value a row, in the order of `y_pred`. Indexes are not
-        aligned. Numbers of more than six different values are cut at their quartiles; pass strings
-        or categories where numbers are codes. Missing values (None, NaN) are unknown; a word such
-        as "unknown" is a group like any other.
+        The sensitive attributes, one value per row, in the order of `y_pred`. Indexes are not
+        aligned. A numeric attribute of more than six different values is cut at its quartiles; pass
+        strings or categories if numbers are codes. Rows with missing values (None, NaN) are counted
+        as unknown; a string such as "unknown" is a group like any other.
     y_true : array-like of shape (n_rows,), default=None
         True labels, or targets of a regression.
     favourable : label, list of labels, float or "mean", default=None
-        The label that people want, or a set of them; for outputs of a regressor the least one.
-        None takes one whose word says it ("approved", "good"; or, of two, the other of "rejected",
-        "bad"), else the last of two labels, with a warning. "mean" takes numbers as outputs of a
-        regressor, whatever they look like; None does so for floats with a fraction, or of more than
-        20 values.
+        The label, or the set of labels, that people want; for a regressor, the smallest output that
+        is favourable. None takes the label whose name says that it is favourable ("approved",
+        "good") or, of two labels, the one beside a label whose name says that it is not
+        ("rejected", "bad"); else it takes the last of two labels, with a warning. "mean" compares
+        the mean of numbers as outputs of a regressor. None also does so for floats that have
+        fractions or more than 20 different values.
     y_score : array-like of shape (n_rows,), default=None
-        Scores: the table then holds scoring rates, the shares above the median score of all rows,
-        in place of selection rates. A score that equals the median is not above it.
+        Scores. The table then has scoring rates, the shares of rows above the median score of all
+        rows, in place of selection rates. A score that equals the median is not above it.
     sample_weight : array-like of shape (n_rows,), default=None
-        Weights of the rows, of at least 0. Rates, means and the median are weighted, `n` and
-        `share` are not. Intervals take the effective sample size for the number of rows.
+        Non-negative weights of the rows. Rates, means and the median are weighted; `n` and `share`
+        are not. Intervals use the effective sample size in place of the number of rows.
     intersections : bool or list of tuples of names, default=True
-        True adds the groups of each pair of attributes and, of three or more, of all at once.
+        True adds the groups of each pair of attributes and, if there are three or more, those of
+        all attributes together. A list names the combinations to add.
     confidence : float, default=0.95
         Confidence of each interval by itself.
     min_share : float, default=0.0
-        A group with less than this share of the rows is listed with its rates, and takes no part in
-        the ratios: it has none, and it is not the highest.
+        A group with a smaller share of the rows is listed with its rates, but is left out of the
+        impact ratios: it has none, and its rate is not taken as the highest.
     data : table in chunks, default=None
         An iterator or a list of DataFrames, a callable that returns an iterator, the path of a
-        Parquet file, or a Dask DataFrame, gone through once. `y_pred`, `sensitive_features`,
-        `y_true` and `sample_weight` are then names of its columns, and counts are those of the
-        whole table.
-        `y_score` is not possible: its median takes all rows at once.
+        Parquet file, or a Dask DataFrame. It is read once. `y_pred`, `sensitive_features`, `y_true`
+        and `sample_weight` are then names of its columns, and counts are those of the whole table.
+        `y_score` is not possible, because its median needs all rows at once.
 
     Returns
     -------
     DataFrame
-        One row a group, by attribute:
+        One row per group, ordered by attribute. The columns are:
 
         - `attribute`, `group`, `n` (rows) and `share` (of all rows);
-        - `selection_rate` or `scoring_rate`, and `impact_ratio`, the rate over the highest rate of
-          the attribute's groups; for a regressor `mean_prediction` and no ratio;
-        - with `y_true` `false_positive_rate`, `false_negative_rate` and `accuracy`, each with its
-          count ``_n``; for a regressor `mean_error`, the mean of prediction less target;
-        - each with the ends of its interval, ``_low`` and ``_high``;
-        - `note`: why a group is small or left out, "" else.
+        - `selection_rate` or `scoring_rate`, and `impact_ratio`, the rate divided by the highest
+          rate of the attribute's groups; for a regressor `mean_prediction` and no ratio;
+        - with `y_true`, `false_positive_rate`, `false_negative_rate` and `accuracy`, each with its
+          count ``_n``; for a regressor `mean_error`, the mean of prediction minus target;
+        - the ends of the interval of each of these, ``_low`` and ``_high``;
+        - `note`, which says that a group is small or why it has no ratio, else "".
 
-        Rows whose sensitive value is missing come last in each attribute, as "(unknown)", without
-        a ratio. ``attrs`` has what the table does not: `n_rows`, `unknown` (how many rows are
-        unknown in each attribute, 0 among them), `highest` (the group with the highest rate),
-        `favourable` or `median_score`, `confidence`, `min_share`.
+        Rows whose sensitive value is missing come last in each attribute, as "(unknown)", without a
+        ratio. The table's ``attrs`` have `n_rows`, `unknown` (how many rows are unknown in each
+        attribute, 0 among them), `highest` (the group with the highest rate), `favourable` or
+        `median_score`, `confidence`, `min_share`.
 
     Raises
     ------
     ValueError, TypeError
-        For lengths that differ, missing predictions or targets, negative weights, labels of which
-        none can be told to be favourable, and attributes of more than 5,000 groups.
+        If lengths differ, predictions or targets are missing, weights are negative, it cannot be
+        told which labels are favourable, or an attribute has more than 5,000 groups.
 
     See Also
     --------
@@ -103,17 +104,17 @@ def selection_table(
 
     Notes
     -----
-    Rates have Wilson's intervals, means Student's, and ratios those of MOVER-R [1]_. The highest
-    rate of several is likely to be one that chance raised, and which group it is may be chance as
-    well. The interval of a ratio allows for both: it is about the ratio to the rate that is highest
-    in truth. So the ratio of the group with the highest rate is 1, and its lower end is less.
-    All intervals take the rows for independent draws from a population; they do not hold for all
-    groups at once.
+    Rates have Wilson's intervals, means have Student's, and ratios have those of MOVER-R [1]_. The
+    highest of several observed rates tends to be too high by chance, and another group may have the
+    highest true rate. The interval of a ratio allows for both: it covers the ratio to the highest
+    true rate. This is why the ratio of the group with the highest rate is 1 while the lower end of
+    its interval is less than 1. All intervals take the rows for independent draws from a
+    population; they do not hold for all groups at once.
 
     Selection rate, scoring rate and impact ratio are defined as in the rules for New York City's
     Local Law 144 [2]_; the ratio of rates to the highest rate is also what the four-fifths rule of
-    the United States' Uniform Guidelines speaks of [3]_. Which categories, rows and dates these
-    texts ask for is not the table's business, and it draws no conclusion.
+    the United States' Uniform Guidelines speaks of [3]_. The table does not check which categories,
+    rows and dates these texts ask for, and it draws no conclusion.
 
     References
     ----------
@@ -187,14 +188,14 @@ def _counted(
     sensitive: Any,
     favourable: Any,
 ) -> CountedRows:
-    """The rows of a table in chunks, counted."""
+    """Count the rows of a table in chunks."""
     chunks = as_chunks([data] if isinstance(data, pd.DataFrame) else data)
     if chunks is None:
         raise TypeError(f"data must come in chunks. {WANTED}; got {type(data).__name__}.")
     if y_score is not None:
         raise ValueError(
-            "y_score cannot be counted in chunks: scores are compared with the median of all rows. "
-            "Pass arrays, or a column of labels that says whether a score is above it."
+            "y_score cannot be used with data=, because scores are compared with the median of "
+            "all rows. Pass arrays, or a column of labels that say whether a score is above it."
         )
     names = [sensitive] if isinstance(sensitive, str) else sensitive
     told = {"y_pred": y_pred, "y_true": y_true, "sample_weight": sample_weight}
@@ -209,12 +210,12 @@ def _counted(
 
 
 def _is_name(value: Any) -> bool:
-    """Whether this names a column, and is no column itself."""
+    """Tell whether this is the name of a column and not a column itself."""
     return isinstance(value, (str, int, np.integer, tuple))
 
 
 def _n_unknown(attribute: Attribute, n_rows: Any) -> int:
-    """Rows whose sensitive value is missing."""
+    """Count the rows whose sensitive value is missing."""
     unknown = attribute.codes < 0
     return int(unknown.sum() if n_rows is None else n_rows[unknown].sum())
 
@@ -228,7 +229,7 @@ def _part(
     highest: dict[str, str],
     repeats: Repeats | None,
 ) -> pd.DataFrame:
-    """The rows of one attribute."""
+    """Return the table's rows of one attribute."""
     n_groups = len(attribute.groups)
     unknown = bool((attribute.codes < 0).any())
     codes = np.where(attribute.codes < 0, n_groups, attribute.codes)
@@ -276,7 +277,7 @@ def _note_ratios(
     unknown: bool,
     min_share: float,
 ) -> None:
-    """Say why a group has no ratio."""
+    """Note why a group has no ratio."""
     for j, note in enumerate(notes):
         if unknown and j == len(notes) - 1:
             note.append("value missing: no ratio")
@@ -298,9 +299,9 @@ def _check_share(name: str, value: Any, fits: bool) -> None:
 
 def _n_rows(values: Any) -> int:
     if values is None:
-        raise ValueError("y_pred must hold the predictions, one a row; got None, and no y_score.")
+        raise ValueError("y_pred must hold one prediction per row; got None, and no y_score.")
     if not hasattr(values, "__len__"):
-        raise TypeError(f"y_pred must be array-like, one value a row; got {values!r}.")
+        raise TypeError(f"y_pred must be array-like, with one value per row; got {values!r}.")
     if not len(values):
         raise ValueError("y_pred has 0 rows while a minimum of 1 is required.")
     return len(values)

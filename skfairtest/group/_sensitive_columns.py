@@ -1,4 +1,4 @@
-"""Sensitive attributes beside a table of predictions, however they are handed in, as groups."""
+"""Groups from sensitive attributes that are given beside predictions, in any container."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _divide(
         found, levels = pd.factorize(np.asarray(known))
     except TypeError as error:
         raise TypeError(
-            f"sensitive_features: {told!r} must hold one plain value a row; got {known[0]!r}."
+            f"sensitive_features: {told!r} must hold one plain value per row; got {known[0]!r}."
         ) from error
     different: NDArray[Any] = np.asarray(levels)
     _check_number(told, len(different))
@@ -179,7 +179,7 @@ def _cross(attributes: list[Attribute]) -> Attribute:
 def _check_number(name: str, n_groups: int) -> None:
     if n_groups > MOST_GROUPS:
         raise ValueError(
-            f"{name!r} has {n_groups} different values, and groups of so few rows say nothing "
-            f"({MOST_GROUPS} at most). Leave the column out, merge values, or choose other "
-            "intersections."
+            f"{name!r} has {n_groups} different values; expected at most {MOST_GROUPS}, because "
+            "groups of few rows show nothing. Leave the column out, merge values, or choose "
+            "other intersections."
         )

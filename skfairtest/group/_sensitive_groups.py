@@ -1,4 +1,4 @@
-"""The groups that people fall into by their sensitive values, and what these are called."""
+"""The groups that sensitive values make, and the names of the groups."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def words_of_cuts(name: Any, ends: Any) -> list[str]:
 
 
 class Groups:
-    """The groups that people fall into by their sensitive values, each combination one.
+    """Groups of rows by sensitive values, one for each combination of values.
 
     Parameters
     ----------

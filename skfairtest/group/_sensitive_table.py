@@ -1,4 +1,4 @@
-"""The sensitive columns of a table and of the table beside it, as cells of rules."""
+"""The sensitive columns of a table, and those given beside it, as cells of rules."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ class SensitiveTables:
         return np.column_stack(cells)
 
     def forget_data(self) -> None:
-        """Let go of the rows: results need the columns only."""
+        """Drop the rows, because results need the columns only."""
         for table in (self.space, self.beside):
             if table is not None:
                 table.data = table.data[:0]
 
 
 class GivenRows:
-    """Rows as they are, for a model that is asked about them by their numbers."""
+    """Rows as they are, for a model that is asked about them by their positions."""
 
     def __init__(self, rows: Any) -> None:
         self.rows = rows
@@ -111,15 +111,15 @@ class GivenRows:
 def new_rows(
     X: Any, sensitive_features: Any, inputs: Container, others: Container | None
 ) -> tuple[Any, Any]:
-    """New rows as the two tables that fit has seen; what was beside X may be a part of it."""
+    """Divide new rows into the two tables of fit; columns beside X may be in the new X."""
     if others is None:
         return inputs.check_names(X), None
     if sensitive_features is None:
         columns = getattr(X, "columns", [])
         if not all(name in columns for name in others.names):
             raise ValueError(
-                f"sensitive_features must hold the columns {others.names!r}, which are no inputs "
-                "of the model and were beside them in fit; got None, and X does not have them."
+                f"sensitive_features must hold the columns {others.names!r}, which were passed "
+                "to fit beside X; got None, and X does not have them."
             )
         sensitive_features = {name: X[name] for name in others.names}
     index = X.index if isinstance(X, pd.DataFrame) else None
@@ -142,8 +142,8 @@ def make_tables(X: Any, sensitive: Any, beside: Any, space: InputSpace | None) -
         if not found and other is None:
             raise ValueError(
                 "sensitive_features='auto' found no column with the name of a common protected "
-                f"attribute (sex, race, age, ...) among {names!r}. Name the sensitive columns: "
-                "sensitive_features=[...], or give columns that are no inputs to fit."
+                f"attribute (sex, race, age, ...) among {names!r}. Pass their names as "
+                "sensitive_features=[...], or pass columns that are not in X to fit."
             )
         positions = space.layout.resolve(found) if found else []
     elif sensitive is None and other is not None:

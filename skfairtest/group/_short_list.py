@@ -1,4 +1,4 @@
-"""Of all patterns a few that do not repeat each other."""
+"""Chooses a few of all patterns that do not repeat each other."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ShortList(NamedTuple):
 
 
 def parents(rules: NDArray[np.integer]) -> Ints:
-    """For each rule and condition, the place of the rule without that condition.
+    """Find, for each rule and condition, the position of the rule without that condition.
 
     Rules are found by sorting sums of random numbers, one for each condition; what is found is
     compared, so that equal sums of different rules do no harm.
@@ -90,7 +90,7 @@ def parents(rules: NDArray[np.integer]) -> Ints:
 
 
 def best_parts(rules: NDArray[np.integer], score: Floats, candidates: Bools) -> Ints:
-    """For each rule the candidate with the largest score among its proper parts; -1 without one.
+    """Find, for each rule, the candidate with the largest score among its sub-rules; -1 if none.
 
     Of equal scores the part with fewer conditions is taken. A part of a part is a part: each rule
     looks at those that are one condition shorter, and at what these found.
@@ -130,7 +130,7 @@ def best_parts(rules: NDArray[np.integer], score: Floats, candidates: Bools) -> 
 
 
 def rest_of(sides: Sides, part: Ints, weights: Floats | None = None) -> Sides:
-    """Each pattern against the rest of a pattern that it is a part of.
+    """Compare each pattern with the rest of a pattern that contains it.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def _greedy(
     critical: float,
     most: int,
 ) -> tuple[list[int], list[float]]:
-    """The chosen patterns, and the share of the rows that are covered after each."""
+    """Choose patterns one by one; returns them and the share of rows covered after each."""
     score, complexity, direction = keys
     weight = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
     everyone = weight.sum()

@@ -1,4 +1,4 @@
-"""SubgroupAuditor: for which group, described by a rule, is a metric worst, on rows as they are."""
+"""SubgroupAuditor finds the group, described by a rule, on which a metric differs most."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ BINNINGS = ("quantile", "uniform")
 
 
 class KeepsTables:
-    """Says what `SubgroupAuditor` keeps in a class of its own; has no parameters."""
+    """Declares what a saved `SubgroupAuditor` holds. This base has no parameters."""
 
     _tables: ValueTables
 
@@ -60,138 +60,147 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
 
     A rule is a conjunction of conditions, each of which names one value of one attribute: a
     category, a bin of numbers, or that the value is missing. Every rule that holds for at least
-    `min_support` of the rows is looked at, of all lengths. Its score is the difference between the
-    metric inside of it and outside of it (or in the whole table), with intervals that hold for all
-    rules at once. The model is asked about each row once, or not at all: predictions that were
-    logged are as good.
+    `min_support` of the rows is evaluated, with any number of conditions. The score of a rule is
+    the difference between the metric on the rows that the rule holds for and on all others (or on
+    the whole table), with an interval that holds for all rules at once. The model is asked about
+    each row once, or not at all: logged predictions can be given to `fit` instead.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Regressor, classifier or pipeline whose predictions are looked at. One that is fitted is
-        audited as it stands and never fitted again; of one that is not, ``fit(X, y)`` fits a clone
-        first, whose errors on the rows that it has learnt from are too small. None where `fit` is
-        given `y_pred`.
+        Regressor, classifier or pipeline whose predictions are compared. A fitted estimator is
+        audited as it stands and never fitted again. If it is not fitted, ``fit(X, y)`` fits a clone
+        first; the errors of that clone on its own training rows are too small. None is possible if
+        `fit` is given `y_pred`.
     favourable : label, set of labels or float, default=None
-        The label that people want, or several; with more than two classes these are one class
-        against the rest. None takes one whose word says it ("approved", "good"; or, of two, the
-        other of "rejected", "bad"), else the last one, with a warning. For outputs of a
-        regressor the least output that is favourable.
+        The label, or the set of labels, that people want; with more than two classes this set is
+        compared with the rest. None takes the label whose name says that it is favourable
+        ("approved", "good") or, of two labels, the one beside a label whose name says that it is
+        not ("rejected", "bad"); else it takes the last label, with a warning. For a regressor it is
+        the smallest output that is favourable.
     min_support : float, default=0.05
-        Share of the rows that a rule must hold for, at least, in (0, 1). Weights play no part.
+        Smallest share of the rows that a rule must hold for, in (0, 1). It does not depend on
+        weights.
     confidence : float, default=0.95
         Confidence of the intervals.
     max_rules : int, default=20_000
-        Rules that are kept, worst first. All of them are counted and compared.
+        Number of rules that are kept, worst first. All rules are counted and compared, kept or not.
     n_jobs : int, default=None
-        Parts of a large batch that are predicted at the same time. None is 1, or what
-        `joblib.parallel_config` says. The result does not depend on it.
+        Number of parts of a large batch that are predicted at the same time. None means 1, unless
+        `joblib.parallel_config` sets another number. The result does not depend on it.
     random_state : int, RandomState or Generator, default=None
-        Seed of the run: the same seed gives the same result.
+        Seed of the run. The same seed gives the same result.
     verbose : int, default=0
-        1 prints a line each tenth of the work, 2 each hundredth.
+        1 prints a line after each tenth of the work, 2 after each hundredth.
     metric : str or callable, default="selection_rate"
-        What is compared.
+        The metric that is compared between a group and the other rows.
 
-        - Of labels: "selection_rate", "false_positive_rate", "false_negative_rate",
-          "true_positive_rate", "positive_predictive_value", each among the rows that it is a share
-          of, and "accuracy".
-        - Of numbers: "mean_prediction" (of a classifier, the mean probability of the favourable
-          labels), "mean_error" (prediction less target), "mean_absolute_error".
-        - Of probabilities: "calibration" (mean of outcome less probability), "log_loss".
-        - A callable of (y_true, y_pred) that returns a value a row and which rows count, two
-          arrays of shape (n_rows,); y_true is None without targets.
+        - Metrics of labels are "selection_rate", "false_positive_rate", "false_negative_rate",
+          "true_positive_rate", "positive_predictive_value" and "accuracy". Only the rows in the
+          denominator of a rate count for it.
+        - Metrics of numbers are "mean_prediction" (for a classifier, the mean probability of the
+          favourable labels), "mean_error" (prediction minus target) and "mean_absolute_error".
+        - Metrics of probabilities are "calibration" (mean of outcome minus probability) and
+          "log_loss".
+        - A callable takes (y_true, y_pred) and returns two arrays of shape (n_rows,): the value of
+          each row, and whether the row counts. Its y_true is None if there are no targets.
     against : {"rest", "whole"}, default="rest"
-        Whether a group is compared with everybody else, or with all rows, itself among them.
+        Whether a group is compared with all other rows, or with the whole table, which includes the
+        group.
     correction : {"resampling", "none"}, default="resampling"
-        "resampling": all intervals hold at once with the confidence, so that the worst of many
-        rules may be quoted; they reach as far as the largest difference of all rules does in
-        permutations of the values. "none": each interval by itself: right for a rule that was
-        chosen beforehand, too narrow for the worst of many.
+        How the intervals allow for the number of rules. With "resampling" all intervals hold at
+        once at the given confidence, so that the worst of many rules may be quoted; their width
+        comes from the largest difference of all rules in permutations of the values. With "none"
+        each interval holds by itself, which is right for a rule that was chosen beforehand and too
+        narrow for the worst of many.
     n_resamples : int, default=999
-        Permutations for "resampling". Fewer cost less, and leave more to chance; 19 are the least
-        that a confidence of 0.95 can be read from.
+        Number of permutations for "resampling". Fewer take less time and make the intervals less
+        precise; a confidence of 0.95 needs at least 19.
     sensitive_features : "auto", str, int or list of these, default="auto"
         Sensitive columns of X by name or position. "auto" takes the columns whose names are common
         protected attributes (sex, race, age, ...). Columns that are not in X are given to ``fit``;
         those in X that a fitted estimator does not take (`feature_names_in_`) are kept from it.
     attributes : None, "all" or list of str or int, default=None
-        Columns that rules may name. None takes the sensitive ones, "all" every column that has more
-        than one value.
+        Columns that rules may name. None takes the sensitive columns, "all" takes every column that
+        has more than one value.
     max_conditions : int, default=None
-        Most conditions of a rule. None for as many as there are attributes or, where these make
-        more than a million rules, for as many as do not, with a warning.
+        Largest number of conditions of a rule. None sets no limit, unless there are more than a
+        million rules: then it takes the largest number that stays below a million, with a warning.
     bins : int or dict of column to int or list of float, default=5
-        Bins of numeric columns, or the edges between them. A column of no more different numbers
-        than bins is not binned. Values beyond the outermost edges belong to the outermost bins.
+        Number of bins of numeric columns, or the edges between the bins. A column that has no more
+        different numbers than bins is not binned. Values beyond the outermost edges belong to the
+        outermost bins.
     binning : {"quantile", "uniform"}, default="quantile"
-        Bins of equal numbers of rows, or of equal width.
+        Whether bins have equal numbers of rows or equal widths.
 
     Attributes
     ----------
     rules_ : DataFrame
-        The kept rules, worst first: by what chance leaves of the difference, about the lower end of
-        an interval that holds for all rules; where that is 0, of the interval alone. Columns:
-        `rule` (in words), `attributes`, `conditions` (for each attribute the value: a tuple of one
-        category, in which None is a missing one, or an interval), `support` (share of the rows),
-        `share_inside` and `share_outside` (the metric), `score` (their absolute difference, or that
-        to the whole), `low` and `high` (the interval of the score), `differs` (whether it shows a
-        difference), `error` (for the rule alone, from a normal approximation), `n_inside` and
-        `n_outside` (rows that count for the metric), `ranked` (whether some count on both sides),
-        `note` (what is not known). Where no row counts, the metric is undefined and NaN.
+        The kept rules, worst first. They are ordered by about the lower end of an interval that
+        holds for all rules at once and, where that is 0, by the lower end of the interval of the
+        rule alone. Columns: `rule` (in words), `attributes`, `conditions` (for each attribute the
+        value: a tuple of one category, in which None is a missing one, or an interval), `support`
+        (share of the rows), `share_inside` and `share_outside` (the metric), `score` (their
+        absolute difference, or that to the whole), `low` and `high` (the interval of the score),
+        `differs` (whether a difference was shown), `error` (half the width of an interval for the
+        rule alone, from a normal approximation), `n_inside` and `n_outside` (numbers of rows that
+        count for the metric), `ranked` (whether some rows count on both sides), `note` (what is not
+        known). Where no row counts, the metric is undefined and NaN.
     short_list_ : DataFrame
-        At most ten of the rules that differ, each of which says something that the others do not:
-        as `rules_`, and `sub_rule` (the best of its parts that differs, too), `gain` (how far the
-        metric is from that of the rest of its sub-rule) with `gain_low` and `gain_high`, which hold
-        at once for all rules that differ, and `covered` (share of the rows that count which this
-        rule and those before it hold for). A rule is listed only where its gain is more than
-        chance, and where it differs without the rows of those before it, which are at most half of
-        its own. Chosen from the 1,000 worst.
+        At most ten of the rules that differ, chosen from the 1,000 worst so that they do not repeat
+        each other. It has the columns of `rules_` and `sub_rule` (the rule with fewer of the same
+        conditions that has the largest difference, if one differs), `gain` (the difference between
+        the metric of the rule and that of the other rows of its sub-rule), `gain_low` and
+        `gain_high` (an interval of the gain, which holds for all rules that differ at once), and
+        `covered` (share of the rows that count which this rule or a rule before it holds for). A
+        rule is listed only if its gain is more than chance, if at most half of its rows belong to
+        rules listed before it, and if it also differs without those rows.
     worst_rule_ : Series
         The first row of `rules_`.
     group_fairness_score_ : float
-        Its score. The largest of many estimates tends to be too large: quote it with its interval,
-        or `confirm` it.
+        The score of the worst rule. The largest of many estimates tends to be too large: quote it
+        with its interval, or estimate it again on new rows with `confirm`.
     n_queries_, seconds_ : int, float
-        The cost: queries, seconds.
+        Number of queries to the model, and seconds that the run took.
     estimator_ : estimator
-        What was audited.
+        The estimator that was audited.
     stop_reason_, stop_kind_ : str
-        What ended the run: in words, and as one of "complete", "callback", "interrupted" and
+        What ended the run, in words and as one of "complete", "callback", "interrupted" and
         "failed".
     overall_ : float
-        The metric of all rows that count.
+        The metric on all rows that count.
     n_rule_sets_, n_groups_ : int
-        Frequent rules, and the different groups of rows that they describe and that have a metric
-        inside and outside. The intervals allow for so many groups.
+        Number of frequent rules, and of the different groups of rows that they describe, where the
+        metric is defined inside and outside. The intervals allow for this number of groups.
     attributes_ : list
         The columns that rules may name.
     sensitive_features_ : list
         The sensitive columns.
     favourable_ : list, float, "mean" or None
-        What was taken to be favourable; None for accuracy where nothing was given.
+        The predictions that counted as favourable. None for accuracy if no `favourable` was given.
 
     See Also
     --------
-    TestSGDAuditor : Asks about rows near the data, whose favourable answers it compares.
-    selection_table : Rates of groups that are known beforehand.
+    TestSGDAuditor : Compares shares of favourable predictions on perturbed rows near the data.
+    selection_table : Compares rates of groups that are known beforehand.
 
     Notes
     -----
-    The intervals take the rows for independent draws from a population, and hold for all groups of
-    that population at once. With weights the number of rows is Kish's effective sample size. A
-    share is known as far as its profile likelihood says, a mean as far as Welch's t does with a
-    moderated variance and without its skewness (Hall's transformation): errors and losses have rare
-    large values, and a small group without one is no better group.
+    The intervals assume that the rows are independent draws from a population, and hold for all
+    groups of that population at once. With weights, Kish's effective sample size stands in for the
+    number of rows. Intervals of differences of shares come from the profile likelihood; those of
+    means come from Welch's t with a moderated variance, corrected for skewness by Hall's
+    transformation. The correction is needed because errors and losses have rare large values, and a
+    small group that happens to have none is not thereby treated better.
 
     Groups of the same rows are reported once, by the rule that is simplest to read. A difference
     does not say why groups differ: they may differ in columns that no rule names. Whether it is
-    justified is for people to judge. Nothing is said of groups below `min_support`.
+    justified is for people to judge. Groups below `min_support` are not evaluated.
 
     The search is exact: rules are extended depth first over sets of rows that are held as bits
-    [4]_, for at most a million rules. DivExplorer [1]_ and SliceLine [2]_ search such
-    rules, too, without intervals that hold for all of them; TestSGD [3]_ has intervals, for shares
-    of favourable predictions near the data.
+    [4]_, for at most a million rules. DivExplorer [1]_ and SliceLine [2]_ also search such rules,
+    but have no intervals that hold for all of them; TestSGD [3]_ has such intervals for shares of
+    favourable predictions near the data.
 
     References
     ----------
@@ -245,27 +254,27 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         sample_weight: Any = None,
         **fit_params: Any,
     ) -> Any:
-        """Look at every frequent rule.
+        """Evaluate every frequent rule and rank the rules by their scores.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,), default=None
-            The truth that predictions are compared with, for metrics that need it. An estimator
-            that is not fitted yet is fitted to it.
+            True labels or targets, for metrics that compare predictions with them. An estimator
+            that is not fitted yet is fitted to them.
         y_pred : array-like of shape (n_samples,), default=None
-            Predictions; the estimator is not asked then. Labels, outputs, or probabilities of the
-            favourable labels, as the metric needs.
+            Predictions: labels, outputs, or probabilities of the favourable labels, as the metric
+            needs. If they are given, the estimator is not asked.
         sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
-            Sensitive columns beside X, in the order of its rows, with its index if both are of
-            pandas.
+            Sensitive columns that are not in X, in the order of its rows. If both are pandas
+            objects, their indexes must be equal.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, of at least 0. A row of weight 0 does not count. An estimator that
-            is not fitted yet is trained with them; the steps of a pipeline get them by metadata
+            Non-negative weights of the rows. A row of weight 0 does not count. An estimator that is
+            not fitted yet is trained with them; the steps of a pipeline get them by metadata
             routing.
         **fit_params : dict
-            For an estimator that is not fitted yet: passed to its ``fit``, or routed when metadata
+            Parameters for the ``fit`` of an estimator that is not fitted yet; routed if metadata
             routing is on.
 
         Returns
@@ -276,13 +285,13 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         Raises
         ------
         ValueError, TypeError
-            For parameters and input that cannot be audited: more than a million rules, no truth for
-            a metric that needs it, predictions of another length or kind. Before the model is asked
-            where possible.
+            If a parameter or an input cannot be audited: there are more than a million rules, a
+            metric needs `y` and it is missing, or predictions have another length or kind. It is
+            raised before the model is asked where possible.
         NotFittedError
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
-            If the estimator fails; rules are ranked by the predictions so far.
+            If the estimator fails. The rules are then ranked by the predictions made so far.
         """
         start = _clock.now()
         self._check_params(y_pred is not None)
@@ -340,7 +349,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
             check_whole("n_resamples", self.n_resamples, least)
 
     def _frequent(self, tables: ValueTables, columns: list[Any]) -> Patterns:
-        """All frequent rules, as long as was asked for; else as long as can be looked at."""
+        """Find all frequent rules of up to `max_conditions`, or of as many as are feasible."""
         most = self.max_conditions
         try:
             return frequent_patterns(
@@ -381,7 +390,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     # Asking ----------------------------------------------------------------------------------
 
     def _ask_rows(self, X: Any, truth: Any, n: int) -> tuple[MetricRows, Any, int]:
-        """Ask the model; what each row is worth, what ended the asking, and the queries."""
+        """Ask the model; returns the metric's rows, what ended the asking, and the queries."""
         asked = AskedMetric(self.metric, self.estimator_, X, self.favourable, self.n_jobs)
         predicted, ended = self._ask(
             asked.answers, np.arange(n), 0.9, as_they_are=asked.as_they_are
@@ -456,9 +465,9 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         values = rows.values[rows.counts]
         if found.n_groups and values.min() == values.max():
             warnings.warn(
-                f"metric={self.metric!r} is {values[0]:g} in all {len(values)} rows that count, so "
-                "all scores are 0. Expected if the model predicts alike for everybody; else choose "
-                "another favourable=.",
+                f"metric={self.metric!r} is {values[0]:g} in all {len(values)} rows that count, "
+                "so all scores are 0. This is expected if the model makes the same prediction "
+                "for everybody. If not, pass another favourable=.",
                 NoDisparityWarning,
                 stacklevel=users_level(),
             )

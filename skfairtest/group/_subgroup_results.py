@@ -1,4 +1,4 @@
-"""What SubgroupAuditor shows after fit: its rules, a short list of them, and both on new rows."""
+"""What SubgroupAuditor shows after fit: its rules, a short list, and their scores on new rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AGAINST = ("rest", "whole")
 
 
 class SubgroupResults(GroupAuditor):
-    """What fit of `SubgroupAuditor` stores as arrays, as tables. Not for use by itself."""
+    """Base of `SubgroupAuditor` that shows its stored arrays as tables. Not for use by itself."""
 
     metric: str | Callable[..., Any] = "selection_rate"
     against: str = one_of(default="rest", options=AGAINST)
@@ -93,21 +93,21 @@ class SubgroupResults(GroupAuditor):
         )
 
     def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
-        """Which rows a rule holds for.
+        """Tell which rows a rule holds for.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_features)
             Rows with the columns and the kind of table seen in fit.
         rule : int, str or Series
-            Place in `rules_`, the words of the rule, or a row of `rules_`.
+            Position in `rules_`, the text of the rule in its column `rule`, or a row of `rules_`.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
             The columns beside X, where fit got some.
 
         Returns
         -------
         ndarray of bool of shape (n_rows,)
-            Which rows. A value that fit has not seen is in no rule.
+            True where the rule holds. A value that fit has not seen matches no rule.
 
         Raises
         ------
@@ -137,22 +137,22 @@ class SubgroupResults(GroupAuditor):
     ) -> pd.DataFrame:
         """Estimate the listed rules again, on rows that were not searched.
 
-        The intervals allow for the rules of the table, no longer for all that were searched,
-        because these were chosen without a look at the new rows.
+        The intervals allow for the number of rules in the returned table, not for all rules that
+        were searched, because the rules were chosen without the new rows.
 
         Parameters
         ----------
         X_new : array-like or DataFrame of shape (n_rows, n_features)
             Rows that fit has not seen.
         y : array-like of shape (n_rows,), default=None
-            Their truth, where the metric needs it.
+            True labels or targets of X_new, if the metric needs them.
         n_rules : int, default=10
-            How many rules, at most.
+            Largest number of rules to estimate.
         short_list : bool, default=None
-            Whether to take those of `short_list_`, or the worst of `rules_`, many of which are the
-            same people by other words. None takes the short list where it is not empty.
+            Whether to take the rules of `short_list_` or the worst of `rules_`, many of which
+            describe nearly the same rows. None takes the short list if it is not empty.
         y_pred : array-like of shape (n_rows,), default=None
-            Their predictions; needed where fit had no estimator.
+            Predictions for X_new, needed if fit had no estimator.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
             The columns beside X_new, where fit got some.
         sample_weight : array-like of shape (n_rows,), default=None
@@ -161,21 +161,21 @@ class SubgroupResults(GroupAuditor):
         Returns
         -------
         DataFrame
-            One row a rule, in the order of the list: as in `rules_`, and `searched_score` and
-            `same_direction`, which compare with the search. Where no row counts on one side, the
-            metric is undefined and NaN.
+            One row per rule, in the order of the search, with the columns of `rules_` and two that
+            compare with the search: `searched_score` and `same_direction`. Where no row counts on
+            one side, the metric is undefined and NaN.
 
         Raises
         ------
         ValueError
-            If predictions or truth are missing or of another kind.
+            If predictions or targets are missing or of another kind.
         """
         self._result("confirm")
         check_whole("n_rules", n_rules, 1)
         columns = self._tables.numbers(X_new, sensitive_features)
         n = len(columns[0])
         if not n:
-            raise ValueError("X_new has no rows; give rows to confirm the rules on.")
+            raise ValueError("X_new has no rows. Pass rows on which to confirm the rules.")
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         truth = truth_of(self.metric, y, n)
         if y_pred is not None:
@@ -183,7 +183,8 @@ class SubgroupResults(GroupAuditor):
             rows = metric_rows(self.metric, given, truth, self.favourable_, known=True)
         elif self.estimator_ is None:
             raise ValueError(
-                "y_pred must hold the predictions for X_new, as fit had no estimator; got None."
+                "y_pred must hold the predictions for X_new, because fit had no estimator; "
+                "got None."
             )
         else:
             X_new = self._tables.container.check_names(X_new)

@@ -1,4 +1,4 @@
-"""Terms in texts: finding them on word borders, and putting others in their place."""
+"""Finds terms in texts as whole words, and replaces them by others."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Terms:
                 key = _key(word)
                 if key in self._number:
                     raise ValueError(
-                        f"Term {word!r} is in categories= more than once, case apart. Keep it in "
-                        "one place."
+                        f"Term {word!r} occurs more than once in categories=, in upper or lower "
+                        "case. Keep one of them."
                     )
                 self._number[key] = len(self.category_of)
                 self.category_of.append(category)
@@ -135,7 +135,7 @@ def _checked(name: Any, words: Any) -> list[str]:
     words = list(words)
     if not words:
         raise ValueError(
-            f"Category {name!r} is without terms. Give it some, or leave it out of categories=."
+            f"Category {name!r} has no terms. Add some, or leave it out of categories=."
         )
     for word in words:
         if not isinstance(word, str) or not word.strip():
@@ -174,12 +174,12 @@ def check_texts(X: Any) -> tuple[list[str], str]:
         )
     if kind == "array" and np.ndim(X) != 1:
         raise ValueError(
-            f"X must be one-dimensional, one text a row; got shape {np.shape(X)}. Pass the column "
-            "of texts."
+            f"X must be one-dimensional, with one text per row; got shape {np.shape(X)}. Pass "
+            "the column of texts."
         )
     texts = list(X)
     if not texts:
-        raise ValueError("X has no texts (n_samples=0); give at least one.")
+        raise ValueError("X has no texts (n_samples=0). Pass at least one.")
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise TypeError(

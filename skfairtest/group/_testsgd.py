@@ -1,4 +1,4 @@
-"""TestSGD: the group, described by a readable rule, that a model treats most differently."""
+"""TestSGDAuditor finds the group, described by a rule, that a model treats most differently."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from skfairtest.space._space import InputSpace
 
 
 class KeepsTables:
-    """Says what `TestSGDAuditor` keeps in a class of its own; has no parameters."""
+    """Declares what a saved `TestSGDAuditor` holds. This base has no parameters."""
 
     tables_: SensitiveTables
 
@@ -42,122 +42,132 @@ class KeepsTables:
 class TestSGDAuditor(KeepsTables, PoolAuditor):
     """Find the group that gets the most different share of favourable outcomes.
 
-    A rule names values of one sensitive attribute: any of its categories, or a run of adjacent
+    A rule names values of one sensitive attribute: a set of its categories, or a range of adjacent
     bins. A rule set is a conjunction of rules. Every rule set that holds for at least `min_support`
-    of the rows is looked at, and the score of one is the difference between the shares of
-    favourable predictions inside and outside of it. Shares are estimated on rows near the data:
-    rows drawn from it, one attribute that is not sensitive moved by one step. All rule sets share
-    one pool of such rows, asked about once.
+    of the rows is evaluated; its score is the difference between the share of favourable
+    predictions on the rows that it holds for (inside) and on the others (outside). Shares are
+    estimated on perturbed rows: a row is drawn from the data, and one attribute that is not
+    sensitive is moved by one step. All rule sets share one pool of such rows, and the model is
+    asked about each of them once.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Regressor, classifier or pipeline to audit. Fitted, or fitted by ``fit(X, y)``.
+        Regressor, classifier or pipeline to audit. It is fitted already, or ``fit(X, y)`` fits it.
     favourable : label, set of labels, float or "mean", default=None
-        What counts as a favourable prediction: a label or several, of a regressor at least this
-        output. None takes a class whose word says it ("approved", "good"), else the last one, with
-        a warning; of a regressor None or "mean" compares means. Of several outputs the mean counts.
+        What counts as a favourable prediction: a label, a set of labels or, for a regressor, every
+        output of at least this value. None takes the class whose name says that it is favourable
+        ("approved", "good"), else the last class, with a warning. For a regressor, None and "mean"
+        compare mean predictions; if it has several outputs, their mean is compared.
     min_support : float, default=0.05
-        Least share of the rows that a rule set must hold for, in (0, 1).
+        Smallest share of the rows that a rule set must hold for, in (0, 1).
     confidence : float, default=0.95
         Confidence of the intervals.
     max_rules : int, default=20_000
-        Rule sets that are kept, worst first. All of them are counted and compared.
+        Number of rule sets that are kept, worst first. All rule sets are counted and compared, kept
+        or not.
     n_jobs : int, default=None
-        Parts of a large batch that are predicted at the same time. None is 1, or what
-        `joblib.parallel_config` says. The result does not depend on it.
+        Number of parts of a large batch that are predicted at the same time. None means 1, unless
+        `joblib.parallel_config` sets another number. The result does not depend on it.
     random_state : int, RandomState or Generator, default=None
-        Seed of the run: the same seed gives the same result.
+        Seed of the run. The same seed gives the same result.
     verbose : int, default=0
-        1 prints a line each tenth of the work, 2 each hundredth.
+        1 prints a line after each tenth of the work, 2 after each hundredth.
     response_method : {"auto", "predict", "predict_proba"}, default="auto"
         "auto" asks for labels. "predict_proba" compares the mean probability of the favourable
         labels in place of their share.
     max_attributes : int, default=None
-        Most conditions of a rule set; None for as many as there are attributes, or categories of
-        terms.
+        Largest number of conditions of a rule set. None sets no limit beyond the number of
+        attributes, or of categories of terms.
     sampling_threshold : int, default=1000
-        Least number of rows that are asked about on each side of a rule set.
+        Smallest number of rows that the model is asked about on each side of a rule set.
     error_threshold : float, default=0.05
-        The pool is so large that no interval reaches further than this from the score, for shares
-        of up to one half. For means: in units of twice the standard deviation of the predictions.
+        Largest distance between a score and the ends of its interval; the pool of rows is made
+        large enough for it. It is a difference of shares, computed for shares of one half; for
+        means its unit is twice the standard deviation of the predictions.
     correction : {"bonferroni", "holm", "none"}, default="bonferroni"
-        "bonferroni": all intervals hold at once, so that the worst of many rule sets may be quoted.
-        "holm" shows a difference for more of them, whose intervals begin at 0. "none": each
-        interval by itself, as in the paper: too narrow for the worst of many.
+        How the intervals allow for the number of rule sets. With "bonferroni" all intervals hold at
+        once, so that the worst of many rule sets may be quoted. "holm" shows a difference for more
+        rule sets; the intervals of these additional ones begin at 0. With "none", as in the paper,
+        each interval holds by itself and is too narrow for the worst of many.
     max_queries : int, default=100_000
-        Budget in queries: one query is one row for which the model is asked. Where it is smaller
-        than what the thresholds need, the intervals are wider, and a warning says so.
+        Budget in queries: one query is one row for which the model is asked. If the two thresholds
+        need more queries than this, the intervals are wider, and a warning says so.
     sensitive_features : "auto", str, int or list of these, default="auto"
         Sensitive columns of X by name or position. "auto" takes the columns whose names are common
         protected attributes (sex, race, age, ...). Columns that are not in X are given to ``fit``;
         those in X that a fitted estimator does not take (`feature_names_in_`) are kept from it.
     n_bins : int or dict of column to int or list of float, default=10
-        Bins of numeric attributes, or the edges between them. Values beyond the outermost edges
-        belong to the outermost bins; a column of two numbers is not binned.
+        Number of bins of numeric attributes, or the edges between the bins. Values beyond the
+        outermost edges belong to the outermost bins; a column that has two different numbers is not
+        binned.
     binning : {"uniform", "quantile"}, default="uniform"
-        Bins of equal width, as in the paper, or of equal numbers of rows.
+        Whether bins have equal widths, as in the paper, or equal numbers of rows.
     space : InputSpace, default=None
-        Domains of the columns of X, and constraints; None: learned from X. Its `steps` are the
-        resolution of a column, and how far it is moved: by default by 1 for integers, by a
-        hundredth of the domain for reals, and to the neighbouring category. Of a one-hot group
-        rules name the categories, and a perturbed row has another one. What is said of twins and
-        plausibility is not used.
+        Domains of the columns of X, and constraints. None learns them from X. Its `steps` say how
+        far a column is moved when a row is perturbed: by default, integers are moved by 1, real
+        numbers by a hundredth of their domain, and categories to the neighbouring one. Rules name
+        the categories of a one-hot group, and a perturbed row gets another of its categories.
+        `twins` and `plausible` are not used.
 
     Attributes
     ----------
     worst_rule_ : Series
         The first row of `rules_`.
     group_fairness_score_ : float
-        Its score. The largest of many estimates tends to be too large: quote it with its interval,
-        or `confirm` it.
+        The score of the worst rule. The largest of many estimates tends to be too large: quote it
+        with its interval, or estimate it again on new rows with `confirm`.
     n_queries_, seconds_ : int, float
-        The cost: queries, seconds.
+        Number of queries to the model, and seconds that the run took.
     estimator_ : estimator
-        What was audited.
+        The estimator that was audited.
     rules_ : DataFrame
         The kept rule sets, worst first: `rule` (in words), `attributes`, `conditions` (for each
         attribute the values that match: a tuple of categories, in which None is a missing one, or
-        an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (of
-        favourable predictions; means for a regressor without a threshold), `score` (their absolute
-        difference), `low` and `high` (the interval of the score), `differs` (whether it shows a
-        difference), `error` (the paper's, for the rule set alone), `n_inside` and `n_outside`
-        (perturbed inputs or texts asked about, not rows of X), `ranked` (whether both sides are
+        an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (shares
+        of favourable predictions, or mean predictions of a regressor without a threshold), `score`
+        (their absolute difference), `low` and `high` (the interval of the score), `differs`
+        (whether a difference was shown), `error` (half the width of the paper's interval, which
+        holds for the rule set alone), `n_inside` and `n_outside` (numbers of perturbed inputs or
+        texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
         large enough to compare: a rule set must leave 5% of the rows outside).
     n_rule_sets_, n_groups_ : int
-        Frequent rule sets, and the different groups that they describe, as far as these were told
-        apart (up to 2,000,000). The intervals allow for so many groups.
+        Number of frequent rule sets, and of the different groups that they describe. Equal groups
+        are counted once for up to 2,000,000 rule sets. The intervals allow for this number of
+        groups.
     favourable_ : list, float or "mean"
-        What was taken to be favourable.
+        The predictions that counted as favourable.
     stop_reason_, stop_kind_ : str
-        What ended the run: in words, and as one of "complete", "max_queries", "callback",
+        What ended the run, in words and as one of "complete", "max_queries", "callback",
         "interrupted" and "failed".
     sensitive_features_ : list
         The sensitive attributes.
     one_hot_ : dict of name to list
         The columns of each one-hot group.
     space_ : InputSpace
-        The model's inputs.
+        The domain of the model's inputs.
 
     See Also
     --------
-    TextSGDAuditor : The same for texts.
-    SBFTAuditor : Asks how one person's prediction changes with the sensitive attributes.
+    TextSGDAuditor : Compares texts in place of rows of a table.
+    SBFTAuditor : Searches for inputs whose output depends on the sensitive attributes.
 
     Notes
     -----
     The intervals refer to the *perturbed population*: rows of X, each equally likely, with one
-    attribute moved as above. The pool is a random sample of it, drawn independently and with
-    replacement, so the intervals are right for it however many rows X has. They do not cover how X
-    itself was drawn: about the population that X is a sample of, ask ``confirm(X_new)``.
+    attribute moved as described above. The pool is a random sample of it, drawn independently and
+    with replacement, so the intervals are right for it however many rows X has. They do not account
+    for how X itself was drawn: ``confirm(X_new)`` has intervals for the population that X is a
+    sample of.
 
-    A difference in shares is no verdict. It says neither why the groups differ, for they may
-    differ in other columns, too, nor whether that is unfair, which is for people to judge. A small
-    score says nothing of groups below `min_support`, nor of attributes that were not named.
+    A difference in shares does not say why the groups differ, for they may differ in other columns,
+    too, nor whether that is unfair, which is for people to judge. A small score says nothing about
+    groups below `min_support` or about attributes that were not named.
 
     Equal groups are reported once, by the rule set that is simplest to read: fewest conditions,
-    then fewest bounds and values. Other than in the paper, the size of the pool is fixed before
-    the model is asked, for shares of one half, so that it cannot stop at a lucky moment.
+    then fewest bounds and values. Unlike in the paper, the size of the pool is fixed before the
+    model is asked, as if all shares were one half, so that sampling cannot stop when the score
+    happens to be large.
 
     References
     ----------
@@ -199,21 +209,23 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
     def fit(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, **fit_params: Any
     ) -> Any:
-        """Look at every frequent rule set.
+        """Evaluate every frequent rule set and rank the rule sets by their scores.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features), or such a table in chunks
-            Rows that show who there is: they are counted, and the pool is drawn near them. A table
-            in chunks, as for `InputSpace.fit`, is gone through twice, so an iterator is not
-            enough. Counts are exact and the pool is drawn from all rows; bins of equal numbers of
-            rows are those of a random sample.
+            Rows of people: supports are counted on them, and the pool is drawn near them. A table
+            in chunks, as for `InputSpace.fit`, is read twice, so an iterator is not enough. Counts
+            are exact and the pool is drawn from all rows; only bins of equal numbers of rows come
+            from a random sample.
         y : array-like of shape (n_samples,), default=None
-            With targets, a clone of the estimator is fitted first (a `FrozenEstimator` never is),
-            with a warning where it was fitted already; without, it is audited as it stands.
+            Targets. If they are given, a clone of the estimator is fitted to them first, with a
+            warning if it was fitted already (a `FrozenEstimator` is never fitted again). If not,
+            the estimator is audited as it stands.
         sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
-            Sensitive columns that are no inputs of the model, in the order of the rows of X, with
-            its index if both are of pandas. They come beside those that the constructor names in X.
+            Sensitive columns that are not inputs of the model, in the order of the rows of X. If
+            both are pandas objects, their indexes must be equal. They are added to those that the
+            constructor names in X.
         **fit_params : dict
             Passed to the estimator's ``fit``, or routed when metadata routing is on.
 
@@ -225,12 +237,13 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         Raises
         ------
         ValueError, TypeError
-            For parameters and input that cannot be audited, no frequent rule set among them, before
-            the first query where possible.
+            If a parameter or an input cannot be audited, or no rule set is frequent. It is raised
+            before the first query where possible.
         NotFittedError
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
-            If the estimator fails during the audit; rule sets are ranked by the predictions so far.
+            If the estimator fails during the audit. The rule sets are then ranked by the
+            predictions made so far.
         """
         start = _clock.now()
         self._check_params()
@@ -255,8 +268,9 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         space = tables.space
         if space.constraint_ is not None and not space.valid(space.data).any():
             raise ValueError(
-                f"constraint= admits none of the {len(space.data)} rows of X, so no input near "
-                "them can be asked about. Correct the constraint, or give rows for which it holds."
+                f"The constraint of space= holds for none of the {len(space.data)} rows of X, so "
+                "the model cannot be asked about inputs near them. Correct "
+                "InputSpace(constraint=...), or pass rows for which it holds."
             )
         seconds = _clock.now() - start
         if y is not None:  # else nothing is fitted that could want them
@@ -283,7 +297,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
     def _tables_of(
         self, X: Any, sensitive_features: Any, estimator: Any
     ) -> tuple[Any, SensitiveTables]:
-        """What the model takes of X, and where the sensitive attributes are."""
+        """Return the columns of X that the model takes, and where the sensitive attributes are."""
         X, sensitive, beside = split_sensitive(
             X, self.sensitive_features, values=sensitive_features, estimator=estimator
         )
@@ -351,21 +365,23 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         return holds
 
     def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
-        """Which rows a rule set holds for.
+        """Tell which rows a rule set holds for.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_features)
             Rows with the columns and the kind of table seen in fit.
         rule : int, str or Series
-            Place in `rules_`, the words of the rule set, or a row of `rules_`.
+            Position in `rules_`, the text of the rule set in its column `rule`, or a row of
+            `rules_`.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
             The columns beside X, where fit got some.
 
         Returns
         -------
         ndarray of bool of shape (n_rows,)
-            Which rows. A row whose number is missing matches no rule over that attribute.
+            True where the rule set holds. A row with a missing number matches no rule over that
+            attribute.
 
         Raises
         ------
@@ -380,24 +396,24 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
     ) -> pd.DataFrame:
         """Estimate the worst rule sets again, on rows that were not searched.
 
-        The rows are asked about as they are. If they are a random sample of a population, the
-        intervals are about that population; they allow for `n_rules` rule sets, no longer for all
-        that were searched, because these were chosen without a look at the new rows.
+        The model is asked about the rows as they are. If they are a random sample of a population,
+        the intervals hold for that population; they allow for `n_rules` rule sets, not for all that
+        were searched, because the rule sets were chosen without the new rows.
 
         Parameters
         ----------
         X_new : array-like or DataFrame of shape (n_rows, n_features)
             Rows that fit has not seen.
         n_rules : int, default=10
-            How many of the worst rule sets.
+            Number of the worst rule sets to estimate.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
             The columns beside X_new, where fit got some.
 
         Returns
         -------
         DataFrame
-            One row a rule set: as in `rules_`, and `searched_score` and `same_direction`, which
-            compare with the search. Where a side is empty, nothing is known: the score is NaN.
+            One row per rule set, with the columns of `rules_` and two that compare with the search:
+            `searched_score` and `same_direction`. Where a side is empty, the score is NaN.
 
         Raises
         ------
@@ -408,7 +424,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         check_whole("n_rules", n_rules, 1)
         cells = self.tables_.cells(X_new, sensitive_features)
         if not len(cells):
-            raise ValueError("X_new has no rows; give rows to confirm the rule sets on.")
+            raise ValueError("X_new has no rows. Pass rows on which to confirm the rule sets.")
         rows = GivenRows(self.space_.layout.container.check_names(X_new))
         answers = Answers(
             self.estimator_, rows, self.favourable_, self.response_method, self.n_jobs

@@ -1,4 +1,4 @@
-"""Which texts are asked about: samples with replacement, shared by all rule sets that can."""
+"""Draws the texts that the model is asked about, shared by as many rule sets as possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TestSGD for texts: which terms change the share of favourable predictions."""
+"""TextSGDAuditor finds the terms in texts that change the share of favourable predictions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from skfairtest.oracle._stop import StopReason, StopSearch
 
 
 class KeepsTerms:
-    """Says what `TextSGDAuditor` keeps in a class of its own; has no parameters."""
+    """Declares what a saved `TextSGDAuditor` holds. This base has no parameters."""
 
     terms_: Terms
 
@@ -41,97 +41,104 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
 
     A rule set names at most one term of each category, such as "gay" and "taoist". Inside of it are
     the texts that have any term of each of these categories, with those terms replaced by the named
-    ones; outside are the texts that do not contain all of the named terms, as they are. The score
-    is the difference between the shares of favourable predictions.
+    ones; outside are the unchanged texts that lack one of the named terms. The score is the
+    difference between the shares of favourable predictions inside and outside.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Classifier or regressor of raw strings, such as
-        ``make_pipeline(TfidfVectorizer(), LogisticRegression())``. Fitted, or fitted by
-        ``fit(X, y)``.
+        Classifier or regressor of raw strings, such as ``make_pipeline(TfidfVectorizer(),
+        LogisticRegression())``. It is fitted already, or ``fit(X, y)`` fits it.
     favourable : label, set of labels, float or "mean", default=None
-        What counts as a favourable prediction: a label or several, of a regressor at least this
-        output. None takes a class whose word says it ("approved", "good"), else the last one, with
-        a warning; of a regressor None or "mean" compares means. Of several outputs the mean counts.
+        What counts as a favourable prediction: a label, a set of labels or, for a regressor, every
+        output of at least this value. None takes the class whose name says that it is favourable
+        ("approved", "good"), else the last class, with a warning. For a regressor, None and "mean"
+        compare mean predictions; if it has several outputs, their mean is compared.
     min_support : float, default=0.05
-        Least share of the rows that a rule set must hold for, in (0, 1).
+        Smallest share of the rows that a rule set must hold for, in (0, 1).
     confidence : float, default=0.95
         Confidence of the intervals.
     max_rules : int, default=20_000
-        Rule sets that are kept, worst first. All of them are counted and compared.
+        Number of rule sets that are kept, worst first. All rule sets are counted and compared, kept
+        or not.
     n_jobs : int, default=None
-        Parts of a large batch that are predicted at the same time. None is 1, or what
-        `joblib.parallel_config` says. The result does not depend on it.
+        Number of parts of a large batch that are predicted at the same time. None means 1, unless
+        `joblib.parallel_config` sets another number. The result does not depend on it.
     random_state : int, RandomState or Generator, default=None
-        Seed of the run: the same seed gives the same result.
+        Seed of the run. The same seed gives the same result.
     verbose : int, default=0
-        1 prints a line each tenth of the work, 2 each hundredth.
+        1 prints a line after each tenth of the work, 2 after each hundredth.
     response_method : {"auto", "predict", "predict_proba"}, default="auto"
         "auto" asks for labels. "predict_proba" compares the mean probability of the favourable
         labels in place of their share.
     max_attributes : int, default=None
-        Most conditions of a rule set; None for as many as there are attributes, or categories of
-        terms.
+        Largest number of conditions of a rule set. None sets no limit beyond the number of
+        attributes, or of categories of terms.
     sampling_threshold : int, default=1000
-        Least number of rows that are asked about on each side of a rule set.
+        Smallest number of rows that the model is asked about on each side of a rule set.
     error_threshold : float, default=0.05
-        The pool is so large that no interval reaches further than this from the score, for shares
-        of up to one half. For means: in units of twice the standard deviation of the predictions.
+        Largest distance between a score and the ends of its interval; the pool of rows is made
+        large enough for it. It is a difference of shares, computed for shares of one half; for
+        means its unit is twice the standard deviation of the predictions.
     correction : {"bonferroni", "holm", "none"}, default="bonferroni"
-        "bonferroni": all intervals hold at once, so that the worst of many rule sets may be quoted.
-        "holm" shows a difference for more of them, whose intervals begin at 0. "none": each
-        interval by itself, as in the paper: too narrow for the worst of many.
+        How the intervals allow for the number of rule sets. With "bonferroni" all intervals hold at
+        once, so that the worst of many rule sets may be quoted. "holm" shows a difference for more
+        rule sets; the intervals of these additional ones begin at 0. With "none", as in the paper,
+        each interval holds by itself and is too narrow for the worst of many.
     max_queries : int, default=2_000_000
-        Budget in queries: one query is one text for which the model is asked. Where it is smaller
-        than what the thresholds need, the intervals are wider, and a warning says so.
+        Budget in queries: one query is one text for which the model is asked. If the two thresholds
+        need more queries than this, the intervals are wider, and a warning says so.
     categories : dict of str to list of str, default=None
-        Terms of each category; None for the 48 terms of the paper in four categories, gender, race,
-        religion and age. Terms are found on word borders, in any case, the longest first.
+        Terms of each category. None takes the 48 terms of the paper in four categories: gender,
+        race, religion and age. Terms match whole words, in upper or lower case, and the longest
+        term is matched first.
 
     Attributes
     ----------
     worst_rule_ : Series
         The first row of `rules_`.
     group_fairness_score_ : float
-        Its score. The largest of many estimates tends to be too large: quote it with its interval,
-        or `confirm` it.
+        The score of the worst rule. The largest of many estimates tends to be too large: quote it
+        with its interval, or estimate it again on new rows with `confirm`.
     n_queries_, seconds_ : int, float
-        The cost: queries, seconds.
+        Number of queries to the model, and seconds that the run took.
     estimator_ : estimator
-        What was audited.
+        The estimator that was audited.
     rules_ : DataFrame
         The kept rule sets, worst first: `rule` (in words), `attributes`, `conditions` (for each
         attribute the values that match: a tuple of categories, in which None is a missing one, or
-        an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (of
-        favourable predictions; means for a regressor without a threshold), `score` (their absolute
-        difference), `low` and `high` (the interval of the score), `differs` (whether it shows a
-        difference), `error` (the paper's, for the rule set alone), `n_inside` and `n_outside`
-        (perturbed inputs or texts asked about, not rows of X), `ranked` (whether both sides are
+        an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (shares
+        of favourable predictions, or mean predictions of a regressor without a threshold), `score`
+        (their absolute difference), `low` and `high` (the interval of the score), `differs`
+        (whether a difference was shown), `error` (half the width of the paper's interval, which
+        holds for the rule set alone), `n_inside` and `n_outside` (numbers of perturbed inputs or
+        texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
         large enough to compare: a rule set must leave 5% of the rows outside).
     n_rule_sets_, n_groups_ : int
-        Frequent rule sets, and the different groups that they describe, as far as these were told
-        apart (up to 2,000,000). The intervals allow for so many groups.
+        Number of frequent rule sets, and of the different groups that they describe. Equal groups
+        are counted once for up to 2,000,000 rule sets. The intervals allow for this number of
+        groups.
     favourable_ : list, float or "mean"
-        What was taken to be favourable.
+        The predictions that counted as favourable.
     stop_reason_, stop_kind_ : str
-        What ended the run: in words, and as one of "complete", "max_queries", "callback",
+        What ended the run, in words and as one of "complete", "max_queries", "callback",
         "interrupted" and "failed".
     categories_ : dict of str to list of str
-        The terms.
+        The terms of each category that were used.
 
     See Also
     --------
-    TestSGDAuditor : The same for tables.
+    TestSGDAuditor : Compares rows of a table in place of texts.
 
     Notes
     -----
-    The support of a rule set is the share of texts with any term of each of its categories, so it
-    is the same for all terms. The intervals refer to the population from which the samples are
-    drawn, independently and with replacement: the texts of X with the terms replaced, and the texts
-    of X that lack a term. They do not cover how X itself was drawn; `confirm` does. All rule sets
-    share the texts outside, and those over the same categories share the texts inside; a text
-    that comes again is asked about once.
+    The support of a rule set is the share of texts that have any term of each of its categories, so
+    it does not depend on which terms the rule set names. The intervals refer to the population from
+    which the samples are drawn, independently and with replacement: the texts of X with the terms
+    replaced, and the texts of X that lack a term. They do not account for how X itself was drawn;
+    those of `confirm` do. All rule sets share the sample outside, and rule sets over the same
+    categories share the texts inside. The model is asked about a text that is drawn again only
+    once.
 
     A replaced text may read oddly, and a term may be used in another sense ("black coffee"). A
     difference shows that the model's predictions depend on the term, not why, and not that this is
@@ -171,15 +178,15 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Look at every frequent rule set.
+        """Evaluate every frequent rule set and rank the rule sets by their scores.
 
         Parameters
         ----------
         X : list, Series or array of str of shape (n_samples,)
             Texts.
         y : array-like of shape (n_samples,), default=None
-            With targets, a clone of the estimator is fitted first, with a warning where it was
-            fitted already; without, it is audited as it stands.
+            Targets. If they are given, a clone of the estimator is fitted to them first, with a
+            warning if it was fitted already. If not, the estimator is audited as it stands.
         **fit_params : dict
             Passed to the estimator's ``fit``, or routed when metadata routing is on.
 
@@ -191,10 +198,10 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         Raises
         ------
         ValueError, TypeError
-            For parameters and texts that cannot be audited, no frequent rule set among them,
+            If a parameter or a text cannot be audited, or no rule set is frequent. It is raised
             before the first query.
         EstimatorFailedError
-            If the estimator fails during the audit; rule sets asked about so far are ranked.
+            If the estimator fails during the audit. The rule sets asked about so far are ranked.
         """
         start = _clock.now()
         self._check_params()
@@ -309,19 +316,20 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         )
 
     def matches(self, X: Any, rule: Any) -> NDArray[np.bool_]:
-        """Which texts contain all terms of a rule set.
+        """Tell which texts contain all terms of a rule set.
 
         Parameters
         ----------
         X : list, Series or array of str of shape (n_texts,)
             Texts.
         rule : int, str or Series
-            Place in `rules_`, the words of the rule set, or a row of `rules_`.
+            Position in `rules_`, the text of the rule set in its column `rule`, or a row of
+            `rules_`.
 
         Returns
         -------
         ndarray of bool of shape (n_texts,)
-            Which texts.
+            True where the text contains all terms of the rule set.
         """
         number = self._rule_number(rule)
         return Corpus(self.terms_, check_texts(X)[0]).contains(self._state["rules"][number])
@@ -329,21 +337,22 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
     def confirm(self, X_new: Any, n_rules: int = 10) -> pd.DataFrame:
         """Estimate the worst rule sets again, on texts that were not searched.
 
-        Every new text with a term of each category is asked about once, with the terms replaced. If
-        the texts are a random sample, the intervals are about the population that they come from.
+        The model is asked once about every new text that has a term of each category, with the
+        terms replaced. If the texts are a random sample of a population, the intervals hold for
+        that population.
 
         Parameters
         ----------
         X_new : list, Series or array of str of shape (n_texts,)
             Texts that fit has not seen.
         n_rules : int, default=10
-            How many of the worst rule sets.
+            Number of the worst rule sets to estimate.
 
         Returns
         -------
         DataFrame
-            One row a rule set: as in `rules_`, and `searched_score` and `same_direction`, which
-            compare with the search. Where a side is empty, nothing is known: the score is NaN.
+            One row per rule set, with the columns of `rules_` and two that compare with the search:
+            `searched_score` and `same_direction`. Where a side is empty, the score is NaN.
         """
         self._result("confirm")
         check_whole("n_rules", n_rules, 1)

@@ -33,7 +33,7 @@ MOST_CATEGORIES = 1_000
 
 
 class ValueAttribute:
-    """One attribute as patterns see it: values with numbers from 0; changed by nobody.
+    """An attribute whose values are numbered from 0, as patterns need it; immutable.
 
     Attributes
     ----------
@@ -159,8 +159,8 @@ def read_attribute(
         present = values[~np.isnan(values)]
         if not np.isfinite(present).all():
             raise ValueError(
-                f"Column {name!r} has infinite values, which no bin holds. Replace them, or leave "
-                "them missing."
+                f"Column {name!r} has infinite values, which no bin holds. Replace them, or mark "
+                "them as missing."
             )
         if isinstance(bins, list) or len(pd.unique(present)) > bins:
             cuts = _cuts(name, present, bins, binning, dates)
@@ -170,8 +170,8 @@ def read_attribute(
         codes, levels = pd.factorize(values)
     except TypeError as error:  # lists and the like
         raise TypeError(
-            f"Column {name!r} holds values that are no categories ({error}); each argument must be "
-            "a string or a number. Convert the column, or leave it out of attributes=."
+            f"Column {name!r} holds values that cannot be categories ({error}); each argument must "
+            "be a string or a number. Convert the column, or leave it out of attributes=."
         ) from error
     levels = np.asarray(levels)
     if len(levels) > MOST_CATEGORIES:
@@ -275,8 +275,9 @@ class ValueTables:
                     if self.is_all:  # says nothing of anybody
                         continue
                     raise ValueError(
-                        f"Column {name!r} has one value only (n_samples={len(values)}), so no rule "
-                        "over it divides the rows. Give rows with other values, or leave it out."
+                        f"Column {name!r} has only one value (n_samples={len(values)}), so no "
+                        "rule over it divides the rows. Pass rows with other values, or leave "
+                        "it out."
                     )
                 kept.append(j)
                 self.attributes.append(attribute)
@@ -285,7 +286,7 @@ class ValueTables:
         if not numbers:
             raise ValueError(
                 f"No column of X has more than one value (n_samples={n_rows(X)}), so no rule "
-                "divides the rows. Give rows that differ."
+                "divides the rows. Pass rows that differ."
             )
         return numbers
 
@@ -313,16 +314,16 @@ def _sensitive_names(names: list[Any], wanted: Any, taken: list[Any], attributes
         if not found and not taken and attributes is None:
             raise ValueError(
                 "sensitive_features='auto' found no column with the name of a common protected "
-                f"attribute (sex, race, age, ...) among {names!r}. Name the columns that groups "
-                "are described by: sensitive_features=[...] or attributes='all', or give columns "
-                "that are not in X to fit."
+                f"attribute (sex, race, age, ...) among {names!r}. Name the columns that "
+                "describe groups by sensitive_features=[...] or attributes='all', or pass "
+                "columns that are not in X to fit."
             )
     elif wanted is None:
         found = []
         if not taken and attributes is None:
             raise ValueError(
-                "sensitive_features must be 'auto', a column or a list of columns where "
-                "attributes=None; got None."
+                "sensitive_features must be 'auto', a column or a list of columns if attributes "
+                "is None; got None."
             )
     else:
         found = [names[j] for j in resolve_columns(names, wanted)]
@@ -342,5 +343,5 @@ def _named(names: list[Any], of_table: list[Any], attributes: Any) -> list[Any]:
             )
         wanted.append(name if position is None else of_table[position])
     if not wanted:
-        raise ValueError("attributes is empty; name at least one column, or 'all'.")
+        raise ValueError("attributes is empty; pass at least one column, or 'all'.")
     return wanted

@@ -1,4 +1,4 @@
-"""Pictures of what was found: displays in the manner of scikit-learn's."""
+"""Displays in the manner of scikit-learn's, which draw what audits found."""
 
 from skfairtest.inspection._bracket_display import BracketDisplay
 from skfairtest.inspection._curve_display import DisparityCurveDisplay

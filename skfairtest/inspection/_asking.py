@@ -1,4 +1,4 @@
-"""The twins of a fitted auditor, and what its model says of them: for displays that show a pair."""
+"""The twins of a fitted auditor and the model's outputs for them, for displays of a pair."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from skfairtest.oracle._model import Model
 
 
 def check_auditor(auditor: Any, owner: str, needs: str = "worst_case_", *, of: str = "") -> None:
-    """See that an auditor is fitted, and one that has what a display shows."""
+    """Raise an error unless an auditor is fitted and has what a display shows."""
     if not hasattr(type(auditor), needs):
         raise TypeError(
             f"{owner} needs {of or 'an auditor of twins, such as SBFTAuditor'}; got "
@@ -25,16 +25,16 @@ def check_auditor(auditor: Any, owner: str, needs: str = "worst_case_", *, of: s
 
 
 def by_name(given: Any) -> dict[str, Any]:
-    """One or several, by name; one has that of its class."""
+    """Return one or several objects by name; a single one is named after its class."""
     if not isinstance(given, dict):
         return {type(given).__name__: given}
     if not given:
-        raise ValueError("The dict is empty; give at least one, {'name': auditor}.")
+        raise ValueError("The dict is empty; pass at least one, {'name': auditor}.")
     return {str(name): value for name, value in given.items()}
 
 
 def twins_of(auditor: Any, place: int | None) -> Floats | None:
-    """Codes of two twins, shape (2, n_features): the worst pair, or that at a place; or None."""
+    """Return the codes of two twins, shape (2, n_features): the worst or another pair, or None."""
     state, space = auditor._state, auditor.space_
     if place is None:
         if "worst_z" not in state:
@@ -46,15 +46,15 @@ def twins_of(auditor: Any, place: int | None) -> Floats | None:
     if not whole or not 0 <= place < n_kept:
         has = f"from 0 to {n_kept - 1}" if n_kept else "of which there are none"
         raise ValueError(
-            f"place must be None (the worst pair) or a place in discriminatory_inputs_, {has}; got "
-            f"{place!r}."
+            "place must be None (the worst pair) or a position in discriminatory_inputs_, "
+            f"{has}; got {place!r}."
         )
     pair = np.tile(state["Z"][place], (2, 1))
     return np.asarray(space.twins_.with_sensitive(pair, state["pairs"][place]))
 
 
 def ask_model(auditor: Any) -> Model:
-    """The model of an auditor, to be asked as the audit has asked it."""
+    """Return the model of an auditor, to be asked as the audit has asked it."""
     model = Model(
         auditor.estimator_,
         auditor.space_,
@@ -66,7 +66,7 @@ def ask_model(auditor: Any) -> Model:
 
 
 def pair_at(auditor: Any, place: int | None) -> Pair | None:
-    """A pair with its outputs; asks the model two queries where they are not kept."""
+    """Return a pair with its outputs, for two queries if these were not kept."""
     Z = twins_of(auditor, place)
     if Z is None:
         return None

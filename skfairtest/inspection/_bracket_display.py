@@ -1,4 +1,4 @@
-"""BracketDisplay: how large the largest difference is known to be, and can be at most."""
+"""BracketDisplay draws the lower and the upper bound of the largest difference."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KINDS = ("bar", "time")
 
 
 class BracketDisplay:
-    """The largest difference between twins as a bracket: found, certified ends, rows of the data.
+    """Draw what is known of the largest difference between twins: what was found, and its bounds.
 
     Twins are two inputs that are identical but for the sensitive attributes. Make it with
     `from_auditor` or `from_certificate`.
@@ -39,11 +39,13 @@ class BracketDisplay:
     Parameters
     ----------
     table : DataFrame
-        One row a bar: `name`; `found` by a search; `lower` and `upper`, between which the largest
-        difference of the domain lies; the largest one among `rows` of the data; `certified`,
-        whether the bracket is closed. NaN where a number is unknown.
+        One row per bar. Its columns are `name`; `found`, the largest difference that a search
+        found; `lower` and `upper`, the bounds of the largest difference of the domain; `rows`, the
+        largest difference among the rows of the data; and `certified`, whether both bounds agree.
+        Unknown numbers are NaN.
     history : DataFrame, default=None
-        Courses for ``plot(kind="time")``: `name`, `seconds`, `degree`.
+        Courses of the searches for ``plot(kind="time")``, with the columns `name`, `seconds` and
+        `degree`.
 
     Attributes
     ----------
@@ -52,21 +54,21 @@ class BracketDisplay:
     figure_ : matplotlib Figure
         Their figure.
     bars_ : list of matplotlib Rectangle
-        The differences that were found, one a row of the table.
+        The differences that were found, one per row of the table.
     open_ : list of matplotlib Rectangle or Polygon
-        What is neither found nor ruled out, where there is an upper end.
+        The range between the found difference and its upper bound, where there is a bound.
     lines_ : list of matplotlib Line2D
-        With ``kind="time"``, the courses.
+        The courses of the searches, with ``kind="time"``.
 
     See Also
     --------
-    skfairtest.CertifiedAuditor : Searches and certifies.
+    skfairtest.CertifiedAuditor : Searches for the largest difference and certifies a bound.
 
     Notes
     -----
-    A difference that was found is a lower bound: without an upper end nobody knows how much larger
-    others are. The bracket is about the whole domain; the rows of the data are people, and one of
-    them may lie outside of the domain.
+    A difference that was found is a lower bound: without an upper bound it is unknown how much
+    larger others are. The bounds hold for the whole domain; a row of the data may lie outside of
+    it.
 
     Examples
     --------
@@ -86,16 +88,16 @@ class BracketDisplay:
 
     @classmethod
     def from_auditor(cls, auditor: Any, *, rows: bool = True) -> BracketDisplay:
-        """Show what fitted auditors found, with the upper end of those that certify.
+        """Show what fitted auditors found, with the upper bounds of those that certify.
 
         Parameters
         ----------
         auditor : BaseAuditor, or dict of str to BaseAuditor
-            Fitted or interrupted. Of a `CertifiedAuditor` the ends of its bracket are shown; of the
-            others nobody knows the upper end.
+            Fitted auditors; they may have been interrupted. The upper bound is known for a
+            `CertifiedAuditor` only.
         rows : bool, default=True
-            Whether to show the largest difference among the rows of the data. It asks the model
-            where ``on_data_degree_`` was not asked for before.
+            Whether to show the largest difference among the rows of the data. This asks the model
+            if ``on_data_degree_`` was not used before.
 
         Returns
         -------
@@ -107,7 +109,7 @@ class BracketDisplay:
         NotFittedError
             If an auditor is not fitted.
         TypeError
-            If one is no auditor of twins.
+            If one is not an auditor of twins.
         """
         table, courses = [], []
         for name, one in by_name(auditor).items():
@@ -137,12 +139,12 @@ class BracketDisplay:
 
     @classmethod
     def from_certificate(cls, certificate: Any) -> BracketDisplay:
-        """Show certificates.
+        """Show the bounds of certificates.
 
         Parameters
         ----------
         certificate : Certificate, or dict of str to Certificate
-            What `certify` returned.
+            One or several results of `certify`.
 
         Returns
         -------
@@ -152,7 +154,7 @@ class BracketDisplay:
         Raises
         ------
         TypeError
-            If one is no certificate.
+            If one is not a certificate.
         """
         table = []
         for name, one in by_name(certificate).items():
@@ -175,12 +177,12 @@ class BracketDisplay:
         return cls(pd.DataFrame(table, columns=COLUMNS))
 
     def frame(self) -> pd.DataFrame:
-        """What is drawn.
+        """Return the data that is drawn.
 
         Returns
         -------
         DataFrame
-            One row a bar: name, found, lower, upper, rows, certified.
+            One row per bar, with the columns name, found, lower, upper, rows and certified.
         """
         return self.table.copy()
 
@@ -197,12 +199,12 @@ class BracketDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on. None makes a new figure.
         kind : {"bar", "time"}, default="bar"
-            One bar each, or the course of the search over seconds, with the bracket that it ended
-            with as a band.
+            "bar" draws one bar per auditor. "time" draws the course of the search over seconds,
+            with the final bounds as a band.
         bar_kwargs, line_kwargs : dict, default=None
-            Passed to the bars of what was found, and to the courses.
+            Passed to matplotlib for the bars of what was found, and for the courses.
 
         Returns
         -------
@@ -212,14 +214,14 @@ class BracketDisplay:
         Raises
         ------
         ValueError
-            For another kind, and for "time" where there is no history.
+            If `kind` is unknown, or is "time" and there is no history.
         """
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {KINDS}; got {kind!r}.")
         if kind == "time" and (self.history is None or self.history.empty):
             raise ValueError(
-                "kind='time' needs the course of a search, which a certificate does not have. Make "
-                "the display with from_auditor, or take kind='bar'."
+                "kind='time' needs the course of a search, which a certificate does not have. "
+                "Make the display with from_auditor, or use kind='bar'."
             )
         self.bars_: list[Any] = []
         self.open_: list[Any] = []
@@ -326,6 +328,6 @@ def _or_nan(value: Any) -> float:
 
 
 def _known(value: Any) -> float:
-    """A number, 0 where it is unknown; what has no end stays so."""
+    """Return a number, or 0 if it is unknown; infinity stays as it is."""
     value = _or_nan(value)
     return value if not math.isnan(value) else 0.0

@@ -1,4 +1,4 @@
-"""DisparityCurveDisplay: the share of rows whose twins differ by more than t, for every t."""
+"""DisparityCurveDisplay draws the share of rows whose twins differ by more than t, for every t."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_POINTS = 500
 
 
 class DisparityCurveDisplay:
-    """The share of rows whose disparity exceeds t, for one model or several.
+    """Draw the share of rows whose disparity exceeds t, for one model or several.
 
     The disparity of a row is the largest difference between the model's outputs for its twins,
     which are identical to it but for the sensitive attributes. Make it with `from_auditor` or
@@ -32,12 +32,13 @@ class DisparityCurveDisplay:
     Parameters
     ----------
     curves : DataFrame
-        Points of the curves: `name`, `difference` (the t), `share` (of the rows, from 0 to 1, whose
-        disparity exceeds it). Between two points the share of the left one holds.
+        Points of the curves, with the columns `name`, `difference` (the value of t) and `share` (of
+        the rows whose disparity exceeds t, from 0 to 1). Between two points the share of the left
+        one holds.
     threshold : float, default=None
         Disparity above which a row counts as discriminatory; drawn as a line.
     output : str, default="output"
-        What the differences are of.
+        Name of the output whose differences are drawn.
 
     Attributes
     ----------
@@ -52,12 +53,12 @@ class DisparityCurveDisplay:
 
     See Also
     --------
-    skfairtest.BaseAuditor.audit_rows : The disparity of each row.
+    skfairtest.BaseAuditor.audit_rows : Computes the disparity of each row.
 
     Notes
     -----
-    The rows are people, or what was given for them. Where the sensitive attributes have many
-    values, a row is compared with some of its twins, and the curve is a lower bound.
+    If the sensitive attributes have many values, a row is compared with some of its twins only, and
+    the curve is a lower bound.
 
     Examples
     --------
@@ -86,9 +87,10 @@ class DisparityCurveDisplay:
         Parameters
         ----------
         auditor : BaseAuditor, or dict of str to BaseAuditor
-            Fitted. Curves of several are drawn together, so their outputs should have one unit.
+            Fitted auditors. Their curves are drawn together, so their outputs should have the same
+            unit.
         X : array-like or DataFrame of shape (n_rows, n_features), default=None
-            The rows; None for those of fit.
+            The rows to ask about. None takes the rows that were given to fit.
 
         Returns
         -------
@@ -100,7 +102,7 @@ class DisparityCurveDisplay:
         NotFittedError
             If an auditor is not fitted.
         TypeError
-            If one is no auditor of twins.
+            If one is not an auditor of twins.
         ValueError
             If columns are missing or categories are unknown.
         """
@@ -129,22 +131,23 @@ class DisparityCurveDisplay:
         response_method: str = "auto",
         space: InputSpace | None = None,
     ) -> DisparityCurveDisplay:
-        """Ask fitted models about rows.
+        """Ask fitted models about the twins of rows.
 
         Parameters
         ----------
         estimator : estimator, or dict of str to estimator
             Fitted.
         X : array-like or DataFrame of shape (n_rows, n_features)
-            The rows; they show which sensitive values there are, too.
+            The rows to ask about, which also show which sensitive values exist.
         sensitive_features : "auto", str, int or list of these, default="auto"
-            Sensitive columns by name or position; "auto" takes the names of common ones.
+            Sensitive columns by name or position. "auto" takes the columns whose names are common
+            protected attributes.
         threshold : float, default=None
             Disparity above which a row counts as discriminatory; drawn as a line.
         response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
             How the models are asked.
         space : InputSpace, default=None
-            Which inputs exist, as in every auditor; None: learned from X.
+            Which inputs exist, as in every auditor. None learns it from X.
 
         Returns
         -------
@@ -156,7 +159,7 @@ class DisparityCurveDisplay:
         NotFittedError
             If an estimator is not fitted.
         ValueError, TypeError
-            For sensitive columns and domains that cannot be.
+            If the sensitive columns or the space are not possible.
         EstimatorFailedError
             If an estimator fails.
         """
@@ -175,12 +178,12 @@ class DisparityCurveDisplay:
         return cls(whole, threshold, _only(outputs, "output"))
 
     def frame(self) -> pd.DataFrame:
-        """What is drawn.
+        """Return the data that is drawn.
 
         Returns
         -------
         DataFrame
-            The points: name, difference, share.
+            The points, with the columns name, difference and share.
         """
         return self.curves.copy()
 
@@ -190,9 +193,9 @@ class DisparityCurveDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on. None makes a new figure.
         line_kwargs : dict, default=None
-            Passed to the curves.
+            Passed to matplotlib for the curves.
 
         Returns
         -------
@@ -226,9 +229,9 @@ class DisparityCurveDisplay:
 
 
 def disparity_curve(disparities: Floats, name: str, most: int = MOST_POINTS) -> pd.DataFrame:
-    """Points of the share of disparities above t; at each exact, fewer where there are very many.
+    """Compute points of the share of disparities above t: exact at each, and fewer of very many.
 
-    The first is at 0 and the last at the largest disparity, which no row exceeds.
+    The first point is at 0 and the last at the largest disparity, which no row exceeds.
     """
     ordered = np.sort(np.asarray(disparities, dtype=float))
     at = np.unique(np.concatenate([[0.0], ordered]))
@@ -243,7 +246,7 @@ def disparity_curve(disparities: Floats, name: str, most: int = MOST_POINTS) -> 
 
 
 def _only(values: set[Any], other: Any = None) -> Any:
-    """The one value, or something else where there are several."""
+    """Return the only value, or something else if there are several."""
     return next(iter(values)) if len(values) == 1 else other
 
 

@@ -1,4 +1,4 @@
-"""GroupScoresDisplay: the worst rules with their intervals."""
+"""GroupScoresDisplay draws the worst rules with the intervals of their scores."""
 
 from __future__ import annotations
 
@@ -27,26 +27,27 @@ from skfairtest.inspection._style import (
 
 
 class GroupScoresDisplay:
-    """Rules that describe groups, with their scores and intervals, the worst first.
+    """Draw rules that describe groups, with their scores and intervals, the worst first.
 
     A rule (or rule set) describes a group by values of attributes. Its score is the difference
-    between what is measured inside and outside of it: shares of favourable predictions, means of a
-    regressor, rates of errors or another metric. Make it with `from_auditor`.
+    between a metric inside and outside of the group: shares of favourable predictions, mean
+    predictions of a regressor, error rates or another one. Make it with `from_auditor`.
 
     Parameters
     ----------
     rules : DataFrame
-        As `rules_` of a group auditor: `rule`, `score`, `low`, `high`, `n_inside`, `share_inside`,
-        `share_outside`; and `differs`, whether a difference was shown, without which that is where
-        `low` is above 0.
+        A table such as `rules_` of a group auditor, with the columns `rule`, `score`, `low`,
+        `high`, `n_inside`, `share_inside` and `share_outside`. `differs` says whether a difference
+        was shown; without this column, it was shown where `low` is above 0.
     confidence : float, default=None
-        Confidence of the intervals, where it is to be written beside them.
+        Confidence of the intervals, written beside them if it is given.
     correction : {"bonferroni", "holm", "resampling", "none"}, default=None
-        How they allow for the number of rules; anything but "none" makes them simultaneous.
+        How the intervals allow for the number of rules. All but "none" make them simultaneous.
     measure : str, default=None
-        What is measured inside and outside, in words.
+        Name of the metric that is compared, as it is written.
     counted : str, default="rows"
-        What `n_inside` counts, in words: rows of data, perturbed inputs near them, texts.
+        What `n_inside` counts, as it is written: rows of data, perturbed inputs near them, or
+        texts.
 
     Attributes
     ----------
@@ -55,21 +56,21 @@ class GroupScoresDisplay:
     figure_ : matplotlib Figure
         Their figure.
     points_ : list of matplotlib Line2D
-        Scores of the rules that are shown, one a row.
+        Scores of the rules that are shown, one per row.
     intervals_ : matplotlib LineCollection
-        Their intervals; of a rule that differs and of which only that is known, from its score on.
+        The intervals of the scores.
 
     See Also
     --------
-    skfairtest.TestSGDAuditor : Finds the rules by favourable predictions, near the data.
-    skfairtest.SubgroupAuditor : Finds them by rates, errors or another metric, on rows as they are.
-    SelectionDisplay : Groups that are named, not searched for.
+    skfairtest.TestSGDAuditor : Finds rules by favourable predictions on perturbed rows.
+    skfairtest.SubgroupAuditor : Finds rules by rates, errors or another metric.
+    SelectionDisplay : Draws rates of groups that are known beforehand.
 
     Notes
     -----
-    A difference is no verdict: groups may differ in other columns, too. The rules shown are the
-    worst of many that were looked at, so only intervals that allow for their number can be read as
-    they stand.
+    A difference does not show that a model is unfair: groups may differ in other columns, too. The
+    rules shown are the worst of many, so only intervals that allow for the number of rules can be
+    taken at face value.
 
     Examples
     --------
@@ -100,15 +101,15 @@ class GroupScoresDisplay:
 
     @classmethod
     def from_auditor(cls, auditor: Any, *, short_list: bool | None = None) -> GroupScoresDisplay:
-        """Take the rules of a fitted auditor of groups.
+        """Show the rules of a fitted auditor of groups.
 
         Parameters
         ----------
         auditor : TestSGDAuditor, TextSGDAuditor or SubgroupAuditor
-            Fitted, or interrupted after it compared rules.
+            A fitted auditor. It may have been interrupted after it compared rules.
         short_list : bool, default=None
             Whether to take `short_list_`, whose rules do not repeat each other, in place of
-            `rules_`. None takes it where there is one that is not empty.
+            `rules_`. None takes it if the auditor has one that is not empty.
 
         Returns
         -------
@@ -120,16 +121,16 @@ class GroupScoresDisplay:
         NotFittedError
             If the auditor is not fitted.
         TypeError
-            If it is no auditor of groups.
+            If it is not an auditor of groups.
         ValueError
-            If there is no short list where one is asked for.
+            If `short_list` is True and the auditor has none.
         """
         check_auditor(auditor, cls.__name__, "rules_", of="an auditor of groups: TestSGDAuditor")
         listed = getattr(auditor, "short_list_", None) if short_list is not False else None
         if short_list and listed is None:
             raise ValueError(
-                f"short_list=True needs an auditor with short_list_, such as SubgroupAuditor; got "
-                f"{type(auditor).__name__}. Leave short_list out."
+                "short_list=True needs an auditor with short_list_, such as SubgroupAuditor; "
+                f"got {type(auditor).__name__}. Leave out short_list."
             )
         taken = (
             auditor.rules_ if listed is None or (short_list is None and listed.empty) else listed
@@ -138,7 +139,7 @@ class GroupScoresDisplay:
         return cls(taken, auditor.confidence, auditor.correction, measure, counted_by(auditor))
 
     def frame(self) -> pd.DataFrame:
-        """All rules, drawn or not.
+        """Return all rules, drawn or not.
 
         Returns
         -------
@@ -150,16 +151,16 @@ class GroupScoresDisplay:
     def plot(
         self, ax: Any = None, *, most: int = 20, point_kwargs: Any = None
     ) -> GroupScoresDisplay:
-        """Draw scores and intervals.
+        """Draw the scores and their intervals.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure as high as the rows need.
+            Axes to draw on. None makes a new figure, as high as the rows need.
         most : int, default=20
-            Rules that are shown; how many are left out is said.
+            Largest number of rules that are drawn. A remark says how many are left out.
         point_kwargs : dict, default=None
-            Passed to the points.
+            Passed to matplotlib for the points.
 
         Returns
         -------
@@ -211,7 +212,7 @@ class GroupScoresDisplay:
 
     @staticmethod
     def _differ(table: pd.DataFrame) -> NDArray[Any]:
-        """Which rules show a difference; with Holm's correction the interval alone does not say."""
+        """Tell which rules show a difference; with Holm's correction intervals alone do not."""
         shown: Any = table["differs"] if "differs" in table else table["low"] > 0
         return np.asarray(shown, dtype=bool)
 
@@ -223,7 +224,7 @@ class GroupScoresDisplay:
 
 
 def _side_by_side(first: float, second: float) -> str:
-    """Two shares, or means, with equally many decimals where they are small."""
+    """Write two shares or means, with equally many decimals if they are small."""
     if max(abs(first), abs(second)) <= 1:
         return f"{first:.3f} | {second:.3f}"
     return f"{number(first)} | {number(second)}"

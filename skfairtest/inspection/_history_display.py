@@ -1,4 +1,4 @@
-"""HistoryDisplay: what searches had found by then, over their queries or seconds."""
+"""HistoryDisplay draws what searches had found, over their queries or seconds."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ COLUMNS = ("name", "queries", "seconds", "found", "degree")
 
 
 class HistoryDisplay:
-    """The history of one search or several: the largest difference, or the number found.
+    """Draw the course of one or several searches over queries or seconds.
 
-    Make it with `from_auditors`.
+    A course is the largest difference, or the number of discriminatory inputs, found so far. Make
+    the display with `from_auditors`.
 
     Parameters
     ----------
     table : DataFrame
-        Points of the courses: `name`, `queries`, `seconds`, `found`, `degree`.
+        Points of the courses, with the columns `name`, `queries`, `seconds`, `found` and `degree`.
 
     Attributes
     ----------
@@ -37,7 +38,7 @@ class HistoryDisplay:
 
     See Also
     --------
-    skfairtest.compare_auditors : Repeats runs, which one course does not.
+    skfairtest.compare_auditors : Compares repeated runs with different seeds.
 
     Notes
     -----
@@ -60,12 +61,12 @@ class HistoryDisplay:
 
     @classmethod
     def from_auditors(cls, auditors: Any) -> HistoryDisplay:
-        """Take the courses of fitted auditors.
+        """Show the courses of fitted auditors.
 
         Parameters
         ----------
         auditors : BaseAuditor, or dict of str to BaseAuditor
-            Fitted, or interrupted: the course until then is shown.
+            Fitted auditors. If one was interrupted, its course until then is shown.
 
         Returns
         -------
@@ -77,7 +78,7 @@ class HistoryDisplay:
         NotFittedError
             If an auditor is not fitted.
         TypeError
-            If one is no auditor of twins: others have no course.
+            If one is not an auditor of twins, because others record no course.
         """
         courses = []
         for name, one in by_name(auditors).items():
@@ -95,12 +96,12 @@ class HistoryDisplay:
         return cls(pd.concat(courses, ignore_index=True)[list(COLUMNS)])
 
     def frame(self) -> pd.DataFrame:
-        """What is drawn.
+        """Return the data that is drawn.
 
         Returns
         -------
         DataFrame
-            The points: name, queries, seconds, found, degree.
+            The points, with the columns name, queries, seconds, found and degree.
         """
         return self.table.copy()
 
@@ -112,14 +113,14 @@ class HistoryDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on. None makes a new figure.
         x : {"queries", "seconds"}, default="queries"
-            What the search has cost.
+            The cost that is drawn on the horizontal axis.
         y : {"degree", "found"}, default="degree"
-            The largest difference, or the number of discriminatory inputs: those that make a
-            difference above the threshold.
+            The result that is drawn on the vertical axis: the largest difference, or the number of
+            inputs whose difference is above the threshold.
         line_kwargs : dict, default=None
-            Passed to the courses.
+            Passed to matplotlib for the courses.
 
         Returns
         -------
@@ -129,7 +130,7 @@ class HistoryDisplay:
         Raises
         ------
         ValueError
-            For other axes.
+            If `x` or `y` is unknown.
         """
         for name, value, known in (("x", x, ("queries", "seconds")), ("y", y, ("degree", "found"))):
             if value not in known:

@@ -1,4 +1,4 @@
-"""MitigationDisplay: before and after, with intervals, and what it cost."""
+"""MitigationDisplay draws measures of a model before and after mitigation, with intervals."""
 
 from __future__ import annotations
 
@@ -37,20 +37,21 @@ AROUND = 5.0
 
 
 class MitigationDisplay:
-    """What a mitigation has changed, with intervals, and what it cost.
+    """Draw how a mitigation changed unfairness and the score of a model, with intervals.
 
     Make it with `from_retrainer` or `from_comparison`.
 
     Parameters
     ----------
     table : DataFrame
-        One row a model and measure: `model`, `measure`, `value`, and `low` and `high`, the ends of
-        its interval (NaN where there is none). Measures are "rows", "near" and "uniform", where
-        twins are treated differently; "degree", the largest difference, whose `high` is an upper
-        end of the domain's; "group", the score of the worst group; "subgroup", that by errors;
-        and "score", by how much the score changed.
+        One row per model and measure, with the columns `model`, `measure`, `value`, `low` and
+        `high`, the ends of its interval (NaN if there is none). The measures "rows", "near" and
+        "uniform" say how often twins are treated differently. "degree" is the largest difference
+        found; its `high` is an upper bound over the domain. "group" is the score of the worst group
+        by favourable predictions, "subgroup" that by errors, and "score" is the change of the
+        model's score.
     what : str, default="share of inputs whose twins are treated differently"
-        What the first three measure.
+        Name of what "rows", "near" and "uniform" measure, as it is written.
 
     Attributes
     ----------
@@ -66,12 +67,12 @@ class MitigationDisplay:
     See Also
     --------
     skfairtest.FairnessRetrainer : Retrains on what an audit finds.
-    skfairtest.compare_mitigations : Measures many methods.
+    skfairtest.compare_mitigations : Measures several methods of mitigation.
 
     Notes
     -----
-    What falls is the difference in the treatment of twins. Other columns may stand for the
-    sensitive ones, and a group may get worse predictions on the way: look at error rates by group,
+    A mitigation reduces the difference in the treatment of twins. Other columns may still stand in
+    for the sensitive ones, and a group may get worse predictions, so look at error rates by group,
     too.
 
     Examples
@@ -98,7 +99,7 @@ class MitigationDisplay:
 
     @classmethod
     def from_retrainer(cls, retrainer: Any) -> MitigationDisplay:
-        """Take what a fitted retrainer measured on fresh inputs.
+        """Show what a fitted retrainer measured on fresh inputs.
 
         Parameters
         ----------
@@ -115,9 +116,9 @@ class MitigationDisplay:
         NotFittedError
             If the retrainer is not fitted.
         TypeError
-            If it is no retrainer.
+            If it is not a retrainer.
         ValueError
-            If its run ended before anything was measured.
+            If the run ended before anything was measured.
         """
         if not hasattr(type(retrainer), "fit") or not hasattr(retrainer, "max_score_drop"):
             raise TypeError(
@@ -145,7 +146,7 @@ class MitigationDisplay:
 
     @classmethod
     def from_comparison(cls, table: pd.DataFrame) -> MitigationDisplay:
-        """Take the table of `compare_mitigations`.
+        """Show the table of `compare_mitigations`.
 
         Parameters
         ----------
@@ -155,12 +156,13 @@ class MitigationDisplay:
         Returns
         -------
         MitigationDisplay
-            The display, not yet drawn: one row a method, those without figures left out.
+            The display, not yet drawn, with one row per method; methods without figures are left
+            out.
 
         Raises
         ------
         TypeError, ValueError
-            If it is no such table.
+            If the table is not of this kind.
         """
         if not isinstance(table, pd.DataFrame):
             raise TypeError(
@@ -193,7 +195,7 @@ class MitigationDisplay:
         return cls(long.reset_index(drop=True), _what(kind == "difference"))
 
     def frame(self) -> pd.DataFrame:
-        """What is drawn.
+        """Return the data that is drawn.
 
         Returns
         -------
@@ -208,7 +210,7 @@ class MitigationDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on. None makes a new figure.
         point_kwargs : dict, default=None
             Passed to the points.
 

@@ -31,7 +31,7 @@ COLUMNS, LETTERS = (0.035, 0.46, 0.74), (38, 24, 22)
 
 
 class PairDisplay:
-    """Two twins as a card: both predictions, and the cells, those that differ first.
+    """Draw two twins as a card: both predictions and all columns, those that differ first.
 
     Twins are two inputs that are identical but for the sensitive attributes. Make it with
     `from_auditor`.
@@ -39,9 +39,9 @@ class PairDisplay:
     Parameters
     ----------
     pair : Pair or None
-        The pair; None where none was found.
+        The pair. None if no pair was found.
     note : str, default=""
-        What is written where there is no pair.
+        Text that is written if there is no pair.
 
     Attributes
     ----------
@@ -60,12 +60,12 @@ class PairDisplay:
 
     See Also
     --------
-    ProfileDisplay : The same two twins along one column.
+    ProfileDisplay : Draws the outputs for the same two twins along one column.
 
     Notes
     -----
-    A pair says how the model treats two inputs. It says neither how many people are like them, nor
-    whether anybody is: see `plausible` of `InputSpace`.
+    A pair shows how the model treats two inputs. It does not show whether there are people like
+    these: see the parameter `plausible` of `InputSpace`.
 
     Examples
     --------
@@ -91,23 +91,23 @@ class PairDisplay:
         Parameters
         ----------
         auditor : BaseAuditor
-            Fitted, or interrupted: what was found until then is shown.
+            A fitted auditor. If it was interrupted, what was found until then is shown.
         place : int, default=None
-            A place in ``discriminatory_inputs_``; None for the worst pair.
+            Position in ``discriminatory_inputs_``. None takes the worst pair.
 
         Returns
         -------
         PairDisplay
-            The display, not yet drawn. Without any pair, one that says so.
+            The display, not yet drawn. If no pair was found, the display says so.
 
         Raises
         ------
         NotFittedError
             If the auditor is not fitted.
         TypeError
-            If it is no auditor of twins.
+            If it is not an auditor of twins.
         ValueError
-            If there is no such place.
+            If there is no such position.
 
         Notes
         -----
@@ -123,13 +123,13 @@ class PairDisplay:
         return cls(pair, "" if pair is not None else note)
 
     def frame(self) -> pd.DataFrame:
-        """The cells, those that differ first.
+        """Return the values of both twins, columns that differ first.
 
         Returns
         -------
         DataFrame
-            One row a column of the twins: name, first, second, changed, matters. Its ``attrs`` have
-            `output`, `outputs`, `labels`, `difference` and `threshold`.
+            One row per column of the twins: name, first, second, changed, matters. Its ``attrs``
+            have `output`, `outputs`, `labels`, `difference` and `threshold`.
         """
         if self.pair is None:
             return pd.DataFrame(columns=Cell._fields)
@@ -144,12 +144,12 @@ class PairDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure as high as the card needs.
+            Axes to draw on. None makes a new figure, as high as the card needs.
         most : int, default=15
-            How many of the cells that do not differ are shown: those that matter most, where that
-            was measured, else the first ones. How many are left out is said.
+            Largest number of columns that are shown although they do not differ: those that matter
+            most if that was measured, else the first ones. A remark says how many are left out.
         line_kwargs : dict, default=None
-            Passed to the line between the two predictions.
+            Passed to matplotlib for the line between the two predictions.
 
         Returns
         -------
@@ -267,7 +267,7 @@ class PairDisplay:
 
 
 def _size_of_letters(ax: Any, height: float) -> float:
-    """That of the style, smaller where the axes are too low for the rows, or too narrow."""
+    """Return the style's font size, or a smaller one if the axes are too low or too narrow."""
     from matplotlib.font_manager import FontProperties
 
     box, points = ax.get_window_extent(), 72 / ax.figure.dpi

@@ -1,4 +1,4 @@
-"""ParetoDisplay: the candidates of a search, the front, and the one that was refitted."""
+"""ParetoDisplay draws the candidates of a search, their Pareto front, and the refitted one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from skfairtest.model_selection._refit import PREFIX, metric_names, not_dominate
 
 
 class ParetoDisplay:
-    """Candidates of a search by two metrics: the front, and the one that was refitted.
+    """Draw the candidates of a search by two metrics, their Pareto front, and the refitted one.
 
     The front holds the candidates that no other beats in both metrics. Make it with
     `from_cv_results`.
@@ -32,13 +32,13 @@ class ParetoDisplay:
     Parameters
     ----------
     table : DataFrame
-        One row a candidate: `candidate`, its place in ``cv_results_``; `unfairness`, better when
-        smaller; `objective`, better when larger; `on_front`; `is_refit`. NaN where a fit or an
-        audit failed; such a candidate is not drawn.
+        One row per candidate, with the columns `candidate` (its position in ``cv_results_``),
+        `unfairness` (smaller is better), `objective` (larger is better), `on_front` and `is_refit`.
+        A candidate whose fit or audit failed has NaN and is not drawn.
     x, y : str, default="unfairness" and "objective"
         Names of the two metrics.
     limit : float, default=None
-        Largest unfairness that the choice allowed.
+        Largest unfairness that the choice of the refitted candidate allowed.
 
     Attributes
     ----------
@@ -57,13 +57,13 @@ class ParetoDisplay:
 
     See Also
     --------
-    skfairtest.pareto_front : The front as a table.
-    skfairtest.constrained_refit : Refits within a limit.
+    skfairtest.pareto_front : Returns the front as a table.
+    skfairtest.constrained_refit : Refits the best candidate within a limit.
 
     Notes
     -----
-    The scores of the chosen candidate are the best of many and look a little better than they are.
-    A degree is what a search found at one budget, a lower bound.
+    The scores of the chosen candidate are the best of many, so they tend to be too good. A degree
+    is the largest difference that a search found within its budget, which is a lower bound.
 
     Examples
     --------
@@ -91,22 +91,22 @@ class ParetoDisplay:
     def from_cv_results(
         cls, results: Any, *, x: str | None = None, y: str | None = None, refit: Any = None
     ) -> ParetoDisplay:
-        """Take the candidates of a search with two metrics or more.
+        """Show the candidates of a search with two or more metrics.
 
         Parameters
         ----------
         results : fitted search, or its ``cv_results_``
-            A search tells which candidate it refitted and, by its rule, the names of the metrics
-            and the limit.
+            A fitted search also says which candidate it refitted and, if `refit` is one of our
+            rules, the names of the metrics and the limit.
         x : str, default=None
-            Name of the audit scorer in ``scoring``, whose scores are at most 0; its sign is turned.
-            None takes that of the rule, or the only metric beside `y`.
+            Name of the audit scorer in ``scoring``. Its scores are at most 0; they are drawn with
+            the opposite sign. None takes the metric of the rule, or the only metric besides `y`.
         y : str, default=None
-            Name of the objective, greater is better. None takes that of the rule, or the only
-            metric beside `x`.
+            Name of the objective, for which greater is better. None takes the metric of the rule,
+            or the only metric besides `x`.
         refit : int or callable, default=None
-            The candidate that was refitted, or a rule that chooses one of ``cv_results_``; None for
-            that of the search.
+            Position of the refitted candidate, or a callable that chooses one from ``cv_results_``.
+            None takes that of the search.
 
         Returns
         -------
@@ -118,8 +118,7 @@ class ParetoDisplay:
         NotFittedError
             If the search is not fitted.
         ValueError
-            For metrics that are not there, for scores of `x` above 0, and where every candidate has
-            a NaN.
+            If a metric does not exist, scores of `x` are above 0, or every candidate has a NaN.
         """
         rule = refit if callable(refit) else None
         search = None
@@ -138,8 +137,8 @@ class ParetoDisplay:
         places = np.arange(len(objective))
         if refit is not None and refit not in places:
             raise ValueError(
-                f"refit must be the place of one of {len(places)} candidates, or a rule that "
-                f"returns it; got {refit!r}."
+                f"refit must be the position of one of {len(places)} candidates, or a callable "
+                f"that returns it; got {refit!r}."
             )
         table = pd.DataFrame(
             {
@@ -154,26 +153,26 @@ class ParetoDisplay:
         return cls(table, x, y, float(limit) if is_real(limit) else None)
 
     def frame(self) -> pd.DataFrame:
-        """What is drawn.
+        """Return the data that is drawn.
 
         Returns
         -------
         DataFrame
-            One row a candidate: candidate, unfairness, objective, on_front, is_refit.
+            One row per candidate: candidate, unfairness, objective, on_front, is_refit.
         """
         return self.table.copy()
 
     def plot(
         self, ax: Any = None, *, scatter_kwargs: Any = None, line_kwargs: Any = None
     ) -> ParetoDisplay:
-        """Draw candidates and front.
+        """Draw the candidates and the Pareto front.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on. None makes a new figure.
         scatter_kwargs, line_kwargs : dict, default=None
-            Passed to the candidates, and to the front.
+            Passed to matplotlib for the candidates, and for the front.
 
         Returns
         -------
@@ -213,7 +212,7 @@ class ParetoDisplay:
 
 
 def _names(results: Any, x: str | None, y: str | None) -> tuple[str, str]:
-    """Both metrics; where one is not given, the only one that may be meant."""
+    """Return the names of both metrics; one that is not given is the only one left."""
     names = metric_names(results)
     if x is None and y is None:
         # Audit scores are never above 0; of two metrics of which both are, the user has to say.
@@ -225,7 +224,7 @@ def _names(results: Any, x: str | None, y: str | None) -> tuple[str, str]:
             x, y = (others[0] if x is None else x), (others[0] if y is None else y)
     if x is None or y is None:
         raise ValueError(
-            f"cv_results_ has the metrics {names}; say which is which: x= the audit scorer, y= the "
-            "objective."
+            f"cv_results_ has the metrics {names}. Pass the name of the audit scorer as x= and "
+            "that of the objective as y=."
         )
     return x, y

@@ -1,4 +1,4 @@
-"""ProfileDisplay: what a model says to two twins along one of their columns."""
+"""ProfileDisplay draws a model's outputs for two twins along one of their columns."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MOST_CATEGORIES = 30
 
 
 class ProfileDisplay:
-    """The model's outputs for two twins along one column, all else being equal.
+    """Draw the model's outputs for two twins as one column changes and all others stay the same.
 
     Twins are two inputs that are identical but for the sensitive attributes. Make it with
     `from_auditor`.
@@ -47,14 +47,14 @@ class ProfileDisplay:
     Parameters
     ----------
     table : DataFrame
-        One row a value: `value`, the outputs for the `first` and the `second` twin (NaN where the
-        constraint excludes such an input), and whether the pair `is_pair` has it.
+        One row per value of the column: `value`, the outputs for the `first` and the `second` twin
+        (NaN if a constraint excludes this input), and `is_pair`, whether the pair has this value.
     column : str
         Name of the column.
     output : str
-        What the outputs are.
+        Name of the output.
     names : tuple of two str
-        The twins, by their sensitive values.
+        Names of the twins, from their sensitive values.
     categorical : bool, default=False
         Whether the values are categories.
 
@@ -65,18 +65,18 @@ class ProfileDisplay:
     figure_ : matplotlib Figure
         Their figure.
     lines_ : list of two matplotlib Line2D
-        Outputs for the first and for the second twin: lines, or points of a categorical column.
+        Outputs for the first and the second twin, as lines or, for a categorical column, as points.
     pair_ : list of matplotlib Artist
-        Marks of the value that the pair has.
+        Marks at the value that the pair has.
 
     See Also
     --------
-    PairDisplay : All columns of the two twins.
+    PairDisplay : Draws all columns of the two twins.
 
     Notes
     -----
-    The other columns stay as the pair has them. Inputs on the way may be unlike anybody, and
-    another pair may have another profile.
+    The other columns keep the values that they have in the pair. Some inputs of a profile may be
+    implausible, and another pair may have another profile.
 
     Examples
     --------
@@ -112,12 +112,12 @@ class ProfileDisplay:
         Parameters
         ----------
         auditor : BaseAuditor
-            Fitted, or interrupted after it found a pair.
+            A fitted auditor. It may have been interrupted after it found a pair.
         column : str or int, default=None
-            A column that is not sensitive, or the name of a one-hot group. None looks at five
-            values of each and takes the column along which the twins' difference changes most.
+            A column that is not sensitive, or the name of a one-hot group. None tries five values
+            of each column and takes the column along which the twins' difference changes most.
         place : int, default=None
-            A place in ``discriminatory_inputs_``; None for the worst pair.
+            Position in ``discriminatory_inputs_``. None takes the worst pair.
 
         Returns
         -------
@@ -129,27 +129,27 @@ class ProfileDisplay:
         NotFittedError
             If the auditor is not fitted.
         TypeError
-            If it is no auditor of twins.
+            If it is not an auditor of twins.
         ValueError
-            If it found no pair, if there is no such place or column, if the column is sensitive or
-            follows from one that is, and for a model that gives labels alone.
+            If the auditor found no pair, the position or the column does not exist, the column is
+            sensitive or depends on a sensitive one, or the model only gives labels.
 
         Notes
         -----
-        Takes two queries a value: at most 204 for numbers and two for each category, and ten more
-        for each column that may be chosen.
+        A profile costs two queries per value: at most 204 for a numeric column, and two for each
+        category. If `column` is None, each column that may be chosen costs ten more.
         """
         check_auditor(auditor, cls.__name__)
         Z = twins_of(auditor, place)
         if Z is None:
             raise ValueError(
-                "The auditor found no difference between twins, so there is no pair to follow. "
-                "Raise its budget, or look at its rows with DisparityCurveDisplay."
+                "The auditor found no difference between twins, so there is no pair to show. "
+                "Raise its budget, or show its rows with DisparityCurveDisplay."
             )
         if auditor.response_ == "labels":
             raise ValueError(
-                "The model gives labels alone, which have no profile. Audit it with "
-                "response_method='predict_proba' or 'decision_function' where it has one."
+                "The model was asked for labels, which have no profile. Audit it with "
+                "response_method='predict_proba' or 'decision_function' if it has one of these."
             )
         asked = _Asked(auditor, Z)
         j = asked.choose() if column is None else asked.resolve(column)
@@ -173,12 +173,12 @@ class ProfileDisplay:
         )
 
     def frame(self) -> pd.DataFrame:
-        """What is drawn.
+        """Return the data that is drawn.
 
         Returns
         -------
         DataFrame
-            One row a value: value, first, second, is_pair.
+            One row per value: value, first, second, is_pair.
         """
         return self.table.copy()
 
@@ -188,9 +188,9 @@ class ProfileDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on. None makes a new figure.
         line_kwargs : dict, default=None
-            Passed to the lines, or to the points of categories.
+            Passed to matplotlib for the lines, or for the points of categories.
 
         Returns
         -------
@@ -260,7 +260,7 @@ class ProfileDisplay:
         return self._legend(ax)
 
     def _categories(self) -> pd.DataFrame:
-        """The categories to show: that of the pair, and those with the largest differences."""
+        """Choose the categories to show: the pair's, and those with the largest differences."""
         table = self.table
         if len(table) <= MOST_CATEGORIES:
             return table
@@ -306,8 +306,8 @@ class _Asked:
         if j not in self.free():
             names = [self.space.domain.columns[k].name for k in self.free()]
             raise ValueError(
-                f"column={column!r} is sensitive, follows from sensitive values, or has one value "
-                f"only; twins are not followed along it. Name one of {names[:20]}."
+                f"column={column!r} is sensitive, depends on sensitive values, or has only one "
+                f"value, so it has no profile. Pass one of {names[:20]}."
             )
         return j
 
@@ -353,8 +353,8 @@ class _Asked:
         free = self.free()
         if not free:
             raise ValueError(
-                "The twins differ in every column that has more than one value, so there is none "
-                "to follow."
+                "The twins differ in every column that has more than one value, so no column "
+                "has a profile."
             )
         spreads = []
         for j in free:

@@ -1,4 +1,4 @@
-"""SelectionDisplay: rates by group, with intervals and counts."""
+"""SelectionDisplay draws rates by group, with intervals and counts."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ SHARES = (
 
 
 class SelectionDisplay:
-    """Rates by group with their intervals and counts.
+    """Draw rates by group with their intervals and counts.
 
     Make it with `from_predictions`.
 
     Parameters
     ----------
     table : DataFrame
-        As `selection_table` returns it: `attribute`, `group`, `n`, the measures with their ``_low``
-        and ``_high`` (and ``_n``, where they count other rows), and `note`.
+        A table from `selection_table`, with the columns `attribute`, `group`, `n`, the measures
+        with their ``_low`` and ``_high`` (and ``_n``, if they are based on other rows), and `note`.
 
     Attributes
     ----------
@@ -53,20 +53,20 @@ class SelectionDisplay:
     figure_ : matplotlib Figure
         Their figure.
     points_ : list of matplotlib Line2D
-        The groups that are shown, one each; of a group without a figure the line is empty.
+        Points of the groups that are shown; the line of a group without a value is empty.
     intervals_ : matplotlib LineCollection
         Their intervals.
     texts_ : list of matplotlib Text
-        Figures and counts, and a letter where the table has a note; the notes are below the axis.
+        Values and counts, and a letter for each note of the table; the notes are below the axis.
 
     See Also
     --------
-    GroupScoresDisplay : Groups that were searched for, not named.
+    GroupScoresDisplay : Draws groups that a search found.
 
     Notes
     -----
-    A rate is of the rows that were given. That two groups differ says neither why nor whether the
-    difference is warranted; small groups have wide intervals.
+    A difference between two groups says neither why they differ nor whether that is warranted.
+    Small groups have wide intervals.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class SelectionDisplay:
     def from_predictions(
         cls, y_pred: Any, *, sensitive_features: Any, **settings: Any
     ) -> SelectionDisplay:
-        """Measure the groups of predictions.
+        """Compute the rates of groups from predictions.
 
         Parameters
         ----------
@@ -97,7 +97,8 @@ class SelectionDisplay:
         sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes)
             Sensitive attributes of the rows.
         **settings : dict
-            Passed to `selection_table`: `y_true`, `favourable`, `y_score`, `confidence` and so on.
+            Parameters of `selection_table`, such as `y_true`, `favourable`, `y_score`, `confidence`
+            and so on.
 
         Returns
         -------
@@ -107,12 +108,12 @@ class SelectionDisplay:
         Raises
         ------
         ValueError, TypeError
-            What `selection_table` raises.
+            As `selection_table` raises them.
         """
         return cls(selection_table(y_pred, sensitive_features=sensitive_features, **settings))
 
     def frame(self) -> pd.DataFrame:
-        """All groups, drawn or not.
+        """Return all groups, drawn or not.
 
         Returns
         -------
@@ -134,15 +135,15 @@ class SelectionDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure as high as the rows need.
+            Axes to draw on. None makes a new figure, as high as the rows need.
         measure : str, default=None
-            A column of the table that has an interval, such as "selection_rate" or "impact_ratio";
-            None for the first that the table has.
+            A column of the table that has an interval, such as "selection_rate" or "impact_ratio".
+            None takes the first one in the table.
         most : int, default=50
-            Groups that are shown, the largest ones in the order of the table; how many are left out
-            is said.
+            Largest number of groups that are drawn: the largest groups, in the order of the table.
+            A remark says how many are left out.
         point_kwargs : dict, default=None
-            Passed to the points.
+            Passed to matplotlib for the points.
 
         Returns
         -------
@@ -193,7 +194,7 @@ class SelectionDisplay:
         if not known or (wanted is not None and wanted not in known):
             raise ValueError(
                 f"measure must be a column of the table with an interval, one of {known}; got "
-                f"{wanted!r}. False positives and the like need y_true=."
+                f"{wanted!r}. False positive rates and other error rates need y_true=."
             )
         return known[0] if wanted is None else wanted
 
@@ -237,7 +238,7 @@ def _notes(table: pd.DataFrame) -> list[str]:
 
 
 def _letters(table: pd.DataFrame) -> dict[str, str]:
-    """A letter for each of the first notes; it stands by the groups and, with them, below the axis.
+    """Assign a letter to each of the first notes, for the groups and the list below the axis.
 
     Further notes are only in the table.
     """

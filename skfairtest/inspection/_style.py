@@ -1,4 +1,4 @@
-"""What all displays share: axes, colours that colour-blind people tell apart, and labels.
+"""What all displays share: axes, colours that colour-blind people can tell apart, and labels.
 
 Text and axes take their colours from matplotlib's rcParams, so that a dark style works.
 """
@@ -28,7 +28,7 @@ ELLIPSIS = "…"
 
 
 def axes_for(ax: Any, owner: Any, size: tuple[float, float]) -> Any:
-    """The axes to draw on: those given, or those of a new figure."""
+    """Return the axes to draw on: those given, or those of a new figure."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -47,21 +47,21 @@ def finish(owner: Any, ax: Any) -> Any:
 
 
 def ink() -> Any:
-    """The colour of text, for lines that belong to no series."""
+    """Return the colour of text, for lines that belong to no series."""
     import matplotlib as mpl
 
     return mpl.rcParams["text.color"]
 
 
 def paper() -> Any:
-    """The colour behind, for markers that are hollow; what is transparent stays so."""
+    """Return the background colour for hollow markers; it stays transparent if it is."""
     import matplotlib as mpl
 
     return mpl.rcParams["axes.facecolor"]
 
 
 def series(place: int) -> dict[str, Any]:
-    """Colour, marker and line of one of several."""
+    """Return colour, marker and line style of one of several series."""
     return {
         "color": COLORS[place % len(COLORS)],
         "marker": MARKERS[place % len(MARKERS)],
@@ -70,7 +70,7 @@ def series(place: int) -> dict[str, Any]:
 
 
 def steps(place: int, points: Any) -> dict[str, Any]:
-    """Look of one of several step curves, told apart by colour, line and marks."""
+    """Return the style of one of several step curves: colour, line and marks."""
     return {
         **series(place), "linewidth": 2, "markersize": 5, "markevery": (0.05 * (place % 3), 0.2),
         "drawstyle": "steps-post", "clip_on": False, "rasterized": is_many(points),
@@ -78,18 +78,18 @@ def steps(place: int, points: Any) -> dict[str, Any]:
 
 
 def is_many(points: Any) -> bool:
-    """Whether an artist of so many points is to be held as pixels."""
+    """Tell whether an artist of so many points should be rasterized."""
     return len(points) > MANY_POINTS
 
 
 def bare(ax: Any, keep: Iterable[str] = ("bottom",)) -> None:
-    """Take away the frame but for the sides named."""
+    """Remove the frame except for the sides named."""
     for side in ("left", "right", "top", "bottom"):
         ax.spines[side].set_visible(side in keep)
 
 
 def rows_axis(ax: Any, names: Sequence[str]) -> None:
-    """Rows with names, the first on top, and no ticks."""
+    """Label the rows with names, the first on top, without ticks."""
     ax.set_yticks(range(len(names)), names, parse_math=False)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0, pad=8)
@@ -97,7 +97,7 @@ def rows_axis(ax: Any, names: Sequence[str]) -> None:
 
 
 def beside(ax: Any, texts: Sequence[str], head: str = "") -> list[Any]:
-    """Texts on the right of the axes, one a row."""
+    """Write texts on the right of the axes, one per row."""
     from matplotlib.transforms import blended_transform_factory
 
     where = blended_transform_factory(ax.transAxes, ax.transData)
@@ -116,12 +116,12 @@ def beside(ax: Any, texts: Sequence[str], head: str = "") -> list[Any]:
 
 
 def left_out(n: int, of: int, what: str) -> str:
-    """A remark below the label of an axis, where not everything is drawn; else nothing."""
+    """Return a remark for the label of an axis if not everything is drawn, else an empty text."""
     return f"\n{n:,} of {of:,} {what} are left out of the picture" if n else ""
 
 
 def legend(ax: Any, handles: Sequence[Any], names: Sequence[str], ncols: int | None = None) -> Any:
-    """A legend above the axes, where it hides nothing."""
+    """Put a legend above the axes, where it hides nothing."""
     names = [shorten(name, 40) for name in names]
     if ncols is None:
         longest = max(map(width, names)) + 6
@@ -142,7 +142,7 @@ def legend(ax: Any, handles: Sequence[Any], names: Sequence[str], ncols: int | N
 
 
 def width(text: str) -> int:
-    """How wide a text is, in letters; those of Chinese and the like count twice."""
+    """Return the width of a text in letters; wide characters such as Chinese ones count twice."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
@@ -150,12 +150,12 @@ def width(text: str) -> int:
 
 
 def one_line(text: Any) -> str:
-    """A name without what would break a line or cannot be drawn."""
+    """Return a name without characters that break a line or cannot be drawn."""
     return "".join(c if c.isprintable() else " " for c in str(text))
 
 
 def shorten(text: Any, most: int) -> str:
-    """A name cut at so many letters."""
+    """Return a name, cut after so many letters."""
     text = one_line(text)
     if width(text) <= most:
         return text
@@ -168,14 +168,14 @@ def shorten(text: Any, most: int) -> str:
 
 
 def brief(value: float) -> str:
-    """A figure beside a point: two digits that count, three from 1 on."""
+    """Write a number beside a point: with two significant digits, or three from 1 on."""
     if not math.isfinite(value) or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}" if abs(value) >= 1 else f"{value:.2g}"
 
 
 def wrap(text: Any, most: int, lines: int = 2) -> str:
-    """A name on so many lines, cut where it is longer; words stay whole where they fit."""
+    """Break a name into at most so many lines, and cut it if it is longer."""
     rest = one_line(text).strip()
     done: list[str] = []
     while width(rest) > most and len(done) < lines - 1:
@@ -188,7 +188,7 @@ def wrap(text: Any, most: int, lines: int = 2) -> str:
 
 
 def span(values: Iterable[float], *, zero: bool = True) -> tuple[float, float]:
-    """Limits of an axis that shows all finite values, with a margin."""
+    """Return limits of an axis that shows all finite values, with a margin."""
     known = [float(value) for value in values if value is not None and math.isfinite(value)]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     if zero:
@@ -201,7 +201,7 @@ def span(values: Iterable[float], *, zero: bool = True) -> tuple[float, float]:
 
 
 def _find_glyphs(ax: Any) -> None:
-    """Give texts in scripts that the usual font lacks one that has them, where one is installed."""
+    """Set an installed font for texts in scripts that the usual font lacks."""
     for text in _texts(ax):
         words = text.get_text()
         if words.isascii():
@@ -213,7 +213,7 @@ def _find_glyphs(ax: Any) -> None:
 
 
 def _texts(ax: Any) -> list[Any]:
-    """All texts but the numbers of axes, which would have to be made for a look at them."""
+    """Return all texts but the tick labels, which matplotlib would have to make first."""
     from matplotlib.ticker import FixedFormatter
 
     found: list[Any] = []
@@ -228,7 +228,7 @@ def _texts(ax: Any) -> list[Any]:
 
 @lru_cache(maxsize=1000)
 def _fonts_with(letters: str, family: tuple[str, ...]) -> tuple[str, ...]:
-    """Fonts that have the letters which the family's first font lacks; few, each brings some."""
+    """Find a few fonts that have the letters which the first font of the family lacks."""
     from matplotlib.font_manager import FontProperties, findfont, fontManager
 
     missing = set(letters) - _letters_of(findfont(FontProperties(family=list(family))))

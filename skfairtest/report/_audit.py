@@ -1,4 +1,4 @@
-"""audit: a model looked at in one call."""
+"""audit runs all measurements of a model in one call."""
 
 from __future__ import annotations
 
@@ -58,87 +58,92 @@ def audit(
     random_state: Any = None,
     progress: Any = "auto",
 ) -> AuditReport:
-    """Look at a fitted model in one call, and report what was found.
+    """Audit a fitted model in one call, and report what was found.
 
-    Twins are two inputs that are identical but for the sensitive attributes. The audit compares
-    the rows of `X` with their twins, searches the domain for the two twins that the model treats
-    most differently, certifies how large the difference can get where the model can be read,
+    Twins are two inputs that are identical but for the sensitive attributes. The audit compares the
+    rows of `X` with their twins, searches the domain for the two twins that the model treats most
+    differently, certifies an upper bound of the difference if the model is of a supported kind,
     compares groups, and counts favourable predictions by group. Several sensitive attributes are
-    looked at each alone and all together.
+    audited each alone and all together.
 
     Parameters
     ----------
     estimator : estimator
-        Fitted; it is audited as it stands and not fitted again.
+        A fitted estimator. It is audited as it stands and not fitted again.
     X : array-like or DataFrame of shape (n_samples, n_features)
-        Rows of people, and what shows which inputs exist: columns, kinds, domains.
+        Rows of people. They also show which inputs exist: the columns, their kinds and their
+        domains.
     y : array-like of shape (n_samples,), default=None
-        What is true of the rows; adds rates of errors to the selection table.
+        True labels or targets of the rows, for error rates by group.
     sensitive_features : "auto", columns, Series, DataFrame, dict or array, default="auto"
-        The sensitive attributes: names of columns of X, or values, one a row, beside it; a list may
-        hold both. "auto" takes common names. What the model does not take, values and columns of X
-        that are not in its `feature_names_in_`, is kept from it: twins are then equal by
-        construction, nothing is searched, and the report says what the groups get.
+        The sensitive attributes: names of columns of X, or values beside X, one per row; a list may
+        hold both. "auto" takes the columns whose names are common protected attributes. Values
+        beside X and columns that are not in the model's `feature_names_in_` are not passed to the
+        model: twins in them are equal by construction, nothing is searched, and the report compares
+        their groups.
     auditor : auditor or str, default=None
-        Which tester searches: an unfitted auditor, whose own parameters (its `space`, its budget)
-        are kept, or a name such as "surrogate". None is ``SBFTAuditor()``.
+        The auditor that searches: an unfitted auditor, whose parameters (such as its `space` and
+        its budget) are kept, or a name such as "surrogate". None takes ``SBFTAuditor()``.
     threshold : float, default=None
         Difference of two outputs above which an input is discriminatory, in the units of the
-        outputs. None: of a classifier, two different labels; of a regressor none, and the report
-        shows how many rows exceed which difference.
+        outputs. With None, an input of a classifier is discriminatory if the labels differ; a
+        regressor has no threshold, and the report shows how many rows exceed which difference.
     certify : "auto" or bool, default="auto"
-        Bound the largest difference from above; "auto" and True do where the model can be read.
+        Whether to compute an upper bound of the largest difference. "auto" and True do so if the
+        model is of a supported kind.
     groups : "auto", bool or TestSGDAuditor, default="auto"
-        Search the rows of `X` for the groups that differ most from everybody else: in their share
-        of favourable predictions, or in the mean prediction of a regressor. An unfitted
-        `TestSGDAuditor` asks its own question beside that, in a section of its own: which groups
-        does the model favour among perturbed inputs near the rows, whom nobody need be like?
+        Whether to search the rows of `X` for the groups that differ most from all other rows, in
+        their share of favourable predictions or in the mean prediction of a regressor. An unfitted
+        `TestSGDAuditor` adds a section about groups of perturbed inputs near the rows; such inputs
+        need not resemble real people.
     favourable : label, set of labels or float, default=None
-        The predictions that people want: rates, groups and false positives are about these. None
-        takes that of the group auditor given; else a class whose word says it ("approved", "good";
-        or, of two, the other of "rejected", "bad"); else the last of two classes, with a warning.
-        For a regressor the least output that is favourable, by which groups are compared.
+        The predictions that people want, for rates, groups and false positives. None takes that of
+        the given group auditor; else the class whose name says that it is favourable ("approved",
+        "good") or, of two classes, the one beside a class whose name says that it is not
+        ("rejected", "bad"); else the last of two classes, with a warning. For a regressor it is the
+        smallest output that is favourable.
     max_time : float, default=60
-        Seconds for everything; None for no limit.
+        Time limit in seconds for the whole audit. None sets no limit.
     n_jobs : int, default=None
-        Jobs of every part.
+        Number of jobs that each part of the audit uses.
     random_state : int, RandomState, Generator or None, default=None
-        Seed. Without one a seed is drawn, and the report tells it.
+        Seed of the audit. None draws one. The report states the seed.
     progress : "auto", bool, callback or list of callbacks, default="auto"
-        "auto" shows a bar in a terminal (with rich) and a line a part elsewhere, on standard error;
-        False shows nothing. Callbacks of scikit-learn are set on the auditors that search.
+        "auto" shows a progress bar in a terminal if rich is installed, and else writes a line per
+        part to standard error. False shows nothing. Callbacks of scikit-learn are set on the
+        auditors that search.
 
     Returns
     -------
     AuditReport
-        What was found, also where parts failed, had no time for all of it, or the audit was
-        interrupted: the status, the first lines and each part say so.
+        What was found. It is returned even if parts failed or ran out of time, or the audit was
+        interrupted: its status, its first lines and each part then say so.
 
     Raises
     ------
     ValueError, TypeError
-        For parameters and tables that cannot be audited, before the first query: other columns
-        that the model does not take, sensitive values of another length or index than X, targets
-        that are missing or no labels of the model.
+        If a parameter or a table cannot be audited: X has columns that the model does not take,
+        sensitive values have another length or index than X, or targets are missing or are not
+        labels of the model. It is raised before the first query.
     NotFittedError
         If the estimator is not fitted.
 
     Warns
     -----
     NoDisparityWarning
-        If no part has shown a difference: the model may not see the sensitive attributes.
+        If no part has shown a difference. The model may not use the sensitive attributes.
 
     See Also
     --------
-    AuditReport : What is returned.
-    SBFTAuditor : The search alone.
+    AuditReport : Holds what the audit found.
+    SBFTAuditor : Runs the search alone.
 
     Notes
     -----
     Parts that take less than their share of `max_time` leave the rest to those that follow. A run
-    repeats exactly where no part was ended by its time; the report says what ended each. Where a
-    slow model does not allow to compare all rows, a random sample of them is compared, and the
-    share has an interval (Clopper and Pearson's, 95%).
+    can be repeated exactly if no part was ended by its time limit; the report says what ended each
+    part. If a slow model leaves no time to compare all rows, a random sample of them is compared,
+    and the share of discriminatory rows has a 95% interval (Clopper and Pearson's).
 
     Ctrl-C ends the audit and returns the report of what was found so far.
 
@@ -217,14 +222,14 @@ def audit(
 
 
 def _warn_of_no_disparity(case: Case, search: dict[str, Any]) -> None:
-    """Say as an auditor does that no part has shown a difference; parts keep their warnings."""
+    """Warn that no part has shown a difference, because parts keep their warnings."""
     auditor = case.auditors.get(search["label"])
     if auditor is not None and hasattr(auditor, "stop_reason_") and search["degree"] == 0:
         warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=users_level())
 
 
 def _favourable(case: Case, given: Any, groups: Any) -> Favourable | None:
-    """Which predictions are favourable; None where nothing is known of labels, or nobody can tell.
+    """Return which predictions are favourable, or None if that cannot be told.
 
     Raises
     ------
@@ -242,7 +247,7 @@ def _favourable(case: Case, given: Any, groups: Any) -> Favourable | None:
         if given is None or is_mean or (is_real(given) and math.isfinite(given)):
             return None if given is None else Favourable(given, "given", [])
         raise ValueError(
-            "favourable must be a finite number for a regressor, the least output that is "
+            "favourable must be a finite number for a regressor, the smallest output that is "
             f"favourable; got {given!r}."
         )
     classes = known_classes(case.estimator)
@@ -258,7 +263,7 @@ def _favourable(case: Case, given: Any, groups: Any) -> Favourable | None:
 def _report(
     case: Case, plan: Plan, results: dict[str, Any], given: dict[str, Any]
 ) -> dict[str, Any]:
-    """The report as a dict, in the order in which it is read."""
+    """Return the report as a dict, in the order in which it is read."""
     searches = [
         {
             "sensitive": names,
@@ -318,7 +323,7 @@ def _report(
 
 
 def _status(plan: Plan) -> tuple[str, str]:
-    """Whether the audit is complete, and why not."""
+    """Tell whether the audit is complete, and if not, why."""
     if plan.course.interrupted:
         return "interrupted", "interrupted by the user"
     for part in plan.course.parts:
@@ -330,7 +335,7 @@ def _status(plan: Plan) -> tuple[str, str]:
 
 
 def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:
-    """The auditor that searches, unfitted and the audit's own."""
+    """Return the auditor that searches, as an unfitted copy."""
     known = auditor_names()
     if auditor is None:
         auditor = known["sbft"]()
@@ -343,8 +348,8 @@ def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:
         auditor = known[name]()
     if not isinstance(auditor, BaseAuditor):
         raise TypeError(
-            f"auditor must be None, a name, or an auditor such as SBFTAuditor(); got {auditor!r}. "
-            "A group auditor goes into groups=."
+            "auditor must be None, a name, or an auditor such as SBFTAuditor(); got "
+            f"{auditor!r}. Pass a group auditor as groups=."
         )
     # The model is set beside; a clone of a fitted one would be of no use.
     template = clone(
@@ -356,19 +361,19 @@ def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:
 
 
 def _bare(auditor: BaseAuditor) -> BaseAuditor:
-    """An auditor of the same parameters without its estimator."""
+    """Return an auditor with the same parameters and no estimator."""
     params = auditor.get_params(deep=False)
     return type(auditor)(**{**params, "estimator": None})
 
 
 def auditor_names() -> dict[str, Any]:
-    """The testers of individual discrimination by their short names."""
+    """Return the auditors of individual discrimination by their short names."""
     names = [name for name in individual.__all__ if name.endswith("Auditor")]
     return {name.removesuffix("Auditor").lower(): getattr(individual, name) for name in names}
 
 
 def _checked_groups(given: Any) -> Any:
-    """What is asked about groups; an auditor as an unfitted one of the audit's own."""
+    """Check `groups`; returns an auditor as an unfitted copy."""
     if hasattr(given, "get_params"):
         if not isinstance(given, TestSGDAuditor):
             raise TypeError(
@@ -386,7 +391,7 @@ def _check_choice(name: str, value: Any) -> None:
 
 
 def _seed(random_state: Any) -> int:
-    """The seed itself, or one drawn, so that the report can tell it."""
+    """Return the seed, or draw one, so that the report can state it."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         return int(random_state)
     return int(make_generator(random_state).integers(2**31 - 1))

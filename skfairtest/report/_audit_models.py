@@ -1,4 +1,4 @@
-"""audit_models: one report for each of several models, on the workers of joblib's context."""
+"""audit_models makes one report for each of several models, on joblib's workers."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ def audit_models(
     Parameters
     ----------
     models : dict of str to estimator
-        Fitted; they are audited as they stand.
+        Fitted estimators by name. They are audited as they stand.
     X : array-like or DataFrame of shape (n_samples, n_features)
-        Rows of people, and what shows which inputs exist.
+        Rows of people, which also show which inputs exist.
     y : array-like of shape (n_samples,), default=None
-        What is true of the rows.
+        True labels or targets of the rows.
     n_jobs : int, default=None
-        Models that are audited at the same time, in processes unless `joblib.parallel_config` says
-        otherwise; None is 1, or what it says. The reports do not depend on it, unless time ends a
-        part.
+        Number of models that are audited at the same time, in processes unless
+        `joblib.parallel_config` sets another backend. None means 1, unless it sets another number.
+        The reports do not depend on it, unless a time limit ends a part.
     random_state : int, RandomState, Generator or None, default=None
-        Seed, the same for all models, so that they are compared on the same inputs.
+        Seed of every audit. All models have the same, so that they are compared on the same inputs.
     **settings : dict
-        Further parameters of `audit`, such as `sensitive_features`; `max_time` is that of each
-        model.
+        Further parameters of `audit`, such as `sensitive_features`. `max_time` limits the audit of
+        each model.
 
     Returns
     -------
     dict of str to AuditReport
-        In the order of the models.
+        The reports by the names of the models, in their order.
 
     Raises
     ------
     ValueError, TypeError
-        For models, parameters and tables that cannot be audited.
+        If a model, a parameter or a table cannot be audited.
     WorkersFailedError
         If workers are lost twice, or a model cannot be sent to them.
 
     See Also
     --------
-    audit : One model.
-    compare_auditors : Several testers on one model.
+    audit : Audits one model.
+    compare_auditors : Compares several auditors on one model.
 
     Examples
     --------

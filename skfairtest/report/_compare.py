@@ -1,4 +1,4 @@
-"""Two reports side by side."""
+"""Compares two reports side by side."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from skfairtest.report._render.words import listed, not_taken
 def compare_reports(
     first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]
 ) -> pd.DataFrame:
-    """One row a figure; see `AuditReport.compare`."""
+    """Make a table with one row per figure; see `AuditReport.compare`."""
     one, other = names
     figures = _figures(first), _figures(second)
     rows = []
@@ -43,7 +43,7 @@ UNKNOWN = (np.nan, np.nan, np.nan)
 
 
 def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
-    """Each figure with the ends of what it may be."""
+    """Return each figure with the ends of its interval."""
     found: dict[str, Known] = {}
     for search in report["searches"]:
         rows, label = search["rows"], search["label"]
@@ -67,7 +67,7 @@ def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
 
 
 def _says(a: tuple[float, float, float], b: tuple[float, float, float]) -> str:
-    """What the ends say of the change."""
+    """Say what the intervals tell about the change."""
     if np.isnan(a[0]) or np.isnan(b[0]):
         return "not measured on both sides"
     if not np.isnan(b[2]) and b[2] < a[1]:
@@ -80,7 +80,7 @@ def _says(a: tuple[float, float, float], b: tuple[float, float, float]) -> str:
 
 
 def _notes(first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]) -> list[str]:
-    """Where the two were not measured alike."""
+    """Note where the two were not measured alike."""
     notes = []
     for key, words in (
         ("sensitive_features", "sensitive attributes"),

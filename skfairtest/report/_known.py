@@ -1,4 +1,4 @@
-"""The figures of a report with all that is known of each: what limits and comparisons rest on."""
+"""The figures of a report with their intervals, for limits and comparisons."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from skfairtest.report._measure.plain import real
 
 
 class Known(NamedTuple):
-    """A figure and the ends between which it is known to be.
+    """A figure of a report and the interval in which it is known to be.
 
     Attributes
     ----------
     figure : str
-        Which figure, and of what.
+        Name of the figure, and of what it was measured on.
     value : float
-        As it was measured; NaN where it was not.
+        The measured value. NaN if it was not measured.
     low, high : float
-        Ends; NaN where none is known.
+        Ends of the interval. NaN if an end is unknown.
     interval : str
-        What the ends are: "exact", "95% interval", "certified bracket", ...
+        Kind of the interval: "exact", "95% interval", "certified bracket", ...
     """
 
     figure: str
@@ -31,7 +31,7 @@ class Known(NamedTuple):
 
 
 def degree(search: dict[str, Any]) -> Known:
-    """The largest difference: at least what anything has shown, at most what is certified."""
+    """Return the largest difference: at least what was found, at most what is certified."""
     label = " and ".join(map(str, search["sensitive"]))
     if not search["taken"]:
         return _zero(f"largest difference between twins in {label}")
@@ -45,7 +45,7 @@ def degree(search: dict[str, Any]) -> Known:
 
 
 def rate(search: dict[str, Any]) -> Known:
-    """The share of the rows of data that are discriminatory."""
+    """Return the share of the rows of data that are discriminatory."""
     label = " and ".join(map(str, search["sensitive"]))
     figure = f"share of rows that a twin in {label} shows to be discriminatory"
     if not search["taken"]:
@@ -54,7 +54,7 @@ def rate(search: dict[str, Any]) -> Known:
 
 
 def share_of(rows: dict[str, Any], part: dict[str, Any], figure: str) -> Known:
-    """A share of the rows of data, which are all compared with all their twins or are not."""
+    """Return a share of the rows of data, exact if all were compared with all their twins."""
     value = real(part["rate"])
     if part["low"] is None:
         return Known(figure, value, value, value, "exact")
@@ -65,12 +65,12 @@ def share_of(rows: dict[str, Any], part: dict[str, Any], figure: str) -> Known:
 
 
 def _zero(figure: str) -> Known:
-    """Of twins in columns that the model does not take, which are one input to it."""
+    """Return 0, for twins in columns that the model does not take."""
     return Known(figure, 0.0, 0.0, 0.0, "by construction")
 
 
 def degree_on_rows(search: dict[str, Any]) -> Known:
-    """The largest difference on the rows of data; a sample shows a lower bound."""
+    """Return the largest difference on the rows of data; a sample gives a lower bound."""
     rows = search["rows"]
     if not search["taken"]:
         return _zero("largest difference on rows")
@@ -81,12 +81,12 @@ def degree_on_rows(search: dict[str, Any]) -> Known:
 
 
 def with_some_twins(rows: dict[str, Any]) -> bool:
-    """Whether rows were compared with some of their twins only, so that more may differ."""
+    """Tell whether rows were compared with some of their twins only, so that more may differ."""
     return bool(rows["n_combinations"] is None or rows["n_combinations"] > rows["n_twins"])
 
 
 def largest_score(part: dict[str, Any]) -> Known:
-    """The largest score of all groups of rows that were compared, whichever has it in truth.
+    """Return the largest score of all groups of rows, whichever group has it in truth.
 
     With intervals that hold for all groups at once, the largest true score is at least the largest
     of the lower ends and at most the largest of the upper ones.
@@ -101,17 +101,17 @@ def largest_score(part: dict[str, Any]) -> Known:
 
 
 def impact_ratios(selection: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of the selection table that have an impact ratio."""
+    """Return the rows of the selection table that have an impact ratio."""
     return [r for r in selection_rows(selection) if r.get("impact_ratio") is not None]
 
 
 def selection_rows(selection: dict[str, Any]) -> list[dict[str, Any]]:
-    """The selection table, a dict a row."""
+    """Return the selection table as one dict per row."""
     return [dict(zip(selection["columns"], row, strict=True)) for row in selection["rows"]]
 
 
 def smallest_ratio(selection: dict[str, Any], rows: list[dict[str, Any]]) -> Known:
-    """The smallest impact ratio of these rows, whichever group has it in truth."""
+    """Return the smallest impact ratio of these rows, whichever group has it in truth."""
     worst = min(rows, key=lambda row: row["impact_ratio"])
     figure = f"impact ratio of {name_of(worst)}, the smallest of {len(rows):,} groups"
     interval = f"{selection['confidence']:.0%} interval for all groups at once"
@@ -120,5 +120,5 @@ def smallest_ratio(selection: dict[str, Any], rows: list[dict[str, Any]]) -> Kno
 
 
 def name_of(row: dict[str, Any]) -> str:
-    """A group of the selection table with its attribute."""
+    """Return the name of a group of the selection table with its attribute."""
     return f"{row['group']} ({row['attribute']})"

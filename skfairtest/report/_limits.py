@@ -1,4 +1,4 @@
-"""Limits for a report, and the one function that decides whether they hold."""
+"""Limits for a report, and the function that decides whether they hold."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ WORST_FIRST = ("exceeded", "failed", "undecided", "within")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a report may show at most.
+    """Limits that the figures of a report are compared with.
 
-    A limit is exceeded where the lower end of what its figure may be is above it, within where the
-    upper end is not, and undecided in between.
+    Each figure has an interval in which its true value is known to be. If the whole interval breaks
+    the limit, the limit is exceeded; if the whole interval keeps to it, the figure is within the
+    limit; else it is undecided.
 
     Parameters
     ----------
@@ -38,14 +39,14 @@ class Limits:
     min_impact_ratio : float, default=None
         Smallest impact ratio of a group: its rate as a share of the highest rate, from 0 to 1.
     estimates_decide : bool, default=False
-        Whether figures decide as they were measured, whatever their intervals and brackets. A
-        difference that a search did not find is then within its limit, and so is a group whose
+        Whether the measured values decide, without their intervals and bounds. A difference that
+        the search did not find then does not count, and a group is within its limit even if its
         interval reaches beyond it.
 
     Raises
     ------
     ValueError
-        For limits that no figure can have.
+        If a limit is a value that no figure can have.
 
     See Also
     --------
@@ -65,7 +66,7 @@ class Limits:
     estimates_decide: bool = False
 
     def __post_init__(self) -> None:
-        """See that the limits are numbers that figures can have."""
+        """Raise an error unless the limits are numbers that figures can have."""
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name == "estimates_decide":
@@ -87,7 +88,7 @@ SHARES = ("max_on_data_rate", "min_impact_ratio")
 
 @dataclass(frozen=True)
 class LimitCheck:
-    """One limit and what is known of its figure.
+    """Result of one limit: its status and what is known of its figure.
 
     Attributes
     ----------
@@ -96,23 +97,24 @@ class LimitCheck:
     limit : float
         The limit.
     status : {"within", "exceeded", "undecided", "failed"}
-        What is known.
+        Whether the limit holds, or why that is not known.
     figure : str
-        Which figure decides, and of what: "impact ratio of f (sex), the smallest of 5 groups".
+        Name of the figure that decides, such as "impact ratio of f (sex), the smallest of 5
+        groups".
     value : float or None
-        The figure; None where it was not measured.
+        The figure. None if it was not measured.
     low, high : float or None
-        Ends between which it is known to be; None where there is no such end.
+        Ends of the interval in which it is known to be. None if an end is unknown.
     interval : str
-        What the ends are: "exact", "95% interval", "certified bracket", ...
+        Kind of the interval: "exact", "95% interval", "certified bracket", ...
     words : str
-        What was and was not shown.
+        A sentence that says what was and was not shown.
     left_out : list of str
         Groups that were too small to be compared.
 
     See Also
     --------
-    check_limits : Makes one a limit.
+    check_limits : Makes one of these per limit.
 
     Examples
     --------
@@ -142,7 +144,7 @@ class LimitCheck:
 
 
 def figure_in_words(check: LimitCheck) -> str:
-    """Which figure a limit is about, of what, and between which ends it is known to be."""
+    """Describe the figure of a limit, and the interval in which it is known to be."""
     if check.value is None:
         return f"{check.figure}: not measured"
     words = f"{check.figure}: {beside(check.value, check.limit)}"
@@ -154,7 +156,7 @@ def figure_in_words(check: LimitCheck) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether a report is within its limits.
+    """Result of `check_limits`: whether a report is within its limits.
 
     Attributes
     ----------
@@ -162,13 +164,13 @@ class Outcome:
         The worst of the checks: an exceeded limit, a part that failed, a limit that could not be
         decided, or none of these.
     checks : list of LimitCheck
-        One a limit: which figure decides, of what, and between which ends it is known to be.
+        One check per limit.
     verdict : str
-        One line that says what was and was not shown.
+        A line that says what was and was not shown.
 
     See Also
     --------
-    check_limits : Makes one.
+    check_limits : Compares a report with limits and returns an outcome.
 
     Examples
     --------
@@ -183,52 +185,54 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """0 within, 1 exceeded, 3 undecided, 4 failed, as the command line returns it."""
+        """The command line's exit code: 0 within, 1 exceeded, 3 undecided, 4 failed."""
         return EXIT_CODES[self.status]
 
 
 def check_limits(report: Any, limits: Limits) -> Outcome:
-    """Compare a report with limits; the one function that decides.
+    """Compare a report with limits, and decide whether each of them holds.
 
     Parameters
     ----------
     report : AuditReport or dict
-        What was found.
+        The report.
     limits : Limits
-        What is allowed.
+        The limits.
 
     Returns
     -------
     Outcome
-        Status, one check a limit, and a line in words.
+        The status, one check per limit, and a verdict in words.
 
     Raises
     ------
     TypeError
-        If `limits` are no `Limits`.
+        If `limits` is not a `Limits` object.
     ValueError
-        If a limit asks for a figure that the report cannot have: a share of discriminatory rows of
-        a regressor without a threshold.
+        If a limit needs a figure that the report cannot have: the share of discriminatory rows
+        needs a threshold if the model is a regressor.
 
     Notes
     -----
-    What is known of a figure decides, not the figure alone:
+    The interval of a figure decides, not its measured value alone:
 
-    - The largest difference is at least what a search or a row has shown, also a row outside the
-      domain (of the auditor's `space`), and at most what is certified of the domain.
-      Without a certificate it is never within a limit.
-    - Of twins in attributes that the model does not take both are 0 by construction. Limits on
-      groups are about what these get.
-    - The share of discriminatory rows is exact where all rows were compared with all their twins.
-      Of a sample it has an interval (Clopper and Pearson's, 95%), and where rows were compared with
-      some of their twins only it is a lower bound.
-    - Scores and impact ratios of groups have 95% intervals that hold for all groups at once, of
-      people like those of the rows. The limit is exceeded where some group is known to break it,
-      and within where every group is known to keep to it. Perturbed inputs have no limit.
+    - The largest difference is at least the one that a search found or a row of the data shows,
+      even if the row lies outside the domain (the auditor's `space`). It is at most the certified
+      upper bound. Without a certificate it is never within a limit.
+    - If the model does not take the sensitive attributes, the largest difference and the share of
+      discriminatory rows are 0 by construction. Limits on groups still apply to these attributes.
+    - The share of discriminatory rows is exact if all rows were compared with all their twins. If a
+      sample of the rows was compared, it has a 95% interval (Clopper and Pearson's); if rows were
+      compared with some of their twins only, it is a lower bound.
+    - Scores and impact ratios of groups have 95% intervals that hold for all groups at once, in the
+      population that the rows are a sample of. The limit is exceeded if some group is known to
+      break it, and within if every group is known to keep to it. There is no limit on groups of
+      perturbed inputs.
 
-    So a figure that breaks its limit in truth is called within for one table in forty at most, and
-    as seldom is one that keeps to it called exceeded. Where a figure was not measured at all, the
-    limit is undecided, never met. Groups that are too small to be compared are named.
+    So the probability of calling a figure within its limit although it breaks the limit is at most
+    2.5%, and so is the probability of calling it exceeded although it keeps to the limit. If a
+    figure was not measured at all, its limit is undecided. Groups that are too small to be compared
+    are named.
 
     Examples
     --------
@@ -276,17 +280,17 @@ def _verdict(data: dict[str, Any], checks: list[LimitCheck], status: str) -> str
 
 
 def in_full(limit: float) -> str:
-    """A limit as it was written."""
+    """Return a limit as it was written."""
     return f"{limit:,.12g}"
 
 
 def beside(value: float, limit: float) -> str:
-    """A figure with as many digits as tell it from its limit."""
+    """Return a figure with as many digits as are needed to tell it from its limit."""
     return two_numbers(value, limit)[0]
 
 
 def _at_most(known: Known, limit: float, estimates_decide: bool) -> str:
-    """What is known of a figure that has to be at most so much."""
+    """Check a figure that has to be at most the limit."""
     low, high = (known.value, known.value) if estimates_decide else (known.low, known.high)
     if low > limit:
         return "exceeded"
@@ -294,7 +298,7 @@ def _at_most(known: Known, limit: float, estimates_decide: bool) -> str:
 
 
 def _at_least(known: Known, limit: float, estimates_decide: bool) -> str:
-    """What is known of a figure that has to be at least so much."""
+    """Check a figure that has to be at least the limit."""
     low, high = (known.value, known.value) if estimates_decide else (known.low, known.high)
     if high < limit:
         return "exceeded"
@@ -352,8 +356,9 @@ def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> L
         return _check("max_on_data_rate", limit, "within", _known.rate(search), words)
     if rows["status"] == "done" and rows["rate"] is None:
         raise ValueError(
-            "max_on_data_rate needs a threshold: without one, rows whose predictions differ at all "
-            "would count, which of a regressor are nearly all. Give audit(..., threshold=...)."
+            "max_on_data_rate needs a threshold: without one, every row of a regressor whose "
+            "predictions differ at all would count, and these are nearly all rows. Pass "
+            "threshold= to audit."
         )
     known = _known.rate(search)
     if rows["rate"] is None:
@@ -367,10 +372,12 @@ def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> L
     if known.low < known.high:
         but = ", but" if status == "undecided" else ";"
         if _known.with_some_twins(rows):
-            words += f"{but} each was compared with {rows['n_twins']:,} of its twins only, so that "
-            words += f"of all rows it may be any share from {known.low:.2%} on"
+            words += (
+                f"{but} each row was compared with {rows['n_twins']:,} of its twins only, so the "
+                f"share of all rows may be {known.low:.2%} or more"
+            )
         else:
-            words += f"{but} of all rows it may be from {known.low:.2%} to {known.high:.2%}"
+            words += f"{but} the share of all rows may be from {known.low:.2%} to {known.high:.2%}"
             words += f" ({known.interval})"
     return _check("max_on_data_rate", limit, status, known, words)
 
@@ -396,13 +403,13 @@ def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) ->
 
 
 def _told(known: Known, limit: float) -> str:
-    """The figure with its value behind its name: "impact ratio 0.71 of f (sex), ..., is"."""
+    """Write the figure with its value after its name: "impact ratio 0.71 of f (sex), ..., is"."""
     name, of, rest = known.figure.partition(" of ")
     return f"{name} {beside(known.value, limit)}{of}{rest}, is"
 
 
 def _ends(known: Known, limit: float, status: str) -> str:
-    """Between which ends the figure is known to be."""
+    """Write the interval in which the figure is known to be."""
     if math.isnan(known.low) or math.isnan(known.high):
         return ""
     but = ", but it" if status == "undecided" else "; it"
@@ -411,7 +418,7 @@ def _ends(known: Known, limit: float, status: str) -> str:
 
 
 def _groups_under(selection: dict[str, Any], share: float) -> list[str]:
-    """Groups of the selection table that are a smaller share of the rows."""
+    """Return the groups of the selection table that have a smaller share of the rows."""
     return [
         f"{row['attribute']} = {row['group']}"
         for row in _known.selection_rows(selection)
@@ -440,11 +447,14 @@ def _check_ratio(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
     words = f"{_told(known, limit)} {side} {in_full(limit)}{_ends(known, limit, status)}"
     widest = min(ratios, key=lambda row: real(row["impact_ratio_low"]))
     if status == "undecided" and _known.name_of(widest) not in known.figure:
-        words += f", as little is known of {_known.name_of(widest)}"
+        words += f", because little is known of {_known.name_of(widest)}"
     if small:
         few = "; ".join(str(row["group"]) for row in small[:NAMED])
         few += "; ..." if len(small) > NAMED else ""
-        words += f"; not judged, as marked: {len(small)} group{'s' * (len(small) > 1)} ({few})"
+        words += (
+            f"; not checked, as noted in the selection table: {len(small)} "
+            f"group{'s' * (len(small) > 1)} ({few})"
+        )
     return _check("min_impact_ratio", limit, status, known, words, left_out)
 
 

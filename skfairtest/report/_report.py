@@ -1,4 +1,4 @@
-"""AuditReport: what an audit found, to read, to save and to hand over."""
+"""AuditReport holds what an audit found, and shows and saves it in several forms."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ SCHEMA_VERSION = 1
 
 
 class AuditReport:
-    """What `audit` found, as plain data and in the forms that people read.
+    """Report of an audit, as plain data and in the forms that people read.
 
     Parameters
     ----------
     data : dict
         The report as `to_dict` returns it.
     auditors : dict of str to auditor, default=None
-        The fitted auditors, by the label of their search; "groups" and the metrics of
-        errors have a `SubgroupAuditor` each, and "groups of perturbed inputs" is the one that was
-        given, if so.
+        The fitted auditors, by the labels of their searches. "groups" and each metric of errors
+        have a `SubgroupAuditor`; "groups of perturbed inputs" has the `TestSGDAuditor` that was
+        given, if there was one.
 
     Attributes
     ----------
     auditors : dict of str to auditor
-        As given; empty for a report that was read from a file.
+        The fitted auditors. Empty for a report that was read from a file.
 
     See Also
     --------
-    audit : Makes a report.
+    audit : Audits a model and returns a report.
     check_limits : Compares a report with limits.
 
     Notes
     -----
     A report can be saved by skops like an auditor (``trusted=skfairtest.io.TRUSTED_TYPES``); the
-    file then holds the auditors with the model and the rows of the data. `to_json` and `save_html`
-    hold the figures, the pairs found and the worst ten rows of the data, which are rows of people:
-    mind who gets them.
+    file then holds the auditors with the model and the rows of the data. The files of `to_json` and
+    `save_html` hold the figures, the pairs found and the ten worst rows of the data. These are data
+    of real people, so take care who gets the files.
 
     Examples
     --------
@@ -73,9 +73,9 @@ class AuditReport:
 
     @property
     def status(self) -> str:
-        """Whether the audit is "complete", "ended early", "interrupted" or "failed" in a part.
+        """Status of the audit: "complete", "ended early", "interrupted" or "failed".
 
-        It ended early where its time did not allow a part to do all of what it does.
+        It "ended early" if a part ran out of time, and "failed" if a part failed.
         """
         return str(self._data["status"])
 
@@ -86,9 +86,9 @@ class AuditReport:
 
     @property
     def fairness_degree(self) -> float:
-        """Largest difference known in the domain for all sensitive attributes; NaN if not measured.
+        """Largest difference found in the domain for all sensitive attributes; NaN if not measured.
 
-        Rows of the data outside of the domain may show more: `on_data_degree`.
+        Rows of the data that lie outside of the domain may show larger ones: see `on_data_degree`.
         """
         return real(self._data["searches"][-1]["degree"])
 
@@ -99,20 +99,20 @@ class AuditReport:
 
     @property
     def upper_bound(self) -> float:
-        """No difference in the domain is larger; NaN where the model could not be certified."""
+        """Upper bound of all differences in the domain; NaN if the model could not be certified."""
         return real(self._data["searches"][-1]["bracket"]["upper"])
 
     @property
     def on_data_rate(self) -> float:
-        """Share of the rows of data that are discriminatory; NaN where no threshold says which."""
+        """Share of the rows of data that are discriminatory; NaN without a threshold."""
         return real(self._data["searches"][-1]["rows"]["rate"])
 
     @property
     def worst_case(self) -> pd.DataFrame | None:
-        """The two twins of the finding: one row a column of theirs, changed ones first.
+        """The two twins of the finding, as one row per column, changed columns first.
 
-        Columns `first`, `second`, `changed` and `matters` (by how much the difference changes with
-        a typical value in that column); None where no difference was found.
+        The table has `first`, `second`, `changed` and `matters` (by how much the difference changes
+        if both twins have a typical value in that column). None if no difference was found.
         """
         pair = self._data["searches"][-1]["pair"]
         if pair is None:
@@ -122,7 +122,7 @@ class AuditReport:
 
     @property
     def selection_table(self) -> pd.DataFrame:
-        """The selection table; empty where there is none."""
+        """The selection table. It is empty if there is none."""
         selection = self._data["selection"]
         return pd.DataFrame(selection["rows"], columns=selection["columns"])
 
@@ -133,7 +133,7 @@ class AuditReport:
 
     @property
     def parts(self) -> pd.DataFrame:
-        """What ran: part, status, reason, queries, seconds, notes."""
+        """The parts of the audit: part, status, reason, queries, seconds, notes."""
         return pd.DataFrame(self._data["parts"])
 
     def __repr__(self) -> str:
@@ -147,27 +147,28 @@ class AuditReport:
         return render_fragment(self._data)
 
     def display(self, kind: str) -> Any:
-        """A picture of the report; ``report.display("bracket").plot()`` draws it.
+        """Make a display of the report; ``report.display("bracket").plot()`` draws it.
 
         Parameters
         ----------
         kind : {"pair", "bracket", "curve", "history", "groups", "selection", "errors", \
                 "perturbed_groups"}
-            The pair of the finding; what was found and what is certified; the share of rows that
-            exceed each difference; the course of the searches; groups of rows with their intervals;
-            rates by group; groups with the largest errors, of the first metric that has some
-            (`GroupScoresDisplay.from_auditor` draws the others, from `auditors`); groups of
-            perturbed inputs, where a `TestSGDAuditor` was given.
+            What to show, in this order: the pair of the finding; the largest difference found and
+            its upper bound; the share of rows that exceed each difference; the course of the
+            searches; groups of rows with their intervals; rates by group; groups with the largest
+            errors by the first metric of errors that was compared
+            (`GroupScoresDisplay.from_auditor` draws the other metrics, from `auditors`); groups of
+            perturbed inputs, if a `TestSGDAuditor` was given.
 
         Returns
         -------
         display
-            From `skfairtest.inspection`; it asks the model nothing.
+            A display of `skfairtest.inspection`. It does not ask the model.
 
         Raises
         ------
         ValueError
-            If the report has no such part; the message says why.
+            If the report does not have this part. The message says why.
         """
         from skfairtest.report._render.displays import make_display
 
@@ -176,23 +177,23 @@ class AuditReport:
     # Handing over ----------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as a dict of plain values, as ``report/schema/v1.json`` describes it.
+        """Return the report as a dict of plain values, described by ``report/schema/v1.json``.
 
         Returns
         -------
         dict
-            A copy; what is not known is None.
+            A copy of the data. Unknown values are None.
         """
         return copy.deepcopy(self._data)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> AuditReport:
-        """The report of a dict, without the auditors.
+        """Make a report from a dict, without the auditors.
 
         Parameters
         ----------
         data : dict
-            As `to_dict` returned it.
+            The dict that `to_dict` returned.
 
         Returns
         -------
@@ -202,7 +203,7 @@ class AuditReport:
         Raises
         ------
         ValueError
-            If the dict is no report, or of another version of the schema.
+            If the dict is not a report, or has another version of the schema.
         """
         found = data.get("schema") if isinstance(data, dict) else None
         if found != SCHEMA_VERSION:
@@ -213,22 +214,23 @@ class AuditReport:
         missing = [name for name in required_keys() if name not in data]
         if missing:
             raise ValueError(
-                f"The report lacks {missing}. Give a dict as AuditReport.to_dict returns it, whole."
+                f"The report lacks {missing}. Pass the whole dict that AuditReport.to_dict "
+                "returned."
             )
         return cls(copy.deepcopy(data))
 
     def to_json(self, path: Any = None) -> str | None:
-        """The report as JSON.
+        """Return the report as JSON, or write it to a file.
 
         Parameters
         ----------
         path : str or path, default=None
-            Where to write it; a file that is there is replaced. None returns it as a string.
+            File to write. An existing file is replaced. None returns the JSON as a string.
 
         Returns
         -------
         str or None
-            The JSON, if there is no path.
+            The JSON if `path` is None.
 
         Raises
         ------
@@ -265,7 +267,7 @@ class AuditReport:
         return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
 
     def to_html(self) -> str:
-        """The report as one HTML page that loads nothing from outside.
+        """Return the report as one HTML page that loads nothing from outside.
 
         Returns
         -------
@@ -282,24 +284,24 @@ class AuditReport:
         return render_html(self._data)
 
     def save_html(self, path: Any) -> None:
-        """Write the report as one HTML file: nothing is loaded from outside, it prints and mails.
+        """Write the report as one HTML file, which loads nothing from outside.
 
         Parameters
         ----------
         path : str or path
-            Where to write it; a file that is there is replaced.
+            File to write. An existing file is replaced.
 
         Raises
         ------
         ImportError
-            If jinja2 is missing (the extra ``report``); `to_json` and `to_markdown` need it not.
+            If jinja2 is missing (the extra ``report``); `to_json` and `to_markdown` do not need it.
         OSError
             If the file cannot be written.
         """
         write(path, self.to_html())
 
     def to_markdown(self) -> str:
-        """The report as Markdown, with tables as GitHub reads them.
+        """Return the report as Markdown, with tables as GitHub reads them.
 
         Returns
         -------
@@ -316,9 +318,9 @@ class AuditReport:
         Parameters
         ----------
         card : skops.card.Card
-            Is changed.
+            The model card that is changed.
         section : str, default="Fairness audit"
-            Heading; with "/" one below another.
+            Heading of the section. A "/" separates headings from subheadings.
 
         Returns
         -------
@@ -328,7 +330,7 @@ class AuditReport:
         Raises
         ------
         TypeError
-            If `card` is no model card.
+            If `card` is not a model card.
         """
         from skfairtest.report._render.model_card import add_to_card
 
@@ -337,56 +339,56 @@ class AuditReport:
     # Judging ---------------------------------------------------------------------------------
 
     def compare(self, other: AuditReport, *, names: tuple[str, str] = ("this", "other")) -> Any:
-        """Two reports side by side: before and after mitigation, or two models.
+        """Compare with another report, such as that of a mitigated model.
 
         Parameters
         ----------
         other : AuditReport
-            Of the same kind of model, on the same domain and with the same threshold; where these
-            differ, `attrs["notes"]` says so.
+            The other report. It should be about the same kind of model, the same domain and the
+            same threshold; if these differ, `attrs["notes"]` says so.
         names : tuple of two str, default=("this", "other")
-            What the two are called.
+            Names of the two reports in the table.
 
         Returns
         -------
         DataFrame
-            One row a figure: both values, their ends (bracket or interval) where there are any, the
-            change, and what is known of it (`says`).
+            One row per figure, with both values, the ends of their intervals if there are any, the
+            change, and what is known of the change (`says`).
 
         Raises
         ------
         TypeError
-            If `other` is no report.
+            If `other` is not a report.
         """
         if not isinstance(other, AuditReport):
             raise TypeError(f"Expected an AuditReport; got {type(other).__name__}.")
         return compare_reports(self._data, other._data, names)
 
     def check(self, limits: Limits) -> Outcome:
-        """Compare the report with limits, by `check_limits`.
+        """Compare the report with limits, as `check_limits` does.
 
         Parameters
         ----------
         limits : Limits
-            What is allowed.
+            The limits.
 
         Returns
         -------
         Outcome
-            Whether the figures are within them, each with what is known of it.
+            Whether each figure is within its limit, and what is known of the figure.
         """
         return check_limits(self, limits)
 
 
 def required_keys() -> list[str]:
-    """What a report has at least, by its schema."""
+    """Return the keys that a report must have by its schema."""
     schema = files("skfairtest.report").joinpath(f"schema/v{SCHEMA_VERSION}.json")
     keys: list[str] = json.loads(schema.read_text(encoding="utf-8"))["required"]
     return keys
 
 
 def write(path: Any, text: str) -> None:
-    """Write a text file, in place of the one that is there."""
+    """Write a text file, and replace an existing one."""
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:

@@ -119,4 +119,4 @@ def test_a_constant_column_divides_nobody(run):
     code, _, err = run(
         "audit", "model.skops", "inputs.csv", "--sensitive-file", "one.csv", "--target", "hired"
     )
-    assert code == 2 and "'ward' has one value only" in err
+    assert code == 2 and "'ward' has only one value" in err

@@ -306,7 +306,7 @@ def test_too_few_permutations_are_refused():
     patterns = DensePatterns(rng.integers(0, 2, (20, 2)))
     values, counts = rng.integers(0, 2, 20).astype(float), np.ones(20, dtype=bool)
     sides = pattern_sides(patterns, values, counts, binary=True)
-    with pytest.raises(ValueError, match=r"at least 19\. Give more, or a lower confidence"):
+    with pytest.raises(ValueError, match=r"at least 19\. Raise n_resamples, or lower"):
         resampled(sides, patterns, values, counts, confidence=0.95, n_resamples=18, rng=rng)
 
 

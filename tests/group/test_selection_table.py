@@ -517,17 +517,17 @@ def test_whole_outputs_of_a_regressor():
         ({"y_pred": [0, 1, np.nan, 1, 0, 1]}, "y_pred has 1 missing values among 6, the first in"),
         ({"y_pred": [0, 1, None, 1, 0, None]}, "y_pred has 2 missing values"),
         ({"y_pred": []}, "y_pred has 0 rows"),
-        ({"y_pred": None}, "y_pred must hold the predictions"),
+        ({"y_pred": None}, "y_pred must hold one prediction per row"),
         ({"y_pred": np.zeros((6, 2))}, "shape \\(6, 2\\)"),
-        ({"y_true": [1, 0]}, "y_true must have one value a row, 6; got 2"),
+        ({"y_true": [1, 0]}, "y_true must have one value per row, 6; got 2"),
         ({"y_true": [1, 0, 1, 0, np.nan, 1]}, "y_true has 1 missing"),
         ({"y_true": ["yes", "no"] * 3}, "labels of one kind"),
-        ({"y_score": [0.1] * 5}, "y_score must have one value a row, 6; got 5"),
+        ({"y_score": [0.1] * 5}, "y_score must have one value per row, 6; got 5"),
         ({"y_score": [0.1] * 5 + [np.nan]}, "y_score has 1 missing"),
         ({"y_score": list("abcdef")}, "y_score must hold numbers"),
         ({"sample_weight": [-1] * 6}, "sample_weight must be finite"),
         ({"sample_weight": [0] * 6}, "not zero everywhere"),
-        ({"sample_weight": [1] * 5}, "sample_weight must have one value a row"),
+        ({"sample_weight": [1] * 5}, "sample_weight must have one value per row"),
         ({"favourable": 3, "y_true": [0, 1] * 3}, "3 is a label that never occurs"),
         ({"favourable": "1"}, "'1' is a label that never occurs"),
         ({"favourable": [0, 1]}, "names every class"),
@@ -540,9 +540,9 @@ def test_whole_outputs_of_a_regressor():
         ({"sensitive_features": pd.DataFrame(index=range(6))}, "no column"),
         ({"sensitive_features": {}}, "no column"),
         ({"sensitive_features": []}, "no column"),
-        ({"y_score": [-np.inf] * 3 + [np.inf] * 3}, "y_score has no median"),
+        ({"y_score": [-np.inf] * 3 + [np.inf] * 3}, "y_score has no finite median"),
         ({"y_pred": [0.5, np.inf] * 3}, "y_pred has 3 infinite values"),
-        ({"y_pred": "yes"}, "y_pred must have one value a row"),
+        ({"y_pred": "yes"}, "y_pred must have one value per row"),
         ({"sensitive_features": [["a", "b"], ["c"]]}, "list of columns"),
         ({"sensitive_features": {"a": ["x"] * 6, "b": ["y"] * 5}}, "of one length"),
     ],
@@ -560,7 +560,7 @@ def test_sensitive_features_that_are_none(wrong):
 
 
 def test_labels_of_two_kinds():
-    with pytest.raises(TypeError, match="'x' must hold one plain value a row"):
+    with pytest.raises(TypeError, match="'x' must hold one plain value per row"):
         selection_table([0, 1], sensitive_features={"x": [[1], [2]]})
     with pytest.raises(TypeError, match="y_pred must be array-like"):
         selection_table(1, sensitive_features=SEX[:1])

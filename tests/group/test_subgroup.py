@@ -355,8 +355,8 @@ def test_rules_come_by_what_chance_leaves_of_their_difference():
     ("params", "change", "message"),
     [
         ({}, {"y": None}, "needs|compares"),
-        ({}, {"y_pred": [0, 1]}, "y_pred must have one value a row"),
-        ({}, {"y": [0, 1]}, "y must have one value a row"),
+        ({}, {"y_pred": [0, 1]}, "y_pred must have one value per row"),
+        ({}, {"y": [0, 1]}, "y must have one value per row"),
         ({}, {"y": np.zeros(600, dtype=int)}, "undefined.*whose truth is favourable"),
         ({}, {"sample_weight": -np.ones(600)}, "sample_weight"),
         ({}, {"sample_weight": np.zeros(600)}, "sample_weight"),

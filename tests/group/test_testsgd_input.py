@@ -31,7 +31,7 @@ from skfairtest import EstimatorFailedError, NoDisparityWarning, TestSGDAuditor
         ({"n_bins": 1}, "n_bins must be a whole number from 2"),
         ({"n_bins": {"age": [60, 40]}}, "increasing edges"),
         ({"n_bins": {"wealth": 3}}, "n_bins= names 'wealth'"),
-        ({"n_bins": {"age": [5, 15]}}, "leave one bin only"),
+        ({"n_bins": {"age": [5, 15]}}, "leave only one bin"),
         ({"binning": "log"}, "binning must be one of"),
         ({"correction": "fdr"}, "correction must be one of"),
         ({"sampling_threshold": 0}, "sampling_threshold must be a whole number"),
@@ -66,11 +66,11 @@ def test_bad_input_keeps_earlier_results():
 
 def test_one_value_and_no_sensitive_column():
     X = people(100).assign(sex="f")
-    with pytest.raises(ValueError, match="'sex' has one value only"):
+    with pytest.raises(ValueError, match="'sex' has only one value"):
         fit(X=X, sensitive_features=["sex"])
     with pytest.raises(ValueError, match="found no column with the name"):
         fit(X=X[["income", "hours"]], sensitive_features="auto")
-    with pytest.raises(ValueError, match="Give an estimator"):
+    with pytest.raises(ValueError, match="Pass an estimator"):
         TestSGDAuditor().fit(X)
     with pytest.raises(NotFittedError, match="target y is None"):
         fit(LogisticRegression())

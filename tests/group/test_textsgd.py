@@ -239,12 +239,12 @@ def test_bad_texts(X, error, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"categories": {"kind": []}}, "'kind' is without terms"),
+        ({"categories": {"kind": []}}, "'kind' has no terms"),
         ({"categories": {}}, "categories must be a dict"),
         ({"categories": ["alpha"]}, "categories must be a dict"),
         ({"categories": {"kind": "alpha"}}, "must be a list of terms"),
         ({"categories": {"kind": ["alpha", " "]}}, "strings that are not empty"),
-        ({"categories": {"a": ["x"], "b": ["X"]}}, "'X' is in categories= more than once"),
+        ({"categories": {"a": ["x"], "b": ["X"]}}, "'X' occurs more than once in categories="),
         ({"favourable": "maybe"}, "'maybe' is a label that never occurs"),
         ({"min_support": 2}, "min_support must be"),
     ],

@@ -317,7 +317,7 @@ def test_without_a_pair_the_picture_says_so(models):
     display = PairDisplay.from_auditor(auditor).plot()
     assert f"found in {auditor.n_inputs_} inputs" in " ".join(written(display))
     assert list(display.frame().columns) == list(Cell._fields) and display.frame().empty
-    with pytest.raises(ValueError, match="no pair to follow.*Raise its budget"):
+    with pytest.raises(ValueError, match="no pair to show.*Raise its budget"):
         ProfileDisplay.from_auditor(auditor)
     with pytest.raises(ValueError, match="of which there are none"):
         PairDisplay.from_auditor(auditor, place=0)
@@ -600,7 +600,7 @@ def test_profile_of_labels_says_what_to_do(models):
     model = models.LabelsOnly(lambda X: np.where(np.asarray(X)[:, 0] > 0, "yes", "no"))
     X = np.array([[0, 1], [1, 5], [0, 3]])
     auditor = RandomAuditor(model, sensitive_features=[0], random_state=0).fit(X)
-    with pytest.raises(ValueError, match="labels alone.*response_method"):
+    with pytest.raises(ValueError, match="asked for labels.*response_method"):
         ProfileDisplay.from_auditor(auditor)
 
 
@@ -770,9 +770,9 @@ def test_pareto_of_results(fitted):
     assert ParetoDisplay.from_cv_results(RESULTS, refit=rule).plot().limit == 0.3
     two = {name: RESULTS[name] for name in ("mean_test_a", "mean_test_b")}
     assert ParetoDisplay.from_cv_results(two).x == "b"
-    with pytest.raises(ValueError, match="say which is which"):
+    with pytest.raises(ValueError, match="name of the audit scorer as x="):
         ParetoDisplay.from_cv_results(RESULTS)
-    with pytest.raises(ValueError, match="refit must be the place"):
+    with pytest.raises(ValueError, match="refit must be the position"):
         ParetoDisplay.from_cv_results(RESULTS, x="b", y="a", refit=7)
     with pytest.raises(ValueError, match="at most 0"):
         ParetoDisplay.from_cv_results(RESULTS, x="a", y="b")

@@ -226,8 +226,8 @@ def test_numbers_beside_are_cut_into_groups():
         (RACE[:9], "got 9 rows for 400"),
         (RACE.sort_index(), "another index than X"),
         (RACE.rename("income"), "has the column 'income', and X has another one"),
-        (RACE.map(lambda _: "z"), "'race' has one value only"),
-        (RACE.map(lambda _: None), "'race' has one value only"),
+        (RACE.map(lambda _: "z"), "'race' has only one value"),
+        (RACE.map(lambda _: None), "'race' has only one value"),
         (np.zeros((N, 1, 1)), "1 or 2 dimensions"),
         ("race", "names 'race', which is not a column of X"),
         (RACE.tolist(), "a list of 400 words, of which none is a column of X"),
@@ -241,7 +241,7 @@ def test_bad_values_are_one_error_before_a_query(sensitive, says):
 
 
 def test_values_that_are_no_plain_values_are_refused():
-    with pytest.raises(TypeError, match="'tags' must hold one plain value a row; got .1."):
+    with pytest.raises(TypeError, match="'tags' must hold one plain value per row; got .1."):
         look(BLIND, INPUTS, pd.Series([[1], [2]] * (N // 2), X.index, name="tags"))
 
 

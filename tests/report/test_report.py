@@ -408,7 +408,7 @@ def test_small_groups_do_not_vanish_into_a_pass(report):
     # Small, and known by its interval to be anything.
     given, name = with_ratios(report, 0.3, 0.9, impact_ratio=0.95, note=note, impact_ratio_low=0.3)
     check = only(given.check(limits))
-    assert check.status == "undecided" and f"as little is known of {name}" in check.words
+    assert check.status == "undecided" and f"because little is known of {name}" in check.words
     check = only(given.check(Limits(min_impact_ratio=0.8, estimates_decide=True)))
     assert check.status == "within" and name in check.words and name in check.left_out[0]
     # So small that it has no ratio.

@@ -64,19 +64,19 @@ def check_beside(beside: pd.DataFrame) -> None:
             n = values.nunique(dropna=False)
         except TypeError as error:  # lists and the like
             raise TypeError(
-                f"Sensitive column {name!r} must hold one plain value a row; got "
+                f"Sensitive column {name!r} must hold one plain value per row; got "
                 f"{values.iloc[0]!r}."
             ) from error
         if n < 2:
             raise ValueError(
-                f"Sensitive column {name!r} has one value only (n_samples={len(values)}), so there "
-                "are no groups to compare. Give rows with other values, or leave it out."
+                f"Sensitive column {name!r} has only one value (n_samples={len(values)}), so "
+                "there are no groups to compare. Pass rows with other values, or leave it out."
             )
         if n > MOST_CATEGORIES and not pd.api.types.is_numeric_dtype(values):
             raise ValueError(
                 f"Sensitive column {name!r} has {n:,} different values in {len(values):,} rows; "
-                f"expected at most {MOST_CATEGORIES:,}, as groups of few rows say nothing. Merge "
-                "values, or leave it out."
+                f"expected at most {MOST_CATEGORIES:,}, because groups of few rows show nothing. "
+                "Merge values, or leave it out."
             )
 
 
@@ -85,7 +85,7 @@ def check_targets(estimator: Any, y: Any, n_rows: int) -> None:
     array, classes = np.asarray(y), known_classes(estimator)
     if classes is None and array.ndim == 2 and array.shape[1] > 1:  # several outputs
         if len(array) != n_rows:
-            raise ValueError(f"y must have one value a row, {n_rows}; got {len(array)}.")
+            raise ValueError(f"y must have one value per row, {n_rows}; got {len(array)}.")
         if pd.isna(array).any():
             raise ValueError(
                 f"y has {int(pd.isna(array).sum())} missing values. Leave out those rows."

@@ -66,11 +66,11 @@ def perturbed_groups(report: dict[str, Any]) -> Section:
         what = f"share of {favourable}" if favourable != "mean" else "mean prediction"
         blocks.append(
             Text(
-                "This asks what the model does around the rows, not how the rows fare: inputs are "
-                "made up by moving one attribute of a row, as TestSGD does, and need not be like "
-                f"anybody. Of {count(part['n_rule_sets'])} rule sets, each is set against all "
-                f"other inputs by its {what}. {_intervals(part)} They are about such inputs, and "
-                "say nothing of how many people there are."
+                "This compares predictions near the rows, not for the rows themselves: as in "
+                "TestSGD, each input is a row with one attribute moved, and need not resemble "
+                f"real people. Each of {count(part['n_rule_sets'])} rule sets is compared with "
+                f"all other inputs by its {what}. {_intervals(part)} They hold for such inputs "
+                "and say nothing about numbers of people."
             )
         )
         scores = [rule_score(rule, fixed) for rule in rules[:MOST_RULES]]
@@ -87,7 +87,10 @@ def perturbed_groups(report: dict[str, Any]) -> Section:
 def _intervals(part: dict[str, Any]) -> str:
     at = level(part["confidence"])
     if part["correction"] == "none":
-        return f"Each interval holds by itself at {at}; of many some miss by chance."
+        return (
+            f"Each interval holds by itself at {at}; of many intervals, some miss the true value "
+            "by chance."
+        )
     return (
         f"The intervals hold for all of them at once at {at} ({part['correction'].capitalize()})."
     )
@@ -101,9 +104,9 @@ def _compared(part: dict[str, Any]) -> str:
     return (
         f"{name.capitalize()}{of}: {figure(part['overall'])} {_over(part)}. "
         f"{count(part['n_rule_sets'])} rules of up to {count(conditions)} "
-        f"condition{'s' * (conditions != 1)}, which hold for {level(part['min_support'])} "
-        f"of the rows or more, were compared with everybody else. {_listed(part)} "
-        f"{_intervals(part)} They are about people like those of the rows."
+        f"condition{'s' * (conditions != 1)}, which hold for {level(part['min_support'])} of the "
+        f"rows or more, were compared with all other rows. {_listed(part)} {_intervals(part)} "
+        "They hold for the population that the rows are a sample of."
     )
 
 
@@ -145,7 +148,7 @@ def errors(report: dict[str, Any]) -> Section:
     """The groups for which false positives, misses or errors differ most, on the rows of data."""
     blocks: list[Any] = []
     if not report["errors"]:
-        blocks.append(Text("Nothing says what an error of this model is."))
+        blocks.append(Text("It is not known what an error of this model is."))
     # What holds for all metrics alike is told once.
     reasons = {(part["status"], part["reason"]) for part in report["errors"]}
     if len(reasons) == 1 and report["errors"]:
@@ -174,8 +177,8 @@ def _listed(part: dict[str, Any]) -> str:
     if not part["n_differ"]:
         return "None of them shows a difference; the largest ones are listed."
     return (
-        f"{count(part['n_differ'])} of them show a difference; those are listed that do not repeat "
-        "each other."
+        f"{count(part['n_differ'])} of them show a difference; those that do not repeat each "
+        "other are listed."
     )
 
 
@@ -212,8 +215,8 @@ def _what_it_is(part: dict[str, Any]) -> str:
         small = f"; groups of less than {percent(part['min_share'])} of the rows have none"
     favourable = f" of {isolate(part['favourable'])}" if part["favourable"] else ""
     return (
-        f"The rate is the share of predictions{favourable} in a group; the impact ratio is "
-        f"this rate, divided by the largest one of the same attribute{small}.{at}"
+        f"The rate is the share of predictions{favourable} in a group; the impact ratio is this "
+        f"rate divided by the highest rate of the same attribute{small}.{at}"
     )
 
 
@@ -348,7 +351,7 @@ def _domain_table(attributes: list[dict[str, Any]]) -> Table:
     rows = [[row[place] for place in keep] for row in rows]
     words = [place for place, old in enumerate(keep) if head[old] not in ("step", "columns")]
     return table(
-        "The domain: inputs that the search may make up",
+        "The domain: inputs that the search may generate",
         [head[place] for place in keep],
         rows,
         shown=MOST_ATTRIBUTES,
@@ -391,7 +394,7 @@ def cost(report: dict[str, Any]) -> Section:
         blocks.append(Fold("Settings", (Terms(settings),)))
     if report["code"]:
         blocks += [Text("This repeats the audit:"), Code(report["code"], "Python")]
-    blocks.append(Text("report.to_json(path) writes all that this report says as data.", True))
+    blocks.append(Text("report.to_json(path) writes all figures of this report as data.", True))
     return Section("cost", "Cost, versions and code", tuple(blocks))
 
 

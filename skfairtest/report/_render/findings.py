@@ -34,14 +34,14 @@ from skfairtest.report._render.words import beyond_domain, not_taken, twins_besi
 MOST_CELLS, MOST_CELLS_OF_MANY = 15, 7
 #: Changed columns that have a column of their own in a table of pairs.
 MOST_CHANGED = 4
-MADE_UP = "The two inputs are made up and need not be like anybody."
+MADE_UP = "The two inputs are generated and need not resemble real people."
 #: Bars and lines of one picture, those of the last searches, and points of one line.
 MOST_BARS, MOST_LINES, MOST_POINTS = 20, 6, 400
 #: A report is for those who have not read our papers.
 TWINS = "Twins are two inputs that are identical but for {which}."
 LOWER_BOUND = (
-    "A search gives a lower bound: what it found exists, and a larger difference that it did not "
-    "come upon may exist, too."
+    "A search gives a lower bound: the difference that it found exists, and a larger one may "
+    "exist that it did not find."
 )
 
 
@@ -136,7 +136,7 @@ def finding_facts(report: dict[str, Any]) -> tuple[Fact, Fact, Fact, Fact]:
 _ENDS = {
     "interrupted": "was interrupted",
     "failed": "failed",
-    "ended early": "ended early in some parts, for lack of time",
+    "ended early": "ended some parts early, because it ran out of time",
 }
 
 
@@ -166,13 +166,15 @@ def _how_sure(report: dict[str, Any]) -> Fact:
     upper = figure(bracket["upper"])
     if bracket["certified"]:
         return Fact(name, upper, "certified: no larger difference exists in the domain")
-    return Fact(name, f"at most {upper}", "certified upper end; the search gives the lower one")
+    return Fact(
+        name, f"at most {upper}", ("certified upper bound; the search gives the lower bound")
+    )
 
 
 def _real_rows(report: dict[str, Any]) -> Fact:
     search = main_rows(report)
     if not main_search(report)["taken"]:
-        note = "by construction: each row and its twins are one input to the model"
+        note = "by construction: each row and its twins are the same input to the model"
         return Fact("Real rows treated differently", "none", note)
     if search is None:
         return Fact("Real rows", ABSENT, "no rows of data were compared")
@@ -231,7 +233,7 @@ def the_pair(report: dict[str, Any]) -> Section:
     if search["pair"] is None:
         words = f"No twins were found that {treated_differently(report)}."
         if not search["taken"]:
-            words = "There are no two twins to show: to the model they are one input."
+            words = "There are no twins to show: to the model they are the same input."
         if search["degree"] is None:
             words = "No twins were compared."
         return Section("pair", title, (Text(words), *_states(report)))
@@ -251,8 +253,9 @@ def the_pair(report: dict[str, Any]) -> Section:
     if search["finds"]:
         found = (
             f"The search found {count(search['found'])} discriminatory inputs and kept "
-            f"{count(search['kept'])}; report.to_json(path) lists these, the worst are here. Their "
-            f"number is no share of people: a search looks where differences are."
+            f"{count(search['kept'])}. The worst are listed here, all kept ones by "
+            "report.to_json(path). Their number is not a share of people, because a search "
+            "looks where differences are large."
         )
         rows = [(str(place + 1), pair) for place, pair in enumerate(search["finds"])]
         summary = f"Further pairs: {len(rows)} of {count(search['found'])} found"
@@ -264,7 +267,10 @@ def _where_from(search: dict[str, Any]) -> str:
     words = f"The two inputs with the largest difference that the audit knows of. {_SHOWN_BY}"
     if search["shown_by"].startswith("row "):
         return f"{words} {isolate(search['shown_by'])}, beside its twin."
-    return f"{words} {isolate(search['shown_by'])}. They are made up and need not be people."
+    return (
+        f"{words} {isolate(search['shown_by'])}. They are generated and need not resemble real "
+        "people."
+    )
 
 
 _SHOWN_BY = "They were shown by"
@@ -342,8 +348,8 @@ def how_large(report: dict[str, Any]) -> Section:
     searches = [search for search in report["searches"] if search["degree"] is not None]
     blocks: list[Any] = [
         Text(
-            f"{LOWER_BOUND} A certificate, where the model can be read, gives an upper end that "
-            f"no input of the domain exceeds."
+            f"{LOWER_BOUND} For supported kinds of models, a certificate gives an upper bound "
+            "that no input of the domain exceeds."
         )
     ]
     if searches:
@@ -419,7 +425,10 @@ def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> F
         f"{_ends(search['bracket'])}, rows of data {figure(search['rows']['degree'])}"
         for search in searches[:10]
     )
-    caption = "What was found, what rows of data reach, and the certified ends where there are any"
+    caption = (
+        "The difference found, the largest difference of a row of data, and the certified "
+        "bounds if there are any"
+    )
     return Figure("bracket", {**report, "searches": searches[-MOST_BARS:]}, caption, alt)
 
 
@@ -432,8 +441,8 @@ def real_rows(report: dict[str, Any]) -> Section:
         return Section("rows", "Real rows", (*_states(report),))
     blocks: list[Any] = [
         Text(
-            "Each row of the data is compared with its own twins. This says how many rows have a "
-            "difference, which a search for the worst case does not."
+            "Each row of the data is compared with its own twins. This shows how many rows have "
+            "a difference, which a search for the worst case does not show."
         )
     ]
     done = [search for search in report["searches"] if search["rows"]["n"]]
@@ -489,8 +498,8 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
     if rows:
         spread = figure(done[-1]["rows"]["spread"])
         caption = (
-            f"Rows whose difference exceeds a part of the spread of the predictions ({spread}, "
-            f"from their 5th to their 95th percentile)"
+            f"Rows whose difference exceeds a share of the spread of the predictions ({spread}, "
+            "from their 5th to their 95th percentile)"
         )
         head = ["sensitive", "above", "difference", "share", "rows", "compared"]
         tables.append(table(caption, head, rows, most=300))
@@ -506,7 +515,8 @@ def _twins_compared(search: dict[str, Any]) -> str:
     all_of_them = "its endlessly many twins" if n_all is None else f"its {count(n_all)} twins"
     return (
         f"{isolate(search['label'])}: each row was compared with {count(n_twins)} of "
-        f"{all_of_them}, so more rows than these may have one that is treated differently."
+        f"{all_of_them}, so more rows than counted here may have a twin that is treated "
+        "differently."
     )
 
 

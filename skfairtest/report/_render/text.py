@@ -52,8 +52,8 @@ def status_in_words(report: dict[str, Any]) -> str:
     if report["status"] == "interrupted":
         return "The audit was interrupted; what was found until then is here."
     if report["status"] == "ended early":
-        return f"Parts ended early, for lack of time: {report['reason']}."
-    return f"A part of the audit failed, the others are here: {report['reason']}"
+        return f"Some parts ran out of time: {report['reason']}."
+    return f"A part of the audit failed, and the results of the others follow: {report['reason']}"
 
 
 def bracket_in_words(search: dict[str, Any]) -> str:

@@ -11,17 +11,18 @@ NEARLY_ALL = 0.95
 MOST = 0.5
 
 NOT_SHOWN = [
-    "A search finds differences, it does not rule them out: the largest difference is a lower "
-    "bound, unless a certificate gives the upper one.",
-    "The inputs compared need not look like real people. The part on the rows of the data is about "
-    "people; the domain is larger than they are.",
-    "Twins differ in the sensitive attributes alone. Other columns may stand for these (proxies, "
-    "such as a postcode for a group): no pair of twins shows that.",
-    "Sensitive attributes that the model never sees cannot change its predictions. Where none is "
-    "among its columns, no difference between twins says nothing about how groups fare.",
-    "How often discriminatory inputs are found depends on where the search looks. Their number is "
-    "no share of people.",
-    "Whether a difference is unfair or unlawful is a judgement of people, who know what the "
+    "A search finds differences but cannot rule out larger ones: the largest difference found "
+    "is a lower bound. Only a certificate gives an upper bound.",
+    "The inputs of the domain need not look like real people. Only the part on the rows of the "
+    "data is about people.",
+    "Twins differ in the sensitive attributes alone. Other columns may be proxies for these, as "
+    "a postcode may be for a group; no pair of twins shows that.",
+    "Sensitive attributes that the model does not take cannot change its predictions. That "
+    "twins in these attributes get equal predictions says nothing about differences between "
+    "groups.",
+    "The number of discriminatory inputs that were found depends on where the search looks. It "
+    "says nothing about the share of people who are affected.",
+    "Whether a difference is unfair or unlawful must be judged by people who know what the "
     "prediction is used for.",
 ]
 
@@ -48,8 +49,8 @@ def of_rows_in_words(search: dict[str, Any]) -> str:
     if not beyond_domain(search):
         return ""
     return (
-        " This is about the domain; rows of the data outside of it show a difference of up to "
-        f"{number(search['rows']['degree'])}."
+        " This holds for the domain; rows of the data that lie outside of it show a difference "
+        f"of up to {number(search['rows']['degree'])}."
     )
 
 
@@ -79,9 +80,9 @@ def twins_beside(names: list[str]) -> str:
     """What that means, and what it does not."""
     them = "it" if len(names) == 1 else "them"
     return (
-        f"Inputs that differ in {listed(names)} alone are one input to the model and get one "
-        f"output, by construction; nothing was searched. Its other columns may stand for {them} "
-        "(proxies): what the groups get shows that, twins do not."
+        f"Inputs that differ in {listed(names)} alone are the same input to the model and get "
+        "the same output by construction, so nothing was searched. Other columns of the model "
+        f"may be proxies for {them}: rates of groups can show that, twins cannot."
     )
 
 
@@ -96,14 +97,14 @@ def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
         low, high = min(means, key=_mean), max(means, key=_mean)
         return (
             f"The mean prediction for {_in_group(low)} is {_with_ends(low, 'mean_prediction')}, "
-            f"and for {_in_group(high)} {_with_ends(high, 'mean_prediction')}."
+            f"and for {_in_group(high)} it is {_with_ends(high, 'mean_prediction')}."
         )
     ratios = [row for row in rows if row.get("impact_ratio") is not None]
     # A few rows have extreme rates by chance.
     ratios = [row for row in ratios if not row["note"]] or ratios
     if not ratios:
         reason = selection["reason"] or "no group is large enough to be compared"
-        return f"Rates of its groups were not compared: {reason}."
+        return f"Rates of the groups were not compared: {reason}."
     worst = min(ratios, key=lambda row: float(row["impact_ratio"]))
     best = max(
         (row for row in ratios if row["attribute"] == worst["attribute"]),
@@ -205,5 +206,5 @@ def carries(searches: list[dict[str, Any]]) -> str:
         for s in known
         if s["bracket"]["upper"] is not None and s["bracket"]["upper"] < whole
     ]
-    more = f" Certified: alone, {', '.join(proven)}." if proven else ""
+    more = f" It is certified that alone {', '.join(proven)}." if proven else ""
     return f"{words[0].upper()}{words[1:]} {told}{more}"
