@@ -137,11 +137,11 @@ def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
     if oracle.queries_left < 2 * oracle.model.cost:
         return "max_queries left no room to confirm the pair that attains the bound"
     if oracle.space.admission.repairs:
-        return "constraint= may exclude the pairs that reach the bound of what was not cut off"
+        return "the constraint may exclude the pairs that reach the upper bound of the open boxes"
     if oracle.space.constraint_ is not None:
-        return "the bound holds for the whole box; constraint= may exclude the pairs that reach it"
+        return "the bound holds for the whole box; the constraint may exclude pairs that reach it"
     if oracle.space.plausibility is not None:
-        return "the bound holds for the whole box, where pairs need not be plausible"
+        return "the bound holds for the whole box; the pairs that reach it may be implausible"
     if ended == "closed":
         return "the search is complete, but the pair it found does not attain the bound to rtol"
     return f"the bracket could not be closed: {ended}"

@@ -255,8 +255,9 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         space = tables.space
         if space.constraint_ is not None and not space.valid(space.data).any():
             raise ValueError(
-                f"constraint= admits none of the {len(space.data)} rows of X, so no input near "
-                "them can be asked about. Correct the constraint, or give rows for which it holds."
+                f"The constraint of the InputSpace holds for none of the {len(space.data)} rows of "
+                "X, so no input near them can be asked about. Correct the constraint, or give rows "
+                "for which it holds."
             )
         seconds = _clock.now() - start
         if y is not None:  # else nothing is fitted that could want them

@@ -200,8 +200,8 @@ class Model:
             raise EstimatorFailedError(
                 f"{type(self.estimator).__name__}.{method} raised {type(error).__name__} on a "
                 f"batch of {len(Z)} rows of the input space: {error}. If such rows cannot occur, "
-                "exclude them by InputSpace(constraint=...), or bounds= or categories= of it; what "
-                "was found so far is on the auditor."
+                "exclude them by InputSpace(constraint=...), InputSpace(bounds=...) or "
+                "InputSpace(categories=...). The auditor keeps what was found so far."
             ) from error
         return list(zip(answers, map(len, chunks), strict=True))
 

@@ -232,7 +232,8 @@ class Column:
         if n > MAX_GRID:
             raise ValueError(
                 f"Column {self.name!r} has {n:.0f} values from {self.low:g} to {self.high:g}; at "
-                f"most {MAX_GRID} can be listed. Narrow its domain with bounds=."
+                f"most {MAX_GRID} can be listed. Narrow its domain by "
+                "InputSpace(bounds=...)."
             )
 
     def given_codes(self) -> Floats:
@@ -388,8 +389,8 @@ class Categorical(Column):
         if strange.any():
             raise ValueError(
                 f"Column {self.name!r} has values that are not among its {len(self.levels)} known "
-                f"ones: {shown(pd.unique(values[strange]))}. Add them with categories=, or leave "
-                "out those rows."
+                f"ones: {shown(pd.unique(values[strange]))}. Add them by "
+                "InputSpace(categories=...), or leave out those rows."
             )
         codes[gone] = np.nan if self.missing is None else self.missing
         return codes

@@ -79,7 +79,8 @@ class ColumnFacts:
                 if setting is not None:
                     raise ValueError(
                         f"{label}= names column {self.name!r}, which holds dates; its domain is "
-                        "the values in X. List others in categories=, or leave it out."
+                        "the values in X. List others in InputSpace(categories=...), "
+                        f"or leave the column out of {label}=."
                     )
         elif self.categories is not None:
             if self.bounds is not None:

@@ -123,9 +123,9 @@ class Layout:
         if not held:
             raise ValueError(
                 f"Column {column.name!r} of dtype "
-                f"{self.container.dtype_name(self.places[attribute][0])} cannot hold "
-                f"the values given in bounds= or categories=: {list(column.take(codes))!r}. "
-                "Convert the column to a wider dtype first."
+                f"{self.container.dtype_name(self.places[attribute][0])} cannot hold the values "
+                "that bounds= or categories= of the InputSpace give: "
+                f"{list(column.take(codes))!r}. Convert the column to a wider dtype first."
             )
 
     # Tables and codes -----------------------------------------------------------------------

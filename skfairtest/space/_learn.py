@@ -79,8 +79,9 @@ class ColumnSettings:
                 if both:
                     raise ValueError(
                         f"{label}= names {both!r} of the one-hot group {name!r}; a column of a "
-                        "group has no domain of its own. Name the group in categories= with the "
-                        "categories that it may take, or leave it out of one_hot=."
+                        "group has no domain of its own. Name the group, with the categories that "
+                        "it may take, in InputSpace(categories=...), or leave the group out of "
+                        "InputSpace(one_hot=...)."
                     )
 
     @property

@@ -51,7 +51,7 @@ class Numbers(Column):
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"Column {self.name!r} is numeric; got {shown(values)}. "
-                "Give numbers, or declare the column in categories=."
+                "Give numbers, or list its values in InputSpace(categories=...)."
             ) from error
 
     def let_missing(self) -> None:

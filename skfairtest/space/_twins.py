@@ -98,8 +98,8 @@ class Twins:
         if not self.is_enumerable:
             raise ValueError(
                 f"{self.n_combinations} combinations of sensitive values are too many for a table. "
-                "Take twin_codes, which stand in for them, draw some with draw_sensitive, or "
-                "narrow bounds= or categories=."
+                "Take twin_codes, which represent them, draw some with draw_sensitive, or narrow "
+                "the domains by InputSpace(bounds=...) or InputSpace(categories=...)."
             )
         return self.combination_codes(np.arange(self.n_combinations))
 

@@ -129,9 +129,10 @@ class ValidRows:
             none = n_kept == 0 and (uniform or not len(self._known))
             if n_drawn >= MAX_DRAWS and none and not is_late(deadline):
                 raise ValueError(
-                    f"constraint= admitted none of {n_drawn} rows drawn from the domains. Expected "
-                    "a callable that returns True for valid rows; check it, or narrow bounds= and "
-                    f"categories= to where it holds.{self.admission.violated(batch.rows)}"
+                    f"The constraint admits none of {n_drawn} rows drawn from the domains. Check "
+                    "that it holds for valid rows, or narrow the domains to where it holds, by "
+                    "InputSpace(bounds=...) or InputSpace(categories=...)."
+                    f"{self.admission.violated(batch.rows)}"
                 )
             if n_drawn >= max(self.most_draws, size) and n_kept < n and not uniform:
                 # Few valid rows exist, or none within reach: those that are known come again.
@@ -166,7 +167,8 @@ class ValidRows:
             if n_drawn >= MAX_DRAWS and not n_kept:
                 raise ValueError(
                     f"None of {n_drawn} inputs near the rows of X satisfies constraint= and "
-                    "plausible=. Expected that rows of the data do; check both."
+                    "plausible= of the InputSpace, though rows of the data should. Loosen one of "
+                    "the two."
                 )
             if n_drawn >= max(MAX_DRAWS, 20 * n):
                 # Few inputs near the data are left: they come again.

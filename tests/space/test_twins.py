@@ -183,7 +183,7 @@ def test_bad_functions():
         InputSpace(twins=lambda rows: rows.assign(sex="male")).fit(table(), ["sex"])
     with pytest.raises(ValueError, match="expected 300 rows, got 5"):
         InputSpace(twins=lambda rows: rows.head()).fit(table(), ["sex"])
-    with pytest.raises(ValueError, match="table like the one it got"):
+    with pytest.raises(ValueError, match="table like the one that it gets"):
         InputSpace(twins=lambda rows: rows[["sex"]]).fit(table(), ["sex"])
 
 

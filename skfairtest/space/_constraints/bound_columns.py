@@ -64,8 +64,8 @@ class BoundColumns:
             verdict = np.asarray(constraint(self.layout.decode(Z)))
             if verdict.shape != (len(Z),) or verdict.dtype.kind not in "bO":
                 raise ValueError(
-                    f"constraint= must return one boolean a row, shape ({len(Z)},); got "
-                    f"{verdict.dtype} of shape {verdict.shape}."
+                    "The callable in constraint= must return one boolean for each row, an array "
+                    f"of shape ({len(Z)},); got {verdict.dtype} of shape {verdict.shape}."
                 )
             return verdict.astype(bool)
 
@@ -205,8 +205,8 @@ class BoundColumns:
             strange = [value for value, is_known in zip(values, known, strict=True) if not is_known]
             warnings.warn(
                 f"{owner!r} names {strange!r}, which do not occur in column {self.names[j]!r} of "
-                f"X: it is {column.domain_words()}. Compare spelling and types, or add them with "
-                "categories=.",
+                f"X: it is {column.domain_words()}. Compare spelling and types, or add them by "
+                "InputSpace(categories=...).",
                 ConstraintWarning,
                 stacklevel=users_level(),
             )

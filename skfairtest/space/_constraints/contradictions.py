@@ -78,11 +78,11 @@ def _warn_of_data(constraints: list[Any], verdicts: Bools) -> None:
 
 def _contradiction(constraints: list[Any], proven: bool) -> str:
     names = "; ".join(name_of(constraint) for constraint in constraints)
-    remedy = "or widen bounds= or categories=."
+    remedy = "or widen the domains by InputSpace(bounds=...) or InputSpace(categories=...)."
     if not proven:
         return (
-            f"constraint=: no input was found that satisfies {names}. Leave one out or loosen it, "
-            f"{remedy}"
+            f"constraint=: no input was found that satisfies {names}. Loosen or leave out a "
+            f"constraint, {remedy}"
         )
     if len(constraints) == 1:
         return (
@@ -90,8 +90,8 @@ def _contradiction(constraints: list[Any], proven: bool) -> str:
             f"{remedy}"
         )
     return (
-        f"constraint=: these contradict each other, no input in the domain satisfies all: {names}. "
-        f"Leave one out or loosen it, {remedy}"
+        "constraint=: these constraints contradict each other; no input in the domain satisfies "
+        f"all of them: {names}. Loosen or leave out one of them, {remedy}"
     )
 
 

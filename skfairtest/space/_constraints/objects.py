@@ -78,8 +78,8 @@ class Order(Constraint):
         i, j = table.position(self.column, self), table.position(self.other, self)
         if i == j:
             raise ValueError(
-                f"{self!r} compares a column with itself. Name two columns; bounds= and "
-                "Is(column, (low, high)) limit one."
+                f"{self!r} compares a column with itself. Name two columns; to limit one, use "
+                "InputSpace(bounds=...) or Is(column, (low, high))."
             )
         one, two = table.comparable(i, j, self, self.offset)
         terms = [Term.of(i, 1.0, one), Term.of(j, -1.0, two)]
