@@ -298,7 +298,8 @@ def _inverse_of(transformer: Any) -> tuple[Callable[[Floats], Floats], float]:
         )
     if getattr(transformer, "n_features_in_", 1) > 1:
         raise ValueError(
-            "TransformedTargetRegressor of several targets cannot be certified. Fit one for each."
+            "TransformedTargetRegressor of several targets cannot be certified. Fit one model for "
+            "each target."
         )
     return lambda x: np.asarray(transformer.inverse_transform(x[:, None]))[:, 0], start
 

@@ -133,7 +133,7 @@ def load_state(path: Path, identity: str) -> dict[str, Floats] | None:
         )
     if str(state.pop("identity")) != identity:
         raise ValueError(
-            f"resume={str(path)!r} belongs to another model, or another domain: what it says would "
-            "be wrong here. Give another path, or delete the file to begin anew."
+            f"resume={str(path)!r} belongs to another model or another domain. Give another path, "
+            "or delete the file to begin anew."
         )
     return state

@@ -349,7 +349,7 @@ def check_supported(estimator: Any) -> None:
         name = type(model).__name__
         raise Unsupported(
             f"{name} is certified with kernel='linear'; got {model.kernel!r}.",
-            f"{name}(kernel='linear'), or gradient boosting, which bends, too. {SEARCH}",
+            f"Use {name}(kernel='linear'), or gradient boosting, which is nonlinear, too. {SEARCH}",
         )
     if isinstance(model, (*BAGGED, *VOTING)):
         for member in members(model):

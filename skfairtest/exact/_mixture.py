@@ -71,12 +71,15 @@ def audited_parts(space: InputSpace, steps: list[Any], mixture: Mixture) -> Part
     if not rest:
         return Parts(averaged, rest, {})
     names = [space.feature_names[j] for j in rest]
-    what = f"The model averages over columns, and {names!r} are audited, which are not among these"
-    whole = "Audit only what is averaged over, or search with SBFTAuditor, which needs no bound."
+    what = f"The model does not average over {names!r}, which are audited"
+    whole = (
+        "Audit only columns that it averages over, or search with SBFTAuditor, which needs no "
+        "bound."
+    )
     if steps:
         raise ValueError(
-            f"{what}; with steps before the model no bound is known for that. {whole} (The steps "
-            "may as well stand inside of it.)"
+            f"{what}; with steps before the model no bound is known for that. {whole} Or put the "
+            "steps into the model that is averaged."
         )
     table = make_container(mixture.values)
     fixed = {}

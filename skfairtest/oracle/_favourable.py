@@ -105,8 +105,8 @@ def resolve_favourable(
     if len(known) == 1 and not isinstance(known[0], str) and known[0] in (0, 1):
         return Favourable([type(known[0])(1)], "guessed", [type(known[0])(0), type(known[0])(1)])
     raise ValueError(
-        f"Only one label occurs, {known[0]!r}, so that it cannot be told which one is "
-        "favourable. Name it: favourable=..."
+        f"Only one label occurs, {known[0]!r}, so it is not known which label is favourable. Name "
+        "it: favourable=..."
     )
 
 

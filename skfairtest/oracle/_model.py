@@ -352,7 +352,7 @@ def _choose_response(estimator: Any, method: str) -> str:
     check_response_method(method)
     if not hasattr(estimator, "predict"):
         raise TypeError(
-            f"The estimator must have predict; {type(estimator).__name__} has not. Give a "
+            f"The estimator must have predict; {type(estimator).__name__} has none. Give a "
             "regressor, a classifier, or a pipeline that ends in one."
         )
     scoring = ("predict_proba", "decision_function")

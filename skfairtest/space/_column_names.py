@@ -82,7 +82,9 @@ def by_position(names: list[Any], mapping: Mapping[Any, Any] | None, label: str)
     for name, value in mapping.items():
         position = position_of(names, name)
         if position is None:
-            raise ValueError(f"{label}= names {name!r}, which is not a column of X: {names!r}.")
+            raise ValueError(
+                f"{label}= names {name!r}, which is not a column of X. Expected one of {names!r}."
+            )
         found[position] = value
         if label == "bounds":
             check_bounds(name, value)

@@ -308,7 +308,7 @@ def on_workers(
                     ) from error
                 warnings.warn(
                     f"Workers of joblib's context were lost ({type(error).__name__}); "
-                    f"{len(waiting)} tasks whose results had not come in are done again.",
+                    f"{len(waiting)} tasks without results are run again.",
                     RuntimeWarning,
                     stacklevel=users_level(),
                 )

@@ -69,8 +69,8 @@ def _warn_of_data(constraints: list[Any], verdicts: Bools) -> None:
             )
     if lines:
         warnings.warn(
-            "; ".join(lines) + ". They count as inputs that do not exist: correct the constraint, "
-            "or the rows.",
+            "; ".join(lines) + ". These rows count as inputs that do not exist; correct the "
+            "constraint, or the rows.",
             ConstraintWarning,
             stacklevel=users_level(),
         )

@@ -95,7 +95,7 @@ class Plausibility:
             if not 0 < self._share < 1:
                 raise ValueError(
                     f"plausible= as a number is the share of real rows to accept, between 0 and 1; "
-                    f"got {detector!r}. 0.98 leaves out the oddest fiftieth."
+                    f"got {detector!r}. Write 0.98 to leave out the least typical 2%."
                 )
         else:
             self._take(detector)
@@ -165,8 +165,8 @@ class Plausibility:
         if share == 0:
             raise ValueError(
                 f"The detector {name} in plausible= accepts none of {len(rows)} rows of X, so no "
-                "input could count. Expected one that accepts most of them: fit it on X, or lower "
-                "its contamination."
+                "input would count. Expected a detector that accepts most rows: fit it on X, or "
+                "lower its contamination."
             )
         if share < 0.5:
             warnings.warn(
@@ -245,8 +245,8 @@ class Plausibility:
             if values.shape != (n,) or np.isnan(values).any():
                 raise DetectorFailedError(
                     f"{method} of the detector {type(self._detector).__name__} in plausible= must "
-                    f"return one number a row, shape ({n},); got {type(answer).__name__} of shape "
-                    f"{np.shape(answer)}."
+                    f"return one number for each row, an array of shape ({n},); got "
+                    f"{type(answer).__name__} of shape {np.shape(answer)}."
                 )
             said.append(values)
         return np.concatenate(said)
