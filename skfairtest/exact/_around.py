@@ -56,7 +56,7 @@ TARGETS = (*SCALERS, PowerTransformer, QuantileTransformer)
 
 
 def is_around(model: Any) -> bool:
-    """Whether a model is made of others that are bounded apart from each other."""
+    """Return whether a model is made of others that are bounded apart from each other."""
     if isinstance(model, AROUND):
         return True
     if not isinstance(model, (*BAGGED, *VOTING)):
@@ -66,7 +66,7 @@ def is_around(model: Any) -> bool:
 
 
 def is_of_scores(model: Any, response: str, *, behind_products: bool) -> bool:
-    """Whether probabilities of several classes are read as functions of the classes' scores.
+    """Return whether probabilities of several classes are read as functions of the classes' scores.
 
     Where each class has a sigmoid of its own, or the scores are polynomials.
     """
@@ -97,12 +97,12 @@ def members(model: Any) -> list[Any]:
 
 
 def final_model(model: Any) -> Any:
-    """What a stack puts on top; None for the default, which is linear."""
+    """Return what a stack puts on top; None for the default, which is linear."""
     return getattr(model, "final_estimator_", model.final_estimator)
 
 
 def check_around(model: Any) -> None:
-    """See that what is around the models inside is understood; these are not looked into.
+    """Check that what is around the models inside is understood; these are not looked into.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def check_around(model: Any) -> None:
 
 
 def _check_final(model: Any, final: Any) -> None:
-    """See that what a stack puts on top is linear, alone or behind affine maps."""
+    """Check that what a stack puts on top is linear, alone or behind affine maps."""
     if final is None:
         return
     steps, last = unwrap(final, SEARCH)
@@ -144,7 +144,7 @@ def _target_of(model: Any) -> Any:
 
 
 def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
-    """The outputs of a fitted model as numbers made of those of the models inside.
+    """Return the outputs of a fitted model as numbers made of those of the models inside.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def _heated(part: Any, answers: list[Answer], response: str) -> list[Node]:
 
 
 def _as_logit(x: Floats) -> Floats:
-    """What stands for the logarithm of a probability, which may be 0."""
+    """Return what stands for the logarithm of a probability, which may be 0."""
     return np.log(np.maximum(x, 0.0) + LOGIT_EPS)
 
 
@@ -273,7 +273,7 @@ def _curve(part: Any, answer: Answer, k: int, response: str) -> Node:
 
 
 def _inverse_of(transformer: Any) -> tuple[Callable[[Floats], Floats], float]:
-    """What a prediction is sent through, and from where on it rises."""
+    """Return what a prediction is sent through, and from where on it rises."""
     check_library_code(transformer, SEARCH)
     start = -np.inf
     if type(transformer) is FunctionTransformer:
@@ -305,7 +305,7 @@ def _inverse_of(transformer: Any) -> tuple[Callable[[Floats], Floats], float]:
 
 
 def _unscaled(inside: Answer, scaler: Any) -> Total:
-    """What a scaler makes of a prediction on the way back: an affine map."""
+    """Return what a scaler makes of a prediction on the way back: an affine map."""
     slope, base = 1.0, 0.0
     if scaler.scale_ is not None:
         slope = float(scaler.scale_[0])
@@ -354,7 +354,7 @@ def _stack(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
 
 
 def _probabilities(model: Any, scores: Sequence[Node], factor: float) -> list[Node]:
-    """What a linear model makes of its scores."""
+    """Return what a linear model makes of its scores."""
     if len(scores) == 1:
         link = (LOGISTIC, factor, 0.0)
         return [Curve(scores[0], lambda x: np.asarray(expit(factor * x)), link=link)]
@@ -365,7 +365,7 @@ def _probabilities(model: Any, scores: Sequence[Node], factor: float) -> list[No
 
 
 def _plain_part(model: Any, weights: Floats) -> Any:
-    """A linear model of the columns themselves, as a stack with passthrough adds them."""
+    """Return a linear model of the columns themselves, as a stack with passthrough adds them."""
     part = LinearRegression()
     part.coef_, part.intercept_, part.n_features_in_ = weights.copy(), 0.0, len(weights)
     if hasattr(model, "feature_names_in_"):
@@ -384,7 +384,7 @@ def _one_a_class(model: Any, response: str, behind: Callable[..., Any]) -> list[
 
 
 def _a_target_each(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
-    """The probabilities of the classes of all targets, one target after another."""
+    """Return the probabilities of the classes of all targets, one target after another."""
     nodes: list[Node] = []
     for part in model.estimators_:
         if len(part.classes_) == 2:

@@ -20,7 +20,7 @@ class Limits(NamedTuple):
         return _clock.now() >= self.deadline
 
     def by(self, share: float) -> float:
-        """The moment when a share of the time that is left is over."""
+        """Return the moment when a share of the time that is left is over."""
         now = _clock.now()
         return now + share * max(0.0, self.deadline - now)
 

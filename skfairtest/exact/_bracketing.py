@@ -37,13 +37,13 @@ class Family(Protocol):
         """How far rounding may carry the outputs of the model itself."""
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Rows of codes on which a model that was read wrongly would show."""
+        """Return rows of codes on which a model that was read wrongly would show."""
 
     def trivial(self) -> float:
-        """A bound that takes little time."""
+        """Return a bound that takes little time."""
 
     def solve(self, known: float, limits: Limits) -> Bracket:
         """The bracket of the largest difference, where a difference of `known` is attained."""
@@ -227,7 +227,7 @@ def _evaluate_in_time(
 
 
 def known_twins(oracle: Oracle) -> tuple[Floats, Floats] | None:
-    """The worst pair of a run, as rows of codes; None where there is none yet."""
+    """Return the worst pair of a run, as rows of codes; None where there is none yet."""
     if oracle.worst is None:
         return None
     z, pair = oracle.worst.z, np.stack([oracle.worst.first, oracle.worst.second])

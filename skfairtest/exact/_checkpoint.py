@@ -41,7 +41,7 @@ class Checkpoint:
 
 
 def check_path(path: Path) -> None:
-    """See that a file can be written, before hours are spent on what it is to hold.
+    """Check that a file can be written, before hours are spent on what it is to hold.
 
     Parameters
     ----------

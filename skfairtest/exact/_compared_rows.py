@@ -13,7 +13,7 @@ MOST_ROWS = 4_096
 
 
 def rows_with_ends(space: InputSpace, n: int, rng: np.random.Generator) -> Floats:
-    """Random rows of codes; every fourth attribute at an end of its domain.
+    """Return random rows of codes; every fourth attribute at an end of its domain.
 
     Parameters
     ----------

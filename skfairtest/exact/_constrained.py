@@ -33,7 +33,7 @@ N_REPAIRED = 16
 
 
 def narrowed(space: InputSpace, low: Floats, high: Floats) -> InputSpace:
-    """The space of one box, whose ends are codes of shape (n_features,)."""
+    """Return the space of one box, whose ends are codes of shape (n_features,)."""
     columns = []
     for column, least, most in zip(space.domain.columns, low, high, strict=True):
         own = copy.copy(column)
@@ -78,11 +78,11 @@ class ConstrainedFamily:
         return 0.0 if room is None else float(room(top))
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return np.asarray(self.base.evaluate(Z))
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Rows of codes on which a model that was read wrongly would show."""
+        """Return rows of codes on which a model that was read wrongly would show."""
         return np.asarray(self.base.rows(n, rng))
 
     def through(self, rng: np.random.Generator) -> Floats:
@@ -90,11 +90,11 @@ class ConstrainedFamily:
         return np.asarray(self.base.through(rng))
 
     def trivial(self) -> float:
-        """A bound that takes little time: of the box of all valid rows."""
+        """Return a bound that takes little time: of the box of all valid rows."""
         return float(self.base.trivial())
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The bracket of the largest difference between valid twins.
+        """Return the bracket of the largest difference between valid twins.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class _Parts:
             self._push(upper, child, False)
 
     def _places(self, j: int, boxes: Boxes, at: float, repaired: float) -> list[float]:
-        """Where a column may be cut: the largest codes of the lower part."""
+        """Return where a column may be cut: the largest codes of the lower part."""
         low, high = float(boxes.low[0, j]), float(boxes.high[0, j])
         middle = [(low + high) / 2, (at + repaired) / 2]
         top = float(self.space.domain.top[j])
@@ -288,7 +288,7 @@ class _Parts:
 
 
 def _holds(boxes: Boxes, pair: Floats) -> bool:
-    """Whether both rows are in a box."""
+    """Return whether both rows are in a box."""
     inside = ((pair >= boxes.low) & (pair <= boxes.high)).all()
     sets = all(own[0, pair[:, j].astype(np.intp)].all() for j, own in boxes.sets.items())
     return bool(inside) and sets

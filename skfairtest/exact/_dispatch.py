@@ -74,11 +74,11 @@ class LabelFamily:
         return np.empty((0, 0))
 
     def trivial(self) -> float:
-        """A bound that takes no time."""
+        """Return a bound that takes no time."""
         return 1.0
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The bracket of the largest difference."""
+        """Return the bracket of the largest difference."""
         return Bracket(known, 1.0, None, 0, "labels have no bound but 1")
 
 
@@ -167,7 +167,7 @@ def _read_mixture(
     rng: Any,
     read: Callable[[Any, InputSpace], tuple[Family, int]],
 ) -> tuple[Family, int]:
-    """A model that averages another one, and the queries that it took to read it."""
+    """Return a model that averages another one, and the queries that it took to read it."""
     steps = unwrap(estimator, HINT)[0]
     parts = audited_parts(space, steps, mixture)
     # A name a step, as a pipeline wants it.
@@ -202,7 +202,7 @@ def _read_around(
     rng: Any,
     read: Callable[[Any, str], tuple[Family, int]],
 ) -> tuple[Family, int]:
-    """A model around other models, and the queries that it took to read it."""
+    """Return a model around other models, and the queries that it took to read it."""
     steps, model = unwrap(estimator, HINT)
     made: dict[tuple[int, ...], Any] = {}
 
@@ -230,7 +230,7 @@ def _read_around(
 
 
 def _joined(nodes: list[Node], families: dict[tuple[int, str], Family]) -> TreeFamily | None:
-    """The outputs as sums of trees, where all that they are made of are models of trees."""
+    """Return the outputs as sums of trees, where all that they are made of are models of trees."""
     trees = [family for family in families.values() if isinstance(family, TreeFamily)]
     if len(trees) < len(families):
         return None
@@ -289,7 +289,7 @@ def _compare(family: Family, estimator: Any, space: InputSpace, response: str, r
 
 
 def _begins_with(model: Any, is_kind: Callable[[Any], bool]) -> bool:
-    """Whether a model, or all that it is around, is of some kinds."""
+    """Return whether a model, or all that it is around, is of some kinds."""
     if is_around(model):
         return all(_begins_with(unwrap(member, HINT)[1], is_kind) for member in members(model))
     return is_kind(model)
@@ -299,7 +299,7 @@ def _begins_with(model: Any, is_kind: Callable[[Any], bool]) -> bool:
 
 
 def check_supported(estimator: Any) -> None:
-    """See that a model, fitted or not, and all steps before it are of a kind that is understood.
+    """Check that a model, fitted or not, and all steps before it are of a kind that is understood.
 
     Raises
     ------

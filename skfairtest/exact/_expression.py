@@ -75,11 +75,11 @@ class Answer:
         yield self
 
     def value(self, given: Given) -> Floats:
-        """The number, from the values of the answers."""
+        """Return the number, from the values of the answers."""
         return np.asarray(given(self))
 
     def known(self, given: Given) -> Known:
-        """What is known of the number, from what is known of the answers."""
+        """Return what is known of the number, from what is known of the answers."""
         known: Known = given(self)
         return known
 
@@ -122,11 +122,11 @@ class Curve:
         return self.of.answers()
 
     def value(self, given: Given) -> Floats:
-        """The number, from the values of the answers."""
+        """Return the number, from the values of the answers."""
         return np.asarray(self.function(self.of.value(given)), dtype=np.float64)
 
     def known(self, given: Given) -> Known:
-        """What is known of the number, from what is known of the answers."""
+        """Return what is known of the number, from what is known of the answers."""
         gap, low, high, rounding, vague = self.of.known(given)
         low, high = low - rounding, high + rounding
         if low < self.start:
@@ -154,7 +154,7 @@ class Curve:
         return Known(window, float(ends[0]), float(ends[1]), moved, vague)
 
     def _moved(self, rounding: float, low: float, high: float) -> float:
-        """How far rounding of the number carries its function."""
+        """Return how far rounding of the number carries its function."""
         if rounding <= 0:
             return 0.0
         ends = np.array([low, min(low + rounding, high), max(high - rounding, low), high])
@@ -196,12 +196,12 @@ class Total:
             yield from node.answers()
 
     def value(self, given: Given) -> Floats:
-        """The number, from the values of the answers."""
+        """Return the number, from the values of the answers."""
         parts = [w * node.value(given) for w, node in zip(self.weights, self.of, strict=True) if w]
         return np.asarray(sum(parts, self.base * np.ones(1)))
 
     def known(self, given: Given) -> Known:
-        """What is known of the number, from what is known of the answers."""
+        """Return what is known of the number, from what is known of the answers."""
         gap, low, high, rounding, size = 0.0, self.base, self.base, 0.0, abs(self.base)
         vague = False
         for weight, node in zip(self.weights, self.of, strict=True):
@@ -241,14 +241,14 @@ class Share:
             yield from node.answers()
 
     def value(self, given: Given) -> Floats:
-        """The number, from the values of the answers."""
+        """Return the number, from the values of the answers."""
         values = [node.value(given) for node in self.of]
         total = np.sum(values, axis=0)
         out = np.full(np.shape(total), self.empty)
         return np.divide(values[self.which], total, out=out, where=total != 0)
 
     def known(self, given: Given) -> Known:
-        """What is known of the number, from what is known of the answers."""
+        """Return what is known of the number, from what is known of the answers."""
         parts = [node.known(given) for node in self.of]
         if (lowest := min(part.low for part in parts)) < -NEARLY:
             raise ValueError(
@@ -294,12 +294,12 @@ class Softmax:
             yield from node.answers()
 
     def value(self, given: Given) -> Floats:
-        """The number, from the values of the answers."""
+        """Return the number, from the values of the answers."""
         values = np.stack(np.broadcast_arrays(*(node.value(given) for node in self.of)))
         return np.asarray(softmax(values, axis=0)[self.which])
 
     def known(self, given: Given) -> Known:
-        """What is known of the number, from what is known of the answers."""
+        """Return what is known of the number, from what is known of the answers."""
         parts = [node.known(given) for node in self.of]
         own, rest = parts[self.which], [p for k, p in enumerate(parts) if k != self.which]
         # It is the logistic function of the own number less a mean of the others.
@@ -322,7 +322,7 @@ def rising_gap(
     high: float,
     knots: Floats | None = None,
 ) -> float:
-    """How much a nondecreasing function rises at most over a window inside a range.
+    """Return how much a nondecreasing function rises at most over a window inside a range.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ def rising_gap(
 
 
 def share_gap(own: Known, others: Known) -> float:
-    """How much a / (a + s) differs at most for twins, where a and s are known apart.
+    """Return how much a / (a + s) differs at most for twins, where a and s are known apart.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def as_trees(node: Node, trees_of: Callable[[Answer], Output | None]) -> Output 
 
 
 def _one_sum(output: Output) -> Part | None:
-    """The one sum of trees that an output is."""
+    """Return the one sum of trees that an output is."""
     if len(output) != 1 or output[0].link != IDENTITY:
         return None
     group = output[0]

@@ -53,7 +53,7 @@ MOST_HALVINGS = 70
 
 
 def is_linear(model: Any, response: str) -> bool:
-    """Whether a closed form holds: scores, or probabilities of two classes."""
+    """Return whether a closed form holds: scores, or probabilities of two classes."""
     if is_gblinear(model):
         return True  # or its reader says why not
     if not isinstance(model, LINEAR):
@@ -158,7 +158,7 @@ class LinearFamily:
         return 4 * self.rounding if self.single else 0.0
 
     def _rounding(self, model: Any) -> float:
-        """How far rounding may carry a score: it grows with the terms that are added up."""
+        """Return how far rounding may carry a score: it grows with the terms that are added up."""
         n = len(self.weights) + 8
         if isinstance(model, (SVC, SVR)):
             # These predict with a sum over their support vectors, whose terms may cancel.
@@ -178,16 +178,16 @@ class LinearFamily:
         return 2 * float(np.finfo(np.float32 if single else np.float64).eps) * n * size
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         scores = self.features.transform(Z) @ self.weights + self.base
         return _expit(self.factor * scores) if self.logistic else scores
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Random rows of codes; every fourth attribute at an end of its domain."""
+        """Return random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
 
     def through(self, rng: np.random.Generator) -> Floats:
-        """Rows that enter every piece of every step."""
+        """Return rows that enter every piece of every step."""
         return rows_of_pieces(self.space, [self.features], rng)
 
     def trivial(self) -> float:
@@ -202,7 +202,7 @@ class LinearFamily:
         return np.sum(parts, axis=0) if parts else np.zeros(len(self.base))
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The largest difference, and a pair that shows it.
+        """Return the largest difference, and a pair that shows it.
 
         Parameters
         ----------
@@ -297,7 +297,7 @@ class LinearFamily:
         return codes[self.space.free], float(gap)
 
     def _step(self, j: int, found: Extremes, o: int) -> float:
-        """How much the part of a wide attribute changes from one value to the next."""
+        """Return how much the part of a wide attribute changes from one value to the next."""
         if not self.space.domain.discrete[j]:
             return 0.0
         return float(
@@ -305,7 +305,7 @@ class LinearFamily:
         )
 
     def _code_of(self, j: int, o: int, found: Extremes, wanted: float) -> float:
-        """A code of a wide attribute at which its part is next to a number, by bisection."""
+        """Return a code of a wide attribute at which its part is next to a number, by bisection."""
         low, high = float(found.at_low[o]), float(found.at_high[o])
         under, over = float(found.low[o]), float(found.high[o])
         if not under < wanted < over:
@@ -352,7 +352,7 @@ class Reached(NamedTuple):
 def nearest_sum(
     target: float, sets: dict[int, Floats], intervals: list[tuple[float, float]]
 ) -> Reached:
-    """The sum nearest to the target of one value from every set and every interval.
+    """Return the sum nearest to the target of one value from every set and every interval.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Parts(NamedTuple):
 
 
 def audited_parts(space: InputSpace, steps: list[Any], mixture: Mixture) -> Parts:
-    """Which audited attributes a model averages over.
+    """Return which audited attributes a model averages over.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def audited_parts(space: InputSpace, steps: list[Any], mixture: Mixture) -> Part
 
 
 def _columns_by_attribute(space: InputSpace, steps: list[Any]) -> dict[int, set[int]]:
-    """The columns of the table behind the steps that depend on each attribute."""
+    """Return the columns of the table behind the steps that depend on each attribute."""
     if not steps:
         return {j: set(places) for j, places in enumerate(space.layout.places)}
     features = Chain(space, steps).features
@@ -174,16 +174,16 @@ class MixtureFamily:
         return np.asarray(outputs)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Rows of codes on which a model that was read wrongly would show."""
+        """Return rows of codes on which a model that was read wrongly would show."""
         return self.inner.rows(n, rng)
 
     def trivial(self) -> float:
-        """A bound that takes little time."""
+        """Return a bound that takes little time."""
         own = self.share * self.inner.trivial() if self.share else 0.0
         return own if self.rest is None else own + self.strength * self.rest.trivial()
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The bracket of the largest difference.
+        """Return the bracket of the largest difference.
 
         Parameters
         ----------

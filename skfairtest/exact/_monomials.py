@@ -74,7 +74,7 @@ class Monomials:
                 self._tables[j] = self._factors(j, values)
 
     def whole(self) -> Box:
-        """The box of the whole domain."""
+        """Return the box of the whole domain."""
         space = self.space
         return {
             j: np.arange(len(self._tables[j])) if j in self._tables
@@ -125,7 +125,7 @@ class Monomials:
         return np.asarray(np.prod(values[:, None, :] ** self._exponents[attribute], axis=2))
 
     def ranges(self, attribute: int, values: Values) -> Ranges:
-        """What each factor of an attribute can be, (n_factors,)."""
+        """Return what each factor of an attribute can be, (n_factors,)."""
         if not isinstance(values, tuple):
             table = self._tables[attribute][values]
             return Ranges(table.min(axis=0), table.max(axis=0))
@@ -142,7 +142,7 @@ class Monomials:
         return found
 
     def products(self, box: Box) -> Ranges:
-        """What monomials can be in a box, as far as its attributes are concerned."""
+        """Return what monomials can be in a box, as far as its attributes are concerned."""
         n = len(self.scale)
         found = Ranges(np.ones(n), np.ones(n))
         for j, values in box.items():
@@ -153,7 +153,7 @@ class Monomials:
 
 
 def _power(low: float, high: float, exponents: Ints) -> Ranges:
-    """The range of powers of a number in an interval."""
+    """Return the range of powers of a number in an interval."""
     ends = np.array([low, high])[:, None] ** exponents
     least = ends.min(axis=0)
     if low < 0 < high:
@@ -162,7 +162,7 @@ def _power(low: float, high: float, exponents: Ints) -> Ranges:
 
 
 def product(one: Ranges, two: Ranges) -> Ranges:
-    """The range of products of numbers from two ranges."""
+    """Return the range of products of numbers from two ranges."""
     corners = [a * b for a in one for b in two]
     return Ranges(
         np.minimum.reduce(np.broadcast_arrays(*corners)),

@@ -121,7 +121,7 @@ class PolynomialFamily:
         self.coefficients = np.array(rows)
 
     def _by_group(self, terms: Floats) -> Floats:
-        """Sums of terms over the monomials of each group, (n_groups, n_outputs)."""
+        """Return the sums of terms over the monomials of each group, (n_groups, n_outputs)."""
         out = np.zeros((len(self.first), terms.shape[1]))
         np.add.at(out, self.group, terms)
         return out
@@ -146,7 +146,7 @@ class PolynomialFamily:
         return 4 * self.rounding if self.single else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         seen = self.features.transform(Z)
         terms = np.ones((len(Z), len(self._powers)))
         for t in range(seen.shape[1]):
@@ -164,15 +164,15 @@ class PolynomialFamily:
         return np.asarray(expit(self.factor * scores)) if self.logistic else scores
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Random rows of codes; every fourth attribute at an end of its domain."""
+        """Return random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
 
     def through(self, rng: np.random.Generator) -> Floats:
-        """Rows that enter every piece of every step."""
+        """Return rows that enter every piece of every step."""
         return rows_of_pieces(self.space, [self.features], rng)
 
     def ranges(self) -> tuple[Floats, Floats]:
-        """Lower and upper bounds of each output."""
+        """Return lower and upper bounds of each output."""
         found = self.monomials.products(self.monomials.whole())
         terms = product(
             Ranges(found.low[:, None], found.high[:, None]), Ranges(self.weights, self.weights)
@@ -217,7 +217,7 @@ class PolynomialFamily:
         return float(plain(logistic_gap)(f * most, f * high, f * low))
 
     def _coefficients(self, part: Part, twin: int) -> Ranges:
-        """What the sensitive values of a twin make of each group's coefficient."""
+        """Return what the sensitive values of a twin make of each group's coefficient."""
         if part.pair is not None:
             own = self.coefficients[part.pair[twin]][:, part.output]
             return Ranges(own, own)
@@ -246,7 +246,7 @@ class PolynomialFamily:
         return total + float(terms[left].sum())
 
     def trivial(self) -> float:
-        """The bound of the whole domain, uncut."""
+        """Return the bound of the whole domain, uncut."""
         if self._trivial is None:
             most = max([0.0, *(self.bound(part) for part in self.first_parts())])
             self._trivial = min(1.0, most) if self.logistic else most
@@ -359,7 +359,7 @@ class _Search:
             self.known, self.twins = best, (pair[0], pair[1])
 
     def _cut(self, part: Part) -> list[Part]:
-        """A box in two, along the column that moves the sum most."""
+        """Return a box in two, along the column that moves the sum most."""
         best: tuple[float, str, int] | None = None
         for name in ("free", "one", "two"):
             box: Box = getattr(part, name)

@@ -19,7 +19,7 @@ NEARLY = 1e-6
 
 
 def output_ranges(family: Any, response: str) -> tuple[Floats, Floats]:
-    """Lower and upper bounds of each output of a family; rounding included.
+    """Return lower and upper bounds of each output of a family; rounding included.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ def in_rounds(
     twins: tuple[Floats, Floats] | None,
     kept: Checkpoint | None = None,
 ) -> Family:
-    """A model that is bounded box by box, where a file is kept or the context is a cluster.
+    """Return a model that is bounded box by box, where a file is kept or the context is a cluster.
 
     On one machine, and where a bracket takes next to no time, the model as it is.
 
@@ -89,7 +89,7 @@ def in_rounds(
 def checkpoint_of(
     path: Path | None, family: Family, asked: tuple[Any, InputSpace, str, Any]
 ) -> Checkpoint | None:
-    """The file of a search, told from those of other models and domains by what was read.
+    """Return the file of a search, told from those of other models and domains by what was read.
 
     Parameters
     ----------
@@ -141,15 +141,15 @@ class RoundsFamily:
         self.rounding: float = base.rounding
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return self.base.evaluate(Z)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Rows of codes on which a model that was read wrongly would show."""
+        """Return rows of codes on which a model that was read wrongly would show."""
         return self.base.rows(n, rng)
 
     def trivial(self) -> float:
-        """A bound that takes little time."""
+        """Return a bound that takes little time."""
         return self.base.trivial()
 
     def single_room(self, top: float) -> float:
@@ -158,7 +158,7 @@ class RoundsFamily:
         return 0.0 if room is None else float(room(top))
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The bracket of the largest difference.
+        """Return the bracket of the largest difference.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class _Rounds:
             self.open = root if late else self._cut(root, N_ROOTS)
 
     def _is_settled(self, reason: str) -> bool:
-        """Whether a box is not worth a cut, by what ended its search."""
+        """Return whether a box is not worth a cut, by what ended its search."""
         if reason in OPEN:
             return False
         if reason != "closed":
@@ -289,7 +289,7 @@ class _Rounds:
     # Cutting ---------------------------------------------------------------------------------
 
     def _cut(self, box: Boxes, n: int) -> Boxes:
-        """A box in up to n, where the difference between twins changes most."""
+        """Return a box in up to n, where the difference between twins changes most."""
         space = narrowed(self.family.space, box.low[0], box.high[0])
         rng = np.random.default_rng(0)
         Z = space.domain.draw(N_SHOWN, rng)
@@ -318,7 +318,7 @@ class _Rounds:
         return Boxes(np.array(low), np.array(high), np.full(len(low), box.upper[0]))
 
     def _gaps(self, Z: Floats, rng: np.random.Generator) -> Floats:
-        """How far twins of some inputs differ."""
+        """Return how far twins of some inputs differ."""
         space = self.family.space
         codes = space.twins_.twin_codes if space.twins_.n_combinations <= N_TWINS else None
         if codes is None:
@@ -381,7 +381,7 @@ class _Asked:
         return {**self.__dict__, "base": None}
 
     def part(self, low: Floats, high: Floats, seconds: float) -> tuple[Family, float]:
-        """The model over one box, and when to stop, by `_clock.now`."""
+        """Return the model over one box, and when to stop, by `_clock.now`."""
         estimator, space, response, compiled = self.asked
         if self.has_parts and self.base is None:
             rng = np.random.default_rng(0)
@@ -404,7 +404,7 @@ def _bound(
     seconds: float,
     rtol: float,
 ) -> Bracket:
-    """One box, on a worker."""
+    """Return one box, on a worker."""
     family, deadline = asked.part(low, high, seconds)
     upper = family.trivial()
     if upper <= known:

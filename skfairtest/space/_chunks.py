@@ -28,7 +28,7 @@ REPEATABLE = (
 
 
 class Chunk(NamedTuple):
-    """A part of a table: what it is called, the number of its first row, and its rows."""
+    """Chunk of a table: its name, the number of its first row, and its rows."""
 
     name: str
     start: int
@@ -36,7 +36,7 @@ class Chunk(NamedTuple):
 
 
 class Chunks:
-    """A table that comes in chunks.
+    """Table that comes in chunks.
 
     Iterating gives a `Chunk` after the other. Each must have rows, and the columns and dtypes of
     the first.
@@ -83,7 +83,7 @@ class Chunks:
         return self._checked()
 
     def needs_passes(self, n: int, why: str) -> None:
-        """See, before the first pass, that the table can be gone through n times."""
+        """Check, before the first pass, that the table can be read n times."""
         if n > 1 and not self.can_repeat:
             raise ValueError(
                 f"{why} reads the chunks {n} times, but an iterator can be read only once. "
@@ -146,7 +146,7 @@ def _begin(name: str) -> str:
 
 
 def as_chunks(X: Any) -> Chunks | None:
-    """The chunks of what is a table in chunks; None for anything else.
+    """Return X as chunks if it is a table in chunks, and None otherwise.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def _numbered(tables: Iterator[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_dask(X: Any) -> bool:
-    """Whether this is a Dask DataFrame; Dask itself is not imported."""
+    """Return whether X is a Dask DataFrame, without importing Dask."""
     return (
         type(X).__module__.split(".")[0] in ("dask", "dask_expr")
         and hasattr(X, "to_delayed")

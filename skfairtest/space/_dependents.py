@@ -1,4 +1,4 @@
-"""What else changes with a sensitive attribute: the columns that follow from its value."""
+"""Columns whose values follow from a sensitive value, so that twins differ in them, too."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORM = (
 
 
 class DependentRule(NamedTuple):
-    """Where attribute `sensitive` has the code `of`, attribute `column` has the code `code`."""
+    """If attribute `sensitive` has the code `of`, attribute `column` has the code `code`."""
 
     sensitive: int
     of: float
@@ -35,7 +35,7 @@ def read_rules(
     sensitive: list[int],
     one_hot: Mapping[Any, list[Any]],
 ) -> list[DependentRule]:
-    """The rules of a mapping, in codes.
+    """Return the rules of a mapping, in codes.
 
     A one-hot group is named by itself, and its values by the names of its categories.
 
@@ -92,7 +92,7 @@ def _position(name: Any, names: list[Any], one_hot: Mapping[Any, list[Any]]) -> 
 
 
 def _code(column: Column, value: Any) -> float:
-    """The code of a value of the domain."""
+    """Return the code of a value of the domain."""
     try:
         code = float(column.encode(np.array([value], dtype=object))[0])
     except ValueError as error:
@@ -107,7 +107,7 @@ def _code(column: Column, value: Any) -> float:
 
 
 def apply_rules(Z: Floats, rules: list[DependentRule]) -> Floats:
-    """Rows of codes with what follows from their sensitive values, changed in place."""
+    """Set, in place, the values that follow from the sensitive values of rows of codes."""
     for rule in rules:
         Z[Z[:, rule.sensitive] == rule.of, rule.column] = rule.code
     return Z
@@ -116,7 +116,7 @@ def apply_rules(Z: Floats, rules: list[DependentRule]) -> Floats:
 def apply_function(
     Z: Floats, function: Callable[[Any], Any], layout: Layout, sensitive: Ints
 ) -> Floats:
-    """The same by a function of tables.
+    """Set the values that follow from sensitive values by a function of tables.
 
     Raises
     ------

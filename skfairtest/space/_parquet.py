@@ -76,7 +76,7 @@ def _told(error: Exception) -> str:
 
 
 def _incomplete(files: list[Any]) -> set[str]:
-    """Names of the columns that hold missing values in some row group, or may do so."""
+    """Return the names of the columns that hold missing values in some row group, or may do so."""
     names = set()
     for source in files:
         for number in range(source.metadata.num_row_groups):

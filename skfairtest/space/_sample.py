@@ -55,13 +55,13 @@ class Reservoir:
             self._most = float(self._draws.max())
 
     def rows(self) -> Any:
-        """The sample, in the order of the table."""
+        """Return the sample, in the order of the table."""
         self._tidy()
         return self._tables[0]
 
 
 def sample_chunks(chunks: Iterable[Chunk], max_rows: int, rng: np.random.Generator) -> Any:
-    """A random sample of the rows of a table in chunks."""
+    """Return a random sample of the rows of a table in chunks."""
     reservoir = Reservoir(max_rows, rng)
     for chunk in chunks:
         reservoir.add(chunk)

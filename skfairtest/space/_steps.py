@@ -49,11 +49,11 @@ class Stepped(Numbers):
         self.odd_values: Floats = np.empty(0)
 
     def _work_out(self, codes: Floats) -> Floats:
-        """Values of codes by arithmetic; nondecreasing."""
+        """Return the values of codes by arithmetic; nondecreasing."""
         raise NotImplementedError
 
     def _at(self, codes: Floats) -> Floats:
-        """These as the table holds them."""
+        """Return these values as the table stores them."""
         return as_held(self._work_out(codes), self.dtype)
 
     @property
@@ -141,7 +141,7 @@ class Stepped(Numbers):
         return other, codes
 
     def bare(self) -> Column:
-        """The column as it was learned, without the numbers of a table."""
+        """Return the column as it was learned, without the numbers of a table."""
         if not len(self.odd_codes):
             return self
         other = copy.copy(self)
@@ -192,7 +192,7 @@ class Grid(Stepped):
         return self.steps.work_out(codes)
 
     def place(self, numbers: Floats) -> Floats:
-        """Codes of numbers, not whole where they are between two steps."""
+        """Return the codes of numbers, not whole where they are between two steps."""
         return self.steps.place(numbers)
 
     def fraction(self) -> tuple[float, float, float] | None:
@@ -202,7 +202,7 @@ class Grid(Stepped):
         return self.steps.fraction()
 
     def operations(self) -> list[tuple[str, Any]] | None:
-        """The arithmetic step by step, where it is that simple."""
+        """Return the arithmetic step by step, where it is that simple."""
         fraction = self.steps.fraction()
         if fraction is None or self.missing is not None:
             return None
@@ -287,18 +287,18 @@ class Amounts(Stepped):
         return len(self.listed) + (self.missing is not None)
 
     def by_code(self) -> Floats | None:
-        """The amounts."""
+        """Return the amounts."""
         values = self._values(np.arange(float(self.n_listed or 0)))
         if self.missing is not None:
             values[int(self.missing)] = np.nan
         return values
 
     def code_of(self, number: float) -> float:
-        """The code of a number; NaN where it is none of a column that counts steps."""
+        """Return the code of a number; NaN where it is none of a column that counts steps."""
         return np.nan if self.is_category else super().code_of(number)
 
     def for_rules(self, codes: Floats) -> tuple[Column, Floats]:
-        """The numbers; few of them are categories.
+        """Return the numbers; few of them are categories.
 
         Raises
         ------
@@ -319,7 +319,7 @@ class Amounts(Stepped):
         return column, codes
 
     def in_words(self) -> str:
-        """The amounts, or the first of them; of dates the ends."""
+        """Return the amounts, or the first of them; of dates the ends."""
         if self.dates is None:
             return self._list_in_words()
         n = int(self.n_values - self.has_missing)
@@ -338,7 +338,7 @@ def _squeezed(distance: Floats) -> Floats:
 
 
 def _unsqueezed(share: Floats) -> Floats:
-    """And back, as exactly as floats can."""
+    """Invert `_squeezed`, as exactly as floats can."""
     size = np.abs(share)
     doublings = np.minimum((size - NEAR_SHARE) / FAR_SHARE, 1023.0)
     far = np.where(size > 0.4993, np.inf, np.exp2(np.maximum(doublings, 0.0)))

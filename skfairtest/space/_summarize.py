@@ -99,7 +99,7 @@ class NumbersSummarizer:
             self._has_no_steps = self._grid is None
 
     def summary(self) -> ColumnSummary:
-        """What was seen."""
+        """Return what was seen."""
         values, counts = self._values, self._counts
         if len(values) and int(counts.sum()) != self.n_present:
             ends = np.setdiff1d([self._low, self._high], values)
@@ -156,7 +156,7 @@ class ObjectsSummarizer:
         )
 
     def summary(self) -> ColumnSummary:
-        """What was seen."""
+        """Return what was seen."""
         values = np.empty(len(self._counts), dtype=object)
         values[:] = list(self._counts)
         counts = np.array(list(self._counts.values()), dtype=np.int64)
@@ -178,14 +178,14 @@ class ObjectsSummarizer:
 def summarizer(
     name: Any, values: NDArray[Any], *, dtype: str | None = None, holds_objects: bool = False
 ) -> NumbersSummarizer | ObjectsSummarizer:
-    """What sums up a column that begins with these values."""
+    """Return what sums up a column that begins with these values."""
     if values.dtype.kind == "f" and not holds_objects:
         return NumbersSummarizer(dtype)
     return ObjectsSummarizer(name, holds_objects)
 
 
 def summarize(name: Any, values: NDArray[Any], **options: Any) -> ColumnSummary:
-    """The summary of a column in memory."""
+    """Return the summary of a column in memory."""
     column = summarizer(name, values, **options)
     column.add(values)
     return column.summary()

@@ -1,4 +1,4 @@
-"""Twins: the combinations of sensitive values, and the rows that differ in nothing else."""
+"""Twins: all combinations of sensitive values, and rows that differ in nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_NUMBERED = 2**62
 
 
 class Twins:
-    """The twins of an input: rows that differ in the sensitive attributes, and in what follows.
+    """Twins of an input: rows that differ only in the sensitive attributes and their dependents.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Twins:
         )
 
     def draw_sensitive(self, n: int, rng: np.random.Generator) -> Floats:
-        """Random codes of the sensitive columns, shape (n, n_sensitive).
+        """Return random codes of the sensitive columns, shape (n, n_sensitive).
 
         Uniform for categories and integers. Of a real column half come from the closed interval,
         half are values that occur in the data.
@@ -150,7 +150,7 @@ class Twins:
         return np.where(rng.random(n) < 0.5, codes, observed[rng.integers(len(observed), size=n)])
 
     def draw_sensitive_pairs(self, n: int, rng: np.random.Generator) -> Floats:
-        """Random codes of two twins of each of n inputs, shape (n, 2, n_sensitive).
+        """Return random codes of two twins of each of n inputs, shape (n, 2, n_sensitive).
 
         The two differ; in a domain that cannot be numbered they are equal with a small chance.
         """
@@ -163,7 +163,7 @@ class Twins:
         return np.stack([first_codes, second_codes], axis=1)
 
     def with_sensitive(self, Z: Floats, codes: Any) -> Floats:
-        """A copy of the inputs with their sensitive attributes set.
+        """Return a copy of the inputs with their sensitive attributes set.
 
         `codes` are those of the sensitive columns: one row for all inputs, or one a row.
         """
@@ -172,7 +172,7 @@ class Twins:
         return self.apply_dependents(Z)
 
     def apply_dependents(self, Z: Floats) -> Floats:
-        """Rows with what follows from their sensitive values; they may be changed in place."""
+        """Set the values that follow from the rows' sensitive values; rows may change in place."""
         if self._rules:
             return apply_rules(Z, self._rules)
         if self.dependents is not None and len(Z):

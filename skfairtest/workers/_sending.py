@@ -206,7 +206,7 @@ def _unreachable(error: Exception | None) -> str:
 
 
 def is_cluster() -> bool:
-    """Whether tasks sent from here may go to other machines, by Dask, Ray and the like.
+    """Return whether tasks sent from here may go to other machines, by Dask, Ray and the like.
 
     It is False inside such a task, which sends no tasks of its own.
     """

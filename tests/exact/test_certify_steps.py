@@ -292,7 +292,7 @@ def test_places_of_bends_are_those_of_the_step(kind):
         (FunctionTransformer(np.tan), "not known to rise or fall"),
         (FunctionTransformer(np.reciprocal), "gives no number"),
         (FunctionTransformer(np.sqrt), "gives no number"),
-        (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), "more values"),
+        (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), "too many values"),
         (make_pipeline(FunctionTransformer(np.exp), MinMaxScaler((0, 1e6)),
                        FunctionTransformer(np.sin)), "more than 2000 places"),
     ],

@@ -407,7 +407,7 @@ def test_a_domain_holds_the_one_before_it_where_the_sample_lacks_the_worst_row(d
 
 def test_what_takes_a_second_pass_says_so():
     auditor = audited(CLASSES.estimator, iter(cut(CLASSES.data)))
-    with pytest.raises(ValueError, match="second pass.*callable that returns a fresh iterator"):
+    with pytest.raises(ValueError, match="second time.*callable that returns a fresh iterator"):
         _ = auditor.on_data_rate_
     with pytest.raises(ValueError, match="came in chunks and are not saved"):
         _ = pickle.loads(pickle.dumps(auditor)).on_data_rate_

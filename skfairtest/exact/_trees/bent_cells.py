@@ -24,7 +24,7 @@ def bent_codes(
     views: list[tuple[Features, Tests, Ints]],
     deadline: float = np.inf,
 ) -> Floats:
-    """The first code of each cell of an attribute that a step bends.
+    """Return the first code of each cell of an attribute that a step bends.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def _changes(
     last: NDArray[np.int64],
     deadline: float,
 ) -> NDArray[np.int64]:
-    """The first ranks inside of pieces at which a test has another outcome than before."""
+    """Return the first ranks inside of pieces at which a test has another outcome than before."""
     if (tests.category[which] >= 0).any():
         raise ValueError(
             f"The model splits column {features.space.feature_names[attribute]!r} by category, but "

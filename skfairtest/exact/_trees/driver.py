@@ -51,7 +51,7 @@ MOST_HANDED = 512
 
 
 def is_compiled(several: bool = False) -> bool:
-    """Whether the compiled code is in memory, or on disk, so that it takes next to no time.
+    """Return whether the compiled code is in memory, or on disk, so that it takes next to no time.
 
     With what `several` workers need as well.
     """
@@ -67,7 +67,7 @@ def _is_stored(function: Any) -> bool:
 
 
 def _small_problem() -> Problem:
-    """The smallest problem that has all types of arrays."""
+    """Return the smallest problem that has all types of arrays."""
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     space = InputSpace().fit(X, [0])
     model = DecisionTreeRegressor(random_state=0).fit(X, [0.0, 1.0, 2.0, 5.0])
@@ -110,14 +110,14 @@ class Compiling(threading.Thread):
 
 @lru_cache(maxsize=2)
 def compiling(several: bool) -> Compiling:
-    """What compiles in this process; begun by the first call."""
+    """Return what compiles in this process; begun by the first call."""
     thread = Compiling(several)
     thread.start()
     return thread
 
 
 def node_boxes_of(problem: Problem) -> NodeBoxes:
-    """The nodes' boxes, worked out once for all searches of a problem."""
+    """Return the nodes' boxes, worked out once for all searches of a problem."""
     if problem.node_boxes is None:
         problem.node_boxes = _boxes_of(problem.forest, problem.layout)
     boxes: NodeBoxes = problem.node_boxes
@@ -210,11 +210,11 @@ class Worker:
         )  # fmt: skip
 
     def best(self) -> Box:
-        """The best point that this worker has found."""
+        """Return the best point that this worker has found."""
         return self._box(len(self.pool.bound) - 2)
 
     def top_box(self) -> Box:
-        """The open box with the largest bound."""
+        """Return the open box with the largest bound."""
         return self._box(int(self.pool.heap[0]))
 
     def _box(self, place: int) -> Box:

@@ -137,11 +137,11 @@ class TreeFamily:
         return 0.5 * self._rounding(o) / min(2 * known, bound)
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return evaluate_outputs(self.outputs, Z)
 
     def evaluate_twins(self, rows: Floats, values: Floats) -> Floats:
-        """Outputs of rows with their sensitive attributes set, up to a number for each row.
+        """Return outputs of rows with their sensitive attributes set, up to a number for each row.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class TreeFamily:
         return np.stack([outputs_of_twins(*pair, rows, values) for pair in each], axis=-1)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Random rows of codes, many of them at the very borders of cells."""
+        """Return random rows of codes, many of them at the very borders of cells."""
         Z = self.space.domain.draw(n, rng)
         of = rng.integers(max(1, len(self.problems)), size=n)
         for o, problem in enumerate(self.problems):
@@ -187,7 +187,7 @@ class TreeFamily:
         return np.concatenate(parts)
 
     def within(self, low: Floats, high: Floats) -> TreeFamily:
-        """The same for a part of the domain, on one thread: nothing is read or cut anew.
+        """Return the same for a part of the domain, on one thread: nothing is read or cut anew.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class TreeFamily:
         return part
 
     def trivial(self) -> float:
-        """A bound from the ranges of the trees alone."""
+        """Return a bound from the ranges of the trees alone."""
         if not self.problems:
             bounds = [range_bound(self.space, output) for output in self.outputs]
         else:
@@ -208,7 +208,7 @@ class TreeFamily:
         return max(bounds, default=0.0)
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The bracket of the largest difference over all outputs.
+        """Return the bracket of the largest difference over all outputs.
 
         Parameters
         ----------

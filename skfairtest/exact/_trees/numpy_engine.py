@@ -62,7 +62,7 @@ class _Front(NamedTuple):
 def list_pairs(
     forest: Forest, whole: Box, floor: Floats, most: int, deadline: float = np.inf
 ) -> Pairs:
-    """All possible pairs of leaves of each tree in a box.
+    """Return all possible pairs of leaves of each tree in a box.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ class ListSearch:
         self.n_listed -= len(listed) + (0 if table.users else table.size)
 
     def _list(self, box: Box, most: int, floor: Floats | None = None) -> _Table:
-        """All pairs that meet a box."""
+        """Return all pairs that meet a box."""
         forest = self.problem.forest
         if floor is None:
             floor = np.full(len(forest.roots), -np.inf)
@@ -409,7 +409,7 @@ class ListSearch:
         return max(self.known + rtol * abs(self.known), self.dropped)
 
     def _value(self, one: Floats, two: Floats) -> tuple[float, float]:
-        """The output's difference where the trees give the twins these values, (n_trees,).
+        """Return the output's difference where the trees give the twins these values, (n_trees,).
 
         And its bound with the rounding of the model's own sums.
         """
@@ -428,7 +428,7 @@ class ListSearch:
             self.known, self.point = value, point
 
     def _undecided(self, box: Box, pairs: Pairs, best: _BestPairs) -> Cut | None:
-        """A test that goes both ways in a box, of the heaviest tree that is coarse there."""
+        """Return a test that goes both ways in a box, of the heaviest tree that is coarse there."""
         for tree in np.argsort(-best.weight, kind="stable"):
             if pairs.coarse[best.pairs[tree]]:
                 cut = first_undecided(self.problem.forest, box, int(tree))
@@ -440,7 +440,7 @@ class ListSearch:
         return slice(*(int(w) for w in self.problem.forest.word_start[place : place + 2]))
 
     def _common(self, box: Box, pairs: Pairs, best: _BestPairs) -> Box | None:
-        """The part of a box that all best pairs share."""
+        """Return the part of a box that all best pairs share."""
         low = np.maximum(box.low, best.low.max(axis=0, initial=0))
         high = box.high.copy()
         if len(best.pairs):
@@ -454,7 +454,7 @@ class ListSearch:
     # Cutting -------------------------------------------------------------------------------
 
     def _choose(self, box: Box, pairs: Pairs, best: _BestPairs) -> Cut | None:
-        """The cut that takes most weight of best pairs from the part that loses less."""
+        """Return the cut that takes most weight of best pairs from the part that loses less."""
         top = np.argsort(-best.weight, kind="stable")
         for proposers in (top[:PROPOSERS], top):
             cuts = [*self._ordered(box, best, proposers)]
@@ -500,7 +500,7 @@ class ListSearch:
     def _part(
         self, box: Box, pairs: Pairs, listed: Ints, cut: Cut, first: bool
     ) -> tuple[Box, Ints]:
-        """One of the two parts of a box, and the pairs that are left in it."""
+        """Return one of the two parts of a box, and the pairs that are left in it."""
         part = Box(box.low.copy(), box.high.copy(), box.words.copy())
         if cut.is_ordered:
             if first:
@@ -544,7 +544,7 @@ def leaves_at(forest: Forest, box: Box, twin: int) -> Ints:
 
 
 def first_undecided(forest: Forest, box: Box, tree: int) -> Cut | None:
-    """The first test of a tree that goes both ways in a box, for either twin."""
+    """Return the first test of a tree that goes both ways in a box, for either twin."""
     is_ordered, places = forest.ordered, (forest.place_one, forest.place_two)
     nothing = np.empty(0, dtype=np.uint64)
     for place in places:

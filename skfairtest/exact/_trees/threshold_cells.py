@@ -157,7 +157,7 @@ def _last_left(
     exact: bool,
     deadline: float,
 ) -> Floats:
-    """Largest code that goes left, for each test; -inf where none does."""
+    """Return the largest code that goes left, for each test; -inf where none does."""
     if (tests.category[which] >= 0).any():
         raise ValueError(
             f"The model splits column {space.feature_names[attribute]!r} by category, but it has "
@@ -349,11 +349,11 @@ class Grid:
             start += len(which)
 
     def n_cells(self, attribute: int) -> int:
-        """How many cells an attribute has."""
+        """Return how many cells an attribute has."""
         return len(self.cells[attribute].low)
 
     def cell_of(self, attribute: int, codes: Floats) -> Ints:
-        """The cell that each of some codes of the domain lies in."""
+        """Return the cell that each of some codes of the domain lies in."""
         own = self.cells[attribute]
         if attribute in self.starts:
             return own.member[np.searchsorted(self.starts[attribute][1:], codes, side="right")]
@@ -365,7 +365,7 @@ class Grid:
         return np.minimum(np.searchsorted(own.high, codes), len(own.high) - 1)
 
     def cells_between(self, attribute: int, low: float, high: float) -> Ints:
-        """The cells that some code from `low` to `high` lies in, sorted."""
+        """Return the cells that some code from `low` to `high` lies in, sorted."""
         own, ends = self.cells[attribute], np.array([low, high])
         if attribute in self.starts:
             first, last = np.searchsorted(self.starts[attribute][1:], ends, side="right")
@@ -377,7 +377,7 @@ class Grid:
         return np.unique(own.member[first : last + 1])
 
     def codes(self, attribute: int, cells: Ints, share: float = 0.5) -> Floats:
-        """A code inside each of the cells; `share` says how far from its low end."""
+        """Return a code inside each of the cells; `share` says how far from its low end."""
         own = self.cells[attribute]
         low, high = own.low[cells], own.high[cells]
         codes = low + share * (high - low)
@@ -415,7 +415,7 @@ def as_words(sets: NDArray[np.bool_]) -> Words:
 
 
 def first_cell(words: Words) -> int:
-    """The lowest cell of a set; -1 for the empty one."""
+    """Return the lowest cell of a set; -1 for the empty one."""
     for w, word in enumerate(words):
         if word:
             return w * WORD + (int(word) & -int(word)).bit_length() - 1

@@ -227,7 +227,7 @@ class AllOf(Constraint):
 
 
 def _hashable(value: Any) -> Any:
-    """A value that is equal, and has an equal hash, where what users mean is equal.
+    """Return a value that is equal, and has an equal hash, where what users mean is equal.
 
     Arrays have no truth value when they are compared, and stand for the list of their values;
     mappings and sets are equal in any order; missing numbers are equal.
@@ -263,7 +263,7 @@ def _rule_of(constraint: Constraint, table: BoundColumns) -> Rule:
 
 
 def learn(constraint: Constraint, table: BoundColumns) -> Constraint:
-    """The constraint with what it takes from the data."""
+    """Return the constraint with what it takes from the data."""
     try:
         return constraint._learned(table)
     except MemberOfGroup:

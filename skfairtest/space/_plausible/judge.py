@@ -111,7 +111,7 @@ class Plausibility:
     # Making ---------------------------------------------------------------------------------
 
     def _learn(self) -> RealVsSyntheticClassifier:
-        """What "auto" goes by, learned when it is first needed."""
+        """Return what "auto" goes by, learned when it is first needed."""
         if self._classifier is None:
             # A fixed seed: see above. After unpickling, what was learned is learned again.
             rng = np.random.default_rng(0)
@@ -121,7 +121,7 @@ class Plausibility:
         return self._classifier
 
     def _take(self, detector: Any) -> None:
-        """See that an object is a detector, and fit it if it is not."""
+        """Check that an object is a detector, and fit it if it is not."""
         if inspect.isclass(detector):
             raise TypeError(f"{WANTED}; got the class {detector.__name__}. Make an instance of it.")
         name = type(detector).__name__
@@ -147,7 +147,7 @@ class Plausibility:
             self._guard("fit", lambda: self._detector.fit(table))
 
     def _is_numeric(self) -> bool:
-        """Whether all columns of the table are numbers or booleans."""
+        """Return whether all columns of the table are numbers or booleans."""
         table = self._layout.decode(self._domain.low[None])
         container = self._layout.container
         return all(
@@ -177,7 +177,7 @@ class Plausibility:
         return np.sort(self.score(rows))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What the same data give again is not written out."""
+        """Return what the same data give again is not written out."""
         state = self.__dict__.copy()
         return {**state, "_classifier": None, "_neighbours": None}
 
@@ -191,7 +191,7 @@ class Plausibility:
         return self._neighbours
 
     def accepts(self, Z: Floats) -> Bools:
-        """Which inputs look like the data, shape (n,)."""
+        """Return which inputs look like the data, shape (n,)."""
         if self._detector is None:
             scores = self.score(Z)
             return scores >= self._cut
@@ -232,7 +232,7 @@ class Plausibility:
         return Z if self._by_codes else self._layout.decode(Z)
 
     def _ask(self, method: str, Z: Floats) -> Floats:
-        """What a method of the user's detector says of the inputs, one number each."""
+        """Return what a method of the user's detector says of the inputs, one number each."""
         said = [np.empty(0)]
         for start in range(0, len(Z), CHUNK):
             table = self._table(Z[start : start + CHUNK])

@@ -97,7 +97,7 @@ class Neighbours:
         return max(1, min(most, min(PART // 2, len(self.rows)) - 1))
 
     def crossings(self, n: int, rng: np.random.Generator) -> Crossed:
-        """Random rows, each crossed with one of its neighbours."""
+        """Return random rows, each crossed with one of its neighbours."""
         homes = rng.integers(len(self.rows), size=n)
         return Crossed(self.cross(homes, rng), homes)
 
@@ -201,7 +201,7 @@ class Neighbours:
 
 
 def complete_rows(domain: Domain, data: Floats, rng: np.random.Generator) -> Floats:
-    """Rows of data as inputs of the domain that look like the data.
+    """Return rows of data as inputs of the domain that look like the data.
 
     Numbers beyond the bounds go to the nearer end; in place of missing numbers and of categories
     outside the domain stands the value of another row.

@@ -106,7 +106,7 @@ def cross_rows(rows: Floats, n: int, rng: np.random.Generator) -> Floats:
 
 
 def with_foreign_values(rows: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """Random rows with a few values from other rows, one from each."""
+    """Return random rows with a few values from other rows, one from each."""
     made: Floats = rows[rng.integers(len(rows), size=n)]
     here: Ints = np.arange(n)
     for _ in range(min(N_FOREIGN, rows.shape[1])):
