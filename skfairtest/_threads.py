@@ -58,7 +58,7 @@ class Threads:
 
     @contextmanager
     def of(self, n_rows: int) -> Iterator[None]:
-        """Return the context in which a batch of this number of rows is predicted."""
+        """Limit threads, or not, in a context in which a batch of this size is predicted."""
         if n_rows <= FEW_ROWS:
             with one_thread():
                 yield

@@ -1,4 +1,4 @@
-"""Models around other models, as numbers that are made of the others' outputs.
+"""Models that wrap other models, as functions of the outputs of the inner models.
 
 Calibration, functions of the target, stacks with a linear model on top, one model a class or a
 target, and averages of models of different kinds. What they hold may stand behind steps of its own.
@@ -56,7 +56,7 @@ TARGETS = (*SCALERS, PowerTransformer, QuantileTransformer)
 
 
 def is_around(model: Any) -> bool:
-    """Return whether a model is made of others that are bounded apart from each other."""
+    """Return whether a model wraps inner models that are bounded separately."""
     if isinstance(model, AROUND):
         return True
     if not isinstance(model, (*BAGGED, *VOTING)):
@@ -81,7 +81,7 @@ def _is_sum_of_trees(model: Any) -> bool:
 
 
 def members(model: Any) -> list[Any]:
-    """The models inside of one, fitted or not; of an unfitted one, what is going to be fitted."""
+    """Return the inner models of a model; for an unfitted one, the models that it will fit."""
     if isinstance(model, CalibratedClassifierCV):
         fitted = getattr(model, "calibrated_classifiers_", None)
         inside = [part.estimator for part in fitted] if fitted else [model.estimator]
@@ -97,12 +97,12 @@ def members(model: Any) -> list[Any]:
 
 
 def final_model(model: Any) -> Any:
-    """Return what a stack puts on top; None for the default, which is linear."""
+    """Return the final estimator of a stack; None for the default, which is linear."""
     return getattr(model, "final_estimator_", model.final_estimator)
 
 
 def check_around(model: Any) -> None:
-    """Check that what is around the models inside is understood; these are not looked into.
+    """Check that a wrapper can be read; its inner models are not checked.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def check_around(model: Any) -> None:
 
 
 def _check_final(model: Any, final: Any) -> None:
-    """Check that what a stack puts on top is linear, alone or behind affine maps."""
+    """Return the final estimator of a stack; None for the default, which is linear."""
     if final is None:
         return
     steps, last = unwrap(final, SEARCH)
@@ -144,7 +144,7 @@ def _target_of(model: Any) -> Any:
 
 
 def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
-    """Return the outputs of a fitted model as numbers made of those of the models inside.
+    """Return the outputs of a fitted model as functions of the outputs of its inner models.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def _calibrated(model: Any, behind: Callable[..., Any]) -> list[Node]:
 
 
 def _heated(part: Any, answers: list[Answer], response: str) -> list[Node]:
-    """Temperature scaling of several classes: a softmax of the scores times one number."""
+    """Return temperature scaling of several classes: a softmax of scores times a number."""
     scores: list[Node] = list(answers)
     if response == "predict_proba":
         scores = [Curve(answer, _as_logit, steepest=1 / LOGIT_EPS) for answer in answers]
@@ -273,7 +273,7 @@ def _curve(part: Any, answer: Answer, k: int, response: str) -> Node:
 
 
 def _inverse_of(transformer: Any) -> tuple[Callable[[Floats], Floats], float]:
-    """Return what a prediction is sent through, and from where on it rises."""
+    """Return the inverse function of a target, and from where on it is monotone."""
     check_library_code(transformer, SEARCH)
     start = -np.inf
     if type(transformer) is FunctionTransformer:
@@ -396,7 +396,7 @@ def _a_target_each(model: Any, response: str, behind: Callable[..., Any]) -> lis
 
 
 def _average(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
-    """Voting and Bagging of models that are no trees, or not all."""
+    """Return the average of a Voting or Bagging model whose members are not all trees."""
     parts, weights = list(model.estimators_), np.ones(len(model.estimators_))
     if isinstance(model, VOTING):
         named = [(w, m) for w, (_, m) in zip(

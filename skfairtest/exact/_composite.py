@@ -1,4 +1,4 @@
-"""Certifying models around other models: the brackets of these, carried over."""
+"""Certify models that wrap other models, by the brackets of the inner models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ APART = "the models inside are bounded apart from each other, or their link from
 
 
 class CompositeFamily:
-    """A model around other models.
+    """Model that wraps other models.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class CompositeFamily:
         self.rounding = max((known.rounding for known in self._known), default=0.0)
 
     def _of_gaps(self, gaps: dict[tuple[int, str], float]) -> list[Known]:
-        """What is known of each output, from the largest differences of the models inside."""
+        """Return the bounds of each output from the largest differences of the inner models."""
 
         def known(answer: Answer) -> Known:
             key = (id(answer.estimator), answer.response)

@@ -1,4 +1,4 @@
-"""Which family a model belongs to, and whether what was read predicts as the model does."""
+"""Find the family of a model, and check that the model as it was read predicts alike."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ OWN_CODE = (
 
 
 class LabelFamily:
-    """A classifier that is asked for labels: two labels differ or do not, so 1 is a bound."""
+    """Classifier that is asked for labels; labels differ or do not, so 1 is a bound."""
 
     quick, rounding = False, 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Nothing: labels were not read, so that no two rows differ; shape (n, 1)."""
+        """Return zeros, as labels were not read; shape (n, 1)."""
         return np.zeros((len(Z), 1))
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """No rows: there is nothing to compare."""
+        """Return no rows, as there is nothing to compare."""
         return np.empty((0, 0))
 
     def trivial(self) -> float:
@@ -91,7 +91,7 @@ def read_family(
     n_jobs: int | None = None,
     deadline: float = np.inf,
 ) -> tuple[Family, int]:
-    """Read a fitted model out, and compare what was read with what it predicts.
+    """Read a fitted model, and compare its predictions with those of the model as read.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def _asking(estimator: Any, space: InputSpace, response: str) -> Model:
 
 
 def _valid_rows(Z: Any, space: InputSpace, rng: Any) -> Any:
-    """Rows that the constraint admits, and enough of them: the model is asked about no other."""
+    """Return enough valid rows, as the model is asked about no others."""
     if space.constraint_ is None:
         return Z
     admitted = space.admission.repair(Z, rng)
@@ -289,7 +289,7 @@ def _compare(family: Family, estimator: Any, space: InputSpace, response: str, r
 
 
 def _begins_with(model: Any, is_kind: Callable[[Any], bool]) -> bool:
-    """Return whether a model, or all that it is around, is of some kinds."""
+    """Return whether a model, or all of its inner models, are of some kinds."""
     if is_around(model):
         return all(_begins_with(unwrap(member, HINT)[1], is_kind) for member in members(model))
     return is_kind(model)
@@ -299,7 +299,7 @@ def _begins_with(model: Any, is_kind: Callable[[Any], bool]) -> bool:
 
 
 def check_supported(estimator: Any) -> None:
-    """Check that a model, fitted or not, and all steps before it are of a kind that is understood.
+    """Check that a model, fitted or not, and all steps before it can be certified.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Linear models: closed forms.
+"""Bound linear models by closed forms.
 
 The two twins' scores differ by the sensitive attributes' own parts alone, so the largest difference
 is the sum of the ranges of these parts. A probability of two classes is a monotone function of the
@@ -62,7 +62,7 @@ def is_linear(model: Any, response: str) -> bool:
 
 
 def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
-    """Weights (n_features, n_scores), intercepts, and what the link multiplies scores with.
+    """Return weights (n_features, n_scores), intercepts, and the factor of the link.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
 
 
 class LinearFamily:
-    """A linear model, read out.
+    """Linear model as it was read.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class LinearFamily:
         self.single = is_gblinear(model)
 
     def single_room(self, top: float) -> float:
-        """Width of a closed bracket where the model computes in single precision; else 0."""
+        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         return 4 * self.rounding if self.single else 0.0
 
     def _rounding(self, model: Any) -> float:
@@ -191,7 +191,7 @@ class LinearFamily:
         return rows_of_pieces(self.space, [self.features], rng)
 
     def trivial(self) -> float:
-        """The ranges of the sensitive parts; for a probability, the largest gap they allow."""
+        """Bound by the ranges of the sensitive parts; for a probability, by their largest gap."""
         ranges = self._ranges()
         most = float(ranges.max(initial=0.0))
         # Over a score difference D the logistic function rises by at most tanh(D / 4).
@@ -237,7 +237,7 @@ class LinearFamily:
     def _even_odds(
         self, o: int, first: Floats, second: Floats, limits: Limits
     ) -> tuple[list[tuple[Floats, Floats]], float]:
-        """Twins whose scores are nearest to the middle, and the largest gap that there can be."""
+        """Return twins whose scores are nearest to the middle, and the largest possible gap."""
         pairs, upper = [], 1.0
         for listed in (False, True):
             free, bound = self._towards_even_odds(o, listed)
@@ -252,7 +252,7 @@ class LinearFamily:
         return pairs, upper
 
     def _towards_even_odds(self, o: int, listed: bool) -> tuple[Floats, float]:
-        """Free attributes that bring the two scores nearest to the middle; the gap there.
+        """Choose free attributes that bring the two scores nearest to the middle.
 
         Attributes of many values are taken as intervals first, which is quick and a bound. Where
         that leaves a gap, those of up to 100,000 whole numbers are `listed`.
@@ -338,7 +338,7 @@ def _expit(scores: Floats) -> Floats:
 
 
 class Reached(NamedTuple):
-    """How near a target sums can come.
+    """How near sums can come to a target.
 
     No sum is nearer than `distance`. `places` are positions in the sets of a sum that is that near,
     or nearly so where there are very many sums; `left` is what the intervals have to add to it.
@@ -418,7 +418,7 @@ def _unpack(place: int, names: list[int], sets: dict[int, Floats]) -> dict[int, 
 def _nearest(
     target: float, one: Floats, two: Floats, low: float, high: float
 ) -> tuple[float, int, int]:
-    """Distance of the target from a + b + [low, high], and the places of a and the sorted b."""
+    """Return the distance of a target from sums a + b + [low, high], and where a and b are."""
     wanted = target - one
     after = np.clip(np.searchsorted(two, wanted - high), 0, len(two) - 1)
     before = np.clip(after - 1, 0, len(two) - 1)

@@ -1,4 +1,4 @@
-"""Models that average another one over values of some columns: bounds from those of that model.
+"""Bound models that average another one over some columns, by bounds of that model.
 
 With s the strength, S the columns that are averaged over and f the model inside, the output is
 (1 - s) * f(x) + s * mean over v of f(x with S set to v). For twins in columns of S alone the mean
@@ -28,7 +28,7 @@ OPEN = "the average over other columns is bounded apart from the share of the mo
 
 
 class Parts(NamedTuple):
-    """The audited attributes of a model that averages.
+    """Audited attributes of a model that averages.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ def _columns_by_attribute(space: InputSpace, steps: list[Any]) -> dict[int, set[
 
 
 class MixtureFamily:
-    """A model that averages another one, as bounds of that one.
+    """Model that averages another one, bounded by bounds of the inner model.
 
     Parameters
     ----------
@@ -154,13 +154,13 @@ class MixtureFamily:
         self.rounding = inner.rounding + mixing + 8 * EPS * _largest_exponential(inner)
 
     def single_room(self, top: float) -> float:
-        """Width of a closed bracket where the model inside computes in single precision; else 0."""
+        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         rooms = [getattr(family, "single_room", None) for family in (self.inner, self.rest)]
         inner = sum(float(room(top)) for room in rooms if room is not None)
         return inner + 4 * self.rounding if inner else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, less what all twins of an input have in common.
+        """Return outputs of the model as read, without what all twins of an input share.
 
         Where other columns are audited as well, one term of the average stands for all: what
         compares rows by this has the model confirm what it finds.
@@ -221,7 +221,7 @@ class MixtureFamily:
         space: InputSpace,
         rng: np.random.Generator,
     ) -> float:
-        """How far twins in what is averaged over differ otherwise than they should, in the model.
+        """Return how far twins in averaged columns differ from what averaging allows.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class MixtureFamily:
 
 
 def _largest_exponential(family: Any) -> float:
-    """The largest output of trees behind an exponential, whose rounding is not in `rounding`."""
+    """Return the largest output of trees behind an exponential; `rounding` lacks its rounding."""
     size = 0.0
     for output in getattr(getattr(family, "base", family), "outputs", []):
         for group in output:

@@ -1,4 +1,4 @@
-"""Ranges of the outputs of models that were read out, over the whole domain."""
+"""Bound the outputs of models as they were read over the whole domain."""
 
 from __future__ import annotations
 

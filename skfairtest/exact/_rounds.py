@@ -1,4 +1,4 @@
-"""A bracket in rounds: the domain in boxes, which workers bound, and what is left kept on disk.
+"""Bound the domain box by box in rounds on workers, and save the state on disk.
 
 The domain is cut into a fixed number of boxes, whatever the number of workers. In a round each open
 box is bounded by itself for some seconds, on the workers of joblib's context, and the best pair
@@ -42,14 +42,14 @@ N_VALID = 100
 
 
 class Boxes(NamedTuple):
-    """Open boxes, the largest bounds first: ends of codes (n, n_features), and bounds (n,)."""
+    """Open boxes, largest bounds first: ends of codes (n, n_features), and bounds (n,)."""
 
     low: Floats
     high: Floats
     upper: Floats
 
     def pick(self, which: Any) -> Boxes:
-        """Some of them."""
+        """Return some of the boxes."""
         return Boxes(self.low[which], self.high[which], self.upper[which])
 
 
@@ -109,7 +109,7 @@ def checkpoint_of(
 
 
 class RoundsFamily:
-    """A model that was read out, bounded box by box on workers.
+    """Model as it was read, bounded box by box on workers.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class RoundsFamily:
         return self.base.trivial()
 
     def single_room(self, top: float) -> float:
-        """Width of a closed bracket where the model computes in single precision; else 0."""
+        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         room = getattr(self.base, "single_room", None)
         return 0.0 if room is None else float(room(top))
 
@@ -176,7 +176,7 @@ class RoundsFamily:
 
 
 class _Rounds:
-    """One search."""
+    """One search in rounds."""
 
     def __init__(self, family: RoundsFamily, known: float, limits: Limits) -> None:
         self.family, self.limits = family, limits
@@ -199,7 +199,7 @@ class _Rounds:
         return self.known / (1 - self.limits.rtol) if self.limits.rtol < 1 else np.inf
 
     def run(self) -> Bracket:
-        """Round after round."""
+        """Run one round after another."""
         kept, start = self.family.kept, self.known
         if kept is not None and kept.state is not None:
             self._restore(kept.state)
@@ -222,7 +222,7 @@ class _Rounds:
         return Bracket(self.known, upper, twins, self.n_boxes, reason)
 
     def _begin(self) -> None:
-        """Some seconds in one piece, which is enough for most models; then boxes."""
+        """Search in one piece for some seconds, which is enough for most models; then in boxes."""
         deadline = min(self.limits.deadline, _clock.now() + IN_ONE_PIECE)
         whole = self.family.base.solve(self.known, Limits(deadline, self.limits.rtol))
         self.n_boxes = whole.n_boxes
@@ -247,7 +247,7 @@ class _Rounds:
         return True
 
     def _sort_out(self) -> None:
-        """Put away what the best pair closes, and forget what cannot show more than it."""
+        """Close boxes whose bound the best pair attains, and drop boxes that cannot exceed it."""
         closed = self.open.upper <= self.enough
         done = _joined([self.done, self.open.pick(closed)])
         self.done = done.pick(done.upper > self.known)
@@ -361,7 +361,7 @@ class _Rounds:
 
 
 class _Asked:
-    """What workers need to bound boxes.
+    """All that workers need to bound boxes.
 
     Parameters
     ----------

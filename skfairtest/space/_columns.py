@@ -289,7 +289,7 @@ class Column:
 
     @property
     def kind_in_words(self) -> str:
-        """Return the kind of the column in words."""
+        """Kind of the column in words."""
         return self.kind if self.dates is None else self.dates.family
 
     def in_words(self) -> str:
@@ -305,7 +305,7 @@ class Column:
 
     @property
     def distance(self) -> float:
-        """Return the distance of neighbouring values; NaN if they are listed or real."""
+        """Distance of neighbouring values; NaN if they are listed or real."""
         return np.nan
 
 

@@ -1,4 +1,4 @@
-"""A local search on networks of any depth and activation, beside the search on boxes."""
+"""Local search on networks of any depth and activation, beside the search on boxes."""
 
 from __future__ import annotations
 

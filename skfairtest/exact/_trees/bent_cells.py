@@ -1,4 +1,4 @@
-"""Cells of real columns that a step bends: a test cuts each piece of such a column in two at most.
+"""Cells of real columns behind a step that changes direction; a test cuts each piece once.
 
 Between the places where a column is bent every feature rises or falls, so that a test changes its
 outcome once there. All pieces together are cut into cells, of each of which one code stands for

@@ -30,7 +30,7 @@ MOST_ROOM = 20_000_000
 
 
 class _Targets(NamedTuple):
-    """Boxes that rows are to be in: of leaves, and of tests that are to be shown a zero."""
+    """Boxes in which rows are wanted: boxes of leaves, and of tests that should see a zero."""
 
     low: NDArray[np.int32]
     high: NDArray[np.int32]
@@ -39,7 +39,7 @@ class _Targets(NamedTuple):
     zero: Ints  # the attribute that is to be zero; -1 where it is a leaf
 
     def pick(self, which: Ints) -> _Targets:
-        """Some of them."""
+        """Return some of the targets."""
         return _Targets._make(field[which] for field in self)
 
 

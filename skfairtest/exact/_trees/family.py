@@ -1,4 +1,4 @@
-"""Certifying models of trees: one problem an output, solved by branch and bound."""
+"""Certify models of trees; each output is one problem for the branch and bound."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NUMPY_FIRST, COMPILING, NUMPY_LAST = 16.0, 20.0, 8.0
 
 
 class TreeFamily:
-    """A model of trees, read out.
+    """Model of trees as it was read.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class TreeFamily:
         )
 
     def single_room(self, top: float) -> float:
-        """Width of a closed bracket where the model computes in single precision; else 0.
+        """Width at which a bracket of a single-precision model is closed; 0 for other models.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class TreeFamily:
         return Z
 
     def through(self, rng: np.random.Generator) -> Floats:
-        """Rows that pass every test both ways and enter every piece of every step, if it can be."""
+        """Return rows that take both sides of every test and every piece of every step."""
         features = {id(nodes.features): nodes.features for nodes in all_nodes(self.outputs)}
         parts = [np.empty((0, self.space.n_features))]
         if features:
@@ -255,7 +255,7 @@ class TreeFamily:
     def _solve_one(
         self, o: int, known: float, until: float, deadline: float, rtol: float
     ) -> Bracket:
-        """One output: with NumPy first where nothing is compiled, and on with what is compiled."""
+        """Solve one output, with NumPy until the compiled code is available."""
         problem, start = self.problems[o], self._starts[o]
         several = self.n_workers > 1
         if self.compiled or (self.compiled is None and is_compiled(several)):

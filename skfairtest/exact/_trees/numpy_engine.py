@@ -46,7 +46,7 @@ class Pairs(NamedTuple):
 
 
 class _Front(NamedTuple):
-    """Pairs of nodes still to be taken apart."""
+    """Pairs of nodes that still have to be expanded."""
 
     tree: Ints
     one: Ints
@@ -106,7 +106,7 @@ def list_pairs(
 
 
 def _advance(forest: Forest, front: _Front) -> _Front:
-    """Take each pair one test further: what is left of both sides of it."""
+    """Advance each pair by one test; return what is left of both sides."""
     node, place, a1, b1, a2, b2 = plain(advance)(forest, front.one, front.two)
     is_ordered = forest.ordered[forest.attribute[node]]
     parts = []
@@ -130,7 +130,7 @@ def _restrict(
     is_ordered: Ints,
     side: int,
 ) -> Bools:
-    """Cut the boxes by the tests in place; which are left with anything."""
+    """Cut the boxes by the tests in place; return which boxes are not empty."""
     kept = np.ones(len(node), dtype=bool)
     rows = np.flatnonzero(is_ordered)
     at = place[rows]
@@ -330,7 +330,7 @@ class ListSearch:
     def _keep(
         self, box: Box, table: _Table, listed: Ints, at: Ints, most: float, rtol: float = 0.0
     ) -> None:
-        """Bound a box and put it among the open ones, if it may hold more than is known."""
+        """Bound a box and keep it as open if it may hold more than is known."""
         bound = min(most, self._bound(table.pairs, listed, at[:-1]))
         if bound <= self._enough(rtol):
             self.dropped = max(self.dropped, bound)
@@ -355,7 +355,7 @@ class ListSearch:
         return _Table(list_pairs(forest, box, floor, most, self.deadline))
 
     def _look_closer(self, box: Box, best: _BestPairs, bound: float, rtol: float) -> None:
-        """List the pairs of a box anew, taken apart further."""
+        """List the pairs of a box again, expanded further."""
         loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.known)
         floor = best.difference - loss if np.isfinite(loss) else None
         table = self._list(box, self._most_of_box, floor)
@@ -373,7 +373,7 @@ class ListSearch:
         return _BestPairs(best, pairs.low_rows[best], pairs.high_rows[best], difference, weight)
 
     def _extreme_pairs(self, pairs: Pairs, listed: Ints, at: Ints, best: _BestPairs) -> _BestPairs:
-        """The pairs that keep one twin's sum at its extreme; that twin's which holds the bound up.
+        """Return the pairs that keep one twin's sum, the one that limits the bound, at its extreme.
 
         As `best_first.propose_level`.
         """
@@ -405,7 +405,7 @@ class ListSearch:
         return float(interpreted_bound(self.links, D, U, V))
 
     def _enough(self, rtol: float) -> float:
-        """Boxes with a smaller bound change nothing: they cannot raise what was dropped either."""
+        """Bound below which boxes do not matter, as they cannot raise what was dropped either."""
         return max(self.known + rtol * abs(self.known), self.dropped)
 
     def _value(self, one: Floats, two: Floats) -> tuple[float, float]:
@@ -420,7 +420,7 @@ class ListSearch:
         return float(plain(gap_of_sums)(*sums)), float(interpreted_bound(*sums))
 
     def _try(self, point: Box) -> None:
-        """See what the twins at the first cells of a box get."""
+        """Evaluate the twins at the first cells of a box."""
         forest = self.problem.forest
         one, two = (forest.low[leaves_at(forest, point, twin)] for twin in (0, 1))
         value, _ = self._value(one, two)

@@ -1,4 +1,4 @@
-"""From thresholds to cells: the finite grid on which a model of trees is constant.
+"""Convert thresholds to cells: the finite grid on which a model of trees is constant.
 
 Every test of a node, "feature <= threshold" or "category in set", cuts the values of one attribute
 in two. All tests together cut it into *cells*, whose values no tree tells apart.
@@ -283,7 +283,7 @@ class Grid:
     def _check_wide(
         self, everything: list[Nodes], needed: list[Ints], wide: NDArray[np.bool_]
     ) -> None:
-        """Look at both sides of all cuts through the steps; cut anew what is not in its place."""
+        """Check both sides of all cuts by the steps, and correct cuts that are wrong."""
         again: set[int] = set()
         for nodes, wanted, cut in zip(everything, needed, self.nodes, strict=True):
             source = nodes.features.source[nodes.tests.feature[wanted]]
@@ -395,7 +395,7 @@ def _undecided(nodes: Nodes) -> CutNodes:
 
 
 def _decide_constant(nodes: Nodes, wanted: Ints, cut: CutNodes, cells: dict[int, Cells]) -> None:
-    """Tests of features that never change lead one way: both children are that one."""
+    """Make tests of constant features lead one way, so that both children are the same."""
     source = nodes.features.source[nodes.tests.feature[wanted]]
     constant = wanted[(source < 0) & (nodes.left[wanted] >= 0)]
     if not len(constant):
