@@ -313,7 +313,7 @@ def test_files_of_models_and_domains_that_are_nearly_the_same(in_boxes, tmp_path
     certify(audited(model, X), resume=path)
     same = RandomForestRegressor(5, max_depth=6, random_state=0).fit(X, y)
     certify(audited(same, X), resume=path)
-    given = {"constraint": Order(1, "<=", 3)}
+    given = {"space": InputSpace(constraint=Order(1, "<=", 3))}
     others = [
         audited(one_leaf_less(model), X),
         audited(model, X, **given),
