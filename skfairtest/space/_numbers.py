@@ -1,4 +1,4 @@
-"""Columns of numbers whose codes are the numbers, but for missing ones."""
+"""Columns of numbers whose codes are the numbers themselves, except for missing values."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Numbers(Column):
         return float(np.nextafter(self.missing, -np.inf)) if self.discrete else self.top
 
     def _with_missing(self, codes: Floats) -> Floats:
-        """Codes of a column that has a missing value, from codes in which NaN is that value."""
+        """Replace NaN by the code of missing, if missing is a value of the column."""
         assert self.missing is not None
         gone, beyond = np.isnan(codes), codes > self._last
         if beyond.any():
@@ -102,7 +102,7 @@ class Numbers(Column):
 
     @property
     def is_plain(self) -> bool:
-        """Whether codes are the very numbers of the column."""
+        """Whether codes are the numbers of the column themselves."""
         return self.missing is None
 
     def field(self) -> Column:

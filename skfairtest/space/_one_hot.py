@@ -1,4 +1,4 @@
-"""One-hot groups: columns of 0 and 1 of which exactly one is 1, as one attribute.
+"""One-hot groups: 0/1 columns of which exactly one is 1 are one attribute.
 
 A group is read off a table (columns with a common prefix) or given by the user. Its code is the
 position of the column that is 1 among the group's categories, so that a search that changes the
@@ -34,7 +34,7 @@ MOST_SHOWN = 5
 
 
 class Group:
-    """The columns of one group, and how they are written as one code.
+    """Columns of one group, and their conversion to one code.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Group:
 
 
 def _categories(name: Any, members: list[Any]) -> list[Any]:
-    """Members without the name of the group and the separator, where all begin with them."""
+    """Return members without the prefix of the group, if all of them have it."""
     starts = isinstance(name, str) and all(
         isinstance(member, str) and member[: len(name)] == name and member[len(name) :][:1] in JOINS
         for member in members
@@ -170,7 +170,7 @@ def _position(names: list[Any], group: Any, member: Any) -> int:
 def find_groups(
     names: list[Any], values: Sequence[NDArray[Any]], skipped: set[int]
 ) -> dict[Any, list[int]]:
-    """Columns of 0 and 1 with a common prefix of which exactly one is 1 in every row.
+    """Find 0/1 columns with a common prefix of which exactly one is 1 in every row.
 
     Of nested prefixes the shortest whose columns sum to one wins. After these, groups with a
     dropped level: sums of at most one, where chance would have set two at once in some rows.
@@ -197,7 +197,7 @@ def find_groups(
 
 
 class Dummies:
-    """The columns of 0 and 1 of a table that comes in chunks, or as one.
+    """The 0/1 columns of a table in memory or in chunks.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class Dummies:
         self._seen: DummyRows | DummyCounts | None = None
 
     def add(self, values: Sequence[NDArray[Any]]) -> None:
-        """Look at some rows, given by all columns; columns of other values are left out."""
+        """Add some rows, given by all columns; columns with other values are left out."""
         read = [as_dummy(values[place]) for place in self.places]
         kept = [k for k, dummy in enumerate(read) if dummy is not None]
         self.places = [self.places[k] for k in kept]
@@ -370,7 +370,7 @@ def _as_numbers(values: NDArray[Any]) -> Floats:
 
 
 def _prefixes(names: list[str]) -> dict[str, Ints]:
-    """Positions of the names by each prefix, with its separator, that several of them share."""
+    """Return positions of names by each prefix, with its separator, that several names share."""
     found: dict[str, list[int]] = {}
     for k, name in enumerate(names):
         for end, letter in enumerate(name):
@@ -387,7 +387,7 @@ def in_prefixes(names: list[Any]) -> list[int]:
 
 
 def is_sure_sum(p: Floats, n_rows: int) -> bool:
-    """Whether it is no chance that columns with these shares of ones sum to one in all rows."""
+    """Return whether columns that sum to one in all rows are unlikely to do so by chance."""
     if (p == 1).any():  # one column is always 1: nothing tells that it excludes the others
         return False
     chance = float((np.prod(1 - p) * p / (1 - p)).sum())
@@ -395,6 +395,6 @@ def is_sure_sum(p: Floats, n_rows: int) -> bool:
 
 
 def is_sure_exclusion(p: Floats, n_rows: int) -> bool:
-    """Whether it is no chance that no two of columns with these shares of ones are 1 at once."""
+    """Return whether columns of which no two are 1 are unlikely to be so by chance."""
     together = n_rows * (p.sum() ** 2 - (p**2).sum()) / 2
     return bool(together >= EXPECTED_TOGETHER)

@@ -1,4 +1,4 @@
-"""Which column names are common protected attributes, in the usual spellings."""
+"""Recognise column names that are common protected attributes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def is_protected_name(name: Any) -> bool:
 
 
 def protected_names(names: Iterable[Any]) -> list[Any]:
-    """Those of the names that are common protected attributes, in their order."""
+    """Return the names that are common protected attributes, in their order."""
     return [name for name in names if is_protected_name(name)]
 
 

@@ -1,4 +1,4 @@
-"""The resolution of numbers: the steps that they are in, and whether the amounts seen are all.
+"""Resolution of numbers: the steps that they are in, and whether all amounts were seen.
 
 A grade of 2.6, an income in hundreds: numbers in data come in steps. These turn into consecutive
 whole codes and back, exactly, so that a search that moves by whole codes writes numbers such as the
@@ -61,7 +61,7 @@ class Steps:
         raise NotImplementedError
 
     def fraction(self) -> tuple[float, float, float] | None:
-        """Step, offset and divisor, where ``(code * step + offset) / divisor`` is all there is."""
+        """Return step, offset and divisor if codes are decoded by that arithmetic alone."""
         return None
 
     def holds(self, numbers: Floats) -> Bools:
@@ -109,7 +109,7 @@ class Fractions(Steps):
         return float(self.step / self.divisor)
 
     def fraction(self) -> tuple[float, float, float] | None:
-        """Step, offset and divisor, where the table rounds no numbers."""
+        """Return step, offset and divisor if the table rounds no numbers."""
         if self.dtype is not None:
             return None
         return float(self.step), float(self.offset), float(self.divisor)
@@ -210,7 +210,7 @@ def _can_hold(grid: Fractions, distinct: Floats, dtype: str | None) -> bool:
 
 
 def given_steps(low: float, high: float, step: float, dtype: str | None) -> Steps | None:
-    """Multiples of a step from the low end on; None for integers one by one."""
+    """Return steps that are multiples of a step above the low end; None for integers."""
     start, stride = _fraction(low), _fraction(step)
     divisor = math.lcm(start.denominator, stride.denominator)
     most = max(abs(low), abs(high), step) * divisor
@@ -232,7 +232,7 @@ def ulps_away(numbers: Floats, ulps: int) -> Floats:
 
 
 def ranks(numbers: Floats) -> Ints:
-    """Floats as consecutive whole numbers, in their order."""
+    """Convert floats to consecutive whole numbers that keep their order."""
     bits = (np.asarray(numbers, dtype=np.float64) + 0.0).view(np.int64)
     return np.where(bits < 0, -(bits & np.int64(2**63 - 1)), bits)
 

@@ -1,4 +1,4 @@
-"""`sensitive_features` in every form: names of columns, and values beside the model's table."""
+"""Read `sensitive_features` in each of its forms: names of columns, or values beside X."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STANDARD_NAME = "sensitive feature"
 
 
 class SensitiveFeatures(NamedTuple):
-    """Where the sensitive attributes of a model are.
+    """The sensitive attributes of a model: columns of its table, or columns beside it.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class SensitiveFeatures(NamedTuple):
 def split_sensitive(
     X: Any, given: Any, *, values: Any = None, estimator: Any = None
 ) -> SensitiveFeatures:
-    """Find the sensitive columns in a table, and beside what the model takes of it.
+    """Find the sensitive columns in a table, and those that the model does not take.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def rows_beside(beside: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
 
 
 def n_rows(X: Any) -> int:
-    """Number of rows of any table."""
+    """Return the number of rows of any table."""
     return len(X) if hasattr(X, "__len__") else len(nw.from_native(X, eager_only=True))
 
 
@@ -188,19 +188,19 @@ def _sorted_out(given: Any, n_samples: int) -> tuple[Any, list[Any]]:
 
 
 def _names(X: Any) -> list[Any]:
-    """Names of the columns; none of an array, and of a table that names two of them alike."""
+    """Return the names of the columns; none for an array or a table with duplicate names."""
     columns = getattr(X, "columns", None)
     names = [] if columns is None or isinstance(X, np.ndarray) else list(columns)
     return names if len(set(names)) == len(names) else []
 
 
 def _asked(named: Any, names: list[Any]) -> list[Any]:
-    """Those of the named columns that are columns of the table."""
+    """Return the named columns that are columns of the table."""
     return [name for name in _listed(named, names) if name in names]
 
 
 def _listed(named: Any, names: list[Any]) -> list[Any]:
-    """Columns by their names; what is no column of the table stays as it is."""
+    """Return columns by name; entries that are no column of the table stay as they are."""
     if named is None:
         return []
     if isinstance(named, str) and named == "auto" and "auto" not in names:
@@ -336,7 +336,7 @@ def _standard_names(standard: str, n: int) -> list[str]:
 
 
 def _columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
-    """Columns side by side, by position."""
+    """Return columns side by side, by position."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(

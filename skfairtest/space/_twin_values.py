@@ -42,7 +42,7 @@ def representative_values(domain: Domain, sensitive: Ints, observed: list[Floats
 
 
 def _representative(domain: Domain, j: int, observed: Floats, n: int) -> Floats:
-    """At most n codes of a column."""
+    """Return at most n codes of a column."""
     column = domain.columns[j]
     if column.n_values <= n:
         return np.asarray(column.low + np.arange(column.n_values))

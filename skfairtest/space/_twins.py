@@ -118,7 +118,7 @@ class Twins:
         return np.column_stack([codes.ravel() for codes in grid])
 
     def combination_codes(self, combinations: Any) -> Floats:
-        """Codes of numbered combinations; the given shape and one more axis of n_sensitive."""
+        """Return codes of numbered combinations, with n_sensitive as an additional last axis."""
         sizes = [int(self.domain.columns[j].n_values) for j in self.sensitive]
         places = np.unravel_index(combinations, sizes)
         return np.stack(
@@ -180,7 +180,7 @@ class Twins:
         return Z
 
     def clip_sensitive(self, codes: Floats) -> Floats:
-        """The nearest codes inside the sensitive columns' domains; any shape (..., n_sensitive)."""
+        """Return the nearest codes inside the sensitive columns' domains."""
         low, high, top = (
             ends[self.sensitive] for ends in (self.domain.low, self.domain.high, self.domain.top)
         )
@@ -192,7 +192,7 @@ class Twins:
         return codes
 
     def has_sensitive(self, codes: Floats) -> NDArray[np.bool_]:
-        """Which codes of the sensitive columns are combinations of the domain, shape (n,)."""
+        """Return which codes of sensitive columns lie in their domains, shape (n,)."""
         low, high = self.domain.low[self.sensitive], self.domain.high[self.sensitive]
         inside = (low <= codes) & (codes <= high)
         whole = ~self.domain.discrete[self.sensitive] | (codes == np.rint(codes))

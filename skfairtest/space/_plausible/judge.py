@@ -32,23 +32,22 @@ WANTED = "plausible= must be 'auto', a share between 0 and 1, an outlier detecto
 class Plausibility:
     """Judges whether inputs look like the rows of a table.
 
-    Made by ``InputSpace(plausible=...).fit(X)`` and kept as ``space.plausibility``. It is
-    the same for the same data, whatever the seed of a run: what counts as plausible is no matter of
-    chance.
+    ``InputSpace(plausible=...).fit(X)`` makes it and keeps it as ``space.plausibility``. It is the
+    same for the same data, whatever the seed of a run, so that chance does not decide what counts
+    as plausible.
 
-    "auto" is a classifier told to separate the rows from inputs made up of their parts; see
-    `examples/benchmarks/bench_natural.py` for what else was measured. A detector of the user's has
-    scikit-learn's interface: ``predict`` gives 1 for what it accepts and -1 for outliers, and
-    ``score_samples`` or ``decision_function`` says how typical an input is.
+    "auto" is a classifier trained to separate the rows from inputs made up of their parts; see
+    `examples/benchmarks/bench_natural.py` for what else was measured. A detector of the user has
+    scikit-learn's interface: ``predict`` gives 1 for inputs that it accepts and -1 for outliers,
+    and ``score_samples`` or ``decision_function`` tells how typical an input is.
 
     Parameters
     ----------
     detector : "auto", float or outlier detector
-        A share is that of real rows which "auto" accepts (0.98 if not said). An unfitted detector
-        is cloned and fitted to the rows of the data. A fitted one, a pipeline, and any detector
-        where all columns are numbers get the rows in the user's own kind of table. An unfitted one
-        that is no pipeline gets codes where there are categories: for each the position of its
-        value among the sorted values of the column.
+        A number is the share of real rows that "auto" accepts; its default is 0.98. An unfitted
+        detector is cloned and fitted to the rows of the data. Detectors get rows in the user's own
+        kind of table, except that an unfitted detector that is no pipeline gets codes if there are
+        categories: the position of each value among the sorted values of its column.
     layout : Layout
         The attributes of the table.
     domain : Domain
@@ -215,14 +214,14 @@ class Plausibility:
         return self._ask("predict", Z)
 
     def rank(self, Z: Floats) -> Floats:
-        """Share of the rows of the data that are less typical than each input, shape (n,)."""
+        """Return the share of data rows that are less typical than each input, shape (n,)."""
         scores = self.score(Z)  # which is when "auto" learns, if it has not
         below = np.searchsorted(self._scores_of_rows, scores, side="left")
         share: Floats = below / len(self._scores_of_rows)
         return share
 
     def nearest(self, Z: Floats) -> tuple[Ints, Floats]:
-        """Place in ``neighbours.rows`` of the row nearest to each input, and its distance.
+        """Return the index in ``neighbours.rows`` of the row nearest to each input, and the distance.
 
         The distance is the mean over the columns of |difference| / range, 0 or 1 for categories.
         """
