@@ -1,4 +1,4 @@
-"""What an auditor shows after fit: plain arrays inside, tables built on access."""
+"""The results of a fitted auditor: it stores plain arrays and builds tables on access."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ON_DATA_AND_JUDGED = frozenset({"domains_"})
 
 
 def results_of(found: Findings, *, in_chunks: bool) -> dict[str, Any]:
-    """What a run has found as fitted attributes: plain arrays and numbers."""
+    """Return the findings of a run as fitted attributes: plain arrays and numbers."""
     state: dict[str, Any] = {"Z": found.Z, "pairs": found.pairs, "history": found.history}
     if in_chunks:
         state["in_chunks"] = True
@@ -81,9 +81,9 @@ class AuditResults:
         return {name: value for name, value in state.items() if name != "_chunks"}
 
     def __dir__(self) -> list[str]:
-        """Names of attributes, less those that ask the model and were not asked for yet.
+        """Return the names of attributes, except those that would first have to ask the model.
 
-        Displays and tab completion read every name that they find here; looking must cost nothing.
+        Displays and tab completion read every name that they find here, which must cost nothing.
         """
         names = set(object.__dir__(self))
         state = vars(self).get("_state", {})
@@ -103,7 +103,7 @@ class AuditResults:
         return sorted(name for name in names if name in results or hasattr(self, name))
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether results are there."""
+        """Return whether the auditor has results."""
         return hasattr(self, "stop_reason_")
 
     def _result(self, name: str) -> Any:
@@ -116,7 +116,7 @@ class AuditResults:
 
     @property
     def worst_case_(self) -> Any:
-        """The two twins that show the fairness degree, larger output first; None without any."""
+        """The two twins with the largest disparity, larger output first; None if none was found."""
         state = self._result("worst_case_")
         if "worst_z" not in state:
             return None
@@ -131,14 +131,15 @@ class AuditResults:
 
     @property
     def worst_case_class_(self) -> Any:
-        """The class that `worst_case_outputs_` are of; None for a regressor and for labels."""
+        """The class of `worst_case_outputs_`; None for a regressor and for labels."""
         return self._result("worst_case_class_").get("worst_class")
 
     @property
     def discriminatory_inputs_(self) -> Any:
-        """Unique discriminatory inputs, worst first, as the twin with the larger output.
+        """Unique discriminatory inputs, largest disparity first.
 
-        With `plausible` as a twin that is plausible: the input as it was proposed, where it is.
+        Each is shown as the twin with the larger output. With ``InputSpace(plausible=...)`` it is
+        shown as a plausible twin: as the input that the search proposed if that is plausible.
         """
         return self._twins("discriminatory_inputs_", 0)
 
@@ -162,7 +163,7 @@ class AuditResults:
     # Plausible inputs -----------------------------------------------------------------------
 
     def _judge_of(self, name: str) -> Plausibility:
-        """Who says what is plausible: the space's own judge, or "auto" where there is none."""
+        """Return the judge of what is plausible: the space's own, or "auto" if it has none."""
         state = self._result(name)
         if self.space_.plausibility is not None:
             return self.space_.plausibility
@@ -177,7 +178,7 @@ class AuditResults:
     def plausibility_(self) -> Floats:
         """Share of the rows of X that are less typical than each of `discriminatory_inputs_`.
 
-        Worked out on first access, without a query.
+        It is computed on first access, without a query.
         """
         judge = self._judge_of("plausibility_")
         if "ranks" not in self._state:
@@ -189,8 +190,8 @@ class AuditResults:
     def distances_(self) -> Floats:
         """Distance of each of `discriminatory_inputs_` to the nearest row of X.
 
-        The mean over the columns of |difference| / range, 0 or 1 for categories. Worked out on
-        first access, without a query.
+        It is a mean over the columns, of |difference| / range for numbers and of 0 or 1 for
+        categories. It is computed on first access, without a query.
         """
         distances: Floats = self._nearest("distances_")["distances"]
         return distances
@@ -211,16 +212,17 @@ class AuditResults:
 
     @property
     def fairness_degree_plausible_(self) -> float:
-        """Largest disparity of two twins of which one is plausible, among what was found.
+        """Largest disparity found among pairs with at least one plausible twin.
 
-        With `plausible` it is `fairness_degree_`. Without, "auto" judges the discriminatory inputs
-        and the worst case afterwards: no query, but seconds. 0 where none is plausible.
+        With ``InputSpace(plausible=...)`` it is `fairness_degree_`. Otherwise "auto" judges the
+        discriminatory inputs and the worst case on first access, which takes seconds but no query.
+        It is 0 if no pair is plausible.
         """
         return self._worst_plausible("fairness_degree_plausible_")[0]
 
     @property
     def worst_case_plausible_(self) -> Any:
-        """The two twins that show `fairness_degree_plausible_`; None without any.
+        """The two twins with the disparity `fairness_degree_plausible_`; None if it is 0.
 
         The larger output comes first, as in `worst_case_`.
         """
@@ -257,17 +259,17 @@ class AuditResults:
 
     @property
     def domains_(self) -> pd.DataFrame:
-        """The degree in three domains side by side: rows of X, plausible inputs, everything.
+        """The fairness degree in three domains: rows of X, plausible inputs, all inputs.
 
-        Each is a lower bound, the largest disparity that this run has seen there; a domain holds
-        the ones before it. Of the whole domain a run with `plausible` has seen no more than its
-        plausible part. Asks the model about the rows of X on first access.
+        Each degree is a lower bound: the largest disparity that this run has seen there. Each
+        domain contains the ones before it. A run with ``InputSpace(plausible=...)`` has seen only
+        the plausible part of the whole domain. The first access asks the model about the rows of X.
 
         Returns
         -------
         DataFrame
-            One row a domain, "rows", "plausible" and "whole": `degree`, `found` (unique
-            discriminatory inputs kept, or rows that discriminate), and `queries`.
+            One row for each domain, "rows", "plausible" and "whole", with the columns `degree`,
+            `found` (unique discriminatory inputs kept, or discriminatory rows) and `queries`.
         """
         state = self._result("domains_")
         if "domains" not in state:
@@ -303,23 +305,23 @@ class AuditResults:
 
     @property
     def on_data_degree_(self) -> float:
-        """Largest disparity among the rows of X; asks the model on first access."""
+        """Largest disparity among the rows of X; the first access asks the model."""
         return float(self._on_data("on_data_degree_")["degree"])
 
     @property
     def on_data_discriminatory_(self) -> Any:
-        """The rows of X that discriminate; asks the model on first access."""
+        """The rows of X that are discriminatory; the first access asks the model."""
         on_data = self._on_data("on_data_discriminatory_")
         return on_data["layout"].decode(on_data["rows"])
 
     @property
     def on_data_rate_(self) -> float:
-        """Share of the rows of X that discriminate; asks the model on first access."""
+        """Share of the rows of X that are discriminatory; the first access asks the model."""
         return float(self._on_data("on_data_rate_")["rate"])
 
     @property
     def n_data_queries_(self) -> int:
-        """Queries for the ``on_data_`` results; not part of `n_queries_`."""
+        """Number of queries for the ``on_data_`` results, which `n_queries_` does not count."""
         return int(self._on_data("n_data_queries_")["n_queries"])
 
     def _on_data(self, name: str) -> dict[str, Any]:
@@ -330,7 +332,7 @@ class AuditResults:
         return on_data
 
     def _ask_on_data(self, name: str) -> dict[str, Any]:
-        """What the rows of X show; the disparities of each, of chunks of those in a sample."""
+        """Compare the rows of X with their twins; of a table in chunks, keep those of a sample."""
         whole: RowComparison | None = None
         if self._result(name).get("in_chunks"):
             if self._chunks is None:
@@ -355,36 +357,36 @@ class AuditResults:
         }
 
     def audit_rows(self, X: Any) -> RowsAudit:
-        """Flip every given row: the question of fit, put to real people or any test suite.
+        """Compare each of the given rows with its twins.
 
-        Each row is compared as it is with its twins: all combinations of sensitive values or, of a
-        real sensitive column (or one of too many values), some hundred of them, spread over the
-        domain and taken from the data.
+        The twins of a row have all combinations of sensitive values. If these are too many, or a
+        sensitive column is real, some hundred values are compared, spread over the domain and taken
+        from the data.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_features), or such a table in chunks
             Rows with the columns and the kind of table seen in fit; they need not lie inside the
-            domain. In chunks it is an iterator of tables, a callable that returns one, a list of
-            tables, the path of a Parquet file (or of a folder of such files), or a Dask DataFrame:
-            one pass, and one chunk in memory at a time.
+            domain. A table in chunks is an iterator of tables, a callable that returns one, a list
+            of tables, the path of a Parquet file (or of a folder of such files), or a Dask
+            DataFrame. It is read once, with one chunk in memory at a time.
 
         Returns
         -------
         RowsAudit
-            Counts and the discriminatory rows; of a table in memory also the disparity and verdict
-            of each row, and of one in chunks the worst rows.
+            Counts and the discriminatory rows. For a table in memory it also has the disparity and
+            verdict of each row; for a table in chunks it keeps the worst rows.
 
         Raises
         ------
         ValueError
             If columns are missing or categories are unknown.
         ChunkFailedError
-            If a chunk cannot be read or does not go with the ones before it; its `result` is the
-            audit of these.
+            If a chunk cannot be read or does not match the chunks before it. Its `result` is the
+            audit of the chunks before it.
         EstimatorFailedError
-            If the estimator fails. Of a table in chunks its `result` is the audit of the chunks
-            before.
+            If the estimator fails. For a table in chunks, its `result` is the audit of the chunks
+            before the failure.
         """
         check_is_fitted(self)
         chunks = as_chunks(X)

@@ -1,7 +1,4 @@
-"""What an auditor hands on to its estimator: predictions, scores, tags and routed metadata.
-
-And where its HTML links to, as that of all estimators here.
-"""
+"""Auditors predict, score and route metadata as their estimators do; links to the documentation."""
 
 from __future__ import annotations
 
@@ -24,9 +21,9 @@ SITE_VARIABLE = "SKFAIRTEST_DOCS"
 
 
 class LinksToDocs:
-    """Has the HTML of an estimator link to its page; a mixin in front of scikit-learn's classes.
+    """Link the HTML of an estimator to its page; a mixin in front of scikit-learn's classes.
 
-    The three names are those by which scikit-learn asks estimators of other packages.
+    Scikit-learn reads these three names from estimators of other packages.
     """
 
     _doc_link_module = "skfairtest"
@@ -62,7 +59,7 @@ class DelegatingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_estimator_has("predict"))
     def predict(self, X: Any) -> Any:
-        """Predictions of the audited estimator.
+        """Predict with the audited estimator.
 
         Parameters
         ----------
@@ -79,7 +76,7 @@ class DelegatingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
-        """Class probabilities of the audited classifier.
+        """Predict class probabilities with the audited classifier.
 
         Parameters
         ----------
@@ -96,7 +93,7 @@ class DelegatingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_estimator_has("predict_log_proba"))
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of the class probabilities of the audited classifier.
+        """Predict logarithms of class probabilities with the audited classifier.
 
         Parameters
         ----------
@@ -113,7 +110,7 @@ class DelegatingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_estimator_has("decision_function"))
     def decision_function(self, X: Any) -> Any:
-        """Decision scores of the audited classifier.
+        """Compute decision scores with the audited classifier.
 
         Parameters
         ----------
@@ -130,7 +127,7 @@ class DelegatingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_estimator_has("score"))
     def score(self, X: Any, y: Any = None, **score_params: Any) -> Any:
-        """Score of the audited estimator.
+        """Score the audited estimator.
 
         Parameters
         ----------
@@ -139,7 +136,7 @@ class DelegatingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n_samples,), default=None
             Targets.
         **score_params : dict
-            Passed to the estimator's ``score``, or routed when metadata routing is on.
+            Passed to the estimator's ``score``, or routed if metadata routing is on.
 
         Returns
         -------
@@ -152,7 +149,7 @@ class DelegatingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.score(X, y, **score_params)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Routing of fit and score parameters to the estimator.
+        """Route the parameters of fit and score to the estimator.
 
         Returns
         -------
@@ -166,7 +163,7 @@ class DelegatingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
         return router.add(estimator=self.estimator, method_mapping=mapping)
 
     def __sklearn_tags__(self) -> Any:
-        """Tags of the estimator, less sparse input, which has no domain to search."""
+        """Return the tags of the estimator, without sparse input, which has no domain."""
         tags = super().__sklearn_tags__()
         if hasattr(self.estimator, "__sklearn_tags__"):
             inner = copy.deepcopy(get_tags(self.estimator))

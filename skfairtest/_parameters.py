@@ -1,4 +1,4 @@
-"""Parameters of estimators, each declared once: its type, its default, and what it may be."""
+"""Declare each parameter of an estimator once: its type, its default and its valid values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skfairtest._typing import is_real
 
 
 def checked(*, default: Any, check: Callable[[str, Any], None]) -> Any:
-    """Declare a parameter whose value is looked at in `fit`: ``check(name, value)`` raises."""
+    """Declare a parameter that `fit` checks: ``check(name, value)`` raises for a bad value."""
     return field(default=default, metadata={"check": check})
 
 
@@ -39,7 +39,7 @@ def one_of(*, default: str, options: Sequence[str]) -> Any:
     def check(name: str, value: Any) -> None:
         if not isinstance(value, str) or value not in options:
             raise ValueError(
-                f"{name} must be one of {list(options)}; got {value!r}. Choose one of these."
+                f"{name} must be one of {list(options)}; got {value!r}. Choose one of them."
             )
 
     return checked(default=default, check=check)
@@ -51,7 +51,7 @@ def one_of(*, default: str, options: Sequence[str]) -> Any:
 class DeclaredParameters:
     """Base of estimators whose parameters are annotated attributes with defaults.
 
-    A subclass adds its own parameters below those of its bases; the constructor is made of all.
+    A subclass adds its own parameters to those of its bases; the constructor takes all of them.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -60,8 +60,8 @@ class DeclaredParameters:
             if not hasattr(cls, name):
                 raise TypeError(
                     f"{cls.__name__}.{name} is annotated and has no default. Annotated attributes "
-                    "of the class are its parameters, which need one; annotate what fit learns "
-                    "where it is set."
+                    "of the class are its parameters, and each needs a default. Annotate a fitted "
+                    "attribute where fit sets it."
                 )
         dataclass(kw_only=True, eq=False, repr=False)(cls)
 
@@ -73,7 +73,7 @@ class DeclaredParameters:
 
 
 def check_whole(name: str, value: Any, least: int, none: str = "") -> None:
-    """Check one whole number; `none` says in words whether None is allowed, too."""
+    """Check one whole number; `none` is "None or " if None is allowed as well."""
     fits = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not fits or value < least:
         raise ValueError(

@@ -16,7 +16,7 @@ except ImportError:  # pragma: no cover - which branch runs depends on the envir
         """Stands in for scikit-learn's mixin where the installed version has none."""
 
         def set_callbacks(self, *callbacks: Any) -> Any:
-            """Refuse callbacks: the installed scikit-learn does not know them."""
+            """Refuse callbacks, which the installed scikit-learn does not support."""
             from sklearn import __version__
 
             raise AttributeError(
@@ -25,7 +25,7 @@ except ImportError:  # pragma: no cover - which branch runs depends on the envir
             )
 
     def with_callbacks(method: Any) -> Any:
-        """Leave the method as it is."""
+        """Return the method as it is."""
         return method
 
 
@@ -43,16 +43,16 @@ ABOUT_X = "X (seems to hold the target|holds columns that say who)"
 
 
 class Progress:
-    """Turns the share of the budget that is spent into at most a hundred ticks.
+    """Report the share of the budget that is spent, in at most a hundred ticks.
 
     Parameters
     ----------
     auditor : estimator
-        Whose callbacks are told.
+        Estimator whose callbacks are called.
     X : object
         Training table, passed on to the callbacks.
     verbose : int
-        1 prints ten lines a run, 2 a line a percent.
+        1 prints ten lines in a run, 2 a line for each percent.
     """
 
     def __init__(self, auditor: Any, X: Any, verbose: int) -> None:
@@ -65,7 +65,7 @@ class Progress:
             self.context.call_on_fit_task_begin(estimator=auditor, X=X)
 
     def update(self, share: float, line: str) -> bool:
-        """Tell that this share of the budget is spent; True when a callback asks to stop."""
+        """Report the share of the budget that is spent; return True if a callback asks to stop."""
         stop = False
         target = min(STEPS, int(share * STEPS + 1e-9))
         every = STEPS // 10 if self.verbose == 1 else 1
@@ -80,6 +80,6 @@ class Progress:
         return stop
 
     def finish(self) -> None:
-        """Tell that the run has ended, whatever is left of the budget."""
+        """Report that the run has ended, whatever is left of the budget."""
         if self.context is not None:
             self.context.call_on_fit_task_end(estimator=self.auditor)

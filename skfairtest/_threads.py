@@ -1,8 +1,8 @@
-"""OpenMP threads: one for what is small, and for large batches what was quicker of late.
+"""OpenMP threads: small batches get one thread, large batches whatever was faster of late.
 
-Threads that wait for each other where other work has the cores cost many times what they save, and
-sums that several threads share change in their last bits with the number of cores. So the models
-that the package trains for itself have one thread always. No result depends on what is chosen here.
+Threads that wait for cores which other work uses cost many times what they save, and sums that
+several threads share change in their last bits with the number of cores. So the models that the
+package trains for itself always use one thread. No result depends on the choices made here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _n_modules = 0
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run OpenMP with one thread meanwhile; of use as a decorator, too."""
+    """Limit OpenMP to one thread within a context, or within a decorated function."""
     global _controller, _n_modules
     # An older controller does not know a library that was loaded since; a new one takes 10 ms.
     if _controller is None or len(sys.modules) != _n_modules:
@@ -41,15 +41,15 @@ def one_thread() -> Iterator[None]:
 
 
 def threads_to_train(n_rows: int) -> AbstractContextManager[None]:
-    """The context in which the user's model is trained on so many rows."""
+    """Return the context in which the user's model is trained on this number of rows."""
     return one_thread() if n_rows <= FEW_TO_TRAIN else nullcontext()
 
 
 class Threads:
-    """One thread, or as many as the user has set, by the time that calls have taken.
+    """Choose between one thread and the number that the user set, by the time of earlier calls.
 
-    Batches of about the same size are compared. The clock is the real one, also in tests, as it
-    decides on nothing but speed.
+    Batches of about the same size are compared. The clock is the real one even in tests, as it
+    affects nothing but speed.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Threads:
 
     @contextmanager
     def of(self, n_rows: int) -> Iterator[None]:
-        """The context in which a batch of so many rows is predicted."""
+        """Limit threads, or not, in a context in which a batch of this size is predicted."""
         if n_rows <= FEW_ROWS:
             with one_thread():
                 yield
@@ -73,7 +73,7 @@ class Threads:
         self._seconds[size, single] = LATEST * seconds + (1 - LATEST) * before
 
     def _choose(self, size: int) -> bool:
-        """Whether the next batch of this size has one thread."""
+        """Return whether the next batch of this size uses one thread."""
         calls = self._calls[size] = self._calls.get(size, 0) + 1
         if calls <= 2:  # one way, then the other
             return calls == 1

@@ -1,4 +1,4 @@
-"""Checks of what users hand in: numbers, tables, estimators and seeds, with one wording for all."""
+"""Check tables, estimators and seeds of users, with one wording for all."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEAST_OTHER_ROWS = 5
 
 
 def check_table(owner: Any, X: Any) -> Any:
-    """X as a table, with names and number of its features noted on its owner."""
+    """Return X as a table, and note the names and the number of its features on its owner."""
     is_frame = hasattr(X, "columns") and not isinstance(X, np.ndarray)
     if not is_frame:
         if sparse.issparse(X):
@@ -53,34 +53,34 @@ def check_table(owner: Any, X: Any) -> Any:
 
 
 def table_or_chunks(owner: Any, X: Any, y: Any = None) -> Any:
-    """X as a table, see `check_table`, or as the chunks that it comes in.
+    """Return X as a table (see `check_table`), or as chunks if it comes in chunks.
 
     Raises
     ------
     ValueError
-        If there are targets beside chunks.
+        If X comes in chunks and targets are given.
     """
     chunks = as_chunks(X)
     if chunks is None:
         return check_table(owner, X)
     if y is not None:
         raise ValueError(
-            "X comes in chunks, and y was given: a model is not fitted chunk by chunk. Fit the "
-            "estimator first, and leave out y."
+            "y must be None where X comes in chunks, as a model is not fitted chunk by chunk. Fit "
+            "the estimator first, and leave out y."
         )
     return chunks
 
 
 def fitted_estimator(owner: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
-    """The owner's estimator: a clone fitted to y, or as it stands where there is no y."""
+    """Return a clone of the owner's estimator fitted to y, or the estimator itself without y."""
     if y is not None:
         if get_config()["enable_metadata_routing"]:
             fit_params = process_routing(owner, "fit", **fit_params).estimator.fit
         return clone(owner.estimator).fit(X, y, **fit_params)
     if fit_params:
         raise ValueError(
-            f"fit got {sorted(fit_params)} without y; they are meant for the estimator's fit, "
-            "which is called with targets only. Pass y, or leave them out."
+            f"fit got {sorted(fit_params)} without y. Such parameters are passed to the "
+            "estimator's fit, which is called only if there are targets. Pass y, or leave them out."
         )
     try:
         # A plain object with predict and without fit has nothing to be fitted.
@@ -96,10 +96,10 @@ def fitted_estimator(owner: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> 
 
 
 def check_takes_weights(estimator: Any) -> None:
-    """See that ``fit`` of an estimator takes weights of rows, as scikit-learn hands them on.
+    """Check that ``fit`` of an estimator takes weights of rows, as scikit-learn passes them on.
 
-    With metadata routing the estimators say themselves who gets them. Without, `fit` takes
-    ``sample_weight``, or nobody knows which step of a pipeline is meant.
+    With metadata routing the estimators request the weights. Without it, `fit` must have the
+    parameter ``sample_weight``; a pipeline has none, as it cannot tell which step is meant.
     """
     if get_config()["enable_metadata_routing"] or isinstance(estimator, FrozenEstimator):
         return
@@ -109,20 +109,20 @@ def check_takes_weights(estimator: Any) -> None:
     name = type(estimator).__name__
     if isinstance(estimator, Pipeline):
         raise ValueError(
-            f"{name}.fit takes no sample_weight: it does not know which steps are meant. Turn "
+            f"{name}.fit takes no sample_weight, as it cannot tell which steps are meant. Turn "
             "metadata routing on, sklearn.set_config(enable_metadata_routing=True), and let "
-            "the steps ask for them: Ridge().set_fit_request(sample_weight=True)."
+            "the steps request the weights: Ridge().set_fit_request(sample_weight=True)."
         )
     if not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
         raise ValueError(
             f"{name}.fit takes no sample_weight, so the rows cannot be weighted in the training. "
-            "Leave it out, take an estimator that has weights, or give a model that is trained "
-            "already."
+            "Leave sample_weight out, take an estimator whose fit has it, or give a model that is "
+            "fitted already."
         )
 
 
 def warn_of_retraining(estimator: Any, y: Any) -> None:
-    """Say that ``fit(X, y)`` will audit another model than the fitted one that it was given."""
+    """Warn that ``fit(X, y)`` audits a new clone and not the fitted model that it was given."""
     if y is None or not (hasattr(estimator, "fit") and _is_fitted(estimator)):
         return
     # A clone of a frozen model, and of one that has nothing to learn, is as good as the model.
@@ -137,14 +137,14 @@ def warn_of_retraining(estimator: Any, y: Any) -> None:
 
 
 def as_it_stands(estimator: Any, y: Any) -> Any:
-    """The estimator where it is audited as it stands; None where a clone is fitted to y."""
+    """Return the estimator if it is audited as it is; None if a clone of it is fitted to y."""
     return estimator if y is None or isinstance(estimator, FrozenEstimator) else None
 
 
 def warn_of_target(X: Any, y: Any) -> None:
-    """Say which columns of X are the target, by their name or by their values.
+    """Warn of columns of X that are the target, by their name or by their values.
 
-    A model that is given what it should predict has nothing to do with what people will get.
+    The audit of a model that is given its target says nothing about a model in use.
     """
     if y is None or as_chunks(X) is not None:
         return
@@ -165,15 +165,15 @@ def warn_of_target(X: Any, y: Any) -> None:
     if told:
         warnings.warn(
             f"X seems to hold the target: column {', '.join(told)}. A model that sees it need not "
-            "look at anything else, so figures would be about no model in use. Drop it from X, and "
-            "train the model without it.",
+            "look at anything else, so the audit would say nothing about a model in use. Drop the "
+            "column from X, and fit the model without it.",
             UserWarning,
             stacklevel=users_level(),
         )
 
 
 def _may_agree_by_chance(target: Any) -> bool:
-    """Whether a column of the same values may well be equal throughout without being the same."""
+    """Return whether a column may be equal to the target by chance."""
     counts = pd.Series(target).value_counts()
     few = len(target) < LEAST_EQUAL_ROWS
     return few or len(target) - int(counts.max() if len(counts) else 0) < LEAST_OTHER_ROWS
@@ -196,7 +196,7 @@ def _is_fitted(estimator: Any) -> bool:
 
 
 def make_generator(random_state: Any) -> np.random.Generator:
-    """One generator from whatever scikit-learn users pass as random_state."""
+    """Return a generator for any `random_state` that scikit-learn accepts."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is None or isinstance(random_state, numbers.Integral):

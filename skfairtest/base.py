@@ -73,86 +73,88 @@ def _check_threshold(name: str, value: Any) -> None:
 class BaseAuditor(
     DeclaredParameters, ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEstimator
 ):
-    """Base of all auditors; subclasses write `_search` and declare their own parameters.
+    """Base class of all auditors; a subclass writes `_search` and declares its own parameters.
 
-    A parameter is an annotated attribute with its default, ``n_walks: int = 10``. Those of the
-    bases come before it. The search is a plain loop that asks ``oracle.disparity(Z)`` and never
-    returns by itself unless it is done: the oracle ends the run when the budget is spent.
+    A parameter is an annotated class attribute with a default, such as ``n_walks: int = 10``. The
+    search is a plain loop that asks ``oracle.disparity(Z)``; the oracle ends the run when the
+    budget is spent.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Regressor, classifier or pipeline to audit. Fitted, or fitted by ``fit(X, y)``. None makes a
-        template for scorers and retrainers, which set it.
+        Regressor, classifier or pipeline to audit. It is fitted already, or ``fit(X, y)`` fits it.
+        With None the auditor is a template; scorers and retrainers set its estimator.
     sensitive_features : "auto", str, int or list of these, default="auto"
-        Sensitive columns by name or position. "auto" takes the columns whose names are common
+        Sensitive columns, by name or position. "auto" takes the columns whose names are common
         protected attributes (sex, gender, race, age, religion, ...).
     threshold : float, default=None
         An input is discriminatory when its disparity exceeds the threshold, in units of the
-        outputs. None: when the labels differ; of a regressor, when the outputs do.
+        outputs. With None it is when the labels of its twins differ, or a regressor's outputs.
     response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
-        How a classifier is asked. "auto" takes the first that it has, in this order.
+        Method by which a classifier is asked. "auto" takes the first of the others that it has.
     space : InputSpace, default=None
-        Which inputs exist: bounds, categories, constraints, what is plausible, what twins are.
-        `fit` learns a copy of it from X; one that has learned is taken as it is. None:
-        ``InputSpace()``.
+        Which inputs exist: bounds, categories, constraints, plausible inputs, twins. `fit` learns a
+        copy of it from X; a fitted space is used as it is. None means ``InputSpace()``.
     max_queries : int, default=20_000
-        Budget in queries: one query is one row for which the model is asked. At least 2, or None.
+        Budget in queries, at least 2; one query is one row that the model predicts. None sets no
+        limit.
     max_time : float, default=None
-        Budget in seconds; looked at after each batch.
+        Budget in seconds, checked after each batch.
     max_found : int, default=None
-        Ends the run after the batch in which so many unique discriminatory inputs were found.
+        The run ends after the batch that reaches this number of unique discriminatory inputs.
     max_inputs : int, default=None
-        Ends the run after so many distinct inputs.
+        The run ends after this number of distinct inputs.
     n_jobs : int, default=None
-        Parts of a large batch that are predicted at the same time. None is 1, or what
-        `joblib.parallel_config` says. The result does not depend on it.
+        Number of parts of a large batch that are predicted at the same time. None means 1, or the
+        setting of `joblib.parallel_config`. The result does not depend on it.
     random_state : int, RandomState or Generator, default=None
         Seed of the run: the same seed gives the same result.
     verbose : int, default=0
-        1 prints a line each tenth of the budget, 2 each hundredth.
+        1 prints a line for each tenth of the budget, 2 for each hundredth.
     n_restarts : int, default=1
-        Independent searches, with seeds of their own, that share the budget; results are those of
-        all of them.
+        Number of independent searches, each with its own seed, that share the budget. The results
+        combine those of all searches.
 
     Attributes
     ----------
     fairness_degree_ : float
         Largest disparity found, in units of the outputs: a lower bound of the true one.
     worst_case_ : array or DataFrame of shape (2, n_features), or None
-        The two twins that show it, the larger output first.
+        The two twins with this disparity; the one with the larger output comes first.
     worst_case_outputs_ : ndarray of shape (2,), or None
-        The model's outputs for them.
+        The model's outputs for these two twins.
     worst_case_class_ : object
-        The class whose probability or score they are.
+        The class whose probability or score these outputs are.
     discriminatory_inputs_, counterfactuals_ : array or DataFrame of shape (n_kept, n_features)
-        Unique discriminatory inputs, worst first, and their twins; as many as fit into 32 MB.
+        Unique discriminatory inputs, those with the largest disparities first, and their twins; as
+        many as fit into 32 MB.
     disparities_ : ndarray of shape (n_kept,)
         Difference between the outputs for each input and its twin.
     n_found_ : int
         Unique discriminatory inputs found, kept or not.
     discrimination_rate_ : float
-        Share of the distinct generated inputs that discriminate; of a directed search, no estimate
-        of the domain's share.
+        Share of the distinct generated inputs that are discriminatory. For a directed search it
+        does not estimate the share in the domain.
     plausibility_, distances_ : ndarray of shape (n_kept,)
-        How typical each of the `discriminatory_inputs_` is: the share of rows of X that are less
-        typical, and the distance to the nearest row.
+        For each of the `discriminatory_inputs_`, the share of rows of X that are less typical, and
+        the distance to the nearest row of X.
     nearest_rows_ : array or DataFrame of shape (n_kept, n_features)
-        The row of X nearest to each of them.
+        The row of X that is nearest to each of the `discriminatory_inputs_`.
     fairness_degree_plausible_ : float
-        The largest disparity found among pairs of which one twin is plausible.
+        Largest disparity found among pairs with at least one plausible twin.
     worst_case_plausible_ : array or DataFrame of shape (2, n_features), or None
-        That pair, the larger output first.
+        The two twins with this disparity; the one with the larger output comes first.
     domains_ : DataFrame
-        The degree known of the rows of X, of plausible inputs, and of the whole domain.
+        The fairness degree known for the rows of X, for plausible inputs and for the whole domain.
     n_inputs_, n_queries_, seconds_ : int, int, float
         The cost: distinct inputs, queries, seconds.
     history_ : DataFrame
         The course of the run: queries, seconds, inputs, found, degree.
     stop_reason_, stop_kind_ : str
-        What ended the run, in words and as one word; see the Notes of `BaseAuditor`.
+        Why the run ended, in words and as one word; the Notes of `BaseAuditor` list these.
     on_data_degree_, on_data_rate_, on_data_discriminatory_ : float, float, array or DataFrame
-        The same for the rows of X as they are, each compared with its twins.
+        Largest disparity of the rows of X, the share of them that are discriminatory, and those
+        rows.
     sensitive_features_ : list
         The sensitive columns.
     one_hot_ : dict of name to list
@@ -161,43 +163,44 @@ class BaseAuditor(
         How the estimator was asked: "regression", "predict_proba", "decision_function" or
         "labels".
     space_ : InputSpace
-        The inputs that exist, as learned.
+        The input space as learned.
     estimator_ : estimator
-        What was audited.
+        The estimator that was audited.
 
     See Also
     --------
     SBFTAuditor : Searches for the largest disparity.
-    RandomAuditor : Uniform random inputs.
+    RandomAuditor : Draws uniform random inputs.
 
     Notes
     -----
-    Twins in a column that a fitted estimator does not take (`feature_names_in_`) are equal by
-    construction: there is nothing to search, which is an error.
+    If a fitted estimator takes none of the sensitive columns (`feature_names_in_`), its outputs for
+    twins are equal by construction, and `fit` raises an error.
 
-    Of a classifier with ``predict_proba`` the disparity is one of probabilities, with
-    ``decision_function`` one of scores, else of labels: 0 or 1. Of two classes it is about the
-    positive one.
+    The disparity of a classifier is a difference of probabilities if it has ``predict_proba``, of
+    scores if it has ``decision_function`` only, and otherwise of labels: 0 or 1. With two classes,
+    probabilities and scores are those of the positive class.
 
-    Parts of a batch run in threads, restarts in processes: one after another with ``n_jobs=None``,
-    else on as many workers as `n_jobs` or `joblib.parallel_config` say, of this machine or of a
-    cluster. Neither changes a result, unless `max_time` ends the run. Once the first restarts have
-    found `max_found` inputs together, the others do not count, nor do their queries.
+    Parts of a batch run in threads, restarts in processes. They run one after another with
+    ``n_jobs=None``, and otherwise on as many workers as `n_jobs` or `joblib.parallel_config` set,
+    on this machine or on a cluster. This changes no result unless `max_time` ends the run. Once the
+    first restarts together have found `max_found` inputs, the other restarts and their queries do
+    not count.
 
     Counts of inputs are exact up to 5.8 million; beyond that, an input that comes again may be
-    counted again. Where discriminatory inputs are too many for 32 MB, the worst are kept. With
-    ``InputSpace(plausible=...)`` an input that is kept is plausible as it stands, and its twin need
-    not be.
+    counted again. If the discriminatory inputs are too many for 32 MB, those with the largest
+    disparities are kept. With ``InputSpace(plausible=...)`` each of the `discriminatory_inputs_` is
+    plausible; its twin need not be.
 
-    What a directed search generates is no sample of the domain. `discrimination_rate_` of
-    `RandomAuditor` alone estimates the domain's own share, or with ``InputSpace(proposals="data")``
+    The inputs of a directed search are not a sample of the domain. Only the `discrimination_rate_`
+    of `RandomAuditor` estimates the share in the domain, or with ``InputSpace(proposals="data")``
     the share near the data.
 
-    `plausibility_`, `distances_`, `nearest_rows_`, the plausible degree with its pair, and what is
-    known of the rows of X are worked out on first access; without a plausibility of the space, that
-    of ``plausible="auto"`` judges. Distances are means over the columns of
-    ``|difference| / range``, 0 or 1 for categories. The queries for rows of X are counted in
-    `n_data_queries_`, not in `n_queries_`.
+    `plausibility_`, `distances_`, `nearest_rows_`, `fairness_degree_plausible_` with its pair, and
+    the results for the rows of X are computed on first access. If the space has no `plausible`,
+    they use that of ``plausible="auto"``. A distance is a mean over the columns, of
+    ``|difference| / range`` for numbers and of 0 or 1 for categories. The queries for rows of X are
+    counted in `n_data_queries_`, not in `n_queries_`.
 
     `stop_kind_` is one of "max_queries", "max_time", "max_found", "max_inputs", "exhausted",
     "stalled", "callback", "complete", "open" (a bracket that could not be closed), "interrupted"
@@ -235,27 +238,26 @@ class BaseAuditor(
     _is_white_box = False
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        """Spend the budget; the one hook of a tester.
+        """Spend the budget; this is the one hook that a tester must write.
 
-        It writes nothing on the auditor, which several searches may share. What else it measures it
-        leaves in ``oracle.measured``, and `_own_results` makes results of that.
+        It writes nothing on the auditor, which several searches may share. Other measurements go
+        into ``oracle.measured``, from which `_own_results` makes results.
         """
         raise NotImplementedError(f"{type(self).__name__} has no _search.")
 
     def _check_own_params(self) -> None:
-        """Check the parameters that a subclass adds; a hook that may be left alone."""
+        """Check the parameters that a subclass adds; an optional hook."""
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
-        """Results of the class itself; a hook that may be left alone.
+        """Return the results that a subclass adds; an optional hook.
 
-        What the searches have left in ``oracle.measured`` is in ``found.measured``, a dict for each
-        search. Names that end in an underscore become attributes; the others are kept in
-        ``_state``, for properties.
+        ``found.measured`` holds the ``oracle.measured`` of each search. Names that end in an
+        underscore become attributes; the others are kept in ``_state``, for properties.
         """
         return {}
 
     def _prepare(self, oracle: Oracle) -> None:
-        """See that the estimator suits the search, before the first query; a hook as well."""
+        """Check that the estimator suits the search, before the first query; an optional hook."""
 
     def _card(self) -> str:
         return auditor_card(self) if self.__sklearn_is_fitted__() else ""
@@ -269,11 +271,12 @@ class BaseAuditor(
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features), or such a table in chunks
-            Data that shows which inputs exist: columns, kinds, domains. In chunks, as for
-            `audit_rows`, it is gone through once; the ``on_data_`` results take a second pass.
+            Data that show which inputs exist: columns, kinds, domains. A table in chunks, as for
+            `audit_rows`, is read once; the ``on_data_`` results read it a second time.
         y : array-like of shape (n_samples,), default=None
-            With targets, a clone of the estimator is fitted first (a `FrozenEstimator` never is),
-            with a warning where it was fitted already; without, it is audited as it stands.
+            With targets, a clone of the estimator is fitted first, with a warning if the estimator
+            was fitted already; a `FrozenEstimator` is not fitted again. Without targets, the
+            estimator is audited as it is.
         **fit_params : dict
             Passed to the estimator's ``fit``, or routed when metadata routing is on.
 
@@ -285,11 +288,11 @@ class BaseAuditor(
         Raises
         ------
         ValueError, TypeError
-            For parameters and input that cannot be audited, before the first query.
+            If parameters or input cannot be audited; raised before the first query.
         NotFittedError
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
-            If the estimator fails during the audit; results so far stay readable.
+            If the estimator fails during the audit; the auditor keeps the results so far.
         """
         self._check_params()
         # Whatever is refused below leaves the results of an earlier fit as they are.
@@ -350,12 +353,12 @@ class BaseAuditor(
         return self
 
     def _with_params_alone(self, **others: Any) -> Any:
-        """An auditor that was never fitted, with these parameters, some of them others."""
+        """Return an unfitted auditor with the same parameters, except for those in `others`."""
         params = self.get_params(deep=False)
         return type(self)(**{name: others.get(name, value) for name, value in params.items()})
 
     def _make_run(self, estimator: Any, space: InputSpace) -> Run:
-        """What the searches of this fit share."""
+        """Return what the searches of this fit share."""
         # What is audited travels by itself, and of several searches each runs in one job.
         others = {"estimator": None, "space": None, "random_state": None, "verbose": 0}
         if self.n_restarts > 1:
@@ -371,7 +374,7 @@ class BaseAuditor(
         return Run(auditor, estimator, space, settings, limits)
 
     def _commit(self, fitted: dict[str, Any], found: Findings) -> None:
-        """Take over what was fitted and found in place of the results of an earlier fit."""
+        """Replace the results of an earlier fit by what was fitted and found."""
         results = results_of(found, in_chunks=fitted["_chunks"] is not None)
         for name, value in self._own_results(found, fitted["space_"]).items():
             (results if _is_result(name) else results["_state"])[name] = value
@@ -384,11 +387,11 @@ class BaseAuditor(
         if self.n_inputs_ < min(FEW_INPUTS, self.space_.n_inputs):
             return (
                 f"{seen}, which are few: the estimator may ignore {self.sensitive_features_!r}, or "
-                "treat twins differently elsewhere. Raise the budget to tell."
+                "treat twins differently elsewhere. Raise the budget to find out."
             )
         return (
-            f"{seen}: the estimator seems to ignore {self.sensitive_features_!r}. Expected if it "
-            "never sees these columns; other columns may still stand for them (proxies), which "
+            f"{seen}: the estimator seems to ignore {self.sensitive_features_!r}. This is expected "
+            "if it never sees these columns. Other columns may still be proxies for them, which "
             "this audit does not show."
         )
 
@@ -400,14 +403,14 @@ class BaseAuditor(
         }
 
     def _taken(self, owner: Any, X: Any, y: Any) -> tuple[Any, Any]:
-        """What the model takes of X, and the sensitive columns in it.
+        """Return the part of X that the model takes, and the sensitive columns in it.
 
-        `owner` is told the names and the number of the columns.
+        The names and the number of the columns are noted on `owner`.
 
         Raises
         ------
         ValueError
-            If all of these are beside it: there are no twins to compare.
+            If the model takes no sensitive column, so that there are no twins to compare.
         """
         estimator = as_it_stands(self.estimator, y)
         found = split_sensitive(X, self.sensitive_features, estimator=estimator)
@@ -416,18 +419,18 @@ class BaseAuditor(
         told = not_taken(found.beside.columns)
         if found.names is None:
             raise ValueError(
-                f"There is nothing to search: {told}. audit(estimator, X, y, "
-                "sensitive_features=...) and SubgroupAuditor compare what its groups get."
+                f"There is nothing to search: {told}. To compare what its groups get, use "
+                "audit(estimator, X, y, sensitive_features=...) or SubgroupAuditor."
             )
         warnings.warn(
-            f"{told[0].upper()}{told[1:]}. Searched are twins in {found.names!r}.",
+            f"{told[0].upper()}{told[1:]}. The search compares twins in {found.names!r}.",
             UserWarning,
             stacklevel=users_level(),
         )
         return check_table(owner, found.X), found.names
 
     def _make_space(self, X: Any, sensitive: Any = None) -> InputSpace:
-        """The domain, with these sensitive columns of X; None for those of the parameter."""
+        """Learn the space from X; None for `sensitive` means those that the parameter names."""
         sensitive = self.sensitive_features if sensitive is None else sensitive
         if self.space is not None and not isinstance(self.space, InputSpace):
             raise TypeError(
@@ -443,11 +446,11 @@ class BaseAuditor(
         return self._described_space().fit(X, sensitive)
 
     def _described_space(self) -> InputSpace:
-        """The description of the space, to be learned; a copy."""
+        """Return an unfitted copy of the space."""
         return InputSpace() if self.space is None else clone(self.space)
 
     def _make_space_of(self, found: SensitiveFeatures) -> InputSpace:
-        """The domain of what the model takes; without twins where no column of it is sensitive."""
+        """Learn the space of the columns that the model takes; it may have no sensitive column."""
         if found.names is not None or found.beside is None:
             return self.set_params(sensitive_features=found.names)._make_space(found.X)
         self.set_params(sensitive_features="auto")
@@ -457,7 +460,7 @@ class BaseAuditor(
         return self._described_space().set_params(plausible=None, twins=None).fit(found.X, None)
 
     def _learned_space(self, X: Any, sensitive: Any) -> InputSpace:
-        """The space that was handed over learned, with the rows of X as its data."""
+        """Return the space that was given fitted, with the rows of X as its data."""
         space = self.space
         assert space is not None
         if not (isinstance(sensitive, str) and sensitive == "auto"):
@@ -476,11 +479,11 @@ class BaseAuditor(
         return space.with_data(X)
 
     def _in_space(self, space: InputSpace, **params: Any) -> Any:
-        """An unfitted copy that audits a learned space, whatever space it has of its own."""
+        """Return an unfitted copy whose space is the given fitted one."""
         return clone(self).set_params(sensitive_features="auto", space=space, **params)
 
     def _make_estimator(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
-        """The estimator to audit, fitted; a hook as well."""
+        """Return the fitted estimator to audit; an optional hook."""
         return fitted_estimator(self, X, y, fit_params)
 
     # Parameters ----------------------------------------------------------------------------
@@ -517,7 +520,7 @@ def _is_result(name: str) -> bool:
 def _check_constraint(
     space: InputSpace, valid_rows: ValidRows, rng: np.random.Generator, max_time: float | None
 ) -> float:
-    """See that some valid input has two valid twins, before a query is spent; seconds it took."""
+    """Check that some valid input has two valid twins; return the seconds that this took."""
     if space.constraint_ is None:
         return 0.0
     began = _clock.now()
@@ -540,7 +543,7 @@ def _check_constraint(
         if n_valid.max(initial=0) >= 2 or is_late(deadline):
             return _clock.now() - began
     raise ValueError(
-        f"constraint= leaves no twins to compare: none of {len(Z)} valid inputs has two valid "
-        f"combinations of {space.sensitive_features!r}. Let the constraint not fix the sensitive "
-        "columns."
+        f"The constraint of the InputSpace leaves no twins to compare: none of {len(Z)} valid "
+        f"inputs has two valid combinations of {space.sensitive_features!r}. Write a constraint "
+        "that does not determine the sensitive columns."
     )

@@ -24,7 +24,7 @@ BETWEEN = (
 
 
 def users_level() -> int:
-    """`stacklevel` of a warning that the caller gives: the first line that is not a library's."""
+    """Return the `stacklevel` at which a warning points to the user's line, not to a library's."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
         BETWEEN
@@ -34,15 +34,15 @@ def users_level() -> int:
 
 
 class ChunkFailedError(ValueError):
-    """A chunk of a table could not be read, or does not go with the chunks before it.
+    """A chunk of a table could not be read, or does not match the chunks before it.
 
     Attributes
     ----------
     chunk : str
-        Which one: its number, or its file and row group.
+        The number of the chunk, or its file and row group.
     result : object or None
-        What was found in the chunks before it, as the function would have returned it; None
-        where there is no result yet.
+        The result for the chunks before it, as the function would have returned it; None if there
+        is no result yet.
 
     Examples
     --------
@@ -66,9 +66,9 @@ def _chunk_failed(message: str, chunk: str, result: Any) -> ChunkFailedError:
 
 
 class DetectorFailedError(RuntimeError):
-    """The outlier detector of ``plausible=`` raised, or returned something unusable.
+    """The detector of ``InputSpace(plausible=...)`` raised an error or returned unusable output.
 
-    Its own error, where there is one, is chained as ``__cause__``.
+    If the detector raised an error, it is chained as ``__cause__``.
 
     Examples
     --------
@@ -79,10 +79,10 @@ class DetectorFailedError(RuntimeError):
 
 
 class EstimatorFailedError(RuntimeError):
-    """The audited estimator raised, or returned something unusable.
+    """The audited estimator raised an error or returned unusable output.
 
-    The estimator's own error, where there is one, is chained as ``__cause__``. What an
-    auditor had found before the failure stays readable on the auditor.
+    If the estimator raised an error, it is chained as ``__cause__``. The auditor keeps what it had
+    found before the failure.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class EstimatorFailedError(RuntimeError):
 
 
 class NoDisparityWarning(UserWarning):
-    """No pair of twins got different predictions: the model may ignore the sensitive columns.
+    """No twins got different predictions; the model may ignore the sensitive columns.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class NoDisparityWarning(UserWarning):
 
 
 class MitigationWarning(UserWarning):
-    """A model was not mitigated, or mitigation ended early; the original model is still there.
+    """A model was not mitigated, or mitigation ended early; the original model is kept.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class MitigationWarning(UserWarning):
 
 
 class ConstraintWarning(UserWarning):
-    """Rows of the data break a constraint, or it names values that do not occur.
+    """Rows of the data break a constraint, or a constraint names values that do not occur.
 
     Examples
     --------
@@ -126,15 +126,15 @@ class ConstraintWarning(UserWarning):
 
 
 class WorkersFailedError(RuntimeError):
-    """The workers of joblib's context were lost, or what they need cannot be sent to them.
+    """The workers of joblib's context were lost, or data and models cannot be sent to them.
 
-    What was found before stays readable on the auditor; the backend's own error is chained as
+    The auditor keeps what it had found before; the error of joblib's backend is chained as
     ``__cause__``.
 
     Attributes
     ----------
     so_far : object or None
-        What had come in, where there is no auditor that keeps it: the runs of `compare_auditors`.
+        The finished runs of `compare_auditors`; None for an auditor, which keeps its own results.
 
     Examples
     --------
@@ -147,14 +147,14 @@ class WorkersFailedError(RuntimeError):
 
 
 class RemoteModelError(RuntimeError):
-    """A model that is a service did not answer, or not with what was expected.
+    """A remote model did not answer, or its answer was not as expected.
 
-    Batches that were answered are kept: the same call, made again, asks about the others only.
+    Batches that were answered are kept; the same call, made again, asks for the others only.
 
     Attributes
     ----------
     status : int or None
-        The HTTP status of the last answer; None without one.
+        The HTTP status of the last answer; None if there was no answer.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Which of our types `skops.io.load` may trust: fitted auditors, scorers and retrainers on disk.
+"""The types of skfairtest that `skops.io.load` may trust when it loads auditors and scorers.
 
-A file in the skops format is a description of objects, and loading it runs no code of the file's
-own; the reader says which types it trusts. `TRUSTED_TYPES` lists ours and nothing else, so that a
-file with anything foreign in it is still refused.
+A file in the skops format describes objects, and loading it runs no code from the file. The reader
+says which types it trusts. `TRUSTED_TYPES` lists the types of skfairtest and no others, so that a
+file with any other type in it is still refused.
 
-The model inside is its author's: where skops does not trust it (trees, whose files can crash a
-process), add its types yourself if you trust the file: ``[*TRUSTED_TYPES, "my_package.MyModel"]``.
+Skops does not trust every model inside an auditor (not trees, whose files can crash a process). If
+you trust the file, add the model's types yourself: ``[*TRUSTED_TYPES, "my_package.MyModel"]``.
 
 Examples
 --------
@@ -31,9 +31,9 @@ from typing import Any
 
 __all__ = ["TRUSTED_TYPES"]
 
-#: Names of our types, to be passed as ``trusted=`` to ``skops.io.load``. Where a model of your own
-#: was audited, name its type beside them: ``[*TRUSTED_TYPES, "my_package.MyModel"]``. A tuple, so
-#: that nobody adds to what all other code in the process trusts.
+#: Names of the types of skfairtest, to be passed as ``trusted=`` to ``skops.io.load``. If a model
+#: of your own was audited, add its type: ``[*TRUSTED_TYPES, "my_package.MyModel"]``. It is a tuple,
+#: so that nobody changes what all other code in the process trusts.
 TRUSTED_TYPES: tuple[str, ...]
 
 
@@ -46,9 +46,9 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _trusted_types() -> tuple[str, ...]:
-    """The public classes, the labelers, and the types of ours that these say they hold.
+    """List the public classes, the labelers, and the package's types that these hold.
 
-    A class says what it holds by the annotations of its attributes and of its parameters.
+    The annotations of the attributes and parameters of a class tell which types it holds.
     """
     from skfairtest import (
         datasets,
@@ -85,7 +85,7 @@ def _trusted_types() -> tuple[str, ...]:
 
 
 def _held(cls: Any) -> Iterator[type]:
-    """Classes of the package that an object of a class may hold."""
+    """Yield the classes of the package that an object of a class may hold."""
     from skfairtest.space._space import InputSpace
 
     hints = [*typing.get_type_hints(cls).values()]

@@ -1,12 +1,11 @@
-"""For tests of users: limits that a model keeps to, and checks that any auditor can run.
+"""Helpers for tests: assert that a model keeps to limits, and check an auditor of your own.
 
-`assert_within` audits a model and fails where a limit is exceeded or not decided.
+`assert_within` audits a model and fails if a limit is exceeded or cannot be decided.
 
-Conformance checks are for writers of auditors, also from another package. Like scikit-learn's
-``estimator_checks``: `check_auditor` runs all checks on an auditor class and `auditor_checks` lists
-them one by one for pytest. They look at what every auditor has to keep: results that are confirmed
-by the model, unique and inside the domain; an honest count of queries; the same result for the same
-seed.
+The conformance checks are for writers of auditors, like scikit-learn's ``estimator_checks``:
+`check_auditor` runs all checks on an auditor, and `auditor_checks` lists them one by one for
+pytest. They check the rules that every auditor keeps: the model confirms its results, which are
+unique and inside the domain; its count of queries is right; the same seed gives the same result.
 """
 
 from __future__ import annotations
@@ -46,47 +45,48 @@ def assert_within(
     random_state: Any = 0,
     **options: Any,
 ) -> AuditReport:
-    """Fail where a model is not within limits; for tests of your own.
+    """Assert, in a test of yours, that a model keeps to limits.
 
     Parameters
     ----------
     model : estimator
-        Fitted.
+        The fitted model.
     X : array-like or DataFrame of shape (n_samples, n_features)
         Rows like those that the model is used on; they show which inputs exist.
     limits : Limits
-        What is allowed; at least one limit.
+        The limits, at least one.
     sensitive_features : "auto", columns, Series, DataFrame, dict or array, default="auto"
-        The sensitive attributes; "auto" takes common ones by their names.
+        The sensitive attributes; "auto" takes the columns whose names are common protected
+        attributes.
     y : array-like of shape (n_samples,), default=None
-        What is true of the rows.
+        True targets of the rows.
     random_state : int, RandomState, Generator or None, default=0
-        Seed; a test should repeat.
+        Seed of the audit; it is fixed, as a test should repeat.
     **options
-        Of `skfairtest.audit`: `threshold`, `auditor`, `max_time`, ...
+        Further parameters of `skfairtest.audit`: `threshold`, `auditor`, `max_time`, ...
 
     Returns
     -------
     AuditReport
-        What was found.
+        The report of the audit.
 
     Raises
     ------
     AssertionError
-        If a limit is exceeded, or cannot be decided, or the model failed: with the verdict, the
-        line of each limit, and the pair that differs most.
+        If a limit is exceeded or cannot be decided, or the model failed. The message has the
+        verdict, a line for each limit, and the pair that differs most.
     ValueError, TypeError
-        For limits or tables that are not usable.
+        If the limits or the tables cannot be used.
 
     See Also
     --------
-    skfairtest.check_limits : Decides, here as on the command line.
+    skfairtest.check_limits : Compares a report with limits.
 
     Notes
     -----
-    That a test passes says that the figures are known to be within the limits, by certificates and
-    intervals. With ``estimates_decide=True`` it only says that nothing above the limits was found
-    with this seed in this time.
+    A test that passes says that the figures are within the limits, by certificates and intervals.
+    With ``estimates_decide=True`` it only says that nothing above the limits was found with this
+    seed in this time.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def assert_within(
 
 
 class _Counting(BaseEstimator):
-    """Known predictions on the table of `make_table`, and a count of the rows that were asked."""
+    """Predict known values for the rows of `make_table`, and count these rows."""
 
     def __init__(self, fail_after: float = np.inf, ignores: bool = False) -> None:
         self.fail_after = fail_after
@@ -134,7 +134,7 @@ class _Counting(BaseEstimator):
         return True
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Do nothing: the predictions are known.
+        """Do nothing, as the predictions are known.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class _Counting(BaseEstimator):
         return self
 
     def _effect(self, X: Any) -> Any:
-        """The part of the prediction that depends on the sensitive column, from 0 to 1."""
+        """Return the part of the prediction that depends on the sensitive column, from 0 to 1."""
         self.n_rows_ = getattr(self, "n_rows_", 0) + len(X)
         if self.n_rows_ > self.fail_after:
             raise RuntimeError("asked too often")
@@ -161,19 +161,19 @@ class _Counting(BaseEstimator):
 
 
 class CountingRegressor(RegressorMixin, _Counting):
-    """A regressor with known predictions that counts the rows it is given.
+    """Regressor with known predictions that counts the rows it is given.
 
     Parameters
     ----------
     fail_after : float, default=inf
-        Rows after which it raises.
+        Number of rows after which it raises an error.
     ignores : bool, default=False
         Whether its predictions ignore the sensitive column.
 
     Attributes
     ----------
     n_rows_ : int
-        Rows shown so far.
+        Number of rows that it has predicted so far.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class CountingRegressor(RegressorMixin, _Counting):
     degree = 10.0
 
     def predict(self, X: Any) -> Any:
-        """Known predictions.
+        """Return the known predictions.
 
         Parameters
         ----------
@@ -202,19 +202,19 @@ class CountingRegressor(RegressorMixin, _Counting):
 
 
 class CountingClassifier(ClassifierMixin, _Counting):
-    """A classifier with known probabilities that counts the rows it is given.
+    """Classifier with known probabilities that counts the rows it is given.
 
     Parameters
     ----------
     fail_after : float, default=inf
-        Rows after which it raises.
+        Number of rows after which it raises an error.
     ignores : bool, default=False
         Whether its predictions ignore the sensitive column.
 
     Attributes
     ----------
     n_rows_ : int
-        Rows shown so far.
+        Number of rows that it has predicted so far.
 
     Examples
     --------
@@ -228,7 +228,7 @@ class CountingClassifier(ClassifierMixin, _Counting):
     classes_ = np.array(["no", "yes"])
 
     def predict_proba(self, X: Any) -> Any:
-        """Known probabilities.
+        """Return the known probabilities.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class CountingClassifier(ClassifierMixin, _Counting):
         return np.column_stack([1 - yes, yes])
 
     def predict(self, X: Any) -> Any:
-        """The more probable label.
+        """Return the more probable label of each row.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ class CountingClassifier(ClassifierMixin, _Counting):
 
 
 def make_table(n_rows: int = 120) -> pd.DataFrame:
-    """A small mixed table for the checks; `group` is sensitive.
+    """Make a small table with columns of mixed kinds for the checks; `group` is sensitive.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def make_table(n_rows: int = 120) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_rows, 4)
-        Columns group, years, amount, site.
+        A table with the columns group, years, amount and site.
 
     Examples
     --------
@@ -294,17 +294,17 @@ def make_table(n_rows: int = 120) -> pd.DataFrame:
 
 
 def auditor_checks(auditor: BaseAuditor) -> list[Callable[[], None]]:
-    """All checks of an auditor, each to be called without arguments.
+    """List all checks of an auditor, each to be called without arguments.
 
     Parameters
     ----------
     auditor : BaseAuditor
-        A template: its estimator is set by the checks.
+        An auditor without estimator; the checks set it.
 
     Returns
     -------
     list of callable
-        Each raises an AssertionError where the auditor does not keep a rule.
+        The checks; each raises an AssertionError if the auditor breaks a rule.
 
     Examples
     --------
@@ -328,12 +328,12 @@ def check_auditor(auditor: BaseAuditor) -> None:
     Parameters
     ----------
     auditor : BaseAuditor
-        A template: its estimator is set by the checks.
+        An auditor without estimator; the checks set it.
 
     Raises
     ------
     AssertionError
-        At the first rule that is not kept.
+        At the first rule that the auditor breaks.
 
     Examples
     --------
@@ -352,7 +352,7 @@ def _fitted(auditor: BaseAuditor, model: Any, **params: Any) -> Any:
 
 
 def check_query_count(auditor: BaseAuditor, model: Any) -> None:
-    """Every row counts as a query, and the budget is kept."""
+    """Check that every row counts as a query and that the budget is kept."""
     fitted = _fitted(auditor, model)
     assert fitted.n_queries_ == fitted.estimator_.n_rows_ <= BUDGET
     assert 0 < fitted.n_inputs_ <= fitted.n_queries_
@@ -363,7 +363,7 @@ def check_query_count(auditor: BaseAuditor, model: Any) -> None:
 
 
 def check_degree(auditor: BaseAuditor, model: Any) -> None:
-    """The degree is positive, no larger than the true one, and that of the reported pair."""
+    """Check that the degree is positive, at most the true one, and confirmed by the model."""
     fitted = _fitted(auditor, model)
     assert 0 < fitted.fairness_degree_ <= model.degree + 1e-9
     answers = _answers(model, fitted.worst_case_)
@@ -381,7 +381,7 @@ def _answers(model: Any, rows: Any) -> Any:
 
 
 def check_found_inputs(auditor: BaseAuditor, model: Any) -> None:
-    """What is found are unique twins inside the domain, confirmed by predict, worst first."""
+    """Check that inputs found are unique, in the domain, confirmed by predict and sorted."""
     fitted = _fitted(auditor, model)
     inputs, twins = fitted.discriminatory_inputs_, fitted.counterfactuals_
     assert len(inputs) == len(twins) == len(fitted.disparities_) == fitted.n_found_
@@ -398,7 +398,7 @@ def check_found_inputs(auditor: BaseAuditor, model: Any) -> None:
 
 
 def check_same_seed(auditor: BaseAuditor, model: Any) -> None:
-    """The same seed gives the same result, bit for bit, also with two jobs."""
+    """Check that the same seed gives the same result, bit for bit, also with two jobs."""
     one, two = _fitted(auditor, model), _fitted(auditor, model, n_jobs=2)
     assert one.fairness_degree_ == two.fairness_degree_
     assert one.n_queries_ == two.n_queries_
@@ -407,7 +407,7 @@ def check_same_seed(auditor: BaseAuditor, model: Any) -> None:
 
 
 def check_smallest_budget(auditor: BaseAuditor, model: Any) -> None:
-    """Small budgets are kept and end without an error."""
+    """Check that small budgets are kept and end without an error."""
     for budget in (2, 3, 10, 51):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoDisparityWarning)
@@ -416,7 +416,7 @@ def check_smallest_budget(auditor: BaseAuditor, model: Any) -> None:
 
 
 def check_other_limits(auditor: BaseAuditor, model: Any) -> None:
-    """Limits on discriminatory inputs and on inputs end the run."""
+    """Check that limits on discriminatory inputs and on inputs end the run."""
     found = _fitted(auditor, model, max_found=1, max_queries=100_000)
     assert found.n_found_ >= 1
     assert found.stop_kind_ == "max_found" and "max_found" in found.stop_reason_
@@ -426,7 +426,7 @@ def check_other_limits(auditor: BaseAuditor, model: Any) -> None:
 
 
 def check_ignoring_model(auditor: BaseAuditor, model: Any) -> None:
-    """A model that ignores the sensitive column has degree 0, with a warning."""
+    """Check that a model that ignores the sensitive column has degree 0, with a warning."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fitted = _fitted(auditor, clone(model).set_params(ignores=True))
@@ -437,7 +437,7 @@ def check_ignoring_model(auditor: BaseAuditor, model: Any) -> None:
 
 
 def check_failing_model(auditor: BaseAuditor, model: Any) -> None:
-    """When the model fails, its error is chained and the results so far are readable."""
+    """Check that a failing model's error is chained and the results so far are kept."""
     failing = clone(model).set_params(fail_after=BUDGET // 20)
     settings = {"sensitive_features": ["group"], "max_queries": BUDGET, "random_state": 0}
     broken = clone(auditor).set_params(estimator=failing, **settings)
@@ -453,7 +453,7 @@ def check_failing_model(auditor: BaseAuditor, model: Any) -> None:
 
 
 def check_pickle(auditor: BaseAuditor, model: Any) -> None:
-    """A fitted auditor survives pickling with its results."""
+    """Check that a fitted auditor keeps its results when it is pickled."""
     fitted = _fitted(auditor, model)
     again = pickle.loads(pickle.dumps(fitted))
     assert again.fairness_degree_ == fitted.fairness_degree_
@@ -462,7 +462,7 @@ def check_pickle(auditor: BaseAuditor, model: Any) -> None:
 
 
 def check_clone_is_fitted(auditor: BaseAuditor, model: Any) -> None:
-    """With targets a clone is fitted; the given estimator is left alone."""
+    """Check that with targets a clone is fitted, and the given estimator is not changed."""
     given = clone(model)
     settings = {"sensitive_features": ["group"], "max_queries": 200, "random_state": 0}
     fresh = clone(auditor).set_params(estimator=given, **settings)

@@ -1,4 +1,4 @@
-"""Certified bounds of the fairness degree, one file a model family."""
+"""Certify bounds of the fairness degree, with one file for each model family."""
 
 from skfairtest.exact._auditor import CertifiedAuditor
 from skfairtest.exact._certify import Certificate, certify

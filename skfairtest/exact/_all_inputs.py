@@ -1,4 +1,4 @@
-"""Small finite domains, in which a model that was read is asked about every input."""
+"""Examine all inputs of a small finite domain by the model as it was read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skfairtest.space._space import InputSpace
 
 
 def all_inputs(space: InputSpace, most: int) -> Floats | None:
-    """All inputs of a finite domain, twins of an input one below the other.
+    """Return all inputs of a finite domain, with the twins of an input in consecutive rows.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def all_inputs(space: InputSpace, most: int) -> Floats | None:
 def look_at(
     rows: Floats, space: InputSpace, evaluate: Callable[[Floats], Floats], known: float
 ) -> Bracket:
-    """The largest difference between valid twins, by looking at all of them.
+    """Return the largest difference between valid twins, by examining all inputs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Models around other models, as numbers that are made of the others' outputs.
+"""Models that wrap other models, as functions of the outputs of the inner models.
 
 Calibration, functions of the target, stacks with a linear model on top, one model a class or a
 target, and averages of models of different kinds. What they hold may stand behind steps of its own.
@@ -56,7 +56,7 @@ TARGETS = (*SCALERS, PowerTransformer, QuantileTransformer)
 
 
 def is_around(model: Any) -> bool:
-    """Whether a model is made of others that are bounded apart from each other."""
+    """Return whether a model wraps inner models that are bounded separately."""
     if isinstance(model, AROUND):
         return True
     if not isinstance(model, (*BAGGED, *VOTING)):
@@ -66,7 +66,7 @@ def is_around(model: Any) -> bool:
 
 
 def is_of_scores(model: Any, response: str, *, behind_products: bool) -> bool:
-    """Whether probabilities of several classes are read as functions of the classes' scores.
+    """Return whether probabilities of several classes are read as functions of the classes' scores.
 
     Where each class has a sigmoid of its own, or the scores are polynomials.
     """
@@ -81,7 +81,7 @@ def _is_sum_of_trees(model: Any) -> bool:
 
 
 def members(model: Any) -> list[Any]:
-    """The models inside of one, fitted or not; of an unfitted one, what is going to be fitted."""
+    """Return the inner models of a model; for an unfitted one, the models that it will fit."""
     if isinstance(model, CalibratedClassifierCV):
         fitted = getattr(model, "calibrated_classifiers_", None)
         inside = [part.estimator for part in fitted] if fitted else [model.estimator]
@@ -97,12 +97,12 @@ def members(model: Any) -> list[Any]:
 
 
 def final_model(model: Any) -> Any:
-    """What a stack puts on top; None for the default, which is linear."""
+    """Return the final estimator of a stack; None for the default, which is linear."""
     return getattr(model, "final_estimator_", model.final_estimator)
 
 
 def check_around(model: Any) -> None:
-    """See that what is around the models inside is understood; these are not looked into.
+    """Check that a wrapper can be read; its inner models are not checked.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def check_around(model: Any) -> None:
 
 
 def _check_final(model: Any, final: Any) -> None:
-    """See that what a stack puts on top is linear, alone or behind affine maps."""
+    """Return the final estimator of a stack; None for the default, which is linear."""
     if final is None:
         return
     steps, last = unwrap(final, SEARCH)
@@ -144,7 +144,7 @@ def _target_of(model: Any) -> Any:
 
 
 def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
-    """The outputs of a fitted model as numbers made of those of the models inside.
+    """Return the outputs of a fitted model as functions of the outputs of its inner models.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def _calibrated(model: Any, behind: Callable[..., Any]) -> list[Node]:
 
 
 def _heated(part: Any, answers: list[Answer], response: str) -> list[Node]:
-    """Temperature scaling of several classes: a softmax of the scores times one number."""
+    """Return temperature scaling of several classes: a softmax of scores times a number."""
     scores: list[Node] = list(answers)
     if response == "predict_proba":
         scores = [Curve(answer, _as_logit, steepest=1 / LOGIT_EPS) for answer in answers]
@@ -242,7 +242,7 @@ def _heated(part: Any, answers: list[Answer], response: str) -> list[Node]:
 
 
 def _as_logit(x: Floats) -> Floats:
-    """What stands for the logarithm of a probability, which may be 0."""
+    """Return what stands for the logarithm of a probability, which may be 0."""
     return np.log(np.maximum(x, 0.0) + LOGIT_EPS)
 
 
@@ -273,7 +273,7 @@ def _curve(part: Any, answer: Answer, k: int, response: str) -> Node:
 
 
 def _inverse_of(transformer: Any) -> tuple[Callable[[Floats], Floats], float]:
-    """What a prediction is sent through, and from where on it rises."""
+    """Return the inverse function of a target, and from where on it is monotone."""
     check_library_code(transformer, SEARCH)
     start = -np.inf
     if type(transformer) is FunctionTransformer:
@@ -298,13 +298,14 @@ def _inverse_of(transformer: Any) -> tuple[Callable[[Floats], Floats], float]:
         )
     if getattr(transformer, "n_features_in_", 1) > 1:
         raise ValueError(
-            "TransformedTargetRegressor of several targets cannot be certified. Fit one for each."
+            "TransformedTargetRegressor of several targets cannot be certified. Fit one model for "
+            "each target."
         )
     return lambda x: np.asarray(transformer.inverse_transform(x[:, None]))[:, 0], start
 
 
 def _unscaled(inside: Answer, scaler: Any) -> Total:
-    """What a scaler makes of a prediction on the way back: an affine map."""
+    """Return what a scaler makes of a prediction on the way back: an affine map."""
     slope, base = 1.0, 0.0
     if scaler.scale_ is not None:
         slope = float(scaler.scale_[0])
@@ -353,7 +354,7 @@ def _stack(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
 
 
 def _probabilities(model: Any, scores: Sequence[Node], factor: float) -> list[Node]:
-    """What a linear model makes of its scores."""
+    """Return what a linear model makes of its scores."""
     if len(scores) == 1:
         link = (LOGISTIC, factor, 0.0)
         return [Curve(scores[0], lambda x: np.asarray(expit(factor * x)), link=link)]
@@ -364,7 +365,7 @@ def _probabilities(model: Any, scores: Sequence[Node], factor: float) -> list[No
 
 
 def _plain_part(model: Any, weights: Floats) -> Any:
-    """A linear model of the columns themselves, as a stack with passthrough adds them."""
+    """Return a linear model of the columns themselves, as a stack with passthrough adds them."""
     part = LinearRegression()
     part.coef_, part.intercept_, part.n_features_in_ = weights.copy(), 0.0, len(weights)
     if hasattr(model, "feature_names_in_"):
@@ -383,7 +384,7 @@ def _one_a_class(model: Any, response: str, behind: Callable[..., Any]) -> list[
 
 
 def _a_target_each(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
-    """The probabilities of the classes of all targets, one target after another."""
+    """Return the probabilities of the classes of all targets, one target after another."""
     nodes: list[Node] = []
     for part in model.estimators_:
         if len(part.classes_) == 2:
@@ -395,7 +396,7 @@ def _a_target_each(model: Any, response: str, behind: Callable[..., Any]) -> lis
 
 
 def _average(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
-    """Voting and Bagging of models that are no trees, or not all."""
+    """Return the average of a Voting or Bagging model whose members are not all trees."""
     parts, weights = list(model.estimators_), np.ones(len(model.estimators_))
     if isinstance(model, VOTING):
         named = [(w, m) for w, (_, m) in zip(

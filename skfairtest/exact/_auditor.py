@@ -1,4 +1,4 @@
-"""CertifiedAuditor: a search for the largest disparity, and a bound of it."""
+"""CertifiedAuditor searches for the largest disparity and computes an upper bound of it."""
 
 from __future__ import annotations
 
@@ -41,96 +41,100 @@ RESERVE = 64
 def check_seconds(name: str, value: Any) -> None:
     """Check a time limit, which may be 0."""
     if value is not None and not (is_real(value) and value >= 0):
-        raise ValueError(f"{name} must be None or a number of seconds, 0 or more; got {value!r}.")
+        raise ValueError(f"{name} must be None or a number of seconds, at least 0; got {value!r}.")
 
 
 class CertifiedAuditor(BaseAuditor):
-    """Audit with a certificate: the largest disparity found, and a bound that none exceeds.
+    """Find the largest disparity and certify an upper bound that no disparity exceeds.
 
-    The structure of the model is read out of its fitted attributes, and a branch and bound, or a
-    closed form, finds the largest disparity over the whole input domain or bounds it from above. A
-    quick genetic search comes first, so that a good pair is known from the start. The pair that is
-    reported is confirmed by the estimator, as with every auditor.
+    The structure of the model is read from its fitted attributes. Branch and bound, or a closed
+    form, then finds the largest disparity over the whole input domain or bounds it from above. A
+    quick genetic search comes first, so that a good pair is known from the start. The estimator
+    confirms the reported pair, as with every auditor.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Regressor, classifier or pipeline to audit. Fitted, or fitted by ``fit(X, y)``. None makes a
-        template for scorers and retrainers, which set it.
+        Regressor, classifier or pipeline to audit. It is fitted already, or ``fit(X, y)`` fits it.
+        With None the auditor is a template; scorers and retrainers set its estimator.
     sensitive_features : "auto", str, int or list of these, default="auto"
-        Sensitive columns by name or position. "auto" takes the columns whose names are common
+        Sensitive columns, by name or position. "auto" takes the columns whose names are common
         protected attributes (sex, gender, race, age, religion, ...).
     threshold : float, default=None
         An input is discriminatory when its disparity exceeds the threshold, in units of the
-        outputs. None: when the labels differ; of a regressor, when the outputs do.
+        outputs. With None it is when the labels of its twins differ, or a regressor's outputs.
     response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
-        How a classifier is asked. "auto" takes the first that it has, in this order.
+        Method by which a classifier is asked. "auto" takes the first of the others that it has.
     space : InputSpace, default=None
-        Which inputs exist: bounds, categories, constraints, what is plausible, what twins are.
-        `fit` learns a copy of it from X; one that has learned is taken as it is. None:
-        ``InputSpace()``.
+        Which inputs exist: bounds, categories, constraints, plausible inputs, twins. `fit` learns a
+        copy of it from X; a fitted space is used as it is. None means ``InputSpace()``.
     max_queries : int, default=20_000
-        Budget in queries: one query is one row for which the model is asked. At least 2, or None.
+        Budget in queries, at least 2; one query is one row that the model predicts. None sets no
+        limit.
     max_time : float, default=60.0
-        Budget in seconds, of all that `fit` does. None waits until the bracket is closed.
+        Time limit in seconds for everything that `fit` does. With None, `fit` goes on until the
+        bracket is closed.
     max_found : int, default=None
-        Ends the run after the batch in which so many unique discriminatory inputs were found.
+        The run ends after the batch that reaches this number of unique discriminatory inputs.
     max_inputs : int, default=None
-        Ends the run after so many distinct inputs.
+        The run ends after this number of distinct inputs.
     n_jobs : int, default=None
-        Parts of a large batch that are predicted at the same time. None is 1, or what
-        `joblib.parallel_config` says. The result does not depend on it.
+        Number of parts of a large batch that are predicted at the same time. None means 1, or the
+        setting of `joblib.parallel_config`. The result does not depend on it.
     random_state : int, RandomState or Generator, default=None
         Seed of the run: the same seed gives the same result.
     verbose : int, default=0
-        1 prints a line each tenth of the budget, 2 each hundredth.
+        1 prints a line for each tenth of the budget, 2 for each hundredth.
     rtol : float, default=1e-9
         Relative width at which the bracket counts as closed.
     engine : {"auto", "numba", "numpy"}, default="auto"
-        What the branch and bound on trees runs on. "auto" takes numba where it is installed (the
-        extra ``exact``), and NumPy, which is slower, where it is not. Where nothing is compiled
-        yet, it begins with NumPy, and compiles after some seconds if `max_time` has room for the
-        half minute that takes, once a machine; where it takes longer, NumPy goes on and the code is
-        there the next time. "numba" compiles at once, however long that takes.
+        Library that runs the branch and bound on trees. "auto" takes numba if it is installed (the
+        extra ``exact``), and NumPy, which is slower, otherwise. Numba compiles the code once on
+        each machine, which takes half a minute. Until then "auto" begins with NumPy, and compiles
+        after some seconds if `max_time` has room for it; if compiling takes longer, NumPy finishes
+        the run and the compiled code serves the next one. "numba" compiles at once, however long it
+        takes.
 
     Attributes
     ----------
     fairness_degree_ : float
         Largest disparity found, in units of the outputs: a lower bound of the true one.
     worst_case_ : array or DataFrame of shape (2, n_features), or None
-        The two twins that show it, the larger output first.
+        The two twins with this disparity; the one with the larger output comes first.
     worst_case_outputs_ : ndarray of shape (2,), or None
-        The model's outputs for them.
+        The model's outputs for these two twins.
     worst_case_class_ : object
-        The class whose probability or score they are.
+        The class whose probability or score these outputs are.
     discriminatory_inputs_, counterfactuals_ : array or DataFrame of shape (n_kept, n_features)
-        Unique discriminatory inputs, worst first, and their twins; as many as fit into 32 MB.
+        Unique discriminatory inputs, those with the largest disparities first, and their twins; as
+        many as fit into 32 MB.
     disparities_ : ndarray of shape (n_kept,)
         Difference between the outputs for each input and its twin.
     n_found_ : int
         Unique discriminatory inputs found, kept or not.
     discrimination_rate_ : float
-        Share of the distinct generated inputs that discriminate; of a directed search, no estimate
-        of the domain's share.
+        Share of the distinct generated inputs that are discriminatory. For a directed search it
+        does not estimate the share in the domain.
     plausibility_, distances_ : ndarray of shape (n_kept,)
-        How typical each of the `discriminatory_inputs_` is: the share of rows of X that are less
-        typical, and the distance to the nearest row.
+        For each of the `discriminatory_inputs_`, the share of rows of X that are less typical, and
+        the distance to the nearest row of X.
     nearest_rows_ : array or DataFrame of shape (n_kept, n_features)
-        The row of X nearest to each of them.
+        The row of X that is nearest to each of the `discriminatory_inputs_`.
     fairness_degree_plausible_ : float
-        The largest disparity found among pairs of which one twin is plausible.
+        Largest disparity found among pairs with at least one plausible twin.
     worst_case_plausible_ : array or DataFrame of shape (2, n_features), or None
-        That pair, the larger output first.
+        The two twins with this disparity; the one with the larger output comes first.
     domains_ : DataFrame
-        The degree known of the rows of X, of plausible inputs, and of the whole domain.
+        The fairness degree known for the rows of X, for plausible inputs and for the whole domain.
     n_inputs_, n_queries_, seconds_ : int, int, float
         The cost: distinct inputs, queries, seconds.
     history_ : DataFrame
         The course of the run: queries, seconds, inputs, found, degree.
     stop_reason_, stop_kind_ : str
-        What ended the run, in words and as one word; see the Notes of `BaseAuditor`.
+        Why the run ended, in words and as one word; the Notes of `BaseAuditor` list these.
     on_data_degree_, on_data_rate_, on_data_discriminatory_ : float, float, array or DataFrame
-        The same for the rows of X as they are, each compared with its twins.
+        Largest disparity of the rows of X, the share of them that are discriminatory, and those
+        rows.
     sensitive_features_ : list
         The sensitive columns.
     one_hot_ : dict of name to list
@@ -139,70 +143,72 @@ class CertifiedAuditor(BaseAuditor):
         How the estimator was asked: "regression", "predict_proba", "decision_function" or
         "labels".
     space_ : InputSpace
-        The inputs that exist, as learned.
+        The input space as learned.
     estimator_ : estimator
-        What was audited.
+        The estimator that was audited.
     fairness_degree_upper_bound_ : float
-        No disparity in the domain is larger.
+        Upper bound: no disparity in the domain is larger.
     gap_ : float
-        The upper bound less the fairness degree.
+        The upper bound minus the fairness degree.
     certified_ : bool
-        Whether the gap is at most `rtol` times the bound, with the rounding of the model's own sums
-        in the bound; of a model that computes in single precision, whether the gap is no more than
+        Whether the gap is at most `rtol` times the bound, which includes the rounding of the
+        model's own sums. For a model that computes in single precision, whether the gap is at most
         that rounding.
     is_loose_ : bool
-        Whether the bound is more than twice what was found: it holds, and says little.
+        Whether the upper bound is more than twice the fairness degree. Such a bound is valid, but
+        says little.
     n_boxes_ : int
-        Boxes of the domain that the branch and bound looked at.
+        Number of boxes of the domain that the branch and bound examined.
     n_check_queries_ : int
-        Queries to see that the model was read rightly; not part of `n_queries_`.
+        Number of queries that check whether the model was read correctly, which `n_queries_` does
+        not count.
 
     See Also
     --------
-    certify : The same from the best pair of any fitted auditor.
+    certify : Bounds the fairness degree from the best pair of any fitted auditor.
     SBFTAuditor : Searches with any estimator, without a bound.
 
     Notes
     -----
-    Certified are linear models, decision trees, forests, extra-trees, gradient boosting with and
-    without histograms, also of XGBoost, LightGBM and CatBoost, Bagging and Voting of these, and
-    networks (`MLPRegressor`, `MLPClassifier` with any activation, and nets of skorch of a
-    `torch.nn.Sequential` of plain layers), alone or behind steps that work on single columns;
-    linear models behind products of columns, too. Models around these (`CalibratedClassifierCV`,
-    `TransformedTargetRegressor`, stacks with a linear model on top, `OneVsRestClassifier`, averages
-    of models of different kinds) get the bounds of what is inside, carried over; of a finite domain
-    of up to 100,000 inputs all are looked at. For anything else `fit` raises an error that names
-    what is not understood, as `supports` does before. Of one of them in `MarginalizedClassifier` or
-    `MarginalizedRegressor` the bracket is (1 - strength) times that of the model inside; where
-    columns are audited that it does not average over, it may stay open.
+    These models can be certified, alone or behind steps that work on single columns: linear models
+    (also behind products of columns); decision trees, forests, extra-trees and gradient boosting,
+    also of XGBoost, LightGBM and CatBoost; bagging and voting of these; and networks
+    (`MLPRegressor`, `MLPClassifier` with any activation, and nets of skorch that are a
+    `torch.nn.Sequential` of plain layers). For a model that wraps others
+    (`CalibratedClassifierCV`, `TransformedTargetRegressor`, stacks with a linear final estimator,
+    `OneVsRestClassifier`, averages of models of different kinds) the bound follows from the bounds
+    of the inner models; if the domain has at most 100,000 inputs, all of them are examined. For any
+    other model `fit` raises an error that names what is not supported; `supports` tells it
+    beforehand. For `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is
+    (1 - strength) times that of the inner model; it may stay open if they do not average over all
+    of the audited columns.
 
-    The certificate is about the domain that `space` describes; of a real column, sensitive or not,
-    it covers the closed interval, and missing where X has missing values in it. The rows of X
+    The certificate holds for the domain that `space` describes. For a real column, sensitive or
+    not, it covers the closed interval, and the missing value if X has one there. The rows of X
     inside the domain are compared with their twins in the model as it was read, as far as a quarter
-    of `max_time` allows, and the best pair is confirmed by the estimator, for two queries. So
-    `fairness_degree_` is at least what `on_data_degree_` is for these rows. Rows of X outside the
-    domain may show more; they are not looked at. The reported pair satisfies every constraint.
-    Constraint objects such as `Order` narrow the domain and cut off parts in which no valid row
-    lies. A callable cannot be looked into: the bound is then that of the whole box, which holds for
-    the part that it admits. No bound knows what is plausible either.
+    of `max_time` allows, and the estimator confirms the best pair with two queries. So
+    `fairness_degree_` is at least the `on_data_degree_` of these rows. Rows of X outside the domain
+    may have larger disparities; they are not examined. The reported pair satisfies every
+    constraint. Constraint objects such as `Order` narrow the domain and cut off parts that contain
+    no valid row. A constraint that is a callable narrows nothing: the bound is that of the whole
+    box, and so it holds for the valid part, too. No bound takes account of what is plausible.
 
-    XGBoost computes in single precision, and so do most nets of torch: the bound contains their
-    rounding, and a bracket that is closed up to that counts as certified.
+    XGBoost and most nets of torch compute in single precision. The bound includes their rounding,
+    and a bracket that is closed up to that rounding counts as certified.
 
-    Rounding counts: a bracket is closed where its ends, moved apart by what the model's own sums
-    may be off, agree to `rtol`. `SVC` and `SVR` with a linear kernel add up a term a support
-    vector, which may take a wider `rtol`, say 1e-6.
+    A bracket is closed if its ends agree to `rtol` after they are moved apart by the possible
+    rounding error of the model's own sums. `SVC` and `SVR` with a linear kernel sum one term for
+    each support vector, and may need a wider `rtol`, such as 1e-6.
 
-    With `n_jobs`, and numba, several threads take the boxes of a model of trees apart. On the
-    workers of a cluster (`joblib.parallel_config`) the domain is bounded box by box, as in
-    `certify`.
+    With `n_jobs` and numba, several threads share the boxes of a model of trees. On the workers of
+    a cluster (`joblib.parallel_config`) the domain is bounded box by box, as in `certify`.
 
-    `max_queries` and `max_time` limit the first search, too. With ``max_time=0`` the bound is that
-    of the ranges of the model's parts. Reading the model, compiling and bounding all count as time.
-    The default of `max_time` is 60 seconds; None waits until the bracket is closed.
+    `max_queries` and `max_time` limit the first search, too. Reading the model, compiling and
+    bounding all count as time. With ``max_time=0`` the bound follows from the ranges of the model's
+    parts alone.
 
-    A certified degree of zero says that the model gives all twins the same prediction; it does not
-    say that the model is fair, since other columns may stand for the sensitive ones.
+    A certified degree of zero says that the model gives all twins the same prediction. It does not
+    say that the model is fair, since other columns may be proxies for the sensitive ones.
 
     References
     ----------
@@ -238,19 +244,19 @@ class CertifiedAuditor(BaseAuditor):
 
     @staticmethod
     def supports(estimator: Any) -> Support:
-        """Whether a model is of a kind that can be certified; else why not, and what is nearest.
+        """Tell whether a model is of a kind that can be certified, and if not, why.
 
         Parameters
         ----------
         estimator : estimator
-            Fitted or not; alone or behind the steps of a pipeline.
+            A model or pipeline, fitted or not.
 
         Returns
         -------
         Support
-            False, as a condition, where `fit` would raise an error because of the model's kind; its
-            `reason` says why and `nearest` what works instead. A model of a supported kind may
-            still have settings that are not, which only `fit` sees.
+            It is false, as a condition, if `fit` would raise an error because of the kind of the
+            model; its `reason` says why, and `nearest` says what works instead. A model of a
+            supported kind may still have unsupported settings, which only `fit` notices.
 
         Examples
         --------
@@ -312,7 +318,7 @@ class CertifiedAuditor(BaseAuditor):
     def _first_search(
         self, oracle: Oracle, rng: np.random.Generator, most: float, seconds: float
     ) -> StopSearch | None:
-        """A genetic search on a share of the budget; what ended it."""
+        """Run a genetic search on a share of the budget; return what ended it."""
         if seconds == 0:
             return self._glance(oracle, rng)
         room = oracle.queries_left + oracle.n_queries
@@ -327,7 +333,7 @@ class CertifiedAuditor(BaseAuditor):
         return part.stop
 
     def _glance(self, oracle: Oracle, rng: np.random.Generator) -> StopSearch | None:
-        """A few rows of data, where there is no time for a search."""
+        """Judge a few rows of data, if there is no time for a search."""
         rows = oracle.space.domain.move_inside(oracle.space.data[:FEW_ROWS], rng)
         with oracle.sub_budget() as part:
             oracle.judge(rows, rng)
@@ -343,7 +349,7 @@ COMPILED: dict[str, bool | None] = {"auto": None, "numba": True, "numpy": False}
 
 
 def bracket_results(degree: float, upper: float, certified: bool, n_boxes: int) -> dict[str, Any]:
-    """What is said of a bracket, as fitted attributes."""
+    """Return a bracket as fitted attributes."""
     upper = float(max(upper, degree))
     return {
         "fairness_degree_upper_bound_": upper,
@@ -355,9 +361,9 @@ def bracket_results(degree: float, upper: float, certified: bool, n_boxes: int) 
 
 
 def check_bracket_params(rtol: Any, engine: str) -> None:
-    """See that the parameters of a certificate can be."""
+    """Check the parameters of a certificate."""
     if not is_real(rtol) or not 0 <= float(rtol) < 1:
-        raise ValueError(f"rtol must be a number in [0, 1); got {rtol!r}.")
+        raise ValueError(f"rtol must be a number in [0, 1); got {rtol!r}. The default is 1e-9.")
     if engine not in COMPILED:
         raise ValueError(f"engine must be one of {list(COMPILED)}; got {engine!r}.")
     if engine == "numba":

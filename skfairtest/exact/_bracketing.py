@@ -1,4 +1,4 @@
-"""From a found pair to a bracket: what the auditor and the function `certify` share."""
+"""Bound the fairness degree from a pair that was found; the auditor and `certify` share this."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PIECE = 8_192
 
 
 class Family(Protocol):
-    """What a model that was read out has to offer to be certified."""
+    """Interface that a model as it was read must have to be certified."""
 
     @property
     def quick(self) -> bool:
@@ -37,20 +37,20 @@ class Family(Protocol):
         """How far rounding may carry the outputs of the model itself."""
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Rows of codes on which a model that was read wrongly would show."""
+        """Return rows of codes on which a model that was read wrongly would show."""
 
     def trivial(self) -> float:
-        """A bound that takes little time."""
+        """Return a bound that takes little time."""
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The bracket of the largest difference, where a difference of `known` is attained."""
+        """Return the bracket of the largest difference; a difference of `known` is attained."""
 
 
 class Closed(NamedTuple):
-    """A bracket of the fairness degree, confirmed by the model."""
+    """Bracket of the fairness degree that the model has confirmed."""
 
     degree: float
     upper: float
@@ -113,7 +113,7 @@ def close(oracle: Oracle, family: Family, limits: Limits) -> Closed:
 
 
 def single_room(family: Family, oracle: Oracle) -> float:
-    """Width of a closed bracket of a model that computes in single precision; 0 for others.
+    """Width at which a bracket of a single-precision model is closed; 0 for other models.
 
     Its outputs are off by so much themselves that no bracket can be narrower.
     """
@@ -137,18 +137,18 @@ def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
     if oracle.queries_left < 2 * oracle.model.cost:
         return "max_queries left no room to confirm the pair that attains the bound"
     if oracle.space.admission.repairs:
-        return "constraint= may exclude the pairs that reach the bound of what was not cut off"
+        return "the constraint may exclude the pairs that reach the upper bound of the open boxes"
     if oracle.space.constraint_ is not None:
-        return "the bound holds for the whole box; constraint= may exclude the pairs that reach it"
+        return "the bound holds for the whole box; the constraint may exclude pairs that reach it"
     if oracle.space.plausibility is not None:
-        return "the bound holds for the whole box, where pairs need not be plausible"
+        return "the bound holds for the whole box; the pairs that reach it may be implausible"
     if ended == "closed":
         return "the search is complete, but the pair it found does not attain the bound to rtol"
     return f"the bracket could not be closed: {ended}"
 
 
 def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
-    """Put the rows of the data and their twins to the model as it was read; confirm the best pair.
+    """Compare rows of data with their twins by the model as it was read; confirm the best.
 
     Rows outside the domain, and such that the constraint excludes, are left out. The model itself
     is asked for the best pair alone.
@@ -203,7 +203,7 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
 def _evaluate_in_time(
     family: Family, many: Any, rows: Floats, values: Floats, every: Floats, until: float
 ) -> tuple[Floats, int]:
-    """The model as it was read for twins of rows, and how many twins a row; 0 for those left out.
+    """Evaluate twins of rows in time; return outputs, and numbers of twins (0 if left out).
 
     Shape (n, n_twins, n_outputs); `every` are the twins, one after another, and `many` puts rows
     and sensitive values to the model, where there is such a way.
@@ -227,7 +227,7 @@ def _evaluate_in_time(
 
 
 def known_twins(oracle: Oracle) -> tuple[Floats, Floats] | None:
-    """The worst pair of a run, as rows of codes; None where there is none yet."""
+    """Return the worst pair of a run as rows of codes, or None if there is none yet."""
     if oracle.worst is None:
         return None
     z, pair = oracle.worst.z, np.stack([oracle.worst.first, oracle.worst.second])

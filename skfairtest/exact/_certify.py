@@ -1,4 +1,4 @@
-"""certify: a bracket around what another auditor found."""
+"""certify bounds the fairness degree, starting from what another auditor found."""
 
 from __future__ import annotations
 
@@ -23,36 +23,37 @@ from skfairtest.oracle._oracle import Oracle
 
 @dataclass(frozen=True)
 class Certificate:
-    """A bracket of the fairness degree.
+    """Bracket that contains the true fairness degree; `certify` returns it.
 
     Attributes
     ----------
     fairness_degree : float
         Largest disparity known: a lower bound of the true one.
     fairness_degree_upper_bound : float
-        No disparity in the domain is larger.
+        Upper bound: no disparity in the domain is larger.
     gap : float
-        The second less the first.
+        The upper bound minus the fairness degree.
     certified : bool
         Whether the bracket is closed.
     found_share : float
-        What the auditor had found, as a share of the upper bound; 1 where both are 0.
+        The largest disparity that the auditor had found, as a share of the upper bound; 1 if both
+        are 0.
     worst_case : array or DataFrame of shape (2, n_features), or None
-        The twins that show the fairness degree, the larger output first.
+        The two twins with the largest known disparity; the one with the larger output comes first.
     seconds : float
-        Time taken.
+        Time that the certificate took.
     stop_reason : str
-        What ended the search.
+        Why the search ended.
     worst_case_outputs : ndarray of shape (2,), or None
-        The model's outputs for the two twins; None where it gives labels.
+        The model's outputs for the two twins; None if it predicts labels only.
     worst_case_class : label, or None
-        The class that the outputs are of; None for a regressor and for labels.
+        The class whose probability or score these outputs are; None for a regressor and for labels.
     response : str
         How the model was asked, as in the auditor's `response_`.
 
     See Also
     --------
-    certify : Makes one.
+    certify : Makes certificates.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class Certificate:
     response: str = "unknown"
 
     def _repr_html_(self) -> str:
-        """The card that notebooks show."""
+        """Return the card that notebooks show."""
         return certificate_card(self)
 
 
@@ -96,23 +97,23 @@ def certify(
     Parameters
     ----------
     auditor : BaseAuditor
-        Fitted; its space, its estimator and its best pair are used, and it is left as it is.
+        A fitted auditor. Its space, its estimator and its best pair are used; it is not changed.
     max_time : float, default=60.0
-        Seconds, reading the model included; 0 gives the bound of the ranges of the model's parts,
-        None waits to the end.
+        Time limit in seconds, which includes reading the model. With 0 the bound follows from the
+        ranges of the model's parts alone. With None the search goes on until the bracket is closed.
     rtol : float, default=1e-9
         Relative width at which the bracket counts as closed.
     engine : {"auto", "numba", "numpy"}, default="auto"
-        What the branch and bound on trees runs on.
+        Library that runs the branch and bound on trees, as for `CertifiedAuditor`.
     random_state : int, default=0
-        Seed of the rows on which the model that was read is compared with the model itself.
+        Seed of the rows on which the model as it was read is compared with the model itself.
     resume : path, default=None
-        A file that the state of the search is written to after each round of some seconds. Where
-        it is there already, of the same model and domain, the search goes on from it: after a
-        process was killed, with more time, or with a smaller `rtol`. The domain is then bounded box
-        by box, as it is on the workers of a cluster (`joblib.parallel_config`): mostly slower than
-        in one piece where one machine is enough. Several searches with one path at a time do no
-        harm, but what one has written the other replaces.
+        File to which the state of the search is written after each round of some seconds. If the
+        file exists, with a state of the same model and domain, the search continues from there:
+        after a process was killed, with more time, or with a smaller `rtol`. The domain is then
+        bounded box by box, as on the workers of a cluster (`joblib.parallel_config`), which on a
+        single machine is mostly slower. If several searches use one path at the same time, each
+        replaces what the other has written; that does no other harm.
 
     Returns
     -------
@@ -122,8 +123,8 @@ def certify(
     Raises
     ------
     ValueError
-        If the estimator, or a step before it, cannot be certified; if the file of `resume` cannot
-        be written, is damaged, or belongs to another model or domain.
+        If the estimator, or a step before it, cannot be certified, or if the file of `resume`
+        cannot be written, is damaged, or belongs to another model or domain.
     NotFittedError
         If the auditor is not fitted.
 

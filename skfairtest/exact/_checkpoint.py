@@ -1,4 +1,4 @@
-"""The state of a search on disk: written whole or not at all, and read back for the same model."""
+"""Save the state of a search in one step, and load it for the same model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMAT = "skfairtest certificate 3"
 
 
 class Checkpoint:
-    """The file of a search.
+    """File in which the state of a search is saved.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ class Checkpoint:
         self.state = load_state(path, identity)
 
     def save(self, state: dict[str, Floats]) -> None:
-        """Write what is known now."""
+        """Save the present state."""
         save_state(self.path, self.identity, state)
 
 
 def check_path(path: Path) -> None:
-    """See that a file can be written, before hours are spent on what it is to hold.
+    """Check that a file can be written before the search begins.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def check_path(path: Path) -> None:
 
 
 def save_state(path: Path, identity: str, state: dict[str, Floats]) -> None:
-    """Write a state; a process that is killed meanwhile leaves the one before.
+    """Save a state; if the process is killed meanwhile, the earlier state remains.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def save_state(path: Path, identity: str, state: dict[str, Floats]) -> None:
 
 
 def load_state(path: Path, identity: str) -> dict[str, Floats] | None:
-    """Read a state.
+    """Load a state.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def load_state(path: Path, identity: str) -> dict[str, Floats] | None:
         )
     if str(state.pop("identity")) != identity:
         raise ValueError(
-            f"resume={str(path)!r} belongs to another model, or another domain: what it says would "
-            "be wrong here. Give another path, or delete the file to begin anew."
+            f"resume={str(path)!r} belongs to another model or another domain. Give another path, "
+            "or delete the file to begin anew."
         )
     return state

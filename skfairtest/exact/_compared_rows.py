@@ -13,7 +13,7 @@ MOST_ROWS = 4_096
 
 
 def rows_with_ends(space: InputSpace, n: int, rng: np.random.Generator) -> Floats:
-    """Random rows of codes; every fourth attribute at an end of its domain.
+    """Return random rows of codes; every fourth attribute at an end of its domain.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def rows_with_ends(space: InputSpace, n: int, rng: np.random.Generator) -> Float
 
 
 def rows_of_pieces(space: InputSpace, every: list[Features], rng: np.random.Generator) -> Floats:
-    """Rows of codes that have every value of columns of few, and enter every piece of the others.
+    """Return rows with every value of short columns, and a value in every piece of others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Certifying models around other models: the brackets of these, carried over."""
+"""Certify models that wrap other models, by the brackets of the inner models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ APART = "the models inside are bounded apart from each other, or their link from
 
 
 class CompositeFamily:
-    """A model around other models.
+    """Model that wraps other models.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class CompositeFamily:
         self.rounding = max((known.rounding for known in self._known), default=0.0)
 
     def _of_gaps(self, gaps: dict[tuple[int, str], float]) -> list[Known]:
-        """What is known of each output, from the largest differences of the models inside."""
+        """Return the bounds of each output from the largest differences of the inner models."""
 
         def known(answer: Answer) -> Known:
             key = (id(answer.estimator), answer.response)
@@ -66,7 +66,7 @@ class CompositeFamily:
         return [node.known(known) for node in self.nodes]
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         said = {key: family.evaluate(Z) for key, family in self.families.items()}
 
         def value(answer: Answer) -> Floats:
@@ -76,22 +76,22 @@ class CompositeFamily:
         return np.column_stack(columns)
 
     def ranges(self) -> tuple[Floats, Floats]:
-        """Lower and upper bounds of each output."""
+        """Return lower and upper bounds of each output."""
         return np.array([k.low for k in self._known]), np.array([k.high for k in self._known])
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Rows of codes on which a model that was read wrongly would show."""
+        """Return rows of codes on which a model that was read wrongly would show."""
         families = list(self.families.values())
         each = -(-n // max(1, len(families)))
         parts = [family.rows(each, rng) for family in families]
         return np.concatenate([part for part in parts if part.size])[:n]
 
     def trivial(self) -> float:
-        """A bound that takes little time."""
+        """Return a bound that takes little time."""
         return max((known.gap for known in self._known), default=0.0)
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The bracket of the largest difference.
+        """Return the bracket of the largest difference.
 
         Parameters
         ----------

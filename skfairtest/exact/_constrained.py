@@ -1,4 +1,4 @@
-"""Bounds under constraint objects: the domain in parts, less what no valid row has.
+"""Bound differences under constraint objects, in parts of the domain that have valid rows.
 
 The engines bound the largest difference over a box. Constraint objects say which parts of a box no
 valid row is in (`Rule.narrow`). So the domain is first narrowed to the box of all valid rows. Where
@@ -33,7 +33,7 @@ N_REPAIRED = 16
 
 
 def narrowed(space: InputSpace, low: Floats, high: Floats) -> InputSpace:
-    """The space of one box, whose ends are codes of shape (n_features,)."""
+    """Return the space of one box, whose ends are codes of shape (n_features,)."""
     columns = []
     for column, least, most in zip(space.domain.columns, low, high, strict=True):
         own = copy.copy(column)
@@ -43,7 +43,7 @@ def narrowed(space: InputSpace, low: Floats, high: Floats) -> InputSpace:
 
 
 class ConstrainedFamily:
-    """A model that was read out, over the valid part of the domain.
+    """Model as it was read, over the valid part of the domain.
 
     Parameters
     ----------
@@ -73,28 +73,28 @@ class ConstrainedFamily:
         self.rounding: float = self.base.rounding
 
     def single_room(self, top: float) -> float:
-        """Width of a closed bracket where the model computes in single precision; else 0."""
+        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         room = getattr(self.base, "single_room", None)
         return 0.0 if room is None else float(room(top))
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return np.asarray(self.base.evaluate(Z))
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Rows of codes on which a model that was read wrongly would show."""
+        """Return rows of codes on which a model that was read wrongly would show."""
         return np.asarray(self.base.rows(n, rng))
 
     def through(self, rng: np.random.Generator) -> Floats:
-        """Rows that pass every test both ways and enter every piece of every step, if it can be."""
+        """Return rows that take both sides of every test and every piece of every step."""
         return np.asarray(self.base.through(rng))
 
     def trivial(self) -> float:
-        """A bound that takes little time: of the box of all valid rows."""
+        """Return a bound that takes little time: of the box of all valid rows."""
         return float(self.base.trivial())
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The bracket of the largest difference between valid twins.
+        """Return the bracket of the largest difference between valid twins.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class ConstrainedFamily:
 
 
 class _Parts:
-    """Open parts of the domain, those with the largest bounds first."""
+    """Queue of open parts of the domain, largest bounds first."""
 
     def __init__(self, family: ConstrainedFamily, known: float, limits: Limits) -> None:
         self.family, self.limits = family, limits
@@ -142,7 +142,7 @@ class _Parts:
         return self.known / (1 - self.limits.rtol) if self.limits.rtol < 1 else np.inf
 
     def run(self) -> Bracket:
-        """Bound part after part."""
+        """Bound one part after another."""
         reason = "closed"
         while self._heap:
             if -self._heap[0][0] <= self.enough:
@@ -191,7 +191,7 @@ class _Parts:
             self._cut(upper, boxes, pair, repaired)
 
     def _leave(self, upper: float, boxes: Boxes, reason: str) -> None:
-        """Come back to a part that was left for lack of time; else its bound stands."""
+        """Try again a part that was left for lack of time; otherwise its bound stands."""
         if reason in ("time", "memory"):
             self.unsettled = reason
         if reason == "time" and not self.limits.is_late:
@@ -200,7 +200,7 @@ class _Parts:
             self.dropped = max(self.dropped, upper)
 
     def _learn(self, pair: Floats, boxes: Boxes) -> Floats:
-        """Take the pair, or what it is repaired to, for the best known if it is; a repaired row."""
+        """Repair a pair and keep it if it is the best one; return a repaired row."""
         space = self.space
         values = pair[:, space.sensitive]
         pairs = pair[None]
@@ -227,7 +227,7 @@ class _Parts:
         return np.asarray(pairs[int(valid.argmax()), 0])
 
     def _cut(self, upper: float, boxes: Boxes, pair: Floats, repaired: Floats) -> None:
-        """Cut a part in two, in neither of which the pair is left if that can be."""
+        """Cut a part in two, so that neither contains both twins of the pair, if possible."""
         parts = self.rule.parts if isinstance(self.rule, AllRule) else [self.rule]
         broken: set[int] = set()
         for part in parts:
@@ -250,7 +250,7 @@ class _Parts:
             self._push(upper, child, False)
 
     def _places(self, j: int, boxes: Boxes, at: float, repaired: float) -> list[float]:
-        """Where a column may be cut: the largest codes of the lower part."""
+        """Return where a column may be cut: the largest codes of the lower part."""
         low, high = float(boxes.low[0, j]), float(boxes.high[0, j])
         middle = [(low + high) / 2, (at + repaired) / 2]
         top = float(self.space.domain.top[j])
@@ -288,7 +288,7 @@ class _Parts:
 
 
 def _holds(boxes: Boxes, pair: Floats) -> bool:
-    """Whether both rows are in a box."""
+    """Return whether both rows are in a box."""
     inside = ((pair >= boxes.low) & (pair <= boxes.high)).all()
     sets = all(own[0, pair[:, j].astype(np.intp)].all() for j, own in boxes.sets.items())
     return bool(inside) and sets

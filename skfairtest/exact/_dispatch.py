@@ -1,4 +1,4 @@
-"""Which family a model belongs to, and whether what was read predicts as the model does."""
+"""Find the family of a model, and check that the model as it was read predicts alike."""
 
 from __future__ import annotations
 
@@ -61,24 +61,24 @@ OWN_CODE = (
 
 
 class LabelFamily:
-    """A classifier that is asked for labels: two labels differ or do not, so 1 is a bound."""
+    """Classifier that is asked for labels; labels differ or do not, so 1 is a bound."""
 
     quick, rounding = False, 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Nothing: labels were not read, so that no two rows differ; shape (n, 1)."""
+        """Return zeros, as labels were not read; shape (n, 1)."""
         return np.zeros((len(Z), 1))
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """No rows: there is nothing to compare."""
+        """Return no rows, as there is nothing to compare."""
         return np.empty((0, 0))
 
     def trivial(self) -> float:
-        """A bound that takes no time."""
+        """Return a bound that takes no time."""
         return 1.0
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The bracket of the largest difference."""
+        """Return the bracket of the largest difference."""
         return Bracket(known, 1.0, None, 0, "labels have no bound but 1")
 
 
@@ -91,7 +91,7 @@ def read_family(
     n_jobs: int | None = None,
     deadline: float = np.inf,
 ) -> tuple[Family, int]:
-    """Read a fitted model out, and compare what was read with what it predicts.
+    """Read a fitted model, and compare its predictions with those of the model as read.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def _read_mixture(
     rng: Any,
     read: Callable[[Any, InputSpace], tuple[Family, int]],
 ) -> tuple[Family, int]:
-    """A model that averages another one, and the queries that it took to read it."""
+    """Return a model that averages another one, and the queries that it took to read it."""
     steps = unwrap(estimator, HINT)[0]
     parts = audited_parts(space, steps, mixture)
     # A name a step, as a pipeline wants it.
@@ -202,7 +202,7 @@ def _read_around(
     rng: Any,
     read: Callable[[Any, str], tuple[Family, int]],
 ) -> tuple[Family, int]:
-    """A model around other models, and the queries that it took to read it."""
+    """Return a model around other models, and the queries that it took to read it."""
     steps, model = unwrap(estimator, HINT)
     made: dict[tuple[int, ...], Any] = {}
 
@@ -230,7 +230,7 @@ def _read_around(
 
 
 def _joined(nodes: list[Node], families: dict[tuple[int, str], Family]) -> TreeFamily | None:
-    """The outputs as sums of trees, where all that they are made of are models of trees."""
+    """Return the outputs as sums of trees, where all that they are made of are models of trees."""
     trees = [family for family in families.values() if isinstance(family, TreeFamily)]
     if len(trees) < len(families):
         return None
@@ -253,7 +253,7 @@ def _asking(estimator: Any, space: InputSpace, response: str) -> Model:
 
 
 def _valid_rows(Z: Any, space: InputSpace, rng: Any) -> Any:
-    """Rows that the constraint admits, and enough of them: the model is asked about no other."""
+    """Return enough valid rows, as the model is asked about no others."""
     if space.constraint_ is None:
         return Z
     admitted = space.admission.repair(Z, rng)
@@ -289,7 +289,7 @@ def _compare(family: Family, estimator: Any, space: InputSpace, response: str, r
 
 
 def _begins_with(model: Any, is_kind: Callable[[Any], bool]) -> bool:
-    """Whether a model, or all that it is around, is of some kinds."""
+    """Return whether a model, or all of its inner models, are of some kinds."""
     if is_around(model):
         return all(_begins_with(unwrap(member, HINT)[1], is_kind) for member in members(model))
     return is_kind(model)
@@ -299,7 +299,7 @@ def _begins_with(model: Any, is_kind: Callable[[Any], bool]) -> bool:
 
 
 def check_supported(estimator: Any) -> None:
-    """See that a model, fitted or not, and all steps before it are of a kind that is understood.
+    """Check that a model, fitted or not, and all steps before it can be certified.
 
     Raises
     ------
@@ -349,7 +349,7 @@ def check_supported(estimator: Any) -> None:
         name = type(model).__name__
         raise Unsupported(
             f"{name} is certified with kernel='linear'; got {model.kernel!r}.",
-            f"{name}(kernel='linear'), or gradient boosting, which bends, too. {SEARCH}",
+            f"Use {name}(kernel='linear'), or gradient boosting, which is nonlinear, too. {SEARCH}",
         )
     if isinstance(model, (*BAGGED, *VOTING)):
         for member in members(model):

@@ -1,4 +1,4 @@
-"""Outputs that are made of the outputs of other models, and how bounds carry over.
+"""Express outputs by the outputs of other models, and derive their bounds.
 
 Known of a number for twins are: how far it differs between them at most (`gap`), and its range over
 the domain. A nondecreasing function of such a number differs by no more than it rises over a window
@@ -35,7 +35,7 @@ CLOSE = 1e-11
 
 
 class Known(NamedTuple):
-    """What is known of a number: the largest difference between twins, the range, the rounding.
+    """Bounds of a number: its largest difference between twins, its range and its rounding.
 
     Of a `vague` one it is not known what rounding does: it may be a share in next to nothing. Its
     gap holds all the same.
@@ -54,7 +54,7 @@ Given = Callable[["Answer"], Any]
 
 @dataclass(frozen=True)
 class Answer:
-    """An output of a model inside.
+    """Output of an inner model.
 
     Attributes
     ----------
@@ -71,22 +71,22 @@ class Answer:
     output: int
 
     def answers(self) -> Iterator[Answer]:
-        """The outputs of models that the number is made of."""
+        """Return the outputs of models on which the number depends."""
         yield self
 
     def value(self, given: Given) -> Floats:
-        """The number, from the values of the answers."""
+        """Return the number, from the values of the answers."""
         return np.asarray(given(self))
 
     def known(self, given: Given) -> Known:
-        """What is known of the number, from what is known of the answers."""
+        """Return the bounds of the number, from the bounds of the answers."""
         known: Known = given(self)
         return known
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A function of another number that rises, or falls, all along.
+    """Monotone function of another number.
 
     Attributes
     ----------
@@ -118,15 +118,15 @@ class Curve:
     link: tuple[str, float, float] | None = None
 
     def answers(self) -> Iterator[Answer]:
-        """The outputs of models that the number is made of."""
+        """Return the outputs of models on which the number depends."""
         return self.of.answers()
 
     def value(self, given: Given) -> Floats:
-        """The number, from the values of the answers."""
+        """Return the number, from the values of the answers."""
         return np.asarray(self.function(self.of.value(given)), dtype=np.float64)
 
     def known(self, given: Given) -> Known:
-        """What is known of the number, from what is known of the answers."""
+        """Return the bounds of the number, from the bounds of the answers."""
         gap, low, high, rounding, vague = self.of.known(given)
         low, high = low - rounding, high + rounding
         if low < self.start:
@@ -154,7 +154,7 @@ class Curve:
         return Known(window, float(ends[0]), float(ends[1]), moved, vague)
 
     def _moved(self, rounding: float, low: float, high: float) -> float:
-        """How far rounding of the number carries its function."""
+        """Return how far rounding of the number carries its function."""
         if rounding <= 0:
             return 0.0
         ends = np.array([low, min(low + rounding, high), max(high - rounding, low), high])
@@ -174,7 +174,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Total:
-    """A weighted sum of other numbers.
+    """Weighted sum of other numbers.
 
     Attributes
     ----------
@@ -191,17 +191,17 @@ class Total:
     base: float = 0.0
 
     def answers(self) -> Iterator[Answer]:
-        """The outputs of models that the number is made of."""
+        """Return the outputs of models on which the number depends."""
         for node in self.of:
             yield from node.answers()
 
     def value(self, given: Given) -> Floats:
-        """The number, from the values of the answers."""
+        """Return the number, from the values of the answers."""
         parts = [w * node.value(given) for w, node in zip(self.weights, self.of, strict=True) if w]
         return np.asarray(sum(parts, self.base * np.ones(1)))
 
     def known(self, given: Given) -> Known:
-        """What is known of the number, from what is known of the answers."""
+        """Return the bounds of the number, from the bounds of the answers."""
         gap, low, high, rounding, size = 0.0, self.base, self.base, 0.0, abs(self.base)
         vague = False
         for weight, node in zip(self.weights, self.of, strict=True):
@@ -219,7 +219,7 @@ class Total:
 
 @dataclass(frozen=True)
 class Share:
-    """The share of one number, none of them negative, in the sum of all.
+    """Share of one nonnegative number in the sum of all.
 
     Attributes
     ----------
@@ -236,19 +236,19 @@ class Share:
     empty: float
 
     def answers(self) -> Iterator[Answer]:
-        """The outputs of models that the number is made of."""
+        """Return the outputs of models on which the number depends."""
         for node in self.of:
             yield from node.answers()
 
     def value(self, given: Given) -> Floats:
-        """The number, from the values of the answers."""
+        """Return the number, from the values of the answers."""
         values = [node.value(given) for node in self.of]
         total = np.sum(values, axis=0)
         out = np.full(np.shape(total), self.empty)
         return np.divide(values[self.which], total, out=out, where=total != 0)
 
     def known(self, given: Given) -> Known:
-        """What is known of the number, from what is known of the answers."""
+        """Return the bounds of the number, from the bounds of the answers."""
         parts = [node.known(given) for node in self.of]
         if (lowest := min(part.low for part in parts)) < -NEARLY:
             raise ValueError(
@@ -275,7 +275,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Softmax:
-    """The share of the exponential of one number in the sum of those of all.
+    """Share of the exponential of one number in the sum of all exponentials.
 
     Attributes
     ----------
@@ -289,17 +289,17 @@ class Softmax:
     which: int
 
     def answers(self) -> Iterator[Answer]:
-        """The outputs of models that the number is made of."""
+        """Return the outputs of models on which the number depends."""
         for node in self.of:
             yield from node.answers()
 
     def value(self, given: Given) -> Floats:
-        """The number, from the values of the answers."""
+        """Return the number, from the values of the answers."""
         values = np.stack(np.broadcast_arrays(*(node.value(given) for node in self.of)))
         return np.asarray(softmax(values, axis=0)[self.which])
 
     def known(self, given: Given) -> Known:
-        """What is known of the number, from what is known of the answers."""
+        """Return the bounds of the number, from the bounds of the answers."""
         parts = [node.known(given) for node in self.of]
         own, rest = parts[self.which], [p for k, p in enumerate(parts) if k != self.which]
         # It is the logistic function of the own number less a mean of the others.
@@ -322,7 +322,7 @@ def rising_gap(
     high: float,
     knots: Floats | None = None,
 ) -> float:
-    """How much a nondecreasing function rises at most over a window inside a range.
+    """Return the largest rise of a nondecreasing function over a window inside a range.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ def rising_gap(
 
 
 def share_gap(own: Known, others: Known) -> float:
-    """How much a / (a + s) differs at most for twins, where a and s are known apart.
+    """Return the largest difference of a / (a + s) between twins, with bounds for a and s.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What tells a model that was read out, and its domain, from all others: one digest.
+"""Compute a digest that identifies a model as it was read, and its domain.
 
 A search that goes on from a file must be about the same model to the last leaf: a rare leaf shows
 in none of thousands of inputs. So all that was read goes into the digest, the trees, weights, links
@@ -35,7 +35,7 @@ N_VALUES, N_ASKED = 2_000, 2_000
 
 
 def identity(family: Family, space: InputSpace, response: str) -> str:
-    """A digest of a model as it was read, and of its domain.
+    """Return a digest of a model as it was read, and of its domain.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def identity(family: Family, space: InputSpace, response: str) -> str:
 
 
 def _meant(space: InputSpace) -> list[Any]:
-    """What the codes of each attribute stand for in the table."""
+    """Return what the codes of each attribute stand for in the table."""
     codes = [
         np.linspace(low, high, int(min(N_VALUES, high - low + 1)) if whole else 2)
         for low, high, whole in zip(
@@ -86,7 +86,7 @@ def _meant(space: InputSpace) -> list[Any]:
 
 
 class _Digests:
-    """Digests of anything, made of those of its parts; equal things have equal ones."""
+    """Digests of objects, computed from those of their parts; equal objects have equal ones."""
 
     def __init__(self) -> None:
         self._known: dict[int, bytes] = {}
@@ -95,7 +95,7 @@ class _Digests:
         self._numbers: dict[tuple[int, str], int] = {}  # of the models inside of another
 
     def of(self, thing: Any) -> bytes:
-        """The digest of a thing."""
+        """Return the digest of an object."""
         if isinstance(thing, np.generic) and not isinstance(thing, np.void):
             thing = thing.item()
         if thing is None or isinstance(thing, (bool, int, float, complex, str, bytes, bytearray)):
@@ -118,7 +118,7 @@ class _Digests:
         return self._known[key]
 
     def _parts(self, thing: Any) -> tuple[str, list[Any]]:
-        """What a thing is, and what it is made of."""
+        """Return the type of an object, and its parts."""
         if isinstance(thing, np.ndarray) and thing.dtype.names:
             # What is between the fields of records may be anything.
             return "records", [part for name in thing.dtype.names for part in (name, thing[name])]
@@ -145,7 +145,7 @@ class _Digests:
         return _name(type(thing)), self._read(thing)
 
     def _read(self, thing: Any) -> list[Any]:
-        """What matters of things that were read; of others all that they are saved with."""
+        """Return the parts that matter of an object that was read; of others, all that is saved."""
         if isinstance(thing, Answer):
             return [self._numbers[id(thing.estimator), thing.response], thing.output]
         if isinstance(thing, CompositeFamily):
@@ -174,7 +174,7 @@ class _Digests:
 
 
 def _saved(thing: Any) -> list[Any]:
-    """What an object is saved with."""
+    """Return what an object is saved with."""
     try:
         _, made_of, *state = thing.__reduce_ex__(4)
     except Exception as error:  # each class has its own way of refusing

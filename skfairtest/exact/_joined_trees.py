@@ -1,4 +1,4 @@
-"""Models around models of trees that are sums of trees themselves: one search instead of parts."""
+"""Turn models around sums of trees into one sum of trees, so that one search is enough."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from skfairtest.whitebox._tree_model import IDENTITY, SOFTMAX, Group, Output, Pa
 
 
 def as_trees(node: Node, trees_of: Callable[[Answer], Output | None]) -> Output | None:
-    """A number made of sums of trees as such a sum, or links of several; None where it is none.
+    """Return a number as a sum of trees, or links of several; None if it is neither.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def as_trees(node: Node, trees_of: Callable[[Answer], Output | None]) -> Output 
 
 
 def _one_sum(output: Output) -> Part | None:
-    """The one sum of trees that an output is."""
+    """Return the one sum of trees that an output is."""
     if len(output) != 1 or output[0].link != IDENTITY:
         return None
     group = output[0]

@@ -1,4 +1,4 @@
-"""Linear models: closed forms.
+"""Bound linear models by closed forms.
 
 The two twins' scores differ by the sensitive attributes' own parts alone, so the largest difference
 is the sum of the ranges of these parts. A probability of two classes is a monotone function of the
@@ -53,7 +53,7 @@ MOST_HALVINGS = 70
 
 
 def is_linear(model: Any, response: str) -> bool:
-    """Whether a closed form holds: scores, or probabilities of two classes."""
+    """Return whether a closed form holds: scores, or probabilities of two classes."""
     if is_gblinear(model):
         return True  # or its reader says why not
     if not isinstance(model, LINEAR):
@@ -62,7 +62,7 @@ def is_linear(model: Any, response: str) -> bool:
 
 
 def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
-    """Weights (n_features, n_scores), intercepts, and what the link multiplies scores with.
+    """Return weights (n_features, n_scores), intercepts, and the factor of the link.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
 
 
 class LinearFamily:
-    """A linear model, read out.
+    """Linear model as it was read.
 
     Parameters
     ----------
@@ -154,11 +154,11 @@ class LinearFamily:
         self.single = is_gblinear(model)
 
     def single_room(self, top: float) -> float:
-        """Width of a closed bracket where the model computes in single precision; else 0."""
+        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         return 4 * self.rounding if self.single else 0.0
 
     def _rounding(self, model: Any) -> float:
-        """How far rounding may carry a score: it grows with the terms that are added up."""
+        """Return how far rounding may carry a score: it grows with the terms that are added up."""
         n = len(self.weights) + 8
         if isinstance(model, (SVC, SVR)):
             # These predict with a sum over their support vectors, whose terms may cancel.
@@ -178,20 +178,20 @@ class LinearFamily:
         return 2 * float(np.finfo(np.float32 if single else np.float64).eps) * n * size
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         scores = self.features.transform(Z) @ self.weights + self.base
         return _expit(self.factor * scores) if self.logistic else scores
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Random rows of codes; every fourth attribute at an end of its domain."""
+        """Return random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
 
     def through(self, rng: np.random.Generator) -> Floats:
-        """Rows that enter every piece of every step."""
+        """Return rows that enter every piece of every step."""
         return rows_of_pieces(self.space, [self.features], rng)
 
     def trivial(self) -> float:
-        """The ranges of the sensitive parts; for a probability, the largest gap they allow."""
+        """Bound by the ranges of the sensitive parts; for a probability, by their largest gap."""
         ranges = self._ranges()
         most = float(ranges.max(initial=0.0))
         # Over a score difference D the logistic function rises by at most tanh(D / 4).
@@ -202,7 +202,7 @@ class LinearFamily:
         return np.sum(parts, axis=0) if parts else np.zeros(len(self.base))
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The largest difference, and a pair that shows it.
+        """Return the largest difference, and a pair that shows it.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class LinearFamily:
     def _even_odds(
         self, o: int, first: Floats, second: Floats, limits: Limits
     ) -> tuple[list[tuple[Floats, Floats]], float]:
-        """Twins whose scores are nearest to the middle, and the largest gap that there can be."""
+        """Return twins whose scores are nearest to the middle, and the largest possible gap."""
         pairs, upper = [], 1.0
         for listed in (False, True):
             free, bound = self._towards_even_odds(o, listed)
@@ -252,7 +252,7 @@ class LinearFamily:
         return pairs, upper
 
     def _towards_even_odds(self, o: int, listed: bool) -> tuple[Floats, float]:
-        """Free attributes that bring the two scores nearest to the middle; the gap there.
+        """Choose free attributes that bring the two scores nearest to the middle.
 
         Attributes of many values are taken as intervals first, which is quick and a bound. Where
         that leaves a gap, those of up to 100,000 whole numbers are `listed`.
@@ -297,7 +297,7 @@ class LinearFamily:
         return codes[self.space.free], float(gap)
 
     def _step(self, j: int, found: Extremes, o: int) -> float:
-        """How much the part of a wide attribute changes from one value to the next."""
+        """Return how much the part of a wide attribute changes from one value to the next."""
         if not self.space.domain.discrete[j]:
             return 0.0
         return float(
@@ -305,7 +305,7 @@ class LinearFamily:
         )
 
     def _code_of(self, j: int, o: int, found: Extremes, wanted: float) -> float:
-        """A code of a wide attribute at which its part is next to a number, by bisection."""
+        """Return a code of a wide attribute at which its part is next to a number, by bisection."""
         low, high = float(found.at_low[o]), float(found.at_high[o])
         under, over = float(found.low[o]), float(found.high[o])
         if not under < wanted < over:
@@ -338,7 +338,7 @@ def _expit(scores: Floats) -> Floats:
 
 
 class Reached(NamedTuple):
-    """How near a target sums can come.
+    """How near sums can come to a target.
 
     No sum is nearer than `distance`. `places` are positions in the sets of a sum that is that near,
     or nearly so where there are very many sums; `left` is what the intervals have to add to it.
@@ -352,7 +352,7 @@ class Reached(NamedTuple):
 def nearest_sum(
     target: float, sets: dict[int, Floats], intervals: list[tuple[float, float]]
 ) -> Reached:
-    """The sum nearest to the target of one value from every set and every interval.
+    """Return the sum nearest to the target of one value from every set and every interval.
 
     Parameters
     ----------
@@ -418,7 +418,7 @@ def _unpack(place: int, names: list[int], sets: dict[int, Floats]) -> dict[int, 
 def _nearest(
     target: float, one: Floats, two: Floats, low: float, high: float
 ) -> tuple[float, int, int]:
-    """Distance of the target from a + b + [low, high], and the places of a and the sorted b."""
+    """Return the distance of a target from sums a + b + [low, high], and where a and b are."""
     wanted = target - one
     after = np.clip(np.searchsorted(two, wanted - high), 0, len(two) - 1)
     before = np.clip(after - 1, 0, len(two) - 1)

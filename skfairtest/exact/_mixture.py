@@ -1,4 +1,4 @@
-"""Models that average another one over values of some columns: bounds from those of that model.
+"""Bound models that average another one over some columns, by bounds of that model.
 
 With s the strength, S the columns that are averaged over and f the model inside, the output is
 (1 - s) * f(x) + s * mean over v of f(x with S set to v). For twins in columns of S alone the mean
@@ -28,7 +28,7 @@ OPEN = "the average over other columns is bounded apart from the share of the mo
 
 
 class Parts(NamedTuple):
-    """The audited attributes of a model that averages.
+    """Audited attributes of a model that averages.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Parts(NamedTuple):
 
 
 def audited_parts(space: InputSpace, steps: list[Any], mixture: Mixture) -> Parts:
-    """Which audited attributes a model averages over.
+    """Return which audited attributes a model averages over.
 
     Parameters
     ----------
@@ -71,12 +71,15 @@ def audited_parts(space: InputSpace, steps: list[Any], mixture: Mixture) -> Part
     if not rest:
         return Parts(averaged, rest, {})
     names = [space.feature_names[j] for j in rest]
-    what = f"The model averages over columns, and {names!r} are audited, which are not among these"
-    whole = "Audit only what is averaged over, or search with SBFTAuditor, which needs no bound."
+    what = f"The model does not average over {names!r}, which are audited"
+    whole = (
+        "Audit only columns that it averages over, or search with SBFTAuditor, which needs no "
+        "bound."
+    )
     if steps:
         raise ValueError(
-            f"{what}; with steps before the model no bound is known for that. {whole} (The steps "
-            "may as well stand inside of it.)"
+            f"{what}; with steps before the model no bound is known for that. {whole} Or put the "
+            "steps into the model that is averaged."
         )
     table = make_container(mixture.values)
     fixed = {}
@@ -109,7 +112,7 @@ def audited_parts(space: InputSpace, steps: list[Any], mixture: Mixture) -> Part
 
 
 def _columns_by_attribute(space: InputSpace, steps: list[Any]) -> dict[int, set[int]]:
-    """The columns of the table behind the steps that depend on each attribute."""
+    """Return the columns of the table behind the steps that depend on each attribute."""
     if not steps:
         return {j: set(places) for j, places in enumerate(space.layout.places)}
     features = Chain(space, steps).features
@@ -117,7 +120,7 @@ def _columns_by_attribute(space: InputSpace, steps: list[Any]) -> dict[int, set[
 
 
 class MixtureFamily:
-    """A model that averages another one, as bounds of that one.
+    """Model that averages another one, bounded by bounds of the inner model.
 
     Parameters
     ----------
@@ -151,13 +154,13 @@ class MixtureFamily:
         self.rounding = inner.rounding + mixing + 8 * EPS * _largest_exponential(inner)
 
     def single_room(self, top: float) -> float:
-        """Width of a closed bracket where the model inside computes in single precision; else 0."""
+        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         rooms = [getattr(family, "single_room", None) for family in (self.inner, self.rest)]
         inner = sum(float(room(top)) for room in rooms if room is not None)
         return inner + 4 * self.rounding if inner else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, less what all twins of an input have in common.
+        """Return outputs of the model as read, without what all twins of an input share.
 
         Where other columns are audited as well, one term of the average stands for all: what
         compares rows by this has the model confirm what it finds.
@@ -171,16 +174,16 @@ class MixtureFamily:
         return np.asarray(outputs)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Rows of codes on which a model that was read wrongly would show."""
+        """Return rows of codes on which a model that was read wrongly would show."""
         return self.inner.rows(n, rng)
 
     def trivial(self) -> float:
-        """A bound that takes little time."""
+        """Return a bound that takes little time."""
         own = self.share * self.inner.trivial() if self.share else 0.0
         return own if self.rest is None else own + self.strength * self.rest.trivial()
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The bracket of the largest difference.
+        """Return the bracket of the largest difference.
 
         Parameters
         ----------
@@ -218,7 +221,7 @@ class MixtureFamily:
         space: InputSpace,
         rng: np.random.Generator,
     ) -> float:
-        """How far twins in what is averaged over differ otherwise than they should, in the model.
+        """Return how far twins in averaged columns differ from what averaging allows.
 
         Parameters
         ----------
@@ -251,7 +254,7 @@ class MixtureFamily:
 
 
 def _largest_exponential(family: Any) -> float:
-    """The largest output of trees behind an exponential, whose rounding is not in `rounding`."""
+    """Return the largest output of trees behind an exponential; `rounding` lacks its rounding."""
     size = 0.0
     for output in getattr(getattr(family, "base", family), "outputs", []):
         for group in output:

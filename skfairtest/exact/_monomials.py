@@ -1,4 +1,4 @@
-"""Products of powers of features, and what they can be in a box of codes.
+"""Products of powers of features, and their ranges in a box of codes.
 
 A monomial is a product of *factors*, one an attribute: what is made of that attribute's features.
 Of an attribute of finitely many values a factor is a table; of another one its range over an
@@ -74,7 +74,7 @@ class Monomials:
                 self._tables[j] = self._factors(j, values)
 
     def whole(self) -> Box:
-        """The box of the whole domain."""
+        """Return the box of the whole domain."""
         space = self.space
         return {
             j: np.arange(len(self._tables[j])) if j in self._tables
@@ -83,7 +83,7 @@ class Monomials:
         }  # fmt: skip
 
     def codes(self, attribute: int, values: Values) -> Floats:
-        """Some codes of what an attribute may be: all of a finite one, the ends and the middle."""
+        """Return codes of an attribute: all if they are few, else the ends and the middle."""
         if not isinstance(values, tuple):
             return np.asarray(self.features.grids[attribute][values])
         low, high = values
@@ -97,14 +97,14 @@ class Monomials:
         return np.concatenate([[low, middle, high], inner[(inner > low) & (inner < high)]])
 
     def at(self, attribute: int, codes: Floats) -> Floats:
-        """Factors of an attribute at some codes, (n_codes, n_factors)."""
+        """Return the factors of an attribute at some codes, (n_codes, n_factors)."""
         if attribute in self._tables:
             grid = self.features.grids[attribute]
             return self._tables[attribute][np.searchsorted(grid, codes)]
         return self._factors(attribute, self._seen(attribute, codes))
 
     def _seen(self, attribute: int, codes: Floats) -> Floats:
-        """Features of a wide attribute at some codes, (n_codes, n_own)."""
+        """Return the features of a wide attribute at some codes, (n_codes, n_own)."""
         own, known = self._own[attribute], self._known
         new = sorted({code for code in codes.tolist() if (attribute, code) not in known})
         if new:
@@ -125,7 +125,7 @@ class Monomials:
         return np.asarray(np.prod(values[:, None, :] ** self._exponents[attribute], axis=2))
 
     def ranges(self, attribute: int, values: Values) -> Ranges:
-        """What each factor of an attribute can be, (n_factors,)."""
+        """Return the range of each factor of an attribute, (n_factors,)."""
         if not isinstance(values, tuple):
             table = self._tables[attribute][values]
             return Ranges(table.min(axis=0), table.max(axis=0))
@@ -142,7 +142,7 @@ class Monomials:
         return found
 
     def products(self, box: Box) -> Ranges:
-        """What monomials can be in a box, as far as its attributes are concerned."""
+        """Return the ranges of monomials in a box, as far as its attributes matter."""
         n = len(self.scale)
         found = Ranges(np.ones(n), np.ones(n))
         for j, values in box.items():
@@ -153,7 +153,7 @@ class Monomials:
 
 
 def _power(low: float, high: float, exponents: Ints) -> Ranges:
-    """The range of powers of a number in an interval."""
+    """Return the range of powers of a number in an interval."""
     ends = np.array([low, high])[:, None] ** exponents
     least = ends.min(axis=0)
     if low < 0 < high:
@@ -162,7 +162,7 @@ def _power(low: float, high: float, exponents: Ints) -> Ranges:
 
 
 def product(one: Ranges, two: Ranges) -> Ranges:
-    """The range of products of numbers from two ranges."""
+    """Return the range of products of numbers from two ranges."""
     corners = [a * b for a in one for b in two]
     return Ranges(
         np.minimum.reduce(np.broadcast_arrays(*corners)),

@@ -1,4 +1,4 @@
-"""Linear models behind products of columns: a polynomial, bounded by intervals in boxes.
+"""Bound linear models behind products of columns, which are polynomials, in boxes.
 
 What two twins differ by is a polynomial in the columns that they share, whose coefficients are
 those of the pair's sensitive values. Of finitely many pairs each gets its own search, in which
@@ -40,7 +40,7 @@ FINEST = 1e-12
 
 
 class Part(NamedTuple):
-    """An open box: shared columns, those of the two twins, and the output that is bounded.
+    """Open box: shared columns, columns of the two twins, and the output that is bounded.
 
     Of finitely many sensitive values `pair` holds the places of the twins' ones; else None.
     """
@@ -53,7 +53,7 @@ class Part(NamedTuple):
 
 
 class PolynomialFamily:
-    """A linear model behind `PolynomialFeatures`, read out.
+    """Linear model behind `PolynomialFeatures`, as it was read.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class PolynomialFamily:
         self._trivial: float | None = None
 
     def _group(self) -> None:
-        """Monomials by their shared part, and of finitely many sensitive values the coefficients.
+        """Group monomials by their shared part; tabulate coefficients of finite sensitive values.
 
         A polynomial of the shared columns is then one coefficient a group.
         """
@@ -121,13 +121,13 @@ class PolynomialFamily:
         self.coefficients = np.array(rows)
 
     def _by_group(self, terms: Floats) -> Floats:
-        """Sums of terms over the monomials of each group, (n_groups, n_outputs)."""
+        """Return the sums of terms over the monomials of each group, (n_groups, n_outputs)."""
         out = np.zeros((len(self.first), terms.shape[1]))
         np.add.at(out, self.group, terms)
         return out
 
     def _rounding(self, weights: Floats, base: Floats, chain: Chain) -> float:
-        """How far rounding may carry an output: it grows with the terms that are added up."""
+        """Return how far rounding may move an output; it grows with the number of terms."""
         table: Any = self.space.decode(self.space.domain.low[None])
         for step in chain.steps:
             table = run_step(step, table)
@@ -142,11 +142,11 @@ class PolynomialFamily:
         return min(1.0, self.factor * error / 4 + 8 * eps) if self.logistic else error
 
     def single_room(self, top: float) -> float:
-        """Width of a closed bracket where the model computes in single precision; else 0."""
+        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         return 4 * self.rounding if self.single else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         seen = self.features.transform(Z)
         terms = np.ones((len(Z), len(self._powers)))
         for t in range(seen.shape[1]):
@@ -156,7 +156,7 @@ class PolynomialFamily:
         return np.asarray(expit(self.factor * scores)) if self.logistic else scores
 
     def quickly(self, Z: Floats) -> Floats:
-        """The same up to rounding, without the steps where features of the codes are known."""
+        """Evaluate up to rounding, without the steps if features of the codes are known."""
         terms = np.ones((len(Z), len(self.weights)))
         for j, which in self.monomials.factor.items():
             terms *= self.monomials.at(j, Z[:, j])[:, which]
@@ -164,15 +164,15 @@ class PolynomialFamily:
         return np.asarray(expit(self.factor * scores)) if self.logistic else scores
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Random rows of codes; every fourth attribute at an end of its domain."""
+        """Return random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
 
     def through(self, rng: np.random.Generator) -> Floats:
-        """Rows that enter every piece of every step."""
+        """Return rows that enter every piece of every step."""
         return rows_of_pieces(self.space, [self.features], rng)
 
     def ranges(self) -> tuple[Floats, Floats]:
-        """Lower and upper bounds of each output."""
+        """Return lower and upper bounds of each output."""
         found = self.monomials.products(self.monomials.whole())
         terms = product(
             Ranges(found.low[:, None], found.high[:, None]), Ranges(self.weights, self.weights)
@@ -185,7 +185,7 @@ class PolynomialFamily:
     # Bounds of a box ------------------------------------------------------------------------
 
     def first_parts(self) -> list[Part]:
-        """The whole domain, for each output and each pair of finitely many sensitive values."""
+        """Return the whole domain for each output and each pair of finite sensitive values."""
         whole = self.monomials.whole()
         free = {j: whole[j] for j in self.free}
         own = {j: whole[j] for j in self.sensitive}
@@ -200,7 +200,7 @@ class PolynomialFamily:
         return [Part(o, pair, free, {}, {}) for pair in pairs for o in outputs]
 
     def bound(self, part: Part) -> float:
-        """No twins in a box differ by more in the output, in this order."""
+        """Return a bound of the difference of twins in a box, in this order."""
         products = self.monomials.products(part.free)
         shared = Ranges(products.low[self.first], products.high[self.first])
         o = part.output
@@ -217,7 +217,7 @@ class PolynomialFamily:
         return float(plain(logistic_gap)(f * most, f * high, f * low))
 
     def _coefficients(self, part: Part, twin: int) -> Ranges:
-        """What the sensitive values of a twin make of each group's coefficient."""
+        """Return what the sensitive values of a twin make of each group's coefficient."""
         if part.pair is not None:
             own = self.coefficients[part.pair[twin]][:, part.output]
             return Ranges(own, own)
@@ -229,7 +229,7 @@ class PolynomialFamily:
         )
 
     def _largest(self, coefficients: Ranges, shared: Ranges, box: Box) -> float:
-        """Bound of the sum of coefficients times shared parts in a box."""
+        """Return a bound of the sum of coefficients times shared parts in a box."""
         terms = product(coefficients, shared).high
         if not (coefficients.low == coefficients.high).all():
             return float(terms.sum())
@@ -246,7 +246,7 @@ class PolynomialFamily:
         return total + float(terms[left].sum())
 
     def trivial(self) -> float:
-        """The bound of the whole domain, uncut."""
+        """Return the bound of the whole domain, uncut."""
         if self._trivial is None:
             most = max([0.0, *(self.bound(part) for part in self.first_parts())])
             self._trivial = min(1.0, most) if self.logistic else most
@@ -276,7 +276,7 @@ class PolynomialFamily:
 
 
 class _Search:
-    """Open boxes, those with the largest bounds first."""
+    """Queue of open boxes, largest bounds first."""
 
     def __init__(self, family: PolynomialFamily, known: float, limits: Limits) -> None:
         self.family, self.known, self.limits = family, known, limits
@@ -299,7 +299,7 @@ class _Search:
             heapq.heappush(self._heap, (-upper, next(self._number), part))
 
     def run(self) -> Bracket:
-        """Until all that is left is narrow enough."""
+        """Search until all open boxes are narrow enough."""
         for part in self.family.first_parts():
             self._push(part, np.inf)
         reason, turn = "closed", 0
@@ -323,7 +323,7 @@ class _Search:
         return Bracket(self.known, upper, self.twins, self.n_boxes, reason)
 
     def _look(self, part: Part) -> None:
-        """Twins in a box, one column after another set to what takes them furthest apart."""
+        """Look for distant twins in a box, by setting one column after another."""
         family, space = self.family, self.family.space
         monomials = family.monomials
         pair = np.repeat(
@@ -359,7 +359,7 @@ class _Search:
             self.known, self.twins = best, (pair[0], pair[1])
 
     def _cut(self, part: Part) -> list[Part]:
-        """A box in two, along the column that moves the sum most."""
+        """Return a box in two, along the column that moves the sum most."""
         best: tuple[float, str, int] | None = None
         for name in ("free", "one", "two"):
             box: Box = getattr(part, name)
@@ -392,7 +392,7 @@ class _Search:
         return values[1] - values[0] <= least
 
     def _moved(self, part: Part, name: str, j: int) -> float:
-        """By how much an attribute's own factors move the sum at most."""
+        """Return how much an attribute's own factors can move the sum."""
         monomials = self.family.monomials
         box: Box = getattr(part, name)
         own = monomials.ranges(j, box[j])

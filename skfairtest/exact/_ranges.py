@@ -1,4 +1,4 @@
-"""Ranges of the outputs of models that were read out, over the whole domain."""
+"""Bound the outputs of models as they were read over the whole domain."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEARLY = 1e-6
 
 
 def output_ranges(family: Any, response: str) -> tuple[Floats, Floats]:
-    """Lower and upper bounds of each output of a family; rounding included.
+    """Return lower and upper bounds of each output of a family; rounding included.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A bracket in rounds: the domain in boxes, which workers bound, and what is left kept on disk.
+"""Bound the domain box by box in rounds on workers, and save the state on disk.
 
 The domain is cut into a fixed number of boxes, whatever the number of workers. In a round each open
 box is bounded by itself for some seconds, on the workers of joblib's context, and the best pair
@@ -42,14 +42,14 @@ N_VALID = 100
 
 
 class Boxes(NamedTuple):
-    """Open boxes, the largest bounds first: ends of codes (n, n_features), and bounds (n,)."""
+    """Open boxes, largest bounds first: ends of codes (n, n_features), and bounds (n,)."""
 
     low: Floats
     high: Floats
     upper: Floats
 
     def pick(self, which: Any) -> Boxes:
-        """Some of them."""
+        """Return some of the boxes."""
         return Boxes(self.low[which], self.high[which], self.upper[which])
 
 
@@ -64,7 +64,7 @@ def in_rounds(
     twins: tuple[Floats, Floats] | None,
     kept: Checkpoint | None = None,
 ) -> Family:
-    """A model that is bounded box by box, where a file is kept or the context is a cluster.
+    """Return a model that is bounded box by box, where a file is kept or the context is a cluster.
 
     On one machine, and where a bracket takes next to no time, the model as it is.
 
@@ -89,7 +89,7 @@ def in_rounds(
 def checkpoint_of(
     path: Path | None, family: Family, asked: tuple[Any, InputSpace, str, Any]
 ) -> Checkpoint | None:
-    """The file of a search, told from those of other models and domains by what was read.
+    """Return the file of a search, told from those of other models and domains by what was read.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def checkpoint_of(
 
 
 class RoundsFamily:
-    """A model that was read out, bounded box by box on workers.
+    """Model as it was read, bounded box by box on workers.
 
     Parameters
     ----------
@@ -141,24 +141,24 @@ class RoundsFamily:
         self.rounding: float = base.rounding
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return self.base.evaluate(Z)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Rows of codes on which a model that was read wrongly would show."""
+        """Return rows of codes on which a model that was read wrongly would show."""
         return self.base.rows(n, rng)
 
     def trivial(self) -> float:
-        """A bound that takes little time."""
+        """Return a bound that takes little time."""
         return self.base.trivial()
 
     def single_room(self, top: float) -> float:
-        """Width of a closed bracket where the model computes in single precision; else 0."""
+        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         room = getattr(self.base, "single_room", None)
         return 0.0 if room is None else float(room(top))
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The bracket of the largest difference.
+        """Return the bracket of the largest difference.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class RoundsFamily:
 
 
 class _Rounds:
-    """One search."""
+    """One search in rounds."""
 
     def __init__(self, family: RoundsFamily, known: float, limits: Limits) -> None:
         self.family, self.limits = family, limits
@@ -199,7 +199,7 @@ class _Rounds:
         return self.known / (1 - self.limits.rtol) if self.limits.rtol < 1 else np.inf
 
     def run(self) -> Bracket:
-        """Round after round."""
+        """Run one round after another."""
         kept, start = self.family.kept, self.known
         if kept is not None and kept.state is not None:
             self._restore(kept.state)
@@ -222,7 +222,7 @@ class _Rounds:
         return Bracket(self.known, upper, twins, self.n_boxes, reason)
 
     def _begin(self) -> None:
-        """Some seconds in one piece, which is enough for most models; then boxes."""
+        """Search in one piece for some seconds, which is enough for most models; then in boxes."""
         deadline = min(self.limits.deadline, _clock.now() + IN_ONE_PIECE)
         whole = self.family.base.solve(self.known, Limits(deadline, self.limits.rtol))
         self.n_boxes = whole.n_boxes
@@ -239,7 +239,7 @@ class _Rounds:
             self.open = root if late else self._cut(root, N_ROOTS)
 
     def _is_settled(self, reason: str) -> bool:
-        """Whether a box is not worth a cut, by what ended its search."""
+        """Return whether a box is not worth a cut, by what ended its search."""
         if reason in OPEN:
             return False
         if reason != "closed":
@@ -247,7 +247,7 @@ class _Rounds:
         return True
 
     def _sort_out(self) -> None:
-        """Put away what the best pair closes, and forget what cannot show more than it."""
+        """Close boxes whose bound the best pair attains, and drop boxes that cannot exceed it."""
         closed = self.open.upper <= self.enough
         done = _joined([self.done, self.open.pick(closed)])
         self.done = done.pick(done.upper > self.known)
@@ -289,7 +289,7 @@ class _Rounds:
     # Cutting ---------------------------------------------------------------------------------
 
     def _cut(self, box: Boxes, n: int) -> Boxes:
-        """A box in up to n, where the difference between twins changes most."""
+        """Return a box in up to n, where the difference between twins changes most."""
         space = narrowed(self.family.space, box.low[0], box.high[0])
         rng = np.random.default_rng(0)
         Z = space.domain.draw(N_SHOWN, rng)
@@ -318,7 +318,7 @@ class _Rounds:
         return Boxes(np.array(low), np.array(high), np.full(len(low), box.upper[0]))
 
     def _gaps(self, Z: Floats, rng: np.random.Generator) -> Floats:
-        """How far twins of some inputs differ."""
+        """Return how far twins of some inputs differ."""
         space = self.family.space
         codes = space.twins_.twin_codes if space.twins_.n_combinations <= N_TWINS else None
         if codes is None:
@@ -361,7 +361,7 @@ class _Rounds:
 
 
 class _Asked:
-    """What workers need to bound boxes.
+    """All that workers need to bound boxes.
 
     Parameters
     ----------
@@ -381,7 +381,7 @@ class _Asked:
         return {**self.__dict__, "base": None}
 
     def part(self, low: Floats, high: Floats, seconds: float) -> tuple[Family, float]:
-        """The model over one box, and when to stop, by `_clock.now`."""
+        """Return the model over one box, and when to stop, by `_clock.now`."""
         estimator, space, response, compiled = self.asked
         if self.has_parts and self.base is None:
             rng = np.random.default_rng(0)
@@ -404,7 +404,7 @@ def _bound(
     seconds: float,
     rtol: float,
 ) -> Bracket:
-    """One box, on a worker."""
+    """Return one box, on a worker."""
     family, deadline = asked.part(low, high, seconds)
     upper = family.trivial()
     if upper <= known:

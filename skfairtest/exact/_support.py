@@ -1,4 +1,4 @@
-"""Whether a model can be certified: why not, and the nearest thing that can."""
+"""Whether a model can be certified; if not, the reason and a similar model that can be."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from skfairtest.whitebox._unsupported import Unsupported
 
 SEARCH = "SBFTAuditor and RandomAuditor search with any estimator, without a bound."
-_TREES = "A forest or gradient boosting, such as HistGradientBoosting, bends as freely."
-_LINEAR = "LogisticRegression draws a linear border, too."
+_TREES = "A forest or gradient boosting, such as HistGradientBoosting, is as flexible."
+_LINEAR = "LogisticRegression has a linear decision boundary, too."
 _COUNTS = (
     "HistGradientBoostingRegressor(loss='poisson') has the same link, and so has "
     "TransformedTargetRegressor(LinearRegression(), func=numpy.log, inverse_func=numpy.exp)."
 )
-_TARGETS = "MultiOutputClassifier or MultiOutputRegressor: one model for each target."
-#: What is nearest to a model that is not understood, by the name of its class.
+_TARGETS = "MultiOutputClassifier or MultiOutputRegressor fits one model for each target."
+#: The nearest alternative to a model that is not supported, by the name of its class.
 NEAREST = {
-    "AdaBoostClassifier": "GradientBoostingClassifier adds up trees, too.",
-    "AdaBoostRegressor": "GradientBoostingRegressor adds up trees, too.",
+    "AdaBoostClassifier": "GradientBoostingClassifier boosts trees, too.",
+    "AdaBoostRegressor": "GradientBoostingRegressor boosts trees, too.",
     "Booster": "Fit the wrapper that has scikit-learn's methods: XGBClassifier or XGBRegressor, "
     "LGBMClassifier or LGBMRegressor.",
     "ClassifierChain": _TARGETS,
@@ -30,10 +30,10 @@ NEAREST = {
     "KNeighborsRegressor": _TREES,
     "KernelRidge": _TREES,
     "LinearDiscriminantAnalysis": _LINEAR,
-    "NuSVC": "SVC(kernel='linear') or LinearSVC.",
-    "NuSVR": "SVR(kernel='linear') or LinearSVR.",
-    "OneVsOneClassifier": "OneVsRestClassifier.",
-    "OutputCodeClassifier": "OneVsRestClassifier.",
+    "NuSVC": "Use SVC(kernel='linear') or LinearSVC.",
+    "NuSVR": "Use SVR(kernel='linear') or LinearSVR.",
+    "OneVsOneClassifier": "Use OneVsRestClassifier.",
+    "OutputCodeClassifier": "Use OneVsRestClassifier.",
     "PoissonRegressor": _COUNTS,
     "QuadraticDiscriminantAnalysis": _TREES,
     "RadiusNeighborsClassifier": _TREES,
@@ -42,27 +42,27 @@ NEAREST = {
     "TweedieRegressor": _COUNTS,
 }
 KINDS = (
-    "Certified are linear models, trees, forests, gradient boosting, networks, and "
+    "Linear models, trees, forests, gradient boosting and networks can be certified, and "
     "models around these that calibrate, stack, average or transform the target."
 )
 
 
 @dataclass(frozen=True)
 class Support:
-    """What `CertifiedAuditor.supports` says; true where the model can be certified.
+    """Answer of `CertifiedAuditor.supports`; it is true if the model can be certified.
 
     Attributes
     ----------
     supported : bool
-        Whether the kind of the model, and of all steps before it, is understood.
+        Whether the model and all steps before it are of kinds that can be certified.
     reason : str
-        Why not; empty where it is.
+        Why the model cannot be certified; empty if it can.
     nearest : str
-        The nearest thing that works; empty where it is supported.
+        A similar model that can be certified; empty if this one can.
 
     See Also
     --------
-    CertifiedAuditor : Its method `supports` makes one.
+    CertifiedAuditor : Its method `supports` returns this answer.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Support:
 
 
 def not_certified(model: Any) -> Unsupported:
-    """The error about a model that is not understood."""
+    """Return the error about a model that is not supported."""
     name = type(model).__name__
     for base in type(model).__mro__:
         if base.__name__ in NEAREST:
@@ -96,7 +96,7 @@ def not_certified(model: Any) -> Unsupported:
 
 
 def support_of(error: ValueError | None) -> Support:
-    """What an error says about a model, or that there was none."""
+    """Return the answer for an error that a model raised; None means that it is supported."""
     if error is None:
         return Support(True)
     if isinstance(error, Unsupported):

@@ -1,4 +1,4 @@
-"""Rows near the data: rows of the data, drawn with replacement, one attribute moved by one step."""
+"""Draw rows near the data: rows drawn with replacement, with one attribute moved one step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choose the model that is accurate and treats twins alike: audit scorers and refit rules."""
+"""Choose a model that is accurate and treats twins alike, by audit scorers and refit rules."""
 
 from skfairtest.model_selection._refit import (
     ConstrainedRefit,

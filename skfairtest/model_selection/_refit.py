@@ -1,4 +1,4 @@
-"""Which candidate of a search to refit: within a limit of unfairness, or on the Pareto front."""
+"""Choose the candidate of a search to refit: within a limit of unfairness, or on a Pareto front."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PREFIX = "mean_test_"
 
 
 class ConstrainedRefit(LinksToDocs, BaseEstimator):
-    """Best objective among candidates whose unfairness is within a limit.
+    """Choose the candidate with the best objective whose unfairness is within a limit.
 
-    Made by `constrained_refit`, which documents the parameters.
+    `constrained_refit` makes it and documents the parameters.
 
     Examples
     --------
@@ -59,9 +59,9 @@ class ConstrainedRefit(LinksToDocs, BaseEstimator):
 
 
 class ParetoRefit(LinksToDocs, BaseEstimator):
-    """A candidate that no other beats in both objective and unfairness.
+    """Choose a candidate that no other candidate beats in both objective and unfairness.
 
-    Made by `pareto_refit`, which documents the parameters.
+    `pareto_refit` makes it and documents the parameters.
 
     Examples
     --------
@@ -106,17 +106,18 @@ def constrained_refit(
     Returns
     -------
     ConstrainedRefit
-        To be passed as ``refit=`` to a search with several metrics.
+        The rule, to be passed as ``refit=`` to a search with several metrics.
 
     Raises
     ------
     ValueError
-        For a limit that is no number of at least 0; in the search, when no candidate meets it.
+        If the limit is not a number of at least 0; in the search, if no candidate is within it.
 
     Notes
     -----
-    Candidates of which a score is NaN are left out. Equal objectives: the least unfair is taken.
-    The chosen figures are the best of many and look a little better than they are.
+    Candidates with a NaN among their scores are left out. Of candidates with equal objectives the
+    least unfair is taken. The scores of the chosen candidate are the best of many, and so they look
+    a little better than they are.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def constrained_refit(
 def pareto_refit(
     objective: str, *, unfairness: str | None = None, weight: float = 0.5
 ) -> ParetoRefit:
-    """Refit the candidate on the Pareto front that is nearest to the best of both.
+    """Refit the candidate on the Pareto front that is nearest to the best value of both metrics.
 
     Parameters
     ----------
@@ -148,12 +149,12 @@ def pareto_refit(
         Name of the audit scorer in ``scoring``; None for the only other metric.
     weight : float, default=0.5
         Weight of the objective, from 0 (the least unfair) to 1 (the best objective). Distances are
-        Euclidean, each metric scaled to its range on the front.
+        Euclidean, with each metric scaled to its range on the front.
 
     Returns
     -------
     ParetoRefit
-        To be passed as ``refit=`` to a search with several metrics.
+        The rule, to be passed as ``refit=`` to a search with several metrics.
 
     Examples
     --------
@@ -168,26 +169,26 @@ def pareto_refit(
 
 
 def pareto_front(cv_results: Any, metrics: Any = None) -> pd.DataFrame:
-    """The candidates that no other candidate beats in every metric.
+    """Return the candidates that no other candidate beats in every metric.
 
     Parameters
     ----------
     cv_results : dict
         ``cv_results_`` of a search.
     metrics : list of str, default=None
-        Names of metrics, greater is better; None for all.
+        Names of metrics that are better if greater; None takes all.
 
     Returns
     -------
     DataFrame
-        One row a candidate, the best in the first metric first: its place in ``cv_results_``, its
-        ``params``, and its mean test scores as they are (an audit score is negative or 0).
-        Candidates with a NaN among the scores are left out; equal ones are all there.
+        One row for each candidate, the best in the first metric first: its index in
+        ``cv_results_``, its ``params``, and its mean test scores (an audit score is negative or 0).
+        Candidates with a NaN among their scores are left out; equal candidates are all kept.
 
     Raises
     ------
     ValueError
-        For unknown metrics.
+        If a metric is unknown.
 
     Examples
     --------
@@ -208,7 +209,7 @@ def pareto_front(cv_results: Any, metrics: Any = None) -> pd.DataFrame:
 
 
 def metric_names(cv_results: Any) -> list[str]:
-    """Names of the metrics of a search."""
+    """Return the names of the metrics of a search."""
     return [key.removeprefix(PREFIX) for key in cv_results if key.startswith(PREFIX)]
 
 
@@ -223,7 +224,7 @@ def _column(cv_results: Any, name: str) -> Floats:
 
 
 def two_columns(cv_results: Any, objective: str, unfairness: str | None) -> tuple[Floats, Floats]:
-    """The objective, and the unfairness as a number that is better when smaller."""
+    """Return the objective, and the unfairness as a number that is better if smaller."""
     names = metric_names(cv_results)
     if unfairness is None:
         others = [name for name in names if name != objective]
@@ -243,7 +244,7 @@ def two_columns(cv_results: Any, objective: str, unfairness: str | None) -> tupl
 
 
 def _known(*columns: Floats) -> NDArray[np.bool_]:
-    """Candidates without a NaN, or an error when that is none."""
+    """Return which candidates have no NaN; raise an error if there are none."""
     known: NDArray[np.bool_] = np.asarray(np.isfinite(np.column_stack(columns)).all(axis=1))
     if not known.any():
         raise ValueError(
@@ -254,13 +255,13 @@ def _known(*columns: Floats) -> NDArray[np.bool_]:
 
 
 def _best(first: Floats, second: Floats, allowed: NDArray[np.bool_]) -> int:
-    """Place of the largest `first`, of the largest `second` among equals."""
+    """Return the index of the largest `first`; of equal ones, that of the largest `second`."""
     places = np.flatnonzero(allowed)
     return int(places[np.lexsort((-second[places], -first[places]))[0]])
 
 
 def not_dominated(values: Floats) -> NDArray[np.bool_]:
-    """Rows that no other row matches everywhere and beats somewhere."""
+    """Return which rows no other row equals or beats in all columns and beats in one."""
     known = _known(*values.T)
     front = known.copy()
     for place in np.flatnonzero(known):

@@ -1,4 +1,4 @@
-"""Choose the model that is accurate and treats twins alike: audit scorers, and how to refit."""
+"""Audit scorers, which choose a model that is accurate and treats twins alike."""
 
 from __future__ import annotations
 
@@ -54,22 +54,22 @@ ALIASES = {
 
 
 class AuditScorer(LinksToDocs, BaseEstimator):
-    """A scorer that audits the estimator; made by `make_audit_scorer`.
+    """Scorer that audits the estimator; `make_audit_scorer` makes it.
 
     Parameters
     ----------
     auditor : auditor
-        Template; its estimator is set for each call.
+        A template, whose estimator is set for each call.
     metric : str, default="auto"
-        The result that is reported, with its sign turned; `make_audit_scorer` says which there are.
+        The result that is reported, multiplied by -1; `make_audit_scorer` lists the results.
     space : InputSpace or table, default=None
-        The domain of every audit; None takes that of the rows that are scored.
+        The domain of every audit; None takes the domain of the rows that are scored.
     random_state : int, default=0
         Seed of every audit.
 
     See Also
     --------
-    make_audit_scorer : Makes one and fixes the seed.
+    make_audit_scorer : Makes a scorer and fixes its seed.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class AuditScorer(LinksToDocs, BaseEstimator):
     # Tables of scores name scorers by this, as if they were functions.
     @property
     def __name__(self) -> str:
-        """What tables call the score: the metric, negated, and the sensitive columns if named."""
+        """Name of the score in tables: the negated metric, and the sensitive columns if named."""
         metric = metric_of(self.auditor, self.metric)
         columns = getattr(self.auditor, "sensitive_features", "auto")
         if columns is None or (isinstance(columns, str) and columns == "auto"):
@@ -114,34 +114,34 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         sample_weight: Any = None,
         sensitive_features: Any = None,
     ) -> float:
-        """Audit a fitted estimator and report what was found; greater is better.
+        """Audit a fitted estimator and return its score; greater is better.
 
         Parameters
         ----------
         estimator : estimator
-            Fitted; it is not fitted again.
+            A fitted estimator; it is not fitted again.
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Rows that show the domain, unless `space` does.
+            Rows that show the domain, unless `space` is given.
         y : array-like of shape (n_samples,), default=None
-            What is true of the rows. `SubgroupAuditor` compares predictions with it; the other
+            True targets of the rows. `SubgroupAuditor` compares predictions with them; the other
             auditors need no targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. They count for a `SubgroupAuditor`, and in ``on_data_rate``, unless
-            `space` is given; the other metrics are about the domain, or a maximum, where rows have
-            no weight.
+            Weights of the rows. A `SubgroupAuditor` uses them, and so does ``on_data_rate`` unless
+            `space` is given. The other metrics have no use for weights, as they are maxima or
+            describe the domain.
         sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
-            Sensitive columns that are not in X, for a tester of groups. Twins in what the model
-            does not take are equal by construction, so a tester of twins has no use for them.
+            Sensitive columns that are not in X, for a tester of groups. A tester of twins does not
+            take them, since a model treats twins in columns that it does not see alike.
 
         Returns
         -------
         float
-            The metric times -1: 0 is best.
+            The metric times -1; 0 is best.
 
         Raises
         ------
         EstimatorFailedError, ValueError, TypeError
-            What the audit raises. Model selection writes `error_score` instead.
+            If the audit fails. Model selection writes `error_score` instead.
         """
         audited = self.audit(estimator, X, y, sample_weight, sensitive_features)
         metric = metric_of(self.auditor, self.metric)
@@ -159,16 +159,16 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         sample_weight: Any = None,
         sensitive_features: Any = None,
     ) -> Any:
-        """The fitted auditor behind a score.
+        """Return the fitted auditor of which a score is a result.
 
         Parameters
         ----------
         estimator : estimator
-            Fitted.
+            A fitted estimator.
         X : array-like or DataFrame of shape (n_samples, n_features), default=None
-            Rows that show the domain; not needed with `space`.
+            Rows that show the domain; they are not needed with `space`.
         y : array-like of shape (n_samples,), default=None
-            What is true of the rows, for a `SubgroupAuditor`.
+            True targets of the rows, for a `SubgroupAuditor`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for a `SubgroupAuditor`.
         sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
@@ -178,7 +178,7 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         -------
         auditor
             A fitted clone of the template. It keeps the template's own parameters: `space_` is
-            the domain that was audited here, and ``fit(X2)`` would audit that of X2.
+            the domain that was audited here, while ``fit(X2)`` would audit the domain of X2.
         """
         metric_of(self.auditor, self.metric)  # an error before anything is fitted
         template = clone(self.auditor)
@@ -205,29 +205,29 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         return auditor
 
     def _check_takes(self, sensitive_features: Any) -> None:
-        """See that the auditor is one of the rows, which can have columns beside the model's."""
+        """Check that the auditor can take sensitive columns that are not in X."""
         if isinstance(self.auditor, BaseAuditor):
             raise ValueError(
-                f"{type(self.auditor).__name__} compares twins, which in columns that the model "
-                "does not take are equal by construction; got sensitive_features. Leave them out, "
-                "or take a scorer of groups: make_audit_scorer(SubgroupAuditor())."
+                f"{type(self.auditor).__name__} compares twins, and twins in columns that the "
+                "model does not take are equal by construction; got sensitive_features. Leave them "
+                "out, or take a scorer of groups: make_audit_scorer(SubgroupAuditor())."
             )
         if self.space is not None:
             raise ValueError(
-                "sensitive_features are of the rows that are scored, and space= stands for other "
+                "sensitive_features belong to the rows that are scored, but space= replaces these "
                 "rows. Leave space=None."
             )
 
     def set_score_request(
         self, *, sample_weight: Any = UNCHANGED, sensitive_features: Any = UNCHANGED
     ) -> AuditScorer:
-        """Say whether routed weights and sensitive columns are wanted.
+        """Set whether the scorer requests routed weights and sensitive columns.
 
         Parameters
         ----------
         sample_weight, sensitive_features : bool, None or str
-            True, False, None (an error when they are passed), or the name that they have. What is
-            not said stays as it was.
+            True requests them, False ignores them, None raises an error if they are passed, and a
+            string is the name under which they are passed. The default leaves the request as it is.
 
         Returns
         -------
@@ -242,12 +242,12 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """What metadata routing may pass on.
+        """Return what metadata routing may pass on to the scorer.
 
         Returns
         -------
         MetadataRequest
-            Weights and sensitive columns, as `set_score_request` said.
+            The request for weights and sensitive columns, as `set_score_request` set it.
         """
         if hasattr(self, "_metadata_request"):
             return copy.deepcopy(self._metadata_request)
@@ -268,43 +268,45 @@ def make_audit_scorer(
     space: Any = None,
     random_state: Any = None,
 ) -> AuditScorer:
-    """Make a scorer out of an auditor, for model selection.
+    """Make a scorer from an auditor, for model selection.
 
     Parameters
     ----------
     auditor : auditor
-        Template with its settings and budget; its own estimator, if any, is not used.
+        A template with its settings and budget; its own estimator, if any, is not used.
     metric : str, default="auto"
-        "fairness_degree", "discrimination_rate", "on_data_degree" or "on_data_rate" of a tester of
-        twins, "group_fairness_score" (the worst one) of a tester of groups; "auto" is the first of
-        these that the auditor has. The names of the tables work as well: "degree" is the fairness
-        degree, "success_rate" the discrimination rate (both of `compare_auditors`), "share_rows"
-        the rate on the data (of `compare_mitigations`).
+        The result of the auditor that is scored. A tester of twins has "fairness_degree",
+        "discrimination_rate", "on_data_degree" and "on_data_rate"; a tester of groups has
+        "group_fairness_score" (the worst one). "auto" takes the first of these that the auditor
+        has. The names in tables work as well: "degree" means the fairness degree, "success_rate"
+        the discrimination rate (both of `compare_auditors`), and "share_rows" the rate on the data
+        (of `compare_mitigations`).
     space : InputSpace or table, default=None
         Domain of every audit. None takes it from the rows that are scored, which differ from fold
-        to fold. A table gives its domain and stands for the data. So does an `InputSpace` that has
-        learned, in place of the auditor's `space` and `sensitive_features`. A tester of groups
-        takes the rows only.
+        to fold. A table gives the domain and replaces the rows. So does a fitted `InputSpace`,
+        which also replaces the auditor's `space` and `sensitive_features`. A tester of groups takes
+        None only.
     random_state : int, RandomState or Generator, default=None
-        Seed of all audits: every candidate gets the same one. By default the auditor's own; if
-        that has none, one is drawn now.
+        Seed of all audits, so that every candidate gets the same one. The default is that of the
+        auditor; if the auditor has none, a seed is drawn now.
 
     Returns
     -------
     AuditScorer
-        Called as ``scorer(estimator, X, y=None)``. The result is negative or 0: greater is better.
+        The scorer, called as ``scorer(estimator, X, y=None)``. A score is negative or 0; greater is
+        better.
 
     Raises
     ------
     ValueError, TypeError
-        If the auditor is none, or cannot tell the metric.
+        If `auditor` is not an auditor, or does not have the metric.
 
     Notes
     -----
     A search reports a lower bound. Candidates are compared at equal budgets and seeds, so a small
     budget favours models whose differences are hard to find. The degree has the units of the
-    outputs: let all candidates be compared by the same (probabilities, say), or use a rate.
-    A model may score 0 because it does not see the sensitive columns; proxies stay unseen.
+    outputs: compare all candidates by the same outputs, such as probabilities, or use a rate. A
+    model may score 0 because it does not see the sensitive columns; its proxies are not examined.
 
     Examples
     --------
@@ -332,11 +334,11 @@ def make_audit_scorer(
 
 
 def _as_space(auditor: Any, space: Any) -> Any:
-    """A table as the space that the auditor sees in it: that can be written to disk, too."""
+    """Return a table as the space that the auditor learns from it, which can be saved."""
     if space is not None and isinstance(auditor, SubgroupAuditor):
         raise ValueError(
-            "SubgroupAuditor looks at the rows that are scored, with what is true of them; it has "
-            "no space=. Leave space=None."
+            "SubgroupAuditor compares the rows that are scored with their true targets, and has no "
+            "space=. Leave space=None."
         )
     if space is None or isinstance(space, InputSpace):
         return space
@@ -347,7 +349,7 @@ def _as_space(auditor: Any, space: Any) -> Any:
 
 
 def metric_of(auditor: Any, metric: Any) -> str:
-    """The result that is meant, which the auditor must have."""
+    """Return the name of the result that `metric` means, which the auditor must have."""
     has = [name for name in METRICS if hasattr(type(auditor), f"{name}_") or _sets(auditor, name)]
     if isinstance(metric, str):
         metric = has[0] if has and metric == "auto" else ALIASES.get(metric, metric)
@@ -366,7 +368,7 @@ def _sets(auditor: Any, name: str) -> bool:
 
 
 def _seed(random_state: Any) -> int:
-    """One whole number, so that each call begins alike."""
+    """Return one whole number as the seed of all calls."""
     if isinstance(random_state, numbers.Integral):
         return int(random_state)
     if isinstance(random_state, np.random.Generator):

@@ -1,1 +1,1 @@
-"""Asks the model: predictions in batches, cached, compared among twins, counted; ends the run."""
+"""Ask the model about inputs in batches, compare twins, count queries and end the run."""

@@ -1,4 +1,4 @@
-"""What a run found: unique discriminatory inputs, the worst of them where they are too many."""
+"""The unique discriminatory inputs of a run; if they are too many, the worst of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Archive:
         self._keys = np.empty(1024, dtype=np.uint64)
 
     def add(self, Z: Floats, pairs: Floats, disparity: Floats, keys: Keys) -> int:
-        """Add discriminatory inputs; the number of those that were not known."""
+        """Add discriminatory inputs; return how many of them are new."""
         n_new = int(self.known.add(keys).sum()) if len(Z) else 0
         self.n_found += n_new
         if self._floor > -np.inf and len(Z):
@@ -59,7 +59,7 @@ class Archive:
         return self._Z[:n].copy(), self._pairs[:n].copy(), self._disparity[:n].copy()
 
     def keys(self) -> Keys:
-        """Keys of the inputs of `rows`, in their order."""
+        """Return the keys of the inputs of `rows`, in their order."""
         self._tidy()
         return self._keys[: self._size].copy()
 
@@ -123,7 +123,7 @@ class History:
             self._every *= 2
 
     def arrays(self) -> dict[str, Floats]:
-        """The columns; the last entry is always there."""
+        """Return the columns; the last entry is always there."""
         rows = list(self._rows)
         if self._last is not None and (not rows or rows[-1] != self._last):
             rows.append(self._last)

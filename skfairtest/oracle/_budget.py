@@ -1,4 +1,4 @@
-"""What a run may cost, what it has cost, and how long a query takes."""
+"""Limits of a run, its costs so far, and the time that a query takes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Budget:
         return float(end) if np.isfinite(end) else None
 
     def took(self, n_queries: int, seconds: float) -> None:
-        """Learn from the latest queries how long one takes.
+        """Update the time that a query takes from the latest queries.
 
         In a call of few, where most of the time is that of the call, it takes no longer than that.
         """
@@ -85,7 +85,7 @@ class Budget:
         self._most_queries = max(self._most_queries, n_queries)
 
     def queries_in_time(self, share: float = TIME_SHARE, unknown: float = FIRST_QUERIES) -> float:
-        """Queries that a share of the time left is enough for, by the measured time of a query.
+        """Return how many queries fit into a share of the time left.
 
         Never so few that the call itself would take most of the time; `unknown` before the first
         query, infinite without max_time.
@@ -97,7 +97,7 @@ class Budget:
         return max(share * self.seconds_left, LEAST_SECONDS) / self.seconds_a_query
 
     def share_spent(self, spent: dict[str, float]) -> float:
-        """How much of the limit that is nearest is spent."""
+        """Return the largest share of a limit that is spent."""
         limits = self.limits
         return max(spent[name] / limits[name] if limits[name] > 0 else 1.0 for name in spent)
 
@@ -108,7 +108,7 @@ class Budget:
                 raise self.reached(LIMITS[name])
 
     def reached(self, kind: StopReason) -> StopSearch:
-        """The stop at a limit, which its text names with the value that the user gave."""
+        """Return the stop at a limit, which its text names with the value that the user gave."""
         quoted = self.quoted[kind.value]
         return StopSearch(
             kind, limit_reached(kind, self.limits[kind.value] if quoted is None else quoted)
@@ -116,7 +116,7 @@ class Budget:
 
     @contextmanager
     def narrowed(self, **limits: float) -> Iterator[None]:
-        """Smaller limits for a while; larger ones than those of the run have no effect."""
+        """Set smaller limits within a context; limits above those of the run have no effect."""
         before = dict(self.limits)
         self.limits.update({name: min(value, before[name]) for name, value in limits.items()})
         try:
@@ -126,7 +126,7 @@ class Budget:
 
 
 class SubBudget:
-    """A part of a run on a budget of its own; `stop` is what ended it early, or None."""
+    """Part of a run with its own budget; `stop` tells what ended it early, or is None."""
 
     def __init__(self) -> None:
         self.stop: StopSearch | None = None

@@ -1,4 +1,4 @@
-"""A model that remembers: each different row is one query, and a known one costs nothing."""
+"""Model with a cache: each distinct row costs one query, and a known row costs none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from skfairtest.space._space import InputSpace
 
 
 class CachedModel:
-    """A model and its outputs so far, by row.
+    """Model with a cache of its outputs by row.
 
     Parameters
     ----------
@@ -41,17 +41,17 @@ class CachedModel:
 
     @property
     def response(self) -> str:
-        """How it is asked: "regression", "predict_proba", "decision_function" or "labels"."""
+        """How the model is asked: "regression", "predict_proba", "decision_function", "labels"."""
         return self.model.response
 
     @property
     def cost(self) -> int:
-        """Queries that one row takes: 2 where labels have to be asked apart from scores."""
+        """Queries that one row costs: 2 if labels and scores are asked separately."""
         return self.model.cost
 
     @property
     def infers_labels(self) -> bool:
-        """Whether labels are read off the scores, as positions in ``classes_``."""
+        """Whether labels follow from the scores, as positions in ``classes_``."""
         return self.model.infers_labels
 
     @property
@@ -60,13 +60,13 @@ class CachedModel:
         return self.model.n_rows
 
     def output_name(self, output: int) -> Any:
-        """The class that an output is of; None for a regressor and for labels."""
+        """Return the class that an output is of; None for a regressor and for labels."""
         return self.model.output_name(output)
 
     def twins(
         self, Z: Floats, values: Floats, inputs: Keys | None = None
     ) -> tuple[Keys, Floats, Keys, Bools]:
-        """Keys of the inputs, then all their twins as rows: codes, keys, and which are valid.
+        """Return keys of the inputs, and codes, keys and validity of all their twins.
 
         `values` are the sensitive codes of each input's twins, (n, width, n_sensitive); `inputs`
         the keys of the inputs where they are known.
@@ -84,22 +84,22 @@ class CachedModel:
         return inputs, rows, keys, self.space.valid(rows).reshape(n, width)
 
     def input_keys(self, Z: Floats) -> Keys:
-        """Keys of inputs, sensitive values left out."""
+        """Return the keys of inputs, sensitive values left out."""
         return row_keys(Z[:, self.space.free])
 
     def row_keys(self, rows: Floats) -> Keys:
-        """Keys of whole rows, sensitive values included."""
+        """Return the keys of whole rows, sensitive values included."""
         free, sensitive = rows[:, self.space.free], rows[:, self.space.sensitive]
         return combine_keys(row_keys(free), row_keys(sensitive))
 
     def unknown(self, keys: Keys) -> Bools:
-        """Which of the rows have no known output yet."""
+        """Return which of the rows have no known output yet."""
         if self._memory is None:
             return np.ones(len(keys), dtype=bool)
         return ~self._memory.find(keys)[0]
 
     def n_new(self, keys: Keys, allowed: Bools) -> Ints:
-        """How many rows of each input would have to be asked, (n,); of equal rows the first."""
+        """Return how many rows of each input are not known yet, (n,); equal rows count once."""
         new = allowed.ravel() & self.unknown(keys.ravel())
         first = np.zeros(len(new), dtype=bool)
         first[np.unique(np.where(new, keys.ravel(), 0), return_index=True)[1]] = True
@@ -144,7 +144,7 @@ class CachedModel:
         return scores.reshape(*wanted.shape, -1), labels.reshape(wanted.shape)
 
     def confirm(self, Z: Floats, values: Floats, inputs: Keys) -> Bools:
-        """Whether the model's own predict gives the two twins of each input different labels.
+        """Return whether `predict` gives the two twins of each input different labels.
 
         `values` are their sensitive codes, shape (n, 2, n_sensitive), `inputs` the inputs' keys.
         """

@@ -1,4 +1,4 @@
-"""From the outputs for all twins of each input to its disparity and verdict; pure functions.
+"""Compute disparity and verdict of inputs from the outputs for their twins; pure functions.
 
 Shapes: `scores` (n, k, n_outputs), `labels` and `valid` (n, k), for n inputs with k sensitive
 combinations each.
@@ -20,7 +20,7 @@ ROUNDING_SINGLE = 2e-6
 
 
 class Comparison(NamedTuple):
-    """What the twins of each input show.
+    """Result of comparing the twins of each input.
 
     Pairs are positions along the second axis, the larger output first.
     """
@@ -89,7 +89,7 @@ def compare(
 def _widest(
     scores: Floats, valid: Bools, single: bool, plausible: Bools | None = None
 ) -> tuple[Floats, Ints, Floats, Ints]:
-    """Largest spread over the outputs, the positions of its ends, the outputs there, the output."""
+    """Return the largest spread of any output, its output, its two twins and their values."""
     if plausible is not None and not (plausible == valid).all():
         return _widest_of_plausible(scores, valid, single, plausible)
     rows = np.arange(len(scores))
@@ -113,7 +113,7 @@ def _widest(
 def _widest_of_plausible(
     scores: Floats, valid: Bools, single: bool, plausible: Bools
 ) -> tuple[Floats, Ints, Floats, Ints]:
-    """The same among pairs of which one at least is plausible."""
+    """Return the largest spread among pairs with at least one plausible twin."""
     # The larger output is the plausible one's, or the smaller.
     sides = [_spread(scores, plausible, valid), _spread(scores, valid, plausible)]
     better = sides[1][0] > sides[0][0]
@@ -128,7 +128,7 @@ def _widest_of_plausible(
 
 
 def _spread(scores: Floats, above: Bools, below: Bools) -> tuple[Floats, Ints, Ints]:
-    """Largest difference of a twin of one kind over one of the other, the two, and the output."""
+    """Return the largest difference between twins of two kinds, the two twins and the output."""
     rows = np.arange(len(scores))
     high = np.where(above[:, :, None], scores, -np.inf)
     low = np.where(below[:, :, None], scores, np.inf)
@@ -143,7 +143,7 @@ def _spread(scores: Floats, above: Bools, below: Bools) -> tuple[Floats, Ints, I
 
 
 def _plausible_first(shown: Comparison, plausible: Bools) -> Ints:
-    """The twins of each verdict, a plausible one first."""
+    """Return the twins of each verdict, a plausible one first."""
     first_is = np.take_along_axis(plausible, shown.twins[:, :1], axis=1)
     return np.where(first_is, shown.twins, shown.twins[:, ::-1])
 
@@ -152,7 +152,7 @@ def _as_it_stands(
     shown: Comparison, twins: Ints, scores: Floats, labels: Labels | None, valid: Bools,
     own: Bools, least: Floats,
 ) -> tuple[Ints, Floats]:  # fmt: skip
-    """The twins of each verdict and their gap, the input's own values first where they show it.
+    """Return the twins of each verdict and their gap; the input's own values come first.
 
     Twins differ in `labels`, or where there are none by more than `least` in an output.
     """
@@ -175,7 +175,7 @@ def _by_labels(
     scores: Floats, labels: Labels, valid: Bools, disparity: Floats, pair: Ints,
     plausible: Bools | None = None,
 ) -> tuple[Bools, Ints, Floats]:  # fmt: skip
-    """Verdicts by differing labels, the twins that show them, and the gap between their scores."""
+    """Judge by differing labels; return verdicts, their twins, and the gap of their scores."""
     rows = np.arange(len(labels))
     reference = labels[rows, valid.argmax(axis=1)]
     verdict = ((labels != reference[:, None]) & valid).any(axis=1)
@@ -194,7 +194,7 @@ def _by_labels(
 def _farthest_flips(
     scores: Floats, labels: Labels, first: Bools, second: Bools
 ) -> tuple[Ints, Floats]:
-    """Two twins of each input with other labels and the most distant outputs, and their distance.
+    """Return the two twins of each input with different labels and the most distant outputs.
 
     Distances are the largest over the outputs. One twin is among those of `first`, the other of
     `second`; both exist, for each input. Of equally distant pairs it is the one whose first twin,

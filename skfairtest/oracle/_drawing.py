@@ -1,4 +1,4 @@
-"""Where inputs come from, and which of their twins are compared."""
+"""Draw inputs, and choose which of their twins are compared."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Draws:
         self._stopping, self._own_counts = stopping, own_counts
 
     def sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> Sample:
-        """Random valid inputs, and which of them are fresh draws, not steps from known ones."""
+        """Draw valid inputs; return them, and which of them are fresh draws."""
         deadline = self._stopping.budget.deadline
         sample = self.valid_rows.sample(n, rng, uniform=uniform, deadline=deadline)
         if len(sample.rows) < n:
@@ -46,7 +46,7 @@ class Draws:
         return sample
 
     def crossings(self, n: int, rng: np.random.Generator) -> Floats:
-        """Rows of the data crossed with neighbours, valid ones; shape (n or fewer, n_features).
+        """Draw valid crossings of data rows with neighbours, shape (n or fewer, n_features).
 
         They need not be plausible: for searches that choose among many and ask the detector about
         few.
@@ -66,7 +66,7 @@ class Draws:
         return int(self.space.twins_.n_combinations) if self.compares_all else 2
 
     def twins(self, Z: Floats, rng: np.random.Generator) -> Floats | None:
-        """Sensitive codes of the twins to compare, (n, 2, n_sensitive); None for all of them.
+        """Return the sensitive codes of the two twins to compare; None if all are compared.
 
         Where sensitive values cannot be listed an input counts with its own, and is compared with a
         drawn one, so that rows of data are judged as the people that they are. So does an input

@@ -1,4 +1,4 @@
-"""Which labels are favourable, and which predictions hence are: the one resolution for all."""
+"""Find out which labels, and so which predictions, are favourable."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNWANTED = frozenset(
 
 
 class Favourable(NamedTuple):
-    """The favourable labels, and how they came to be.
+    """The favourable labels, and whether they were given, inferred or guessed.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Favourable(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What was taken as favourable, and why, for the first screen of an output."""
+        """Tell which labels were taken as favourable, and why."""
         told = f"{in_words(self.labels)} taken as favourable"
         if self.how == "guessed":
             told += (
@@ -58,7 +58,7 @@ class Favourable(NamedTuple):
 
 
 def in_words(labels: Any) -> str:
-    """Labels as text; a least output or "mean" as it is."""
+    """Return labels as text; a threshold or "mean" stays as it is."""
     if isinstance(labels, (list, tuple)):
         return ", ".join(str(label) for label in labels)
     return str(labels)
@@ -71,7 +71,7 @@ def resolve_favourable(
     whose: str = "the model",
     are_all: bool = True,
 ) -> Favourable:
-    """Say which of the classes are favourable: given, inferred from their words, or guessed.
+    """Find the favourable classes: they are given, inferred from their words, or guessed.
 
     Parameters
     ----------
@@ -105,13 +105,13 @@ def resolve_favourable(
     if len(known) == 1 and not isinstance(known[0], str) and known[0] in (0, 1):
         return Favourable([type(known[0])(1)], "guessed", [type(known[0])(0), type(known[0])(1)])
     raise ValueError(
-        f"Only one label occurs, {known[0]!r}, so that it cannot be told which one is "
-        "favourable. Name it: favourable=..."
+        f"Only one label occurs, {known[0]!r}, so it is not known which label is favourable. Name "
+        "it: favourable=..."
     )
 
 
 def warn_of_guess(favourable: Favourable) -> Favourable:
-    """Warn the user where the favourable label is a guess; returns what was given."""
+    """Warn if the favourable label is a guess; return the argument."""
     if favourable.how == "guessed":
         warnings.warn(f"{favourable.words}.", UserWarning, stacklevel=users_level())
     return favourable
@@ -141,7 +141,7 @@ def _named(given: Any, known: list[Any], whose: str, are_all: bool) -> list[Any]
 
 
 def _may_occur(label: Any, known: list[Any], labels: list[Any]) -> bool:
-    """Whether a model of which only these labels are known may have this one, too."""
+    """Return whether a model with these known labels may also have this label."""
     if isinstance(label, str) is not isinstance(known[0], str):
         return False
     if is_real(label) and not float(label).is_integer() and float(known[0]).is_integer():
@@ -151,7 +151,7 @@ def _may_occur(label: Any, known: list[Any], labels: list[Any]) -> bool:
 
 
 def known_classes(estimator: Any) -> NDArray[Any] | None:
-    """The classes of a classifier with one output, else None."""
+    """Return the classes of a classifier with one output, else None."""
     if hasattr(estimator, "__sklearn_tags__") and is_outlier_detector(estimator):
         return np.array([-1, 1])
     classes = getattr(estimator, "classes_", None)
@@ -162,7 +162,7 @@ def known_classes(estimator: Any) -> NDArray[Any] | None:
 
 
 def favourable_labels(given: Any) -> list[Any]:
-    """The user's label, or set of labels, as a list."""
+    """Return the user's label, or set of labels, as a list."""
     single = isinstance(given, (str, bytes)) or not isinstance(given, Iterable)
     labels = [given] if single else list(given)
     if not labels:
@@ -171,7 +171,7 @@ def favourable_labels(given: Any) -> list[Any]:
 
 
 def favourable_places(given: Any, classes: NDArray[Any], estimator: Any) -> list[int]:
-    """Places of the favourable labels among the classes; warns where these are a guess."""
+    """Return the positions of the favourable labels among the classes; warn of a guess."""
     if given is None and len(classes) == 1:
         given = classes[0]  # a model of one class gives it to everybody
     found = warn_of_guess(resolve_favourable(given, classes, whose=type(estimator).__name__))
@@ -180,19 +180,19 @@ def favourable_places(given: Any, classes: NDArray[Any], estimator: Any) -> list
 
 
 def label_codes(labels: Iterable[Any]) -> NDArray[np.int64]:
-    """Codes of labels, as `hash_labels` gives them to predictions."""
+    """Return the codes of labels, as `hash_labels` gives them to predictions."""
     # One by one: an array of labels of several types would make strings of all of them.
     return np.concatenate([hash_labels(np.asarray([label])) for label in labels])
 
 
 def is_favourable(labels: Any, favourable: Iterable[Any]) -> Bools:
-    """Which of the labels are favourable."""
+    """Return which of the labels are favourable."""
     # One by one as well: equal labels, whatever the type of the array that holds them.
     return np.any([np.asarray(labels) == label for label in favourable], axis=0)
 
 
 def as_shares(predictions: Any, favourable: Any) -> Floats:
-    """Predictions as numbers whose mean is compared.
+    """Return predictions as numbers whose means are compared.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a search found, apart from the model that it asked: it travels, and several become one."""
+"""The findings of a search, without its model, so that they can be sent and combined."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COURSE = 500
 
 @dataclass
 class Findings:
-    """What one search found, or several together.
+    """Findings of one search, or of several together.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Findings:
 
 
 def findings_of(oracle: Oracle, ended: BaseException | None, *, keys: bool = False) -> Findings:
-    """What a search has found.
+    """Return the findings of a search.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _error(ended: BaseException | None) -> BaseException | None:
 
 
 class Pool:
-    """Independent searches of one model on one domain, joined in the order in which they are added.
+    """Combines independent searches of one model and domain, in the order they are added.
 
     Inputs found by several are there once; memory stays what one search may take.
 
@@ -143,7 +143,7 @@ class Pool:
         return max((part.degree for part in self.parts), default=0.0)
 
     def add(self, part: Findings) -> None:
-        """Add what one more search has found."""
+        """Add the findings of one more search."""
         self.parts.append(part)
         self._archive.add(part.Z, part.pairs, part.disparities, part.keys)
         # Beyond what is remembered, an input may be counted twice, as in a search by itself.
@@ -151,7 +151,7 @@ class Pool:
         self.n_inputs += part.n_inputs - len(part.seen) + int(self._seen.add(part.seen).sum())
 
     def findings(self, ended: BaseException | None, clock: Oracle) -> Findings:
-        """All searches as one, which ended so and took the time of this clock."""
+        """Return the findings of all searches together, with this stop and clock."""
         parts, seconds = self.parts, clock.stopping.seconds
         best = max(parts, key=lambda part: part.degree, default=None)
         Z, pairs, disparities = self._archive.rows()
@@ -171,7 +171,7 @@ class Pool:
 def _course(
     parts: Sequence[Findings], n_inputs: int, n_found: int, seconds: float
 ) -> dict[str, Floats]:
-    """All searches side by side: after a share of each one's queries, what all had found."""
+    """Return the joint course: what all searches had found after each share of their queries."""
     if not any(len(part.history["queries"]) for part in parts):
         return History().arrays()
     shares = np.linspace(0.0, 1.0, COURSE + 1)[1:]

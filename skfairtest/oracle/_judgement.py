@@ -1,4 +1,4 @@
-"""What the oracle says of inputs, and the worst pair of a run."""
+"""The oracle's judgement of inputs, and the worst pair of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Arrays = TypeVar("Arrays", bound=tuple[Any, ...])
 
 
 class Judgement(NamedTuple):
-    """What the oracle says of each input; arrays of length n.
+    """Judgement of each input; arrays have length n.
 
     `first` and `second` are the sensitive codes of the two twins that show the disparity, shape
     (n, n_sensitive), those of the one with the larger output first.
@@ -26,7 +26,7 @@ class Judgement(NamedTuple):
 
 
 def concatenated(parts: Sequence[Arrays]) -> Arrays:
-    """Named tuples of arrays, one part after another, as one."""
+    """Concatenate named tuples of arrays, field by field."""
     arrays = (np.concatenate(of_parts) for of_parts in zip(*parts, strict=True))
     return type(parts[0])(*arrays)
 

@@ -1,4 +1,4 @@
-"""The estimator under audit as one kind of function: codes in, numbers and labels out.
+"""The audited estimator as a function from codes to numbers and labels.
 
 Finds out how to ask it, cuts batches into chunks, and turns whatever goes wrong inside it into one
 error.
@@ -36,7 +36,7 @@ TOLERANCE = 1e-3
 
 
 class Model:
-    """One estimator, asked through one response method.
+    """Estimator that is asked through one response method.
 
     Attributes
     ----------
@@ -71,16 +71,16 @@ class Model:
 
     @property
     def infers_labels(self) -> bool:
-        """Whether labels are read off the scores, so that predict has yet to confirm them."""
+        """Whether labels follow from the scores, so that `predict` must still confirm them."""
         return self.response in ("predict_proba", "decision_function") and self.cost == 1
 
     @property
     def probe_cost(self) -> int:
-        """Calls a probed row needs."""
+        """Queries that a probed row costs."""
         return {"regression": 0, "labels": 0, "unknown": 1}.get(self.response, 2)
 
     def probe(self, Z: Floats) -> None:
-        """See on a few rows whether labels can be read off the scores; else ask for both always.
+        """Test on a few rows whether labels follow from the scores; if not, always ask for both.
 
         A classifier with a tuned threshold, or an SVC with its own probabilities, gives other
         labels.
@@ -108,13 +108,13 @@ class Model:
             self.cost = 2
 
     def beside(self, table: Any, chunk: int) -> Model:
-        """The same model, asked about rows that another table decodes; it counts for itself."""
+        """Return the same model with another table to decode rows; it counts its own queries."""
         other = copy.copy(self)
         other.space, other.chunk, other.n_rows, other._broadcast = table, chunk, 0, None
         return other
 
     def output_name(self, output: int) -> Any:
-        """The class that an output is of; None for a regressor and for labels."""
+        """Return the class that an output is of; None for a regressor and for labels."""
         classes = getattr(self.estimator, "classes_", None)
         if self.response not in ("predict_proba", "decision_function") or classes is None:
             return None
@@ -135,7 +135,7 @@ class Model:
         return scores, labels
 
     def _read(self, answers: list[tuple[Any, int]]) -> tuple[Floats, Labels]:
-        """Scores of the outputs of the response method, and the labels that they imply."""
+        """Return the scores of the response method, and the labels that they imply."""
         method = "predict" if self.response == "regression" else self.response
         parts = [self._as_scores(method, answer, n) for answer, n in answers]
         scores = parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -155,7 +155,7 @@ class Model:
         return scores, labels
 
     def labels(self, Z: Floats) -> Labels:
-        """Codes of the labels that the estimator's own predict gives, shape (n,)."""
+        """Return the codes of the labels that the estimator's own predict gives, shape (n,)."""
         answers = self._call("predict", Z)
         parts = []
         for answer, n in answers:
@@ -200,13 +200,13 @@ class Model:
             raise EstimatorFailedError(
                 f"{type(self.estimator).__name__}.{method} raised {type(error).__name__} on a "
                 f"batch of {len(Z)} rows of the input space: {error}. If such rows cannot occur, "
-                "exclude them by InputSpace(constraint=...), or bounds= or categories= of it; what "
-                "was found so far is on the auditor."
+                "exclude them by InputSpace(constraint=...), InputSpace(bounds=...) or "
+                "InputSpace(categories=...). The auditor keeps what was found so far."
             ) from error
         return list(zip(answers, map(len, chunks), strict=True))
 
     def _as_scores(self, method: str, answer: Any, n: int) -> Floats:
-        """An output as floats of shape (n, n_outputs), checked."""
+        """Return an output as floats of shape (n, n_outputs), checked."""
         try:
             array = np.asarray(_joined(answer))
             self.single |= array.dtype == np.float32
@@ -236,7 +236,7 @@ class Model:
         return scores.reshape(n, -1)
 
     def _check_probabilities(self, scores: Floats) -> None:
-        """See that probabilities are probabilities; of each row of every batch."""
+        """Check that each row of each batch holds probabilities."""
         if (lowest := scores.min(initial=0.0)) < -TOLERANCE:
             raise EstimatorFailedError(
                 self._complaint("predict_proba", "probabilities", f"a value of {lowest:.6g}")
@@ -248,7 +248,7 @@ class Model:
             self._check_sums(scores)
 
     def _check_sums(self, scores: Floats) -> None:
-        """See that the probabilities of each row add up to one."""
+        """Check that the probabilities of each row add up to one."""
         total = _row_sums(scores)
         if -TOLERANCE <= total.min(initial=1.0) - 1 and total.max(initial=1.0) - 1 <= TOLERANCE:
             return
@@ -262,7 +262,7 @@ class Model:
             )
 
     def _check_width(self, method: str, answer: NDArray[Any]) -> None:
-        """See that a batch has as many columns as the ones before it."""
+        """Check that a batch has as many columns as the ones before it."""
         width = int(np.prod(answer.shape[1:]))
         known = self._widths.setdefault(method, width)
         if width != known:
@@ -288,13 +288,13 @@ class Model:
 
 
 def _joined(answer: Any) -> Any:
-    """An output in one piece: a classifier with several outputs gives a list, one an output."""
+    """Return an output as one array, also if a classifier gives a list of several."""
     several = isinstance(answer, list) and answer and np.ndim(answer[0]) == 2
     return np.concatenate(answer, axis=1) if several else answer
 
 
 def _row_sums(scores: Floats) -> Floats:
-    """Sums of the rows; of two columns without a reduction over a short axis, which is slow."""
+    """Return the sums of rows, with a faster way for two columns."""
     return scores[:, 0] + scores[:, 1] if scores.shape[1] == 2 else scores.sum(axis=1)
 
 
@@ -309,7 +309,7 @@ def _ask_beside(asked: tuple[Any, Any], method: str, chunks: list[Floats]) -> li
 
 
 def hash_labels(labels: Any) -> Labels:
-    """A 64-bit code a label (or a row of labels): equal codes, equal labels."""
+    """Return a 64-bit code for each label or row of labels; equal labels have equal codes."""
     array = np.asarray(labels)
     if array.ndim > 1:
         parts = [hash_labels(array[:, j]) for j in range(array.shape[1])]
@@ -325,7 +325,7 @@ def hash_labels(labels: Any) -> Labels:
 
 
 def named_labels(codes: Labels, estimator: Any) -> NDArray[Any] | None:
-    """The labels of codes, as far as the estimator's classes know them all; asks nothing."""
+    """Return the labels of codes, as far as the estimator's classes know them all; asks nothing."""
     classes = getattr(estimator, "classes_", None)
     if not isinstance(classes, np.ndarray) or classes.ndim != 1:
         return None
@@ -339,7 +339,7 @@ def _is(test: Callable[[Any], bool], estimator: Any) -> bool:
 
 
 def check_response_method(method: Any) -> None:
-    """See that a way to ask an estimator is one of those that there are."""
+    """Check that a response method is one of the known ones."""
     if not (isinstance(method, str) and method in RESPONSE_METHODS):
         raise ValueError(
             f"response_method must be one of {RESPONSE_METHODS}; got {method!r}. Leave it out for "
@@ -348,11 +348,11 @@ def check_response_method(method: Any) -> None:
 
 
 def _choose_response(estimator: Any, method: str) -> str:
-    """The response to read; an error that says what the estimator lacks."""
+    """Return the response to read; raise an error if the estimator lacks it."""
     check_response_method(method)
     if not hasattr(estimator, "predict"):
         raise TypeError(
-            f"The estimator must have predict; {type(estimator).__name__} has not. Give a "
+            f"The estimator must have predict; {type(estimator).__name__} has none. Give a "
             "regressor, a classifier, or a pipeline that ends in one."
         )
     scoring = ("predict_proba", "decision_function")

@@ -1,4 +1,4 @@
-"""Oracle: what a search asks. It judges inputs by their twins and ends the run."""
+"""Oracle: it judges inputs by their twins for a search, and ends the run."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Oracle:
         self.measured: dict[str, Any] = {}
 
     def fork(self, space: InputSpace, n_inputs: int) -> Oracle:
-        """An oracle of the same model and budget, for another space on the same columns.
+        """Return an oracle of the same model and budget, for another space on the same columns.
 
         `n_inputs` inputs count as judged already. The model goes on counting rows, and knows how
         it has to be asked. Ends the run where nothing of its budget is left.
@@ -161,7 +161,7 @@ class Oracle:
 
     @property
     def response(self) -> str:
-        """How it is asked: "regression", "predict_proba", "decision_function" or "labels"."""
+        """How the model is asked: "regression", "predict_proba", "decision_function", "labels"."""
         return self.model.response
 
     @property
@@ -186,7 +186,7 @@ class Oracle:
 
     @property
     def worst(self) -> Worst | None:
-        """The pair of twins that shows it."""
+        """The pair of twins with the largest disparity."""
         return self.record.worst
 
     # The budget ------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ class Oracle:
         most: float = np.inf,
         whole: bool = False,
     ) -> int:
-        """Size of a batch of which the rest of the budget holds so many; at least 1.
+        """Return the size of a batch that fits so many times into the rest of the budget.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class Oracle:
         )
 
     def in_time(self, n: int, *, batches: float = 1.0) -> int:
-        """Size of a batch by the time alone: n inputs, or fewer if so many such take too long.
+        """Return the number of inputs, at most n, for which the time is enough.
 
         Before the first query of a run with max_time nobody knows, and a small batch finds out.
         """
@@ -245,7 +245,7 @@ class Oracle:
         max_time: float = np.inf,
         counts_stagnation: bool = True,
     ) -> AbstractContextManager[SubBudget]:
-        """A part of the run with so many queries and seconds at most, and not beyond the run's own.
+        """Limit a part of the run to so many queries and seconds, within the limits of the run.
 
         Whatever stops the part, the run goes on behind it: `SubBudget.stop` says what it was, for a
         caller to raise it again where that ends the run as well. A part that stalls counts as a
@@ -259,7 +259,7 @@ class Oracle:
     # Drawing ---------------------------------------------------------------------------------
 
     def sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> Floats:
-        """Random valid inputs within max_time, shape (n, n_features); see `InputSpace.sample`.
+        """Draw random valid inputs within max_time; see `InputSpace.sample`.
 
         Near rows of the data where the user asked for it (``proposals="data"``). What one call
         learns about the constraint, the next one knows.
@@ -267,7 +267,7 @@ class Oracle:
         return self.draws.sample(n, rng, uniform=uniform).rows
 
     def fresh(self, Z: Floats) -> tuple[Bools, Keys]:
-        """Which inputs of the domain could bring something new, and their keys.
+        """Return which inputs are not known yet, and their keys.
 
         They are the first ones of each that is not known yet.
 
@@ -280,7 +280,7 @@ class Oracle:
     # Asking --------------------------------------------------------------------------------
 
     def begin(self, seeds: Floats, rng: np.random.Generator) -> None:
-        """Get to know the model on a few rows of data (queries as any other).
+        """Test the model on a few rows of data; these queries count like any others.
 
         Only rows of inputs that exist are asked; where none of these does, others are drawn.
         """
@@ -297,7 +297,7 @@ class Oracle:
         model.probe(seeds[: int(min(PROBE_ROWS, max(1, affordable)))])
 
     def respond(self, Z: Floats) -> Floats:
-        """Raw outputs of the rows as they are, (n, n_outputs); for gradients and explanations.
+        """Return the raw outputs of rows, (n, n_outputs), for gradients and explanations.
 
         A model that gives labels alone returns codes of them. Ends the run when the budget
         does not hold all rows.
@@ -313,7 +313,7 @@ class Oracle:
         return scores[:, 0]
 
     def _ask(self, rows: Floats, keys: Keys, wanted: Bools) -> tuple[Floats, Labels]:
-        """Scores (n, width, n_outputs) and labels (n, width) of the wanted ones of all rows.
+        """Ask for the wanted rows; return scores (n, width, n_outputs) and labels (n, width).
 
         In parts that fit into the time left; ends the run when it is over before the last.
         """
@@ -334,7 +334,7 @@ class Oracle:
         return np.concatenate(scores), np.concatenate([labels for _, labels in answered])
 
     def judge(self, Z: Floats, rng: np.random.Generator) -> Judgement:
-        """Judge inputs by all their twins where these are few, else by two random ones.
+        """Judge inputs by all their twins if these are few, and otherwise by two random ones.
 
         See `disparity` for what is returned and raised.
         """
@@ -389,7 +389,7 @@ class Oracle:
         return concatenated(judged)
 
     def _twin_values(self, Z: Floats) -> Floats:
-        """Sensitive codes of all twins of the inputs, of rows of data with their own among them."""
+        """Return the sensitive codes of all twins; those of a row of data include its own."""
         codes = self.space.twins_.twin_codes
         values = np.broadcast_to(codes, (len(Z), *codes.shape))
         if self._clip:
@@ -400,7 +400,7 @@ class Oracle:
         return np.concatenate([values, own[:, None]], axis=1)
 
     def answers(self, Z: Floats) -> tuple[Floats, Labels, Bools]:
-        """Scores (n, k, n_outputs), label codes (n, k) and validity (n, k) of all k twins.
+        """Return scores (n, k, n_outputs), label codes (n, k) and validity (n, k) of all k twins.
 
         Twins are those of `InputSpace.twin_codes`. For measures other than the disparity; judging
         the same inputs next asks nothing new. Ends the run when the budget does not hold all of
@@ -412,7 +412,7 @@ class Oracle:
         return *self._ask(rows, keys, valid), valid
 
     def _price(self, width: int) -> int:
-        """Queries that one input may need: its twins, and two to confirm a flip."""
+        """Return the queries that one input may need: its twins, and two to confirm a flip."""
         reserve = 2 if self.model.infers_labels and self.threshold is None else 0
         return width * self.model.cost + reserve
 
@@ -453,7 +453,7 @@ class Oracle:
         return Judgement(shown.disparity, pair[:, 0], pair[:, 1], verdict)
 
     def _fitting(self, keys: Keys, allowed: Bools) -> Bools:
-        """Which inputs the rest of the budget holds: a run of them from the first on."""
+        """Return which of the first inputs fit into the rest of the budget."""
         n, width = keys.shape
         if n * self._price(width) <= self.queries_left:
             return np.ones(n, dtype=bool)
@@ -462,7 +462,7 @@ class Oracle:
         return np.cumsum(needed) <= self.queries_left
 
     def _confirm(self, Z: Floats, inputs: Keys, values: Floats, shown: Comparison) -> Bools:
-        """Verdicts, after predict has confirmed the flips that were read off the scores."""
+        """Confirm by `predict` the flips that were read off the scores; return the verdicts."""
         if not self.model.infers_labels or self.threshold is not None:
             return shown.verdict
         flips = np.flatnonzero(shown.verdict)

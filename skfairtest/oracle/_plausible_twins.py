@@ -1,4 +1,4 @@
-"""Which twins look like the data; the detector is asked once a row."""
+"""Judge which twins look like the data, asking the detector once for each row."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from skfairtest.space._plausible.judge import Plausibility
 
 
 class PlausibleTwins:
-    """A judge of plausible inputs and what it has said, by row."""
+    """Judge of plausible inputs that remembers its answers by row."""
 
     def __init__(self, judge: Plausibility) -> None:
         self.judge = judge
         self._memory = AnswerMemory(0, megabytes=4)
 
     def of_twins(self, rows: Floats, keys: Keys, valid: Bools) -> Bools:
-        """Which twins are plausible, (n, width); none of an input without two valid ones.
+        """Return which twins are plausible, (n, width); none if an input lacks two valid twins.
 
         `valid` has the shape (n, width) of the inputs and their twins; the rows are in its order.
         """

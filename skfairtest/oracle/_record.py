@@ -1,4 +1,4 @@
-"""What a search has found so far, and the course of it."""
+"""Record of what a search has found so far, and of its course."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skfairtest.oracle._row_hash import Keys, KeySet, distinct
 
 
 class Record:
-    """Distinct inputs, discriminatory ones among them, and the largest disparity.
+    """Record of distinct and discriminatory inputs, and of the largest disparity.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ class Record:
         return self._archive.rows()
 
     def keys(self) -> tuple[Keys, Keys, Keys]:
-        """Keys of the inputs of `found`, of all that discriminate, and of all inputs."""
+        """Return the keys of the inputs of `found`, of all that discriminate, and of all inputs."""
         return self._archive.keys(), self._archive.known.keys(), self._seen.keys()
 
     def is_new(self, keys: Keys, *, may_differ_elsewhere: bool) -> Bools:
-        """Which inputs, by their keys, are not known yet; of equal ones the first.
+        """Return which inputs are not known yet, by key; equal inputs count once.
 
         Known are those that were judged or, where an input that was judged may still differ in
         another pair of twins, those that discriminate.
@@ -67,7 +67,7 @@ class Record:
         self, Z: Floats, keys: Keys, values: Floats, shown: Comparison, verdict: Bools,
         counted: Bools,
     ) -> bool:  # fmt: skip
-        """Add inputs with what comparing their twins has shown; whether there is anything new.
+        """Add inputs with their comparison; return whether there is anything new.
 
         `values` are the sensitive codes of the twins; only the `counted` inputs were compared.
         """
@@ -86,5 +86,5 @@ class Record:
         return (self.n_inputs, self.n_found, self.degree) != before
 
     def note(self, n_queries: int, seconds: float) -> None:
-        """Write into the history what was spent and found so far."""
+        """Add what was spent and found so far to the history."""
         self.history.add(n_queries, seconds, self.n_inputs, self.n_found, self.degree)

@@ -29,7 +29,7 @@ CALL_NUMBERS = 2**22
 
 
 class _Shown(NamedTuple):
-    """Rows of a chunk that discriminate, or seem to.
+    """Rows of a chunk that are discriminatory, or that may be.
 
     By their places; the two combinations, shape (n, 2), that show the disparity, and those that
     show the verdict; and the disparities.
@@ -42,7 +42,7 @@ class _Shown(NamedTuple):
 
 
 class RowComparison:
-    """Compares rows of a table with all their twins, chunk by chunk, and adds up.
+    """Compares rows of a table with all their twins, chunk by chunk, and sums up the results.
 
     Parameters
     ----------
@@ -145,24 +145,24 @@ class RowComparison:
 
     @property
     def disparities(self) -> Any:
-        """The disparity of each row; None where these are not kept."""
+        """The disparity of each row; None if these are not kept."""
         if self._judged is None:
             return None
         return np.concatenate([np.empty(0), *(part.disparity for part in self._judged)])
 
     @property
     def is_discriminatory(self) -> Any:
-        """Which rows discriminate; None where this is not kept."""
+        """Whether each row is discriminatory; None if this is not kept."""
         if self._judged is None:
             return None
         return np.concatenate([np.empty(0, bool), *(part.verdict for part in self._judged)])
 
     def kept(self) -> tuple[Floats, Floats, Floats, Ints]:
-        """Rows that discriminate: codes, pairs (n, 2, n_sensitive), disparities and numbers."""
+        """Return discriminatory rows: codes, pairs (n, 2, n_sensitive), disparities, numbers."""
         return self._worst.rows(by_number=self._judged is not None)
 
     def result(self) -> RowsAudit:
-        """What was found so far, as the user's tables."""
+        """Return the result so far, with tables like those of the user."""
         Z, pairs, disparities, numbers = self.kept()
         n = max(self.n_rows, 1)
         return RowsAudit(
@@ -225,7 +225,7 @@ class RowComparison:
         return _Shown(at + rows, *self._compare(answers, rows), disparity[rows])
 
     def _settle(self, X: Any, start: int, waiting: list[_Shown]) -> None:
-        """Count what predict confirms, where it has to, and keep the worst rows."""
+        """Count flips that `predict` confirms, if it must, and keep the worst rows."""
         model, tables = self._model, self._tables
         assert model is not None and tables is not None
         if not any(len(shown.rows) for shown in waiting):
@@ -243,12 +243,12 @@ class RowComparison:
             self._worst.add(self._read(X, rows), self._codes[pair], disparity, start + rows)
 
     def _read(self, X: Any, rows: Ints) -> Floats:
-        """Codes of rows of a chunk that are kept."""
+        """Return the codes of rows of a chunk that are kept."""
         self.space_of_kept, Z = self.space_of_kept.read(take_rows(X, rows))
         return Z
 
     def _compare(self, answers: list[tuple[Floats, Ints]], rows: Ints) -> tuple[Ints, Ints]:
-        """For some rows, the two twins that show the disparity, and those that show the verdict.
+        """Return two pairs of twins for each row: one for the disparity, one for the verdict.
 
         Combinations, shape (n, 2), that with the larger output first.
         """
@@ -271,7 +271,7 @@ class RowComparison:
     # By codes -------------------------------------------------------------------------------
 
     def _add_codes(self, X: Any, chunk: Chunk) -> None:
-        """Rows whose twins differ in more, or that may not exist, or of other kinds of tables."""
+        """Add rows whose twins cannot be made from the table itself."""
         try:
             space, Z = self.space.read(X)
         except (TypeError, ValueError) as error:
@@ -280,7 +280,7 @@ class RowComparison:
         self._add_judged(judged, Z, chunk.start, lambda kept: self._read(X, kept))
 
     def _judge(self, space: InputSpace, Z: Floats) -> Judgement:
-        """Judge rows of codes; `space` is another one where they are off the steps of columns."""
+        """Judge rows of codes; `space` differs if numbers are off the steps of columns."""
         oracle = self._oracle
         if space is self.space:
             return concatenated(list(judge_rows(oracle, Z)))
@@ -295,7 +295,7 @@ class RowComparison:
     def _add_judged(
         self, judged: Judgement, Z: Floats, start: int, codes: Callable[[Ints], Floats]
     ) -> None:
-        """Add up what some rows show; `codes` makes the codes of those that are kept."""
+        """Add the results of some rows; `codes` makes the codes of rows that are kept."""
         if self._judged is not None:
             self._judged.append(judged)
         self._note(judged.disparity, lambda row: Z[row])
@@ -306,7 +306,7 @@ class RowComparison:
             self._worst.add(codes(kept), pairs, judged.disparity[kept], start + kept)
 
     def _note(self, disparity: Floats, codes: Callable[[Ints], Floats]) -> None:
-        """Add up the disparities of some rows, and keep the codes of the worst row."""
+        """Add the disparities of some rows, and keep the codes of the worst row."""
         largest = float(disparity.max(initial=0.0))
         if largest > self.degree:
             self.degree, self.worst = largest, codes(np.array([disparity.argmax()]))
@@ -314,7 +314,7 @@ class RowComparison:
 
 
 def rows_of_any(X: Any, n: int) -> Any:
-    """The first rows of any table."""
+    """Return the first rows of any table."""
     return take_rows(X, np.arange(min(n, len(X))))
 
 
@@ -349,7 +349,7 @@ def compare_chunks(
 
 
 def _other_twins(space: InputSpace, own: Floats, pairs: Floats) -> Any:
-    """Of two twins of each row, given by their sensitive codes, one that differs from it."""
+    """Return, of two twins of each row, one that differs from the row."""
     twins = [space.twins_.with_sensitive(own, pairs[:, side]) for side in (0, 1)]
     is_own = ((twins[0] == own) | (np.isnan(twins[0]) & np.isnan(own))).all(axis=1)
     return space.decode(np.where(is_own[:, None], twins[1], twins[0]))

@@ -1,4 +1,4 @@
-"""64-bit row keys, and the two bounded memories that are built on them."""
+"""64-bit keys of rows, and two memories of bounded size that use them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WEIGHT_SEED = 20220101
 
 
 def row_keys(Z: NDArray[np.float64]) -> Keys:
-    """One 64-bit key a row; equal rows have equal keys, others collide with chance 2**-64."""
+    """Return a 64-bit key for each row; different rows share one with chance 2**-64."""
     rows = np.ascontiguousarray(Z, dtype=np.float64) + 0.0  # -0.0 and 0.0 are one value
     mixed = pd.util.hash_array(rows.ravel()).reshape(rows.shape)
     return _nonzero((mixed * _weights(rows.shape[1])).sum(axis=1, dtype=np.uint64))
@@ -30,7 +30,7 @@ def _weights(n_columns: int) -> Keys:
 
 
 def combine_keys(first: Keys, second: Keys) -> Keys:
-    """A key for each pair of keys; the order of the two matters."""
+    """Return a key for each pair of keys; the order of the two matters."""
     mixed = pd.util.hash_array(np.ascontiguousarray(first * np.uint64(3) + second).ravel())
     return _nonzero(mixed.reshape(first.shape))
 
@@ -98,11 +98,11 @@ class KeySet:
         return absent
 
     def keys(self) -> Keys:
-        """All keys that are remembered, in no order."""
+        """Return all keys that are remembered, in no order."""
         return self._table[self._table != 0]
 
     def contains(self, keys: Keys) -> NDArray[np.bool_]:
-        """Which keys are there."""
+        """Return which keys are in the set."""
         mask = len(self._table) - 1
         found = np.zeros(len(keys), dtype=bool)
         pending = np.arange(len(keys))
@@ -134,7 +134,7 @@ class AnswerMemory:
         return (keys >> np.uint64(20)).astype(np.int64) & (len(self._keys) - 1)
 
     def find(self, keys: Keys) -> tuple[NDArray[np.bool_], Any, Any]:
-        """Which keys are known, and their values and labels (arbitrary where unknown)."""
+        """Return which keys are known, and their values and labels (arbitrary where unknown)."""
         slots = self._slots(keys)
         return self._keys[slots] == keys, self._values[slots], self._labels[slots]
 

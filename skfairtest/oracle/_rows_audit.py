@@ -1,4 +1,4 @@
-"""What an audit of given rows found, of a table in memory or of one that comes in chunks."""
+"""The result of an audit of given rows, for a table in memory or in chunks."""
 
 from __future__ import annotations
 
@@ -10,43 +10,45 @@ from skfairtest._typing import Floats, Ints
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowsAudit:
-    """What an audit of given rows found.
+    """Result of an audit of given rows.
 
-    Rows are counted as they come, equal ones each time. Of a table in memory, arrays are in the
-    order of the rows. A table in chunks may have more rows than fit into memory: its counts are
-    exact, of its discriminatory rows the worst are kept, and no array has an entry for each row.
+    Equal rows are counted each time that they occur. For a table in memory, arrays are in the order
+    of the rows. A table in chunks may have more rows than fit into memory: its counts are exact,
+    only its worst discriminatory rows are kept, and no array has an entry for each row.
 
     Attributes
     ----------
     degree : float
         Largest disparity among the rows.
     rate : float
-        Share of the rows that discriminate.
+        Share of the rows that are discriminatory.
     n_rows, n_chunks : int
-        Rows that were compared, and the chunks that they came in; a table in memory is one.
+        Number of rows that were compared, and of the chunks that they came in; a table in memory is
+        one chunk.
     n_discriminatory : int
-        How many of the rows discriminate.
+        Number of discriminatory rows.
     mean_disparity : float
         Mean of the disparities of all rows.
     disparities : ndarray of shape (n_rows,), or None
-        Largest difference between the model's outputs for the twins of each row; None where the
-        table came in chunks.
+        Largest difference between the model's outputs for the twins of each row; None if the table
+        came in chunks.
     is_discriminatory : ndarray of bool of shape (n_rows,), or None
-        Which rows discriminate; None where the table came in chunks.
+        Whether each row is discriminatory; None if the table came in chunks.
     n_kept : int
-        How many rows are in `discriminatory`: of a table in memory all that discriminate, and of
-        chunks all where they fit into 32 MB, else the worst.
+        Number of rows in `discriminatory`. These are all discriminatory rows of a table in memory;
+        of a table in chunks they are the worst ones, as many as fit into 32 MB.
     discriminatory : array or DataFrame of shape (n_kept, n_features)
-        Those rows, as they were given. Of chunks, the largest disparity first, and of equal ones
-        the first in the table.
+        The discriminatory rows, as they were given. Those of a table in chunks are sorted: larger
+        disparities come first, and equal ones in the order of the table.
     counterfactuals : array or DataFrame of shape (n_kept, n_features)
-        A twin of each that the model treats differently from another twin of the same row.
+        For each discriminatory row, a twin that the model treats differently from another twin of
+        the same row.
     kept_disparities : ndarray of shape (n_kept,)
-        Their disparities.
+        Disparities of the rows in `discriminatory`.
     kept_rows : ndarray of int of shape (n_kept,)
-        Their numbers in the table, from 0.
+        Positions of these rows in the table, from 0.
     n_queries : int
-        Queries that the audit took.
+        Number of queries that the audit took.
 
     Examples
     --------
@@ -81,5 +83,5 @@ class RowsAudit:
 
     @property
     def n_kept(self) -> int:
-        """How many rows are in `discriminatory`."""
+        """Number of rows in `discriminatory`."""
         return len(self.kept_rows)

@@ -33,7 +33,7 @@ Limits = dict[str, float | None]
 
 
 class Run(NamedTuple):
-    """What is audited, by which tester, and how far it may go.
+    """Run: what is audited, by which tester, and its limits.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Run(NamedTuple):
     limits: Limits
 
     def oracle(self, limits: Limits | None = None, **others: Any) -> Oracle:
-        """An oracle with all of the budget, or with other limits in its place."""
+        """Return an oracle with all of the budget, or with other limits in its place."""
         limits = self.limits if limits is None else limits
         return Oracle(
             self.estimator,
@@ -72,7 +72,7 @@ class Run(NamedTuple):
 def search(
     auditor: Any, oracle: Oracle, rng: np.random.Generator, *, keys: bool = False
 ) -> Findings:
-    """What one search has found, however it ended.
+    """Return the findings of one search, however it ended.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def search(
 
 
 def search_part(run: Run, limits: Limits, rng: np.random.Generator) -> Findings:
-    """What one of several searches has found with its part of the budget."""
+    """Return the findings of one of several searches with its part of the budget."""
     return search(run.auditor, run.oracle(limits, n_jobs=1), rng, keys=True)
 
 
@@ -113,7 +113,7 @@ def search_several(
     n_jobs: int | None,
     progress: Callable[[float, str], bool],
 ) -> Findings:
-    """What several searches have found together.
+    """Return the findings of several searches together.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def search_several(
 
 
 def shares(whole: float | None, n: int) -> list[float | None]:
-    """A budget of whole numbers shared by n searches, as evenly as it goes."""
+    """Divide a budget of whole numbers among n searches, as evenly as possible."""
     if whole is None:
         return [None] * n
     least, more = divmod(int(whole), n)
@@ -174,7 +174,7 @@ def shares(whole: float | None, n: int) -> list[float | None]:
 def _in_order(
     run: Run, n: int, rng: np.random.Generator, seconds: float, n_jobs: int | None
 ) -> Generator[Findings, None, None]:
-    """What each of the searches has found; a search without a share of the budget is left out."""
+    """Yield the findings of each search that has a share of the budget."""
     began = _clock.now()
     parts = {name: shares(run.limits[name], n) for name in SHARED}
     tasks = [
@@ -197,7 +197,7 @@ def _in_order(
 
 
 def _joint_stop(parts: list[Findings], n: int) -> StopSearch:
-    """What ended several searches: what ended most of them, and how many."""
+    """Return why several searches ended: the reason of most of them, and how many."""
     kinds = [part.stop.kind for part in parts]
     kind = max(dict.fromkeys(kinds), key=kinds.count)
     texts = {part.stop.text for part in parts if part.stop.kind is kind}

@@ -1,4 +1,4 @@
-"""Whether a run still brings anything new."""
+"""Find out whether a run still finds anything new."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class Stagnation:
         self.n_batches = self.n_inputs = 0
 
     def count(self, n: int, *, news: bool) -> None:
-        """Count a batch of n inputs, which brought something new or did not."""
+        """Count a batch of n inputs; it found something new or not."""
         self.n_batches = 0 if news else self.n_batches + 1
         self.n_inputs = 0 if news else self.n_inputs + n
 
     def go_back(self, before: tuple[int, int], *, stalled_parts: int = 0) -> None:
-        """Forget what a part of the run has brought, but remember that it stalled."""
+        """Forget what a part of the run has found, but remember that it stalled."""
         self.n_batches = before[0] + stalled_parts * STALL // STALLED_PARTS
         self.n_inputs = before[1]
 
     def check(self, *, all_seen: bool) -> None:
-        """End a run that brings nothing any more.
+        """End a run that finds nothing new any more.
 
         Parameters
         ----------

@@ -66,12 +66,12 @@ class StopSearch(BaseException):
 
 
 def limit_reached(kind: StopReason, limit: float) -> str:
-    """That a limit of the budget is reached, in words."""
+    """Say that a limit of the budget is reached."""
     return f"{kind.value}={limit:g} reached"
 
 
 def stopped_by(error: BaseException | None) -> StopSearch:
-    """What ended a run, from what it raised; a run that raised nothing is complete."""
+    """Return why a run ended, from the error it raised; without an error it is complete."""
     if isinstance(error, StopSearch):
         return error
     if error is None:

@@ -17,7 +17,7 @@ from skfairtest.space._space import InputSpace
 
 
 class StoppingRules:
-    """End a run when its budget is spent, nothing new comes any more, or a callback asks for it.
+    """End a run if its budget is spent, nothing new is found, or a callback asks for it.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class StoppingRules:
     def affordable(
         self, *, batches: float, price: float, least: float, most: float, whole: bool
     ) -> int:
-        """Size of a batch of which the budget holds so many; see `Oracle.affordable`."""
+        """Return the size of a batch; see `Oracle.affordable`."""
         limits = self.budget.limits
         queries = limits["max_queries"] if whole else self.queries_left
         inputs = limits["max_inputs"] if whole else self.inputs_left
@@ -87,7 +87,7 @@ class StoppingRules:
     def sub_budget(
         self, *, max_queries: float, max_time: float, counts_stagnation: bool
     ) -> Iterator[SubBudget]:
-        """A part of the run with a budget of its own; see `Oracle.sub_budget`."""
+        """Limit a part of the run by its own budget; see `Oracle.sub_budget`."""
         part = SubBudget()
         before = self._stagnation.n_batches, self._stagnation.n_inputs
         with self.budget.narrowed(
@@ -106,32 +106,32 @@ class StoppingRules:
     # The end -------------------------------------------------------------------------------
 
     def note(self) -> None:
-        """Write into the history what was spent and found so far."""
+        """Add what was spent and found so far to the history."""
         self._record.note(self._model.n_queries, self.budget.seconds)
 
     def stop(self, limit: StopReason) -> NoReturn:
-        """End the run as at a limit, with what was asked since the last batch in its history."""
+        """End the run at a limit, and add queries since the last batch to its history."""
         self.note()
         raise self.budget.reached(limit)
 
     def afford(self, n_rows: int) -> None:
-        """End the run where so many rows are too many."""
+        """End the run if it cannot afford so many rows."""
         if n_rows * self._model.cost > self.queries_left:
             self.stop(StopReason.MAX_QUERIES)
 
     def check_time(self) -> None:
-        """End the run where max_time is over."""
+        """End the run if max_time is over."""
         if self.budget.seconds_left <= 0:
             self.stop(StopReason.MAX_TIME)
 
     def end_empty_batch(self) -> None:
-        """End the run where batches in which nothing could be asked go on and on."""
+        """End the run if nothing could be asked in many batches."""
         self.check_time()
         self._stagnation.count(NOTHING_ASKED, news=False)
         self._check_stagnation()
 
     def end_batch(self, n: int, *, news: bool, complete: bool) -> None:
-        """End the run where that is due after a batch of n inputs.
+        """End the run if this is due after a batch of n inputs.
 
         `news` says whether the batch brought anything new, `complete` whether all of it was judged.
         """

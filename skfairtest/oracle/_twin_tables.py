@@ -1,4 +1,4 @@
-"""Twins of the rows of a table, made from the table itself: only its sensitive columns are set.
+"""Make twins of a table's rows by setting its sensitive columns only.
 
 Where nothing else follows from sensitive values, and no constraint has to be looked at, rows need
 not become codes and back, which costs more than a fast model does.
@@ -24,10 +24,10 @@ MOST_TWINS = 64
 
 
 class AsTheyAre:
-    """Stands where a space decodes codes: tables are shown to the model as they are."""
+    """Takes the place of a space that decodes codes; it passes tables on as they are."""
 
     def decode(self, table: Any) -> Any:
-        """The table."""
+        """Return the table."""
         return table
 
 
@@ -49,7 +49,7 @@ class TwinTables:
 
     @staticmethod
     def fits(space: InputSpace) -> bool:
-        """Whether all twins of this space exist, and differ in the sensitive columns alone."""
+        """Return whether all twins exist and differ in the sensitive columns alone."""
         return (
             isinstance(space.layout.container, (ArrayContainer, PandasContainer))
             and space.constraint_ is None
@@ -59,7 +59,7 @@ class TwinTables:
         )
 
     def accepts(self, X: Any) -> bool:
-        """Whether all rows' own sensitive values are among the combinations, and dtypes as in fit.
+        """Return whether all rows' sensitive values are in the domain, with dtypes as in `fit`.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class TwinTables:
         return all(self._has_values(X, int(j)) for j in space.sensitive)
 
     def _has_known_categories(self, X: Any, j: int) -> bool:
-        """Whether the dtype of a column tells that none of its categories is unknown."""
+        """Return whether the dtype of a column rules out unknown categories."""
         if self.space.layout.groups[j] is not None or not isinstance(X, pd.DataFrame):
             return False
         dtype = X.dtypes.iloc[self.space.layout.places[j][0]]
@@ -92,7 +92,7 @@ class TwinTables:
         return True
 
     def _has_values(self, X: Any, j: int) -> bool:
-        """Whether all rows' own values of a sensitive column are in its domain."""
+        """Return whether all rows' own values of a sensitive column are in its domain."""
         if (
             isinstance(X, np.ndarray)
             and X.dtype.kind in "biuf"
@@ -112,13 +112,13 @@ class TwinTables:
         return list(self.space.layout.places[j])
 
     def _has(self, j: int, codes: Floats) -> bool:
-        """Whether all codes are of values in a sensitive column's domain."""
+        """Return whether all codes are in the domain of a sensitive column."""
         inside = codes.min(initial=np.inf) >= self.space.domain.low[j]  # not so where one is NaN
         inside = inside and codes.max(initial=-np.inf) <= self.space.domain.high[j]
         return bool(inside and (codes == np.rint(codes)).all())
 
     def of(self, X: Any) -> Any:
-        """A table of the rows for each combination of sensitive values, one after the other.
+        """Yield a table of the rows for each combination of sensitive values.
 
         A table is good until the next one is asked for.
         """
@@ -139,7 +139,7 @@ class TwinTables:
             yield twin
 
     def _first(self, X: Any) -> Any:
-        """The twins of an array's rows of the first combination, in memory that is used again.
+        """Return the twins of an array's rows of the first combination, in reused memory.
 
         Memory that is new costs more than to copy into it, and so does to pass through it twice.
         """
@@ -154,7 +154,7 @@ class TwinTables:
         return twin
 
     def single(self, X: Any, combinations: Ints) -> Any:
-        """A table of the rows, each with the sensitive values of its own combination."""
+        """Return a table of the rows, each with the sensitive values of its own combination."""
         twin = X.copy() if isinstance(X, np.ndarray) else X.copy(deep=False)
         for place in self.places:
             if isinstance(X, np.ndarray):
@@ -165,7 +165,7 @@ class TwinTables:
         return twin
 
     def _of(self, combination: int, n: int) -> list[Any]:
-        """The sensitive columns of n rows of a combination; kept, as blocks are of one size."""
+        """Return the sensitive columns of n rows of a combination, which are cached."""
         kept = self._columns.get(combination)
         if kept is None or len(kept[0]) < n:
             repeat = np.full(n, combination, dtype=np.intp)
@@ -184,7 +184,7 @@ def rows_of(X: Any, start: int, stop: int) -> Any:
 
 
 def spread_of(scores: list[Floats], rounding: float) -> Floats:
-    """The largest difference between twins in any output, 0 where it is rounding.
+    """Return the largest difference between twins in any output, and 0 if it is rounding.
 
     `scores` has an array of shape (n, n_outputs) for each twin. Rounding is relative to the larger
     of the two outputs; see `compare`, of which this is the part that is needed for all rows.
@@ -196,7 +196,7 @@ def spread_of(scores: list[Floats], rounding: float) -> Floats:
 
 
 def _spread(scores: list[Floats], rounding: float) -> Floats:
-    """The same of a few rows."""
+    """Return the largest difference between twins for a few rows."""
     if scores[0].shape[1] == 1:
         high = low = scores[0][:, 0]
         for other in scores[1:]:

@@ -1,4 +1,4 @@
-"""The worst rows of a table, of which no more are kept than a given memory holds."""
+"""The worst rows of a table, as many as fit into a given memory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class WorstRows:
         self.floor = -np.inf
 
     def wants(self, disparity: Floats) -> Bools:
-        """Which rows would be kept, as far as is known."""
+        """Return which rows may be kept."""
         return np.asarray(disparity > self.floor)
 
     def add(self, Z: Floats, pairs: Floats, disparity: Floats, numbers: Ints) -> None:
@@ -58,7 +58,7 @@ class WorstRows:
             self._tidy()
 
     def rows(self, *, by_number: bool = False) -> tuple[Floats, Floats, Floats, Ints]:
-        """Codes, pairs (n, 2, n_sensitive), disparities and numbers, worst first.
+        """Return the codes, pairs (n, 2, n_sensitive), disparities and numbers, worst first.
 
         Of equal disparities the first in the table comes first. With `by_number` they are all in
         the order of the table.

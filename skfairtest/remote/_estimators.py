@@ -1,4 +1,4 @@
-"""RemoteClassifier and RemoteRegressor: models that are services, as estimators."""
+"""RemoteClassifier and RemoteRegressor ask models that are HTTP services."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from skfairtest.space._rows import take_rows
 
 
 class RemoteModel(LinksToDocs, BaseEstimator):
-    """What the two have in common: batches, threads, and what is kept of a call that failed."""
+    """Base of both estimators: it sends batches in threads and keeps answers of a failed call."""
 
     url: str
     encode: Any
@@ -42,7 +42,7 @@ class RemoteModel(LinksToDocs, BaseEstimator):
 
     @property
     def headers(self) -> Any:
-        """What goes with each request; values are not shown."""
+        """Headers of each request; their values are not shown."""
         return self._headers
 
     @headers.setter
@@ -56,7 +56,7 @@ class RemoteModel(LinksToDocs, BaseEstimator):
         return {k: value for k, value in state.items() if k not in ("_service", "_kept")}
 
     def __sklearn_is_fitted__(self) -> bool:
-        """A service is trained elsewhere."""
+        """Return True, as a service is trained elsewhere."""
         return True
 
     def fit(self, X: Any = None, y: Any = None) -> Any:
@@ -92,8 +92,8 @@ class RemoteModel(LinksToDocs, BaseEstimator):
         given = self.headers() if callable(self.headers) else self.headers
         if isinstance(given, Headers) and given.left_out:
             raise ValueError(
-                f"The values of the headers {given.left_out!r} were not saved with the model, nor "
-                "sent to other processes, as they may be secret. Set them again with "
+                f"The values of the headers {given.left_out!r} are missing: as they may be secret, "
+                "they are not saved with the model, nor sent to other processes. Set them again by "
                 "set_params(headers=...), or give a function of a module that returns them."
             )
         if given is not None and not isinstance(given, Mapping):
@@ -125,23 +125,23 @@ class RemoteModel(LinksToDocs, BaseEstimator):
 
     @property
     def n_requests_(self) -> int:
-        """Requests that were sent, repeated ones among them."""
+        """Number of requests that were sent, including repeated ones."""
         return self._count("n_requests")
 
     @property
     def n_retries_(self) -> int:
-        """Requests that repeated one that had failed."""
+        """Number of requests that repeated a failed one."""
         return self._count("n_retries")
 
     @property
     def n_failures_(self) -> int:
-        """Batches that got no answer in the end."""
+        """Number of batches that finally got no answer."""
         return self._count("n_failures")
 
     # Asking ---------------------------------------------------------------------------------
 
     def _ask(self, X: Any) -> list[Any]:
-        """What the service says of the rows, one answer a batch."""
+        """Ask the service about the rows; return one answer for each batch."""
         self._check()
         service, headers = self._own_service(), self._own_headers()
         n = len(X)
@@ -191,14 +191,14 @@ class RemoteModel(LinksToDocs, BaseEstimator):
         return [f.result()[1] for f in futures]
 
     def _read(self, body: bytes, n: int, service: Service) -> Any:
-        """The answer for a batch of n rows, checked."""
+        """Decode and check the answer for a batch of n rows."""
         decode = array_of_json if self.decode is None else self.decode
         try:
             answer = np.asarray(decode(body))
         except Exception as error:
             raise RemoteModelError(
                 f"The answer of {service.shown} cannot be read: {error}. It begins with "
-                f"{body[:80]!r}. Give decode=, a function from bytes to predictions.",
+                f"{body[:80]!r}. Give a function from bytes to predictions as decode=.",
                 status=200,
             ) from error
         if answer.ndim == 0 or len(answer) != n:
@@ -211,13 +211,13 @@ class RemoteModel(LinksToDocs, BaseEstimator):
 
 
 def _with_count(error: BaseException | None, n_done: int, n: int) -> BaseException:
-    """The error of a batch with what became of the others."""
+    """Add to the error of a batch how many of the other batches were answered."""
     if not isinstance(error, RemoteModelError):
         assert error is not None
         return error
     told = (
-        f"{error} Of {n} batches {n_done} were answered; these are kept, so that the same call "
-        "made again asks about the others only."
+        f"{error} Of {n} batches, {n_done} were answered and are kept; make the same call again to "
+        "ask for the others only."
     )
     new = RemoteModelError(told, status=error.status)
     new.__cause__ = error.__cause__
@@ -225,58 +225,60 @@ def _with_count(error: BaseException | None, n_done: int, n: int) -> BaseExcepti
 
 
 class RemoteRegressor(RegressorMixin, RemoteModel):
-    """A regressor that is a service: `predict` posts rows to a URL.
+    """Regressor that runs as an HTTP service: `predict` posts rows to a URL.
 
     Parameters
     ----------
     url : str
-        Where rows are posted to, with ``http://`` or ``https://``.
+        URL to which rows are posted, with ``http://`` or ``https://``.
     headers : dict or callable, default=None
-        Sent with each request, such as ``{"Authorization": "Bearer ..."}``. Values are not shown
-        and not saved, and do not go along to other processes; a callable that returns the dict, a
-        function of a module, does.
+        Headers of each request, such as ``{"Authorization": "Bearer ..."}``. Their values are not
+        shown, not saved, and not sent to other processes. A callable that returns the dict is, if
+        it is a function of a module.
     encode : callable, default=None
-        From a table of rows to the body of the request, bytes or str. None writes
+        Function that turns a table of rows into the body of the request, bytes or str. None writes
         ``{"columns": [...], "rows": [[...], ...]}`` as JSON.
     decode : callable, default=None
-        From the body of the answer to one prediction a row. None reads a JSON list, or an object
-        with the list under ``"predictions"``.
+        Function that turns the body of the answer into one prediction for each row. None reads a
+        JSON list, or an object with the list under ``"predictions"``.
     content_type : str, default="application/json"
-        Of requests and answers.
+        Content type of requests and answers.
     batch_size : int, default=256
-        Rows in a request.
+        Number of rows in a request.
     n_connections : int, default=4
-        Requests that are under way at the same time, each in a thread.
+        Number of requests that are sent at the same time, each in a thread.
     rate : float, default=None
-        Requests a second at most, retries among them; None for no limit. Each process has its own.
+        Largest number of requests in a second, including retries; None sets no limit. The limit
+        holds for each process by itself.
     timeout : float, default=30
         Seconds that a request may take.
     max_retries : int, default=5
         How often a request is repeated after a failure that may pass: timeouts, connection errors,
-        and the statuses 429, 502, 503 and 504. Other statuses than 200 are errors at once.
+        and the statuses 429, 502, 503 and 504. Any other status than 200 is an error at once.
     backoff : float, default=0.5
-        Seconds before the first retry; doubled for each further one. The delay is between half of
-        that and all of it, at random, or what the service says in ``Retry-After`` where that is
-        longer.
+        Seconds before the first retry, which are doubled for each further retry. The delay is drawn
+        between half of that and all of it; if the service asks for a longer one by
+        ``Retry-After``, that is used.
     max_delay : float, default=60
-        Longest delay. A service that asks for a longer one is taken to be down.
+        Longest delay in seconds. A service that asks for a longer one is taken to be down.
     random_state : int, default=None
         Seed of the delays.
 
     Attributes
     ----------
     n_requests_, n_retries_, n_failures_ : int
-        Requests that were sent, those that repeated one, and batches without an answer in the end.
+        Number of requests, of those that repeated a failed one, and of batches that finally got no
+        answer.
 
     See Also
     --------
-    RemoteClassifier : The same of a classifier.
+    RemoteClassifier : Classifier that runs as a service.
 
     Notes
     -----
-    A batch that fails loses nothing: answers of the others are kept, and the same call made again
-    asks about what is missing. Redirects are followed to the same host only. Proxies that are set
-    in the environment are not used.
+    If a batch fails, the answers of the other batches are kept, and the same call, made again, asks
+    for the missing ones only. Redirects are followed to the same host only. Proxies that are set in
+    the environment are not used.
 
     Examples
     --------
@@ -321,7 +323,7 @@ class RemoteRegressor(RegressorMixin, RemoteModel):
         self.random_state = random_state
 
     def predict(self, X: Any) -> Floats:
-        """Predictions of the service.
+        """Ask the service for predictions.
 
         Parameters
         ----------
@@ -336,7 +338,7 @@ class RemoteRegressor(RegressorMixin, RemoteModel):
         Raises
         ------
         RemoteModelError
-            If the service does not answer, or not with a number for each row.
+            If the service does not answer, or its answer is not a number for each row.
         """
         answers = self._ask(X)
         if not answers:
@@ -345,7 +347,8 @@ class RemoteRegressor(RegressorMixin, RemoteModel):
             return np.concatenate(answers).astype(np.float64)
         except (TypeError, ValueError) as error:
             raise RemoteModelError(
-                f"A service that is a regressor must give numbers; got {answers[0][:3].tolist()!r}."
+                "A service that is a regressor must give numbers; got "
+                f"{answers[0][:3].tolist()!r}. A service that gives labels is a RemoteClassifier."
             ) from error
 
 
@@ -354,16 +357,16 @@ def _gives_probabilities(self: Any) -> bool:
 
 
 class RemoteClassifier(ClassifierMixin, RemoteModel):
-    """A classifier that is a service: `predict` and `predict_proba` post rows to a URL.
+    """Classifier that runs as an HTTP service: its predictions post rows to a URL.
 
     Parameters
     ----------
     url : str
-        Where rows are posted to, with ``http://`` or ``https://``.
+        URL to which rows are posted, with ``http://`` or ``https://``.
     classes : array-like of shape (n_classes,)
         The labels, in the order of the probabilities.
     returns : {"probabilities", "labels"}, default="probabilities"
-        What the service gives for a row: a probability for each class (of two classes the
+        What the service returns for a row: a probability for each class (for two classes the
         probability of the second is enough), or a label.
     headers, encode, decode, content_type, batch_size, n_connections, rate, timeout, max_retries, \
 backoff, max_delay, random_state
@@ -374,11 +377,12 @@ backoff, max_delay, random_state
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_requests_, n_retries_, n_failures_ : int
-        Requests that were sent, those that repeated one, and batches without an answer in the end.
+        Number of requests, of those that repeated a failed one, and of batches that finally got no
+        answer.
 
     See Also
     --------
-    RemoteRegressor : The same of a regressor.
+    RemoteRegressor : Regressor that runs as a service.
 
     Examples
     --------
@@ -441,7 +445,7 @@ backoff, max_delay, random_state
         _ = self.classes_
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels: those of the service, or the likeliest by its probabilities.
+        """Ask the service for labels, or for probabilities and return the most probable labels.
 
         Parameters
         ----------
@@ -472,7 +476,7 @@ backoff, max_delay, random_state
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of the classes.
+        """Ask the service for the probabilities of the classes.
 
         Parameters
         ----------
@@ -505,7 +509,7 @@ backoff, max_delay, random_state
             scores = np.column_stack([1 - scores[:, 0], scores[:, 0]])
         if scores.shape[1] != n_classes:
             raise RemoteModelError(
-                f"The service must give {n_classes} probabilities a row, one for each of classes=; "
-                f"got {scores.shape[1]}."
+                f"The service must give {n_classes} probabilities for each row, one for each of "
+                f"classes=; got {scores.shape[1]}."
             )
         return scores

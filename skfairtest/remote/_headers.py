@@ -1,4 +1,4 @@
-"""HTTP headers, whose values are nobody's business: not shown, not saved."""
+"""HTTP headers whose values are secret: they are neither shown nor saved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Headers(Mapping[str, str]):
-    """Headers by name; representations and files have the names alone."""
+    """Map names of headers to values; representations and files contain the names only."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = {str(name): str(value) for name, value in values.items()}
@@ -41,7 +41,7 @@ class Headers(Mapping[str, str]):
         self.left_out = list(state["left_out"])
 
     def hidden_in(self, text: str) -> str:
-        """A text in which no value of a header stands."""
+        """Return a text with the values of the headers hidden."""
         for value in self._values.values():
             for secret in (value, value.rpartition(" ")[2]):  # "Bearer ..."
                 if len(secret) > 3:

@@ -1,4 +1,4 @@
-"""Tables as JSON, and what services answer as arrays."""
+"""Write tables as JSON, and read the answers of services as arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 
 def table_as_json(X: Any) -> bytes:
-    """A table as ``{"columns": [...], "rows": [[...], ...]}``; missing values are null."""
+    """Write a table as ``{"columns": [...], "rows": [[...], ...]}``; missing values are null."""
     columns: list[Any]
     cells: list[Any]
     if isinstance(X, pd.DataFrame):
@@ -27,7 +27,7 @@ def table_as_json(X: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Return a value in a form that JSON can hold."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or value is pd.NA or (isinstance(value, float) and value != value):
@@ -36,7 +36,7 @@ def _plain(value: Any) -> Any:
 
 
 def array_of_json(body: bytes) -> Any:
-    """The predictions in a list, or in an object under "predictions"."""
+    """Read predictions from a list, or from an object that has them under "predictions"."""
     answer = json.loads(body)
     if isinstance(answer, dict):
         if "predictions" not in answer:

@@ -1,4 +1,4 @@
-"""Requests over HTTP: connections that are kept, a rate limit, and retries of what passes."""
+"""Send requests over HTTP, with kept connections, a rate limit and retries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PIECE = 2**16
 
 
 class Settings(NamedTuple):
-    """How a service is asked."""
+    """Settings for requests to a service."""
 
     url: str
     timeout: float
@@ -39,7 +39,7 @@ class Settings(NamedTuple):
 
 
 class Passing(Exception):
-    """A failure that may pass; `wait` is how long the service asked to wait."""
+    """Failure that may pass; `wait` is how long the service asked to wait."""
 
     def __init__(self, told: str, wait: float | None = None, status: int | None = None) -> None:
         super().__init__(told)
@@ -48,11 +48,11 @@ class Passing(Exception):
 
 
 class GivenUp(RemoteModelError):
-    """A request that was not made, or not again, as another one failed."""
+    """Raised for a request that was given up because another one failed."""
 
 
 class Service:
-    """A URL that is posted to from several threads.
+    """Service at a URL that several threads post to.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Service:
         rng: np.random.Generator,
         stop: threading.Event,
     ) -> bytes:
-        """The body of the answer.
+        """Post a request and return the body of the answer.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Service:
 
     @property
     def shown(self) -> str:
-        """The URL without what may be secret in it."""
+        """URL without parts that may be secret."""
         return f"{self._place.scheme}://{self._place.netloc}{self._place.path}"
 
     def _failed(self) -> None:
@@ -218,7 +218,7 @@ class Service:
         return response.status, response.headers, b"".join(pieces)
 
     def _connection(self) -> http.client.HTTPConnection:
-        """A connection that is not in use; one that the server has closed opens again by itself."""
+        """Return an idle connection; it reconnects by itself if the server has closed it."""
         with self._lock:
             if self._idle:
                 return self._idle.pop()
@@ -248,7 +248,7 @@ class Service:
 
 
 def check_url(url: object) -> SplitResult:
-    """The parts of a URL of HTTP without credentials in it."""
+    """Check an HTTP URL, which must not contain credentials; return its parts."""
     parts = urlsplit(url) if isinstance(url, str) else None
     try:
         fits = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname)
@@ -268,7 +268,7 @@ def check_url(url: object) -> SplitResult:
 
 
 def _retry_after(reply: http.client.HTTPMessage) -> float | None:
-    """Seconds to wait by the Retry-After header: a number, or a date."""
+    """Return the seconds to wait by a Retry-After header: a number, or a date."""
     told = reply.get("Retry-After")
     if told is None:
         return None

@@ -1,1 +1,1 @@
-"""Which inputs exist: columns, domains, sensitive values, constraints; tables to codes and back."""
+"""Describe which inputs exist, and convert tables to codes and back."""

@@ -28,7 +28,7 @@ REPEATABLE = (
 
 
 class Chunk(NamedTuple):
-    """A part of a table: what it is called, the number of its first row, and its rows."""
+    """Chunk of a table: its name, the number of its first row, and its rows."""
 
     name: str
     start: int
@@ -36,7 +36,7 @@ class Chunk(NamedTuple):
 
 
 class Chunks:
-    """A table that comes in chunks.
+    """Table that comes in chunks.
 
     Iterating gives a `Chunk` after the other. Each must have rows, and the columns and dtypes of
     the first.
@@ -76,17 +76,17 @@ class Chunks:
     def __iter__(self) -> Iterator[Chunk]:
         if self._n_passes and not self.can_repeat:
             raise ValueError(
-                "A second pass over the chunks is needed, and an iterator gives one only. "
+                "The chunks must be read a second time, but an iterator can be read only once. "
                 f"{REPEATABLE}"
             )
         self._n_passes += 1
         return self._checked()
 
     def needs_passes(self, n: int, why: str) -> None:
-        """See, before the first pass, that the table can be gone through n times."""
+        """Check, before the first pass, that the table can be read n times."""
         if n > 1 and not self.can_repeat:
             raise ValueError(
-                f"{why} takes {n} passes over the chunks, and an iterator gives one only. "
+                f"{why} reads the chunks {n} times, but an iterator can be read only once. "
                 f"{REPEATABLE}"
             )
 
@@ -118,8 +118,8 @@ class Chunks:
             if not n:
                 raise ChunkFailedError(
                     f"{_begin(name)} has no rows; those before it have {start}. Each needs "
-                    "at least one row: see whether rows were lost where the chunks are made, or "
-                    "leave empty ones out there.",
+                    "at least one row: check whether rows were lost where the chunks are made, or "
+                    "leave empty chunks out there.",
                     chunk=name,
                 )
             if first is None:
@@ -127,8 +127,8 @@ class Chunks:
             elif (difference := first.difference(container)) is not None:
                 raise ChunkFailedError(
                     f"{_begin(name)} {difference} (got, against {first_name}). All chunks of a "
-                    "table must have the same columns and dtypes: name them where the chunks are "
-                    "read (dtype=..., say).",
+                    "table must have the same columns and dtypes; set them where the chunks are "
+                    "read (by dtype=..., say).",
                     chunk=name,
                 )
             yield Chunk(name, start, table)
@@ -146,7 +146,7 @@ def _begin(name: str) -> str:
 
 
 def as_chunks(X: Any) -> Chunks | None:
-    """The chunks of what is a table in chunks; None for anything else.
+    """Return X as chunks if it is a table in chunks, and None otherwise.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def _numbered(tables: Iterator[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_dask(X: Any) -> bool:
-    """Whether this is a Dask DataFrame; Dask itself is not imported."""
+    """Return whether X is a Dask DataFrame, without importing Dask."""
     return (
         type(X).__module__.split(".")[0] in ("dask", "dask_expr")
         and hasattr(X, "to_delayed")
@@ -198,7 +198,7 @@ def _of_dask(frame: Any) -> Chunks:
                 table = frame.partitions[number].compute()
             except Exception as error:
                 raise ChunkFailedError(
-                    f"{_begin(name)} could not be worked out: {type(error).__name__}: {error}",
+                    f"{_begin(name)} could not be computed: {type(error).__name__}: {error}",
                     chunk=name,
                 ) from error
             yield name, table

@@ -1,4 +1,4 @@
-"""What users say of columns by name, as positions; and which sensitive columns can be."""
+"""Find the columns that users name, and check which columns can be sensitive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skfairtest.space._facts import check_bounds
 
 
 def nearest(name: Any, known: Iterable[Any], most: int = 3) -> list[str]:
-    """The known names that are most like one that is not known, give or take case."""
+    """Return the known names that are most similar to an unknown one, ignoring case."""
     if not isinstance(name, str):
         return []
     folded = {other.casefold(): other for other in known if isinstance(other, str)}
@@ -30,7 +30,7 @@ def position_of(names: list[Any], name: Any) -> int | None:
 
 
 def resolve_columns(names: list[Any], wanted: Any) -> list[int]:
-    """Positions of the named columns, in the order of the table."""
+    """Return the positions of the named columns, in the order of the table."""
     if isinstance(wanted, (str, int, np.integer)):
         wanted = [wanted]
     if isinstance(wanted, (pd.Series, pd.DataFrame)):
@@ -82,7 +82,9 @@ def by_position(names: list[Any], mapping: Mapping[Any, Any] | None, label: str)
     for name, value in mapping.items():
         position = position_of(names, name)
         if position is None:
-            raise ValueError(f"{label}= names {name!r}, which is not a column of X: {names!r}.")
+            raise ValueError(
+                f"{label}= names {name!r}, which is not a column of X. Expected one of {names!r}."
+            )
         found[position] = value
         if label == "bounds":
             check_bounds(name, value)

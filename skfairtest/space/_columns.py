@@ -1,4 +1,4 @@
-"""One column: its kind, its domain, and its values as codes and back.
+"""One column: its kind, its domain, and the codes of its values.
 
 A code is a float. Each kind of column is a class that says what its codes mean: the value itself,
 the position of the value in a list, the number of its step. Whatever they mean, codes have a first
@@ -35,7 +35,7 @@ MOST_LISTED = 6
 
 
 class Column:
-    """Kind and domain of one column; made by `describe_column`, changed by nobody.
+    """Kind and domain of one column; `describe_column` makes it, and nothing changes it.
 
     Parameters
     ----------
@@ -103,13 +103,13 @@ class Column:
 
     @classmethod
     def learn(cls, facts: ColumnFacts) -> Column | None:
-        """The column of which so much is known; None where it is of another kind."""
+        """Return a column of this kind for these facts, or None if it is of another kind."""
         raise NotImplementedError
 
     # Values and codes -----------------------------------------------------------------------
 
     def encode(self, values: NDArray[Any]) -> Floats:
-        """Codes of the values; an error names those that the column does not know.
+        """Return the codes of the values; raise an error for unknown values.
 
         The column stays as it is. Of a number between two steps it is the nearest code from which
         arithmetic leads back to it, or nearly so; see `read`.
@@ -117,11 +117,11 @@ class Column:
         raise NotImplementedError
 
     def take(self, codes: Floats) -> NDArray[Any]:
-        """Values of the codes as a NumPy array (object for strings, float with NaN for numbers)."""
+        """Return the values of codes as an array: objects for strings, floats for numbers."""
         raise NotImplementedError
 
     def read(self, values: NDArray[Any]) -> tuple[Column, Floats]:
-        """Codes of the values of a table, and the column that makes the very same values of them.
+        """Return the codes of a table's values, and a column that decodes them exactly.
 
         It is this column, but where some numbers have no code by arithmetic alone: the column that
         is returned then knows these, and is for this table only.
@@ -129,33 +129,33 @@ class Column:
         return self, self.encode(values)
 
     def bare(self) -> Column:
-        """The column as it was learned, without the numbers of a table."""
+        """Return the column as it was learned in `fit`, without numbers of other tables."""
         return self
 
     def shown(self, codes: Floats) -> NDArray[Any]:
-        """Values of the codes as people know them: dates, not the numbers that stand for them."""
+        """Return the values of the codes for display, with dates as dates."""
         values = self.take(codes)
         return values if self.dates is None else self.dates.objects(values)
 
     def plain_values(self, codes: Floats) -> list[Any]:
-        """Values of the codes as every file format has them: dates in words."""
+        """Return the values of the codes for files, with dates as text."""
         values = self.take(codes)
         return values.tolist() if self.dates is None else self.dates.texts(values)
 
     def code_of(self, number: float) -> float:
-        """The code of a number of the domain; NaN where it is none."""
+        """Return the code of a number of the domain; NaN where it is none."""
         return np.nan
 
     def unknown(self, values: NDArray[Any]) -> Bools:
-        """Which values, missing ones apart, could not have been in the data."""
+        """Return which values, except missing ones, cannot belong to the column."""
         raise NotImplementedError
 
     def expected(self) -> list[Any] | None:
-        """The values that the column can have; None for any finite number."""
+        """Return the values that the column can have, or None if it can be any finite number."""
         return None
 
     def knows_all(self, categories: Any) -> bool:
-        """Whether all categories of a dtype have codes, so that values need not be looked at."""
+        """Return whether all categories of a dtype have codes, so that values need no check."""
         return False
 
     # The table ------------------------------------------------------------------------------
@@ -163,42 +163,42 @@ class Column:
     # A table is built from columns that are levels or plain numbers, which have codes of their own.
 
     def field(self) -> Column:
-        """The column as the table holds it: codes of numbers are the numbers."""
+        """Return the column as the table stores it, with numbers as their own codes."""
         return self
 
     def to_field(self, codes: Floats) -> Floats:
-        """Codes of `field` from those of the column."""
+        """Return the codes of `field` from those of the column."""
         return codes
 
     def from_field(self, codes: Floats) -> Floats:
-        """Codes of the column from those of `field`."""
+        """Convert codes of `field` to codes of this column."""
         return codes
 
     def ends_in_field(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Intervals of codes as intervals of those of `field`."""
+        """Convert intervals of codes to intervals of codes of `field`."""
         return low, high
 
     def write(self, container: Any, index: int, codes: Floats) -> Any:
-        """One column of a table, as the container writes what the codes of a field stand for."""
+        """Write one column of a table from codes of `field`."""
         raise NotImplementedError
 
     def slope(self, codes: Floats) -> Floats | float:
-        """Change of the code of `field` from one code to the next."""
+        """Return the change of the code of `field` from one code to the next."""
         return 1.0
 
     def operations(self) -> list[tuple[str, Any]] | None:
-        """The arithmetic that makes codes of `field`, step by step, where it is that simple."""
+        """Return the arithmetic from codes to codes of `field`, or None if there is none."""
         return [] if self.missing is None and self.dates is None else None
 
     def fraction(self) -> tuple[float, float, float] | None:
-        """Step, offset and divisor, where ``(code * step + offset) / divisor`` is all there is."""
+        """Return step, offset and divisor if codes are decoded by that arithmetic alone."""
         return None
 
     # The domain -----------------------------------------------------------------------------
 
     @property
     def is_plain(self) -> bool:
-        """Whether codes are the very numbers of the column."""
+        """Whether codes are the numbers of the column themselves."""
         return False
 
     @property
@@ -213,11 +213,11 @@ class Column:
 
     @property
     def n_listed(self) -> int | None:
-        """How many values are in the list that codes number; None where codes are an interval."""
+        """Number of values in the list that codes number, or None if codes are an interval."""
         return None
 
     def grid(self) -> Floats:
-        """Codes of the domain as a finite list: all of them, or one a step for a real column.
+        """Return the codes of the domain as a finite list; of a real column, one for each step.
 
         Raises
         ------
@@ -228,15 +228,16 @@ class Column:
         return np.arange(self.low, self.high + 1, dtype=np.float64)
 
     def check_listable(self, n: float) -> None:
-        """See that so many codes are not too many to be listed."""
+        """Check that there are not too many codes to be listed."""
         if n > MAX_GRID:
             raise ValueError(
                 f"Column {self.name!r} has {n:.0f} values from {self.low:g} to {self.high:g}; at "
-                f"most {MAX_GRID} can be listed. Narrow its domain with bounds=."
+                f"most {MAX_GRID} can be listed. Narrow its domain by "
+                "InputSpace(bounds=...)."
             )
 
     def given_codes(self) -> Floats:
-        """Codes of what the user gave as the domain: the two ends, or all values of a list."""
+        """Return the codes of the domain that the user gave: two ends, or a list of values."""
         return np.array([self.low, self.high])
 
     # Numbers, as constraints need them ------------------------------------------------------
@@ -248,51 +249,51 @@ class Column:
         return float(low), float(high)
 
     def is_numeric(self) -> bool:
-        """Whether all values are numbers, missing ones aside."""
+        """Return whether all values are numbers, missing ones aside."""
         return True
 
     def by_code(self) -> Floats | None:
-        """The number of each code, where codes number a list; NaN for a missing one."""
+        """Return the number of each code if codes number a list; NaN means missing."""
         return None
 
     def ranks(self, order: NDArray[Any]) -> Floats | None:
-        """The place of each code in an order of categories; None where codes are numbers."""
+        """Return the rank of each code in an order of categories, or None for numbers."""
         return None
 
     def place(self, numbers: Floats) -> Floats:
-        """Codes of numbers, roughly; not whole where the numbers are between two steps."""
+        """Return approximate codes of numbers, which are not whole between two steps."""
         return numbers
 
     def known_codes(self, values: NDArray[Any], dtype: str | None) -> tuple[Floats, Bools]:
-        """Codes of listed values, and which of them the column knows; NaN for a missing one.
+        """Return the codes of listed values, and which values the column knows.
 
         `dtype` is what the table rounds numbers to: of 0.1 in single precision another number.
         """
         raise NotImplementedError
 
     def zero_one(self) -> tuple[float, float] | None:
-        """Codes of 0 and of 1; -1 for one that the column does not have, None for other columns."""
+        """Return the codes of 0 and 1 (-1 for a missing one), or None for other columns."""
         raise NotImplementedError
 
     def domain_words(self) -> str:
-        """The domain, for a warning of values that are not in it."""
+        """Return the domain in words, for a warning about values that are not in it."""
         raise NotImplementedError
 
     # Groups ---------------------------------------------------------------------------------
 
     def for_rules(self, codes: Floats) -> tuple[Column, Floats]:
-        """The column as rules of groups speak of it, and its codes: numbers by their values."""
+        """Return the column and its codes as rules of groups use them, with numbers by value."""
         return self, codes
 
     # Words ----------------------------------------------------------------------------------
 
     @property
     def kind_in_words(self) -> str:
-        """What the column is, in a table for people."""
+        """Kind of the column in words."""
         return self.kind if self.dates is None else self.dates.family
 
     def in_words(self) -> str:
-        """The domain, in a table for people."""
+        """Return the domain in words."""
         low, high = self.ends
         return f"{text_of(low)} to {text_of(high)}{', or missing' if self.has_missing else ''}"
 
@@ -304,12 +305,12 @@ class Column:
 
     @property
     def distance(self) -> float:
-        """Distance of neighbouring values; NaN where they are listed, or real."""
+        """Distance of neighbouring values; NaN if they are listed or real."""
         return np.nan
 
 
 class Categorical(Column):
-    """Values of any kind; codes are their positions in a list.
+    """Column of listed values of any kind; a code is a position in the list.
 
     Attributes
     ----------
@@ -330,7 +331,7 @@ class Categorical(Column):
 
     @classmethod
     def of(cls, name: Any, domain: list[Any], *, missing: bool, facts: ColumnFacts) -> Categorical:
-        """Values, maybe with a missing one, and behind them others that only the data hold."""
+        """Make a column of values, with missing if needed; values of the data only come last."""
         if facts.step is not None:
             raise ValueError(
                 f"steps= names column {name!r}, which is categorical: its step is the neighbouring "
@@ -350,7 +351,7 @@ class Categorical(Column):
 
     @classmethod
     def learn(cls, facts: ColumnFacts) -> Column | None:
-        """A column of listed values, or one whose values are no numbers."""
+        """Return a column of listed values, or of values that are not numbers."""
         summary = facts.summary
         if facts.dates is not None:  # of which none is there
             some = int(facts.listed_dates[1])
@@ -381,29 +382,29 @@ class Categorical(Column):
         return np.asarray(self._lookup.get_indexer(values), dtype=np.float64)
 
     def encode(self, values: NDArray[Any]) -> Floats:
-        """Codes of the values; an error names those that the column does not know."""
+        """Return the codes of the values; raise an error for unknown values."""
         gone = np.asarray(pd.isna(values), dtype=bool)
         codes = self._find(values)
         strange = (codes < 0) & ~gone
         if strange.any():
             raise ValueError(
                 f"Column {self.name!r} has values that are not among its {len(self.levels)} known "
-                f"ones: {shown(pd.unique(values[strange]))}. Add them with categories=, or leave "
-                "out those rows."
+                f"ones: {shown(pd.unique(values[strange]))}. Add them by "
+                "InputSpace(categories=...), or leave out those rows."
             )
         codes[gone] = np.nan if self.missing is None else self.missing
         return codes
 
     def take(self, codes: Floats) -> NDArray[Any]:
-        """Values of the codes."""
+        """Return the values of the codes."""
         return self.padded_levels().take(self.positions(codes))
 
     def positions(self, codes: Floats) -> NDArray[np.intp]:
-        """Places of the codes in `padded_levels`."""
+        """Return the positions of the codes in `padded_levels`."""
         return np.where(np.isnan(codes), len(self.levels), codes).astype(np.intp)
 
     def padded_levels(self) -> NDArray[Any]:
-        """The levels and one missing value behind them, which NaN codes point to."""
+        """The levels followed by one missing value, to which NaN codes point."""
         # Encoders tell None from NaN, so a missing value goes back as it came.
         missing = np.nan if self.nan_is_missing or self.levels.dtype.kind == "f" else None
         pad = np.array([missing], dtype=self.levels.dtype)
@@ -413,19 +414,19 @@ class Categorical(Column):
         return padded
 
     def write(self, container: Any, index: int, codes: Floats) -> Any:
-        """One column of a table."""
+        """Return one column of a table."""
         return container.levels_column(index, self, codes)
 
     def unknown(self, values: NDArray[Any]) -> Bools:
-        """Which values are no levels."""
+        """Return which values are no levels."""
         return np.asarray(self._find(values) < 0)
 
     def expected(self) -> list[Any] | None:
-        """The levels."""
+        """Return the levels."""
         return [level for level in self.levels.tolist() if level is not None]
 
     def knows_all(self, categories: Any) -> bool:
-        """Whether all categories of a dtype are levels."""
+        """Return whether all categories of a dtype are levels."""
         return set(categories) <= set(self.levels)
 
     @property
@@ -434,28 +435,28 @@ class Categorical(Column):
         return len(self.levels)
 
     def given_codes(self) -> Floats:
-        """Codes of all values of the domain."""
+        """Return the codes of all values of the domain."""
         return self.grid()
 
     def is_numeric(self) -> bool:
-        """Whether all levels are numbers."""
+        """Return whether all levels are numbers."""
         present = self.levels[~np.asarray(pd.isna(self.levels), dtype=bool)]
         return all(isinstance(v, (int, float, np.number, np.bool_)) for v in present)
 
     def by_code(self) -> Floats | None:
-        """The number of each level."""
+        """Return the number of each level."""
         gone = np.asarray(pd.isna(self.levels), dtype=bool)
         values = np.full(len(self.levels), np.nan)
         values[~gone] = self.levels[~gone].astype(np.float64)
         return values
 
     def ranks(self, order: NDArray[Any]) -> Floats | None:
-        """The place of each level in an order of categories; NaN for one that has none."""
+        """Return the place of each level in an order of categories; NaN for one that has none."""
         ranks = pd.Index(order).get_indexer(self.levels).astype(np.float64)
         return np.where(ranks < 0, np.nan, ranks)
 
     def known_codes(self, values: NDArray[Any], dtype: str | None) -> tuple[Floats, Bools]:
-        """Codes of listed values, and which of them are levels."""
+        """Return the codes of listed values, and which of them are levels."""
         gone = np.asarray(pd.isna(values), dtype=bool)
         codes = np.full(len(values), np.nan if self.missing is None else self.missing)
         found = self._find(pd.Index(values[~gone], dtype=object))
@@ -465,7 +466,7 @@ class Categorical(Column):
         return codes, known
 
     def zero_one(self) -> tuple[float, float] | None:
-        """Codes of 0 and 1, or of False and True."""
+        """Return the codes of 0 and 1, or of False and True."""
         present = [level for level in self.levels if not pd.isna(level)]
         if not all(level in (0, 1) for level in present):
             return None
@@ -476,16 +477,16 @@ class Categorical(Column):
         return zero, one
 
     def domain_words(self) -> str:
-        """The first of the levels."""
+        """Return the first of the levels."""
         return f"one of {list(self.levels)[:10]!r}"
 
     def in_words(self) -> str:
-        """The levels, or the first of them."""
+        """Return the levels, or the first of them."""
         return self._list_in_words()
 
 
 def text_of(value: Any) -> str:
-    """A value in a table for people."""
+    """Return a value as text for a table."""
     if isinstance(value, float):
         return "missing" if np.isnan(value) else f"{value:.6g}"
     return "missing" if value is None else str(value)

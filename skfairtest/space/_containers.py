@@ -32,7 +32,7 @@ ROUNDING = {
 
 
 def make_container(X: Any) -> Container:
-    """The container that fits the table, or an error that says which tables are taken."""
+    """Return the container for a kind of table; raise an error for other tables."""
     if sparse.issparse(X):
         raise TypeError(
             "X must be a dense table; got a sparse matrix. Sparse input has no domain to search: "
@@ -51,7 +51,7 @@ def make_container(X: Any) -> Container:
 
 
 def objects_as_numbers(values: NDArray[Any]) -> NDArray[Any]:
-    """Floats for an object column that holds numbers only; else the column as it is."""
+    """Return floats for an object column that holds only numbers, else the column as it is."""
     if values.dtype.kind == "O":
         inferred = pd.api.types.infer_dtype(values, skipna=True)
         if inferred in ("integer", "floating", "mixed-integer-float"):
@@ -67,71 +67,71 @@ def _refuse(name: Any, dtype: Any) -> TypeError:
 
 
 class Container:
-    """What is known of a kind of table; subclasses know one kind each."""
+    """Knows how to read and write one kind of table; subclasses know one kind each."""
 
     names: list[Any]
     #: What the columns of dates hold, by position; others are absent.
     dates: dict[str, Dates]
 
     def dates_of(self, index: int) -> Dates | None:
-        """What the dates of a column are; None for a column of other values."""
+        """Return how a column stores dates, or None for a column of other values."""
         return self.dates.get(str(index))
 
     def column_values(self, X: Any, index: int) -> NDArray[Any]:
-        """One column as floats (NaN is missing), booleans or objects; dates are floats."""
+        """Return one column as floats (NaN is missing), booleans or objects; dates are floats."""
         raise NotImplementedError
 
     def holds_objects(self, index: int) -> bool:
-        """Whether the column may hold anything, so that all of it tells what it is."""
+        """Return whether the column may hold any objects, so that all values must be read."""
         return False
 
     def learn_levels(self, other: Container) -> None:
-        """Take over the categories of another chunk of the table that are not known yet."""
+        """Add the categories of another chunk of the table that are not known yet."""
 
     def level_order(self, index: int) -> NDArray[Any] | None:
         """Order of the levels, where the column's dtype has one."""
         return None
 
     def ordered_levels(self, index: int) -> NDArray[Any] | None:
-        """The levels in their order, where the dtype says that the order means something."""
+        """Return the levels in the order of an ordered dtype, or None."""
         return None
 
     def is_integral(self, index: int) -> bool:
-        """Whether the column can hold nothing but integers."""
+        """Return whether the column can hold nothing but integers."""
         raise NotImplementedError
 
     def rounds_to(self, index: int) -> str | None:
-        """Name of the NumPy dtype that numbers are rounded to; None where they stay as they are."""
+        """Return the NumPy dtype to which numbers are rounded, or None if they are not."""
         raise NotImplementedError
 
     def dtype_name(self, index: int) -> str:
-        """Name of the column's dtype."""
+        """Return the name of the column's dtype."""
         raise NotImplementedError
 
     def build(self, Z: Floats, columns: list[Column]) -> Any:
-        """A table of the codes' values; `columns` are plain numbers or levels (`Column.field`)."""
+        """Build a table from codes of the fields of `columns` (see `Column.field`)."""
         raise NotImplementedError
 
     def _column(self, index: int, column: Column, codes: Floats) -> Any:
-        """A column of the table."""
+        """Return a column of the table."""
         if (dates := self.dates_of(index)) is not None:
             return self.dates_column(index, dates, column.take(codes))
         return column.write(self, index, codes)
 
     def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
-        """A column of the dates that numbers stand for."""
+        """Build a column of dates from numbers."""
         raise NotImplementedError
 
     def numbers_column(self, index: int, column: Column, numbers: Floats) -> Any:
-        """A column of numbers."""
+        """Return a column of numbers."""
         raise NotImplementedError
 
     def levels_column(self, index: int, column: Categorical, codes: Floats) -> Any:
-        """A column of the levels that codes are positions of."""
+        """Build a column of levels from their positions."""
         raise NotImplementedError
 
     def check_names(self, X: Any) -> Any:
-        """The table with the fitted columns in the fitted order."""
+        """Return the table with the fitted columns in the fitted order."""
         if type(make_container(X)) is not type(self):
             raise TypeError(
                 f"Expected the same kind of table as in fit ({self.kind}); got {type(X).__name__}. "
@@ -148,7 +148,7 @@ class Container:
         raise NotImplementedError
 
     def difference(self, other: Container) -> str | None:
-        """In words, what another table of the kind has otherwise; None where it is alike."""
+        """Describe how another table of this kind differs; return None if it does not."""
         if other.kind != self.kind:
             return f"is a {other.kind}, not a {self.kind}"
         absent = [name for name in self.names if name not in set(other.names)]
@@ -202,7 +202,7 @@ class ArrayContainer(Container):
         return "numpy.ndarray"
 
     def column_values(self, X: NDArray[Any], index: int) -> NDArray[Any]:
-        """One column as floats (NaN is missing), booleans or objects."""
+        """Return one column as floats (NaN is missing), booleans or objects."""
         values = X[:, index]
         if (dates := self.dates_of(index)) is not None:
             return dates.numbers(index, values)
@@ -213,23 +213,23 @@ class ArrayContainer(Container):
         return objects_as_numbers(values.astype(object))
 
     def holds_objects(self, index: int) -> bool:
-        """Whether the column may hold anything, so that all of it tells what it is."""
+        """Return whether the column may hold any objects, so that all values must be read."""
         return np.dtype(self.dtype).kind == "O" and self.dates_of(index) is None
 
     def is_integral(self, index: int) -> bool:
-        """Whether the column can hold nothing but integers."""
+        """Return whether the column can hold nothing but integers."""
         return np.dtype(self.dtype).kind in "iu"
 
     def rounds_to(self, index: int) -> str | None:
-        """Name of the NumPy dtype that numbers are rounded to; None where they stay as they are."""
+        """Return the NumPy dtype to which numbers are rounded, or None if they are not."""
         return ROUNDING.get(np.dtype(self.dtype).name)
 
     def dtype_name(self, index: int) -> str:
-        """Name of the column's dtype."""
+        """Return the name of the column's dtype."""
         return str(np.dtype(self.dtype))
 
     def build(self, Z: Floats, columns: list[Column]) -> NDArray[Any]:
-        """An array of the codes' values, in the dtype of the array seen in fit."""
+        """Return an array of the codes' values, in the dtype of the array seen in fit."""
         dtype = np.dtype(self.dtype)
         if dtype.kind in "iufb":
             out = Z.copy()
@@ -245,15 +245,15 @@ class ArrayContainer(Container):
         return objects.astype(dtype, copy=False)
 
     def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
-        """A column of the dates that numbers stand for."""
+        """Build a column of dates from numbers."""
         return dates.objects(numbers)
 
     def numbers_column(self, index: int, column: Column, numbers: Floats) -> Any:
-        """A column of numbers, in an array of objects."""
+        """Return a column of numbers, in an array of objects."""
         return _as_objects(column, numbers, index in self.none_is_missing)
 
     def levels_column(self, index: int, column: Categorical, codes: Floats) -> Any:
-        """A column of the levels that codes are positions of."""
+        """Build a column of levels from their positions."""
         return column.take(codes)
 
     def _select(self, X: NDArray[Any]) -> NDArray[Any]:
@@ -304,14 +304,14 @@ class PandasContainer(Container):
         return "pandas.DataFrame"
 
     def dtype(self, index: int) -> Any:
-        """The pandas dtype of a column."""
+        """Return the pandas dtype of a column."""
         if str(index) in self.categories:
             levels = pd.Index(self.categories[str(index)]).infer_objects()
             return pd.CategoricalDtype(levels, ordered=self.ordered[str(index)])
         return _named_dtype(self.dtypes[index])
 
     def column_values(self, X: pd.DataFrame, index: int) -> NDArray[Any]:
-        """One column as floats (NaN is missing), booleans or objects."""
+        """Return one column as floats (NaN is missing), booleans or objects."""
         series = X[self.names[index]]
         dtype = series.dtype
         if (dates := self.dates_of(index)) is not None:
@@ -330,15 +330,15 @@ class PandasContainer(Container):
         return self.categories.get(str(index))
 
     def ordered_levels(self, index: int) -> NDArray[Any] | None:
-        """The levels in their order, where the dtype says that the order means something."""
+        """Return the levels in the order of an ordered dtype, or None."""
         return self.level_order(index) if self.ordered.get(str(index)) else None
 
     def holds_objects(self, index: int) -> bool:
-        """Whether the column may hold anything, so that all of it tells what it is."""
+        """Return whether the column may hold any objects, so that all values must be read."""
         return self.dtypes[index] == "object" and self.dates_of(index) is None
 
     def learn_levels(self, other: Container) -> None:
-        """Take over the categories of another chunk of the table that are not known yet."""
+        """Add the categories of another chunk of the table that are not known yet."""
         assert isinstance(other, PandasContainer)
         for key, known in self.categories.items():
             place = other.names.index(self.names[int(key)])
@@ -350,15 +350,15 @@ class PandasContainer(Container):
                 self.categories[key] = np.concatenate([known, added])
 
     def is_integral(self, index: int) -> bool:
-        """Whether the column can hold nothing but integers."""
+        """Return whether the column can hold nothing but integers."""
         return bool(pd.api.types.is_integer_dtype(self.dtype(index)))
 
     def rounds_to(self, index: int) -> str | None:
-        """Name of the NumPy dtype that numbers are rounded to; None where they stay as they are."""
+        """Return the NumPy dtype to which numbers are rounded, or None if they are not."""
         return ROUNDING.get(self.dtypes[index].lower())
 
     def dtype_name(self, index: int) -> str:
-        """Name of the column's dtype."""
+        """Return the name of the column's dtype."""
         return self.dtypes[index]
 
     def build(self, Z: Floats, columns: list[Column]) -> pd.DataFrame:
@@ -373,11 +373,11 @@ class PandasContainer(Container):
         return frame
 
     def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
-        """A column of the dates that numbers stand for."""
+        """Build a column of dates from numbers."""
         return as_dates(numbers, self.dtype(index), dates)
 
     def numbers_column(self, index: int, column: Column, numbers: Floats) -> Any:
-        """A column of numbers."""
+        """Return a column of numbers."""
         dtype = self.dtype(index)
         if pd.api.types.is_object_dtype(dtype):
             is_none = index in self.none_is_missing
@@ -385,7 +385,7 @@ class PandasContainer(Container):
         return _cast(numbers, dtype)
 
     def levels_column(self, index: int, column: Categorical, codes: Floats) -> Any:
-        """A column of the levels that codes are positions of."""
+        """Build a column of levels from their positions."""
         dtype = self.dtype(index)
         if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
             if dtype.kind == "b" and not np.isnan(codes).any():  # dummies: many, so without objects
@@ -427,7 +427,7 @@ def _dtype_name(name: Any, dtype: Any) -> str:
 
 
 def _dates_in(columns: list[Any], names: list[Any]) -> dict[str, Dates]:
-    """What is in the columns of objects that hold dates, by position; None is another column."""
+    """Return the dates in each column of objects; None for other columns."""
     found = {}
     for index, values in enumerate(columns):
         dates = None if values is None else dates_of_objects(names[index], values)
@@ -437,13 +437,13 @@ def _dates_in(columns: list[Any], names: list[Any]) -> dict[str, Dates]:
 
 
 def _has_none(values: NDArray[Any]) -> bool:
-    """Whether missing values of an object column are None, not NaN: the first one tells."""
+    """Return whether missing values of an object column are None, not NaN: the first one tells."""
     gone = np.asarray(pd.isna(values), dtype=bool)
     return bool(gone.any()) and values[gone][0] is None
 
 
 def _as_objects(column: Column, numbers: Floats, none_is_missing: bool) -> NDArray[Any]:
-    """Numbers as an object column holds them: whole ones as integers, and its own missing value."""
+    """Return numbers as an object column stores them: whole numbers as integers."""
     gone = np.isnan(numbers)
     is_whole = column.whole and bool((numbers[~gone] == np.rint(numbers[~gone])).all())
     objects = np.empty(len(numbers), dtype=object)
@@ -507,7 +507,7 @@ class NarwhalsContainer(Container):
         return f"{self.backend} table"
 
     def column_values(self, X: Any, index: int) -> NDArray[Any]:
-        """One column as floats (NaN is missing), booleans or objects."""
+        """Return one column as floats (NaN is missing), booleans or objects."""
         series = nw.from_native(X, eager_only=True)[self.names[index]]
         if self.dates_of(index) is not None:
             return self._date_numbers(index, series)
@@ -522,19 +522,19 @@ class NarwhalsContainer(Container):
         return self.categories.get(str(index))
 
     def ordered_levels(self, index: int) -> NDArray[Any] | None:
-        """The levels in their order, where the dtype says that the order means something."""
+        """Return the levels in the order of an ordered dtype, or None."""
         return self.level_order(index)
 
     def is_integral(self, index: int) -> bool:
-        """Whether the column can hold nothing but integers."""
+        """Return whether the column can hold nothing but integers."""
         return "Int" in self.dtypes[index]
 
     def rounds_to(self, index: int) -> str | None:
-        """Name of the NumPy dtype that numbers are rounded to; None where they stay as they are."""
+        """Return the NumPy dtype to which numbers are rounded, or None if they are not."""
         return ROUNDING.get(self.dtypes[index].lower())
 
     def dtype_name(self, index: int) -> str:
-        """Name of the column's dtype."""
+        """Return the name of the column's dtype."""
         is_date = self.dates_of(index) is not None
         return str(self._date_dtype(index)) if is_date else self.dtypes[index]
 
@@ -561,7 +561,7 @@ class NarwhalsContainer(Container):
         return as_numbers(name, np.array(whole, dtype=np.int64), unit)
 
     def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
-        """A column of the dates that numbers stand for."""
+        """Build a column of dates from numbers."""
         name = str(self.names[index])
         whole: Any = as_whole(numbers, self.units[str(index)])
         if (gone := whole == NAT).any():
@@ -579,7 +579,7 @@ class NarwhalsContainer(Container):
         return nw.from_dict(native, backend=self.backend).to_native()
 
     def levels_column(self, index: int, column: Categorical, codes: Floats) -> Any:
-        """A column of the levels that codes are positions of."""
+        """Build a column of levels from their positions."""
         name = str(self.names[index])
         if column.levels.dtype.kind == "f":
             return self.numbers_column(index, column, column.take(codes))
@@ -592,7 +592,7 @@ class NarwhalsContainer(Container):
         return levels[column.positions(codes).tolist()]
 
     def numbers_column(self, index: int, column: Column, numbers: Floats) -> Any:
-        """A column of numbers."""
+        """Return a column of numbers."""
         name, values = str(self.names[index]), numbers
         dtype: Any = getattr(nw, self.dtypes[index])
         if self.is_integral(index):

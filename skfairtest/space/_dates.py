@@ -1,4 +1,4 @@
-"""Columns of dates, durations and times of day, and the numbers that stand for them.
+"""Columns of dates, durations and times of day, and their conversion to numbers.
 
 Everything is counted in microseconds (periods by their ordinals), so that columns of different
 dtypes compare. Containers know how a kind of table writes these; here is what they share.
@@ -34,7 +34,7 @@ ANY_DATE = tuple({cls for classes in OBJECTS.values() for cls in classes})
 
 
 class Dates:
-    """What the dates of a column are.
+    """Describe how a column stores its dates.
 
     Attributes
     ----------
@@ -66,13 +66,13 @@ class Dates:
         return f"{self.family} ({more})" if more else self.family
 
     def is_like(self, other: Dates | None) -> bool:
-        """Whether numbers of both mean the same."""
+        """Return whether equal numbers mean equal dates in both columns."""
         if other is None or (self.zone is None) != (other.zone is None):
             return False
         return (self.family, self.freq) == (other.family, other.freq)
 
     def index(self, numbers: Floats) -> Any:
-        """Values as an index of pandas; times of day are durations there."""
+        """Return the values as an index of pandas, with times of day as durations."""
         whole = as_whole(numbers, "us")
         if self.family == "period":
             return pd.PeriodIndex(
@@ -84,7 +84,7 @@ class Dates:
         return index if self.zone is None else index.tz_localize("UTC").tz_convert(self.zone)
 
     def objects(self, numbers: Floats) -> NDArray[Any]:
-        """The values as objects, as an object column has them, else those of pandas."""
+        """Return the values as Python objects if the column holds objects, else as in pandas."""
         gone = np.isnan(numbers)
         objects = np.empty(len(numbers), dtype=object)
         index = self.index(numbers[~gone])
@@ -104,11 +104,11 @@ class Dates:
         return objects
 
     def texts(self, numbers: Floats) -> list[str]:
-        """The values as people write them."""
+        """Return the values as text."""
         return [date_text(value) for value in self.objects(np.asarray(numbers, dtype=np.float64))]
 
     def interval(self, low: float, high: float) -> Any:
-        """The dates from one number to before another; periods by their beginnings.
+        """Describe the dates from one number up to another; periods count by their beginnings.
 
         Infinite ends are the first and the last that a calendar has.
         """
@@ -130,7 +130,7 @@ class Dates:
         return pd.Interval(left, max(left, right), closed="left")
 
     def numbers(self, name: Any, values: Any) -> Floats:
-        """Numbers of any values that can be read as such dates.
+        """Return the numbers of values that can be read as dates of this column.
 
         Raises
         ------
@@ -168,11 +168,11 @@ class Dates:
 
 
 class NotExactError(ValueError):
-    """Times that floats do not tell apart."""
+    """Raised for times that floats cannot tell apart."""
 
 
 def as_numbers(name: Any, whole: Ints, unit: str) -> Floats:
-    """Numbers of dates that a table counts in a unit, NaN for missing ones.
+    """Return the numbers of dates that a table counts in a unit, NaN for missing ones.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def as_numbers(name: Any, whole: Ints, unit: str) -> Floats:
 
 
 def as_whole(numbers: Floats, unit: str) -> Ints:
-    """And back."""
+    """Convert numbers back to whole units."""
     gone = np.isnan(numbers)
     numbers, per_unit = np.where(gone, 0, numbers), UNITS[unit]
     if per_unit:
@@ -205,7 +205,7 @@ def as_whole(numbers: Floats, unit: str) -> Ints:
 
 
 def dates_of_objects(name: Any, values: NDArray[Any]) -> Dates | None:
-    """What an object column holds, if it is dates.
+    """Return how an object column stores dates, or None if it holds no dates.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def dates_of_objects(name: Any, values: NDArray[Any]) -> Dates | None:
 
 
 def date_text(value: Any) -> str:
-    """A date in the form of ISO 8601, without a time where that is midnight."""
+    """Return a date in ISO 8601 form, without the time if that is midnight."""
     if pd.isna(value):
         return "missing"
     if isinstance(value, np.datetime64):
@@ -258,7 +258,7 @@ def date_text(value: Any) -> str:
 
 
 def iso(value: Any) -> str:
-    """A date in the form of ISO 8601, as JSON has it."""
+    """Return a date in ISO 8601 form, as used in JSON."""
     if isinstance(value, np.datetime64):
         value = pd.Timestamp(value)
     if isinstance(value, (dt.timedelta, np.timedelta64)):

@@ -1,4 +1,4 @@
-"""What else changes with a sensitive attribute: the columns that follow from its value."""
+"""Columns whose values follow from a sensitive value, so that twins differ in them, too."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORM = (
 
 
 class DependentRule(NamedTuple):
-    """Where attribute `sensitive` has the code `of`, attribute `column` has the code `code`."""
+    """If attribute `sensitive` has the code `of`, attribute `column` has the code `code`."""
 
     sensitive: int
     of: float
@@ -35,7 +35,7 @@ def read_rules(
     sensitive: list[int],
     one_hot: Mapping[Any, list[Any]],
 ) -> list[DependentRule]:
-    """The rules of a mapping, in codes.
+    """Return the rules of a mapping, in codes.
 
     A one-hot group is named by itself, and its values by the names of its categories.
 
@@ -53,7 +53,7 @@ def read_rules(
             raise ValueError(
                 f"twins= says what follows from {name!r}, which is not sensitive; got sensitive "
                 f"columns {[names[k] for k in sensitive]!r}. Name it in sensitive_features, or tie "
-                "the two columns by constraint=."
+                "the two columns by InputSpace(constraint=...)."
             )
         if not isinstance(values, Mapping):
             raise ValueError(f"twins={{{name!r}: ...}} must be a mapping; got {values!r}. {FORM}")
@@ -69,7 +69,8 @@ def read_rules(
                 if k in sensitive:
                     raise ValueError(
                         f"twins= changes {other!r}, which is sensitive itself. Twins have every "
-                        "combination of sensitive values; exclude some by constraint=."
+                        "combination of sensitive values; exclude some of them by "
+                        "InputSpace(constraint=...)."
                     )
                 rules.append(DependentRule(j, of, k, _code(columns[k], wanted)))
     return rules
@@ -85,11 +86,13 @@ def _position(name: Any, names: list[Any], one_hot: Mapping[Any, list[Any]]) -> 
     position = position_of(names, name)
     if position is not None:
         return position
-    raise ValueError(f"twins= names {name!r}, which is not a column of X: {names!r}.")
+    raise ValueError(
+        f"twins= names {name!r}, which is not a column of X. Expected one of {names!r}."
+    )
 
 
 def _code(column: Column, value: Any) -> float:
-    """The code of a value of the domain."""
+    """Return the code of a value of the domain."""
     try:
         code = float(column.encode(np.array([value], dtype=object))[0])
     except ValueError as error:
@@ -97,13 +100,14 @@ def _code(column: Column, value: Any) -> float:
     if not column.low <= code <= column.high or (column.discrete and code != np.rint(code)):
         raise ValueError(
             f"twins= names the value {value!r} of column {column.name!r}, which is outside its "
-            "domain. Take a value of the domain, or widen it with bounds= or categories=."
+            "domain. Take a value of the domain, or widen the domain by InputSpace(bounds=...) or "
+            "InputSpace(categories=...)."
         )
     return code
 
 
 def apply_rules(Z: Floats, rules: list[DependentRule]) -> Floats:
-    """Rows of codes with what follows from their sensitive values, changed in place."""
+    """Set, in place, the values that follow from the sensitive values of rows of codes."""
     for rule in rules:
         Z[Z[:, rule.sensitive] == rule.of, rule.column] = rule.code
     return Z
@@ -112,7 +116,7 @@ def apply_rules(Z: Floats, rules: list[DependentRule]) -> Floats:
 def apply_function(
     Z: Floats, function: Callable[[Any], Any], layout: Layout, sensitive: Ints
 ) -> Floats:
-    """The same by a function of tables.
+    """Set the values that follow from sensitive values by a function of tables.
 
     Raises
     ------
@@ -124,10 +128,13 @@ def apply_function(
     try:
         changed = layout.encode(after)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"twins= must return a table like the one it got: {error}") from error
+        raise ValueError(
+            f"The function in twins= must return a table like the one that it gets: {error}"
+        ) from error
     if changed.shape != Z.shape:
         raise ValueError(
-            f"twins= must return a row for each row: expected {len(Z)} rows, got {len(changed)}."
+            f"The function in twins= must return a row for each row: expected {len(Z)} rows, got "
+            f"{len(changed)}."
         )
     # Codes that went through a table and back may differ in what the table does not hold.
     before = layout.encode(layout.decode(Z))
@@ -135,20 +142,20 @@ def apply_function(
     if moved[:, sensitive].any():
         names = [layout.columns[j].name for j in sensitive if moved[:, j].any()]
         raise ValueError(
-            f"twins= changed the sensitive columns {names!r}; expected it to change others only, "
-            "those that follow from them."
+            f"The function in twins= changed the sensitive columns {names!r}. Let it change only "
+            "columns whose values follow from theirs."
         )
     return np.where(moved, changed, Z)
 
 
 def warn_of_data(data: Floats, followed: Floats) -> None:
-    """Say how many rows of the data are not as `twins=` says they are."""
+    """Warn of rows of the data that differ from what `twins=` says of them."""
     other = ((followed != data) & ~np.isnan(data)).any(axis=1)
     if other.any():
         warnings.warn(
             f"twins= does not hold in {int(other.sum())} of {len(other)} rows of the data "
-            f"(such as rows {np.flatnonzero(other)[:5].tolist()}): they are audited as if it did. "
-            "Check these rows, or what follows from their sensitive values.",
+            f"(such as rows {np.flatnonzero(other)[:5].tolist()}); they are audited as if it did. "
+            "Correct these rows, or what twins= says of their sensitive values.",
             UserWarning,
             stacklevel=users_level(),
         )

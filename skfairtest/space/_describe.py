@@ -16,7 +16,7 @@ from skfairtest.space._twins import Twins
 
 
 def describe(layout: Layout, sensitive: NDArray[np.intp]) -> pd.DataFrame:
-    """One row an attribute: kind, domain, step, columns, and whether it is sensitive."""
+    """Return one row for each attribute: kind, domain, step, columns, and if it is sensitive."""
     rows = []
     for j, column in enumerate(layout.columns):
         names = [layout.container.names[place] for place in layout.places[j]]
@@ -36,7 +36,7 @@ def describe(layout: Layout, sensitive: NDArray[np.intp]) -> pd.DataFrame:
 def conditions(
     layout: Layout, constraint: Any, plausibility: Plausibility | None, twins: Twins
 ) -> list[str]:
-    """What must hold of inputs, each in a line: groups, constraints, plausibility, consequences."""
+    """Return the conditions that inputs satisfy, each as a line of text."""
     lines = [
         f"one of the columns {members} is 1, as one attribute {name!r}"
         for name, members in layout.one_hot.items()

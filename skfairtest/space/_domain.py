@@ -1,4 +1,4 @@
-"""Domain: the box of codes that inputs are from; drawing in it, and moving rows into it."""
+"""The box of codes that contains all inputs; it draws rows, and moves rows into it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Domain:
         return len(self.columns)
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform codes from the closed domains, shape (n, n_features).
+        """Draw uniform codes from the closed domains, shape (n, n_features).
 
         Numbers that may be missing are missing in a tenth of the rows, at least.
         """
@@ -65,7 +65,7 @@ class Domain:
         return self.clip(self.draw_missing(Z, rng))
 
     def draw_missing(self, Z: Floats, rng: np.random.Generator) -> Floats:
-        """Let a tenth of the draws be missing in columns of many whole numbers; changed in place.
+        """Replace a tenth of the draws by missing, in place, in columns of many whole numbers.
 
         Of other columns it is so already: of real ones a tenth of the codes mean missing, and of
         few values each is drawn as often.
@@ -76,7 +76,7 @@ class Domain:
         return Z
 
     def clip(self, Z: Floats) -> Floats:
-        """The nearest codes inside the domains: clipped, rounded to whole codes where discrete.
+        """Return the nearest codes inside the domains, whole ones if the column is discrete.
 
         What is beyond the domain is no missing value, but a number too large: it goes to the
         largest one.
@@ -96,18 +96,18 @@ class Domain:
         return np.where(self.top < Z, self.high, Z) if self._has_missing else Z
 
     def contains(self, Z: Floats) -> NDArray[np.bool_]:
-        """Which rows are as `clip` would leave them, shape (n,)."""
+        """Return which rows `clip` would leave as they are, shape (n,)."""
         return np.asarray((self.clip(Z) == Z).all(axis=1))
 
     def round_to_dtype(self, codes: Floats, j: int) -> Floats:
-        """Codes of a column as the table can hold them; one code for missing."""
+        """Return the codes of a column as the table can store them, and one code for missing."""
         dtype = self._rounds_to[j]
         if dtype is not None:
             codes = codes.astype(dtype).astype(np.float64)
         return np.where(self.top[j] < codes, self.high[j], codes) if self._has_missing else codes
 
     def move_inside(self, Z: Floats, rng: np.random.Generator) -> Floats:
-        """Rows of data as inputs of the domain: what is missing or foreign is drawn anew.
+        """Move rows of data into the domain; missing or unknown values are drawn anew.
 
         Numbers beyond the bounds go to the nearer end; missing numbers, and categories outside the
         domain, have no nearest and are drawn.
@@ -119,7 +119,7 @@ class Domain:
         return self.clip(Z)
 
     def neighbours(self, Z: Floats, attributes: NDArray[np.intp]) -> Floats:
-        """All rows one step away in one of the attributes; (n, 2 * n_attributes, n_features).
+        """Return all rows one step away in one attribute, (n, 2 * n_attributes, n_features).
 
         Steps are -1 and +1 of the attribute's own granularity (the neighbouring category of a
         categorical one), clipped to the domain: at its end a neighbour is the row itself.

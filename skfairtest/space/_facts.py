@@ -1,4 +1,4 @@
-"""What is known of a column when its kind is found out: its values, and what the user says."""
+"""Facts about a column from which its kind is found: its values and the user's settings."""
 
 from __future__ import annotations
 
@@ -73,13 +73,14 @@ class ColumnFacts:
         self._check()
 
     def _check(self) -> None:
-        """See that the settings go with the values."""
+        """Check that the settings fit the values."""
         if self.dates is not None:
             for label, setting in (("bounds", self.bounds), ("steps", self.step)):
                 if setting is not None:
                     raise ValueError(
                         f"{label}= names column {self.name!r}, which holds dates; its domain is "
-                        "the values in X. List others in categories=, or leave it out."
+                        "the values in X. List others in InputSpace(categories=...), "
+                        f"or leave the column out of {label}=."
                     )
         elif self.categories is not None:
             if self.bounds is not None:
@@ -142,7 +143,7 @@ class ColumnFacts:
 
     @cached_property
     def listed_dates(self) -> tuple[Floats, bool]:
-        """The dates of the domain, seen or listed by the user, and whether one is missing."""
+        """The dates of the domain, from the data or the user, and whether missing is among them."""
         assert self.dates is not None
         if self.categories is None:
             return self.summary.distinct, self.summary.any_missing
@@ -153,7 +154,7 @@ class ColumnFacts:
 
     @cached_property
     def is_number(self) -> bool:
-        """Whether the domain is one of numbers: there are some, or the user gave bounds."""
+        """Whether the domain consists of numbers: there are some, or the user gave bounds."""
         return (
             self.holds_numbers
             and self.dates is None
@@ -198,14 +199,14 @@ class ColumnFacts:
 
     @cached_property
     def looks_like(self) -> str | None:
-        """Whether whole numbers are those of rows."""
+        """What the column looks like: an identifier if its whole numbers seem to number rows."""
         if not self.whole or self.bounds is not None or self.step is not None:
             return None
         return what_integers_are(self.name, self.summary)
 
     @cached_property
     def learned_grid(self) -> Fractions | None:
-        """The steps that the numbers are in, where they are evidence of some."""
+        """The steps of the numbers, if the data are evidence of some."""
         summary = self.summary
         distinct = summary.distinct
         if self.step is not None or len(distinct) < 2 or summary.has_no_steps:
@@ -216,7 +217,7 @@ class ColumnFacts:
 
     @property
     def knows_amounts(self) -> bool:
-        """Whether the numbers that occur are all there are."""
+        """Whether no other numbers exist than those that occur."""
         summary = self.summary
         distinct = summary.distinct
         if self.step is not None or self.bounds is not None:
@@ -232,7 +233,7 @@ class ColumnFacts:
 
 
 def check_bounds(name: Any, bounds: Any) -> tuple[float, float]:
-    """A pair of finite numbers, the smaller one first."""
+    """Return bounds as a pair of finite numbers, the smaller one first."""
     try:
         low, high = (float(end) for end in bounds)
     except (TypeError, ValueError) as error:
@@ -258,7 +259,7 @@ def _is_positive(step: Any, *, whole: bool) -> bool:
 
 
 def observed_levels(name: Any, present: NDArray[Any], order: NDArray[Any] | None) -> list[Any]:
-    """The different values in their own order, or in that of the container."""
+    """Return the different values in their own order, or in that of the container."""
     try:
         levels = list(pd.unique(present))
     except TypeError as error:
@@ -276,6 +277,6 @@ def observed_levels(name: Any, present: NDArray[Any], order: NDArray[Any] | None
 
 
 def shown(values: Any, most: int = 5) -> str:
-    """The first of some values, as a message shows them."""
+    """Return the first of some values, as a message shows them."""
     listed = [repr(value) for value in list(values)[: most + 1]]
     return ", ".join(listed[:most]) + (", ..." if len(listed) > most else "")

@@ -1,4 +1,4 @@
-"""Columns that say who a row is, not what it is like: identifiers, and free text."""
+"""Find columns that identify rows, and columns of free text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES = frozenset(("id", "ids", "identifier", "uuid", "guid", "ssn", "rowid"))
 
 
 def what_texts_are(levels: NDArray[Any], n_present: int) -> str | None:
-    """Whether the different values of a column of strings are names of rows, or free text."""
+    """Return if the texts of a column are identifiers, free text, or neither (None)."""
     if n_present < LEAST_ROWS or len(levels) < UNIQUE_TEXTS * n_present:
         return None
     some = levels[:: max(1, len(levels) // LOOKED_AT)]
@@ -40,7 +40,7 @@ def what_texts_are(levels: NDArray[Any], n_present: int) -> str | None:
 
 
 def what_integers_are(name: Any, summary: ColumnSummary) -> str | None:
-    """Whether whole numbers are those of rows: by their name, or as they do not repeat.
+    """Return if whole numbers identify rows, by the column's name or as none repeats.
 
     Amounts of money may all be different, too. But so many numbers in so small a range repeat,
     unless somebody sees to it that they do not.
@@ -57,12 +57,12 @@ def what_integers_are(name: Any, summary: ColumnSummary) -> str | None:
 
 
 def _words(name: str) -> list[str]:
-    """The words that a name of a column is made of: of customer_id, CustomerId, customerID."""
+    """Return the words in a column's name, such as customer_id, CustomerId or customerID."""
     return re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
 
 
 def warning_of(columns: list[Any]) -> str:
-    """What to tell of the columns that are so."""
+    """Return the warning about such columns."""
     said = {IDENTIFIER: "different in almost every row, like an identifier", FREE_TEXT: "free text"}
     told = [f"{column.name!r} ({said[column.looks_like]})" for column in columns]
     return (

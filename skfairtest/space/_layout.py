@@ -1,4 +1,4 @@
-"""How attributes stand in the columns of a table: codes of attributes from tables, and back.
+"""Layout: how attributes are stored in the columns of a table, and their codes.
 
 As a rule an attribute is a column and its codes are those of the column. A one-hot group is several
 columns, and a column of numbers with a resolution has codes that count its steps.
@@ -57,7 +57,7 @@ class Layout:
         ) and len(columns) == len(fields)
 
     def with_columns(self, columns: list[Column]) -> Layout:
-        """The same with attributes of other domains."""
+        """Return the same layout with other columns as attributes."""
         other = copy.copy(self)
         other.columns = columns
         other._fractions = other._vectorised()
@@ -69,7 +69,7 @@ class Layout:
         return {group.name: list(group.members) for group in self.groups if group is not None}
 
     def attribute_of(self, place: int) -> int:
-        """The attribute that a column of the table belongs to."""
+        """Return the attribute that a column of the table belongs to."""
         return next(j for j, places in enumerate(self.places) if place in places)
 
     def resolve(self, wanted: Any) -> list[int]:
@@ -110,7 +110,7 @@ class Layout:
         return any(self.container.rounds_to(j) == "float32" for j in range(len(self.fields)))
 
     def check_holds(self, attribute: int, low: Floats) -> None:
-        """See that the table can hold the values that the user gave for an attribute."""
+        """Check that the table can store the values that the user gave for an attribute."""
         column = self.columns[attribute]
         codes = column.given_codes()
         Z = np.tile(low, (len(codes), 1))
@@ -123,20 +123,20 @@ class Layout:
         if not held:
             raise ValueError(
                 f"Column {column.name!r} of dtype "
-                f"{self.container.dtype_name(self.places[attribute][0])} cannot hold "
-                f"the values given in bounds= or categories=: {list(column.take(codes))!r}. "
-                "Convert the column to a wider dtype first."
+                f"{self.container.dtype_name(self.places[attribute][0])} cannot hold the values "
+                "that bounds= or categories= of the InputSpace give: "
+                f"{list(column.take(codes))!r}. Convert the column to a wider dtype first."
             )
 
     # Tables and codes -----------------------------------------------------------------------
 
     def encode(self, X: Any) -> Floats:
-        """Codes of a table, shape (n, n_attributes); of numbers off the steps the nearest ones."""
+        """Return the codes of a table, rounding numbers that are off the steps."""
         X = self.container.check_names(X)
         return np.column_stack([self.attribute_codes(X, j) for j in range(len(self.columns))])
 
     def read(self, X: Any) -> tuple[Layout, Floats]:
-        """Codes of a table, and the layout that makes the very same rows of them.
+        """Return the codes of a table, and a layout that decodes them to exactly the same rows.
 
         It is this layout, but where some numbers are off the steps of a column and arithmetic does
         not lead back to them: the layout that is returned then knows these. It belongs to the table
@@ -148,7 +148,7 @@ class Layout:
         return self.read_values([self.container.column_values(X, place) for place in places])
 
     def bare(self) -> Layout:
-        """The layout as it was learned, without the numbers of a table."""
+        """Return the layout as it was learned in `fit`, without numbers of other tables."""
         return self._with([column.bare() for column in self.columns])
 
     def _with(self, columns: list[Column]) -> Layout:
@@ -156,14 +156,14 @@ class Layout:
         return self if is_same else self.with_columns(columns)
 
     def read_attribute(self, X: Any, attribute: int) -> tuple[Column, Floats]:
-        """The same of one attribute of a table that went through ``check_names``."""
+        """Read one attribute of a table whose columns `check_names` has put in order."""
         column = self.columns[attribute]
         if self.groups[attribute] is not None:
             return column, self.attribute_codes(X, attribute)
         return column.read(self.container.column_values(X, self.places[attribute][0]))
 
     def read_values(self, values: list[Any]) -> tuple[Layout, Floats]:
-        """The same of a table given by the values of its columns."""
+        """Read a table that is given by the values of its columns."""
         codes = np.empty((len(values[0]), len(self.columns)))
         columns = []
         for j, (column, places) in enumerate(zip(self.columns, self.places, strict=True)):
@@ -175,14 +175,14 @@ class Layout:
         return self._with(columns), codes
 
     def attribute_codes(self, X: Any, attribute: int) -> Floats:
-        """Codes of one attribute of a table that went through ``check_names``."""
+        """Return the codes of one attribute of a table that `check_names` has put in order."""
         return self.codes(
             attribute,
             [self.container.column_values(X, place) for place in self.places[attribute]],
         )
 
     def codes(self, attribute: int, values: list[Any]) -> Floats:
-        """Codes of one attribute from the values of its columns."""
+        """Return the codes of one attribute from the values of its columns."""
         group = self.groups[attribute]
         if group is None:
             return self.columns[attribute].encode(values[0])
@@ -190,17 +190,17 @@ class Layout:
         return codes if missing is None else np.where(np.isnan(codes), missing, codes)
 
     def spread_group(self, attribute: int, codes: Floats) -> Floats:
-        """The columns of a one-hot group at some codes, shape (n, n_columns)."""
+        """Return the columns of a one-hot group at some codes, shape (n, n_columns)."""
         group, missing = self.groups[attribute], self.columns[attribute].missing
         assert group is not None
         return group.spread(codes if missing is None else np.where(codes == missing, np.nan, codes))
 
     def decode(self, Z: Floats) -> Any:
-        """The table of the codes."""
+        """Return the table of the codes."""
         return self.container.build(self.spread(Z), self.fields)
 
     def spread(self, Z: Floats) -> Floats:
-        """Codes of the table's own columns, shape (n, n_columns)."""
+        """Return the codes of the table's own columns, shape (n, n_columns)."""
         if self.is_plain:
             return Z
         V = np.empty((len(Z), len(self.fields)))
@@ -216,7 +216,7 @@ class Layout:
         return V
 
     def _vectorised(self) -> tuple[list[int], list[int], Floats, list[int]]:
-        """Attributes that are plain arithmetic, their columns, its numbers; other attributes."""
+        """Find the attributes that are decoded by arithmetic, with their columns and numbers."""
         found = {
             j: fraction
             for j, column in enumerate(self.columns)
@@ -229,7 +229,7 @@ class Layout:
     # Numbers of the table -------------------------------------------------------------------
 
     def numbers(self, attributes: Any, codes: Floats) -> Floats:
-        """The numbers in a table of numbers at the codes of some attributes, shape (n,).
+        """Return the numbers in a table of numbers at the codes of some attributes, shape (n,).
 
         None of the attributes is a one-hot group.
         """
@@ -243,7 +243,7 @@ class Layout:
         return numbers
 
     def operations(self) -> list[list[tuple[str, Any]] | None]:
-        """For each column of the table the arithmetic that makes its numbers of codes, or None."""
+        """Return the arithmetic from codes to numbers for each column of the table, or None."""
         found: list[list[tuple[str, Any]] | None] = [None] * len(self.fields)
         for column, places, group in zip(self.columns, self.places, self.groups, strict=True):
             if group is None:
@@ -251,7 +251,7 @@ class Layout:
         return found
 
     def pull_back(self, Z: Floats, G: Floats) -> Floats:
-        """From derivatives by the table's columns to those by the attributes' codes.
+        """Convert derivatives by the table's columns to derivatives by the codes of attributes.
 
         In a one-hot group it is the change to the next category, at the end from the one before.
         """

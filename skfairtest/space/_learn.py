@@ -24,7 +24,7 @@ from skfairtest.space._summary import ColumnSummary
 
 
 class ColumnSettings:
-    """What the user says of columns and groups, by their positions.
+    """Settings of the user for columns and groups, by position.
 
     Parameters
     ----------
@@ -60,16 +60,16 @@ class ColumnSettings:
         }
 
     def of(self, place: int) -> dict[str, Any]:
-        """What is said of one column, as `ColumnFacts` takes it."""
+        """Return the settings of one column, as `ColumnFacts` takes them."""
         said = {label: mapping.get(place) for label, mapping in self._by_label.items()}
         return {"bounds": said["bounds"], "categories": said["categories"], "step": said["steps"]}
 
     def of_group(self, name: Any) -> Any:
-        """The categories that a group may take, as far as they are said."""
+        """Return the categories that the user lists for a group, or None."""
         return self._of_groups.get(name)
 
     def check_groups(self, groups: dict[Any, list[int]]) -> None:
-        """See that what is said goes with the groups that there are."""
+        """Check that the settings are possible with these groups."""
         unknown = [name for name in self._of_groups if name not in groups]
         if unknown:
             by_position(self.names, {unknown[0]: self._of_groups[unknown[0]]}, "categories")
@@ -79,18 +79,19 @@ class ColumnSettings:
                 if both:
                     raise ValueError(
                         f"{label}= names {both!r} of the one-hot group {name!r}; a column of a "
-                        "group has no domain of its own. Name the group in categories= with the "
-                        "categories that it may take, or leave it out of one_hot=."
+                        "group has no domain of its own. Name the group, with the categories that "
+                        "it may take, in InputSpace(categories=...), or leave the group out of "
+                        "InputSpace(one_hot=...)."
                     )
 
     @property
     def named(self) -> set[int]:
-        """Columns that the user says something of, which are in no group that is found."""
+        """Columns that the user has set, which are then in no group that is found."""
         return {place for mapping in self._by_label.values() for place in mapping}
 
 
 class TableSummary:
-    """All that is learned of a table, which comes in chunks, or as one.
+    """Summary of a table in memory or in chunks, from which its attributes are learned.
 
     Columns are described by their different values and how often each occurs, one-hot groups by the
     rows of the first chunk or, of several, by how often each two columns are 1 at once.
@@ -108,7 +109,7 @@ class TableSummary:
         self.settings: ColumnSettings
 
     def ordered(self, X: Any) -> Any:
-        """A table, or a chunk of it, with its columns in the order of the first."""
+        """Return a table, or a chunk of it, with its columns in the order of the first."""
         container = make_container(X)
         if not self.n_rows:
             self._begin(container)
@@ -153,7 +154,7 @@ class TableSummary:
         self.n_rows += len(values[0])
 
     def layout(self) -> Layout:
-        """The attributes of the table."""
+        """Return the attributes of the table."""
         names, settings, container = self.container.names, self.settings, self.container
         groups = settings.given
         if settings.auto:
@@ -197,14 +198,14 @@ class TableSummary:
         return Layout(container, fields, columns, all_places, all_groups)
 
     def _is_none(self, group: Group) -> bool:
-        """Whether all columns of a group are 0 in some row."""
+        """Return whether all columns of a group are 0 in some row."""
         if group.name in self._has_none:
             return self._has_none[group.name]
         return self._dummies.has_none(group.places)
 
 
 def learn(X: Any, settings: Any) -> tuple[Layout, Floats, int]:
-    """The attributes of a table, the codes of its rows, and their number.
+    """Return the attributes of a table, the codes of its rows, and their number.
 
     A table in memory is one chunk; of one in several chunks, which are gone through once and in
     bounded memory, the codes are those of a sample of its rows.
@@ -245,14 +246,14 @@ def learn(X: Any, settings: Any) -> tuple[Layout, Floats, int]:
 
 
 def _take_column(X: Any, name: Any, j: int) -> Any:
-    """A column of an array or a pandas frame."""
+    """Return a column of an array or a pandas frame."""
     return X[:, j] if isinstance(X, np.ndarray) else X[name]
 
 
 def _named_groups(
     categories: Any, names: list[Any], given: dict[Any, list[int]], auto: bool
 ) -> dict[Any, Any]:
-    """What is said of whole groups, by their names."""
+    """Return what is said of whole groups, by their names."""
     if not isinstance(categories, Mapping):
         return {}
     known = [name for name in categories if name not in names]
@@ -260,7 +261,7 @@ def _named_groups(
 
 
 def _check_dummy(name: Any, values: NDArray[Any], group: Any) -> None:
-    """See that a column that the user puts into a group can be one; numbers are looked at later."""
+    """Check that a column can be in a group; numbers are checked later."""
     if values.dtype.kind != "f" and as_dummy(values) is None:
         raise ValueError(
             f"one_hot= names column {name!r} in the group {group!r}; expected a column of 0 and 1 "
@@ -269,7 +270,7 @@ def _check_dummy(name: Any, values: NDArray[Any], group: Any) -> None:
 
 
 def _dummy(name: Any, summary: ColumnSummary) -> Column:
-    """One column of a group, which can be 0 and 1 whatever the data hold."""
+    """Return one column of a group, which can be 0 and 1 whatever the data hold."""
     if summary.distinct.dtype.kind == "f":
         return Integer(name, 0, 1)
     # Codes are 0 and 1 as well.
@@ -298,7 +299,7 @@ def _attribute(
 
 
 def _restrict(group: Group, wanted: Any) -> int:
-    """Let the categories that a user lists be the domain, in their order; how many they are."""
+    """Make the listed categories the domain of a group, in their order; return their number."""
     if isinstance(wanted, str) or not hasattr(wanted, "__iter__"):
         raise ValueError(
             f"categories= of the one-hot group {group.name!r} must be a list; got {wanted!r}."

@@ -1,4 +1,4 @@
-"""Columns of numbers whose codes are the numbers, but for missing ones."""
+"""Columns of numbers whose codes are the numbers themselves, except for missing values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from skfairtest.space._resolution import moved_by
 
 
 class Numbers(Column):
-    """A column of numbers; subclasses say in `_codes` and `_values` by which codes."""
+    """Column of numbers; subclasses define its codes by `_codes` and `_values`."""
 
     is_open = True
 
@@ -27,20 +27,20 @@ class Numbers(Column):
         )
 
     def _codes(self, numbers: Floats) -> Floats:
-        """Codes of numbers, NaN for NaN."""
+        """Return the codes of numbers, NaN for NaN."""
         return numbers
 
     def _values(self, codes: Floats) -> Floats:
-        """Numbers of the codes, NaN for NaN."""
+        """Return the numbers of the codes, NaN for NaN."""
         return codes
 
     def encode(self, values: NDArray[Any]) -> Floats:
-        """Codes of the numbers; NaN of a missing one that the domain does not have."""
+        """Return the codes of the numbers; missing becomes NaN if the domain does not have it."""
         codes = self._codes(self._as_floats(values))
         return codes if self.missing is None else self._with_missing(codes)
 
     def take(self, codes: Floats) -> NDArray[Any]:
-        """The numbers."""
+        """Return the numbers."""
         return self._values(codes if self.missing is None else self._without_missing(codes))
 
     def _as_floats(self, values: NDArray[Any]) -> Floats:
@@ -51,11 +51,11 @@ class Numbers(Column):
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"Column {self.name!r} is numeric; got {shown(values)}. "
-                "Give numbers, or declare the column in categories=."
+                "Give numbers, or list its values in InputSpace(categories=...)."
             ) from error
 
     def let_missing(self) -> None:
-        """Make missing a value of the domain, above all numbers."""
+        """Make missing a value of the domain, coded above all numbers."""
         self.top = self.high
         self.high = self.missing = self.top + 1
 
@@ -69,7 +69,7 @@ class Numbers(Column):
         return float(np.nextafter(self.missing, -np.inf)) if self.discrete else self.top
 
     def _with_missing(self, codes: Floats) -> Floats:
-        """Codes of a column that has a missing value, from codes in which NaN is that value."""
+        """Replace NaN by the code of missing, if missing is a value of the column."""
         assert self.missing is not None
         gone, beyond = np.isnan(codes), codes > self._last
         if beyond.any():
@@ -77,7 +77,7 @@ class Numbers(Column):
         return np.where(gone, self.missing, codes) if gone.any() else codes
 
     def _without_missing(self, codes: Floats) -> Floats:
-        """And back."""
+        """Replace the code of missing by NaN."""
         assert self.missing is not None
         beyond = codes > self._last
         if not beyond.any():
@@ -86,14 +86,14 @@ class Numbers(Column):
         return np.where(beyond & (codes <= self.missing), np.nan, numbers)
 
     def code_of(self, number: float) -> float:
-        """The code of a number of the domain; NaN where it is none."""
+        """Return the code of a number of the domain; NaN where it is none."""
         code = float(self.encode(np.array([number]))[0])
         inside = self.low <= code <= min(self.high, self.top)
         whole = not self.discrete or code == np.rint(code)
         return code if inside and whole else np.nan
 
     def unknown(self, values: NDArray[Any]) -> Bools:
-        """Which values are infinite; of other things `encode` says what is wrong."""
+        """Return which values are infinite; `encode` raises errors for other bad values."""
         if values.dtype.kind == "f":
             return np.isinf(values)
         return np.zeros(len(values), dtype=bool)
@@ -102,11 +102,11 @@ class Numbers(Column):
 
     @property
     def is_plain(self) -> bool:
-        """Whether codes are the very numbers of the column."""
+        """Whether codes are the numbers of the column themselves."""
         return self.missing is None
 
     def field(self) -> Column:
-        """The column as the table holds it: codes are the numbers."""
+        """Return the column as the table holds it: codes are the numbers."""
         if self.is_plain:
             return self
         low, high = self.ends
@@ -115,15 +115,15 @@ class Numbers(Column):
         return field
 
     def to_field(self, codes: Floats) -> Floats:
-        """The numbers of the codes."""
+        """Return the numbers of the codes."""
         return self.take(codes)
 
     def from_field(self, codes: Floats) -> Floats:
-        """Codes of the numbers."""
+        """Return the codes of the numbers."""
         return self.encode(codes)
 
     def ends_in_field(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Intervals of numbers; what may be missing is no number, so that nothing is cut off."""
+        """Return intervals of codes as intervals of numbers; missing is never cut off."""
         gone = high > self.top
         return (
             np.where(gone, -np.inf, self.take(low)),
@@ -131,13 +131,13 @@ class Numbers(Column):
         )
 
     def write(self, container: Any, index: int, codes: Floats) -> Any:
-        """One column of a table."""
+        """Return one column of a table."""
         return container.numbers_column(index, self, codes)
 
     # Constraints ----------------------------------------------------------------------------
 
     def known_codes(self, values: NDArray[Any], dtype: str | None) -> tuple[Floats, Bools]:
-        """Codes of listed numbers, and which are numbers."""
+        """Return the codes of listed numbers, and which are numbers."""
         gone = np.asarray(pd.isna(values), dtype=bool)
         codes = np.full(len(values), np.nan if self.missing is None else self.missing)
         if self.dates is not None:
@@ -151,15 +151,15 @@ class Numbers(Column):
         return codes, known
 
     def zero_one(self) -> tuple[float, float] | None:
-        """Codes of 0 and 1, where the numbers are these."""
+        """Return the codes of 0 and 1, where the numbers are these."""
         return None
 
     def domain_words(self) -> str:
-        """The ends of the domain."""
+        """Return the ends of the domain."""
         return f"numeric, from {self.ends[0]:g} to {self.ends[1]:g}"
 
     def for_rules(self, codes: Floats) -> tuple[Column, Floats]:
-        """The numbers."""
+        """Return the numbers."""
         return (self, codes) if self.is_plain else (self.field(), self.take(codes))
 
 
@@ -171,13 +171,13 @@ class Integer(Numbers):
 
     @classmethod
     def learn(cls, facts: ColumnFacts) -> Column | None:
-        """A column of whole numbers that are in no steps."""
+        """Return a column of whole numbers that are in no steps."""
         if not facts.is_number or not facts.whole:
             return None
         return finished(cls(facts.name, *facts.ends), facts)
 
     def zero_one(self) -> tuple[float, float] | None:
-        """Codes of 0 and 1, where the numbers are these."""
+        """Return the codes of 0 and 1, where the numbers are these."""
         low, high = self.ends
         return (0.0, 1.0) if low >= 0 and high <= 1 else None
 
@@ -199,7 +199,7 @@ class Real(Numbers):
 
     @classmethod
     def learn(cls, facts: ColumnFacts) -> Column | None:
-        """A column of fractional numbers that are in no steps."""
+        """Return a column of fractional numbers that are in no steps."""
         if not facts.is_number:
             return None
         low, high = facts.ends
@@ -207,7 +207,7 @@ class Real(Numbers):
         return finished(cls(facts.name, low, high, unit), facts)
 
     def let_missing(self) -> None:
-        """Make missing a value of the domain, above all numbers."""
+        """Make missing a value of the domain, coded above all numbers."""
         self.top = self.high
         share = MISSING_SHARE / (1 - MISSING_SHARE)
         width = share * ((self.top - self.low) or max(1.0, abs(self.top)))
@@ -230,7 +230,7 @@ class Real(Numbers):
         return np.inf if self.high > self.low else 1.0
 
     def grid(self) -> Floats:
-        """Codes of the domain, one a step.
+        """Return the codes of the domain, one a step.
 
         Raises
         ------
@@ -251,7 +251,7 @@ class Real(Numbers):
 
 
 def finished(column: Numbers, facts: ColumnFacts) -> Numbers:
-    """A column with what does not depend on its kind."""
+    """Return a column with what does not depend on its kind."""
     column.given = facts.bounds is not None
     column.looks_like = facts.looks_like
     if column.is_plain:

@@ -1,4 +1,4 @@
-"""One-hot groups: columns of 0 and 1 of which exactly one is 1, as one attribute.
+"""One-hot groups: 0/1 columns of which exactly one is 1 are one attribute.
 
 A group is read off a table (columns with a common prefix) or given by the user. Its code is the
 position of the column that is 1 among the group's categories, so that a search that changes the
@@ -34,7 +34,7 @@ MOST_SHOWN = 5
 
 
 class Group:
-    """The columns of one group, and how they are written as one code.
+    """Columns of one group, and their conversion to one code.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Group:
         return f"Group({self.name!r}, {self.members!r})"
 
     def codes(self, values: list[NDArray[Any]]) -> Floats:
-        """Codes of the values of the columns; NaN where they are missing."""
+        """Return the codes of the values of the columns; NaN where they are missing."""
         V = np.column_stack([_as_numbers(own) for own in values])
         missing = np.isnan(V)
         is_one = V == 1
@@ -81,11 +81,11 @@ class Group:
         return codes
 
     def has_none(self, values: list[NDArray[Any]]) -> bool:
-        """Whether all columns are 0 in some row."""
+        """Return whether all columns are 0 in some row."""
         return bool((self.codes(values) == len(self.places)).any())
 
     def spread(self, codes: Floats) -> Floats:
-        """The columns of the codes, shape (n, n_columns)."""
+        """Return the columns of the codes, shape (n, n_columns)."""
         missing = np.isnan(codes)
         states = self.order[np.where(missing, 0, codes).astype(np.intp)]
         V = np.where(states[:, None] == np.arange(len(self.places)), 1.0, 0.0)
@@ -106,7 +106,7 @@ class Group:
 
 
 def _categories(name: Any, members: list[Any]) -> list[Any]:
-    """Members without the name of the group and the separator, where all begin with them."""
+    """Return members without the prefix of the group, if all of them have it."""
     starts = isinstance(name, str) and all(
         isinstance(member, str) and member[: len(name)] == name and member[len(name) :][:1] in JOINS
         for member in members
@@ -121,7 +121,7 @@ def _categories(name: Any, members: list[Any]) -> list[Any]:
 
 
 def given_groups(one_hot: Any, names: list[Any]) -> dict[Any, list[int]]:
-    """The groups that a user names, as positions of their columns."""
+    """Return the groups that a user names, as positions of their columns."""
     if not isinstance(one_hot, Mapping):
         raise ValueError(
             "one_hot= must be 'auto', None or a dict from a name to the columns of the group; got "
@@ -170,7 +170,7 @@ def _position(names: list[Any], group: Any, member: Any) -> int:
 def find_groups(
     names: list[Any], values: Sequence[NDArray[Any]], skipped: set[int]
 ) -> dict[Any, list[int]]:
-    """Columns of 0 and 1 with a common prefix of which exactly one is 1 in every row.
+    """Find 0/1 columns with a common prefix of which exactly one is 1 in every row.
 
     Of nested prefixes the shortest whose columns sum to one wins. After these, groups with a
     dropped level: sums of at most one, where chance would have set two at once in some rows.
@@ -197,7 +197,7 @@ def find_groups(
 
 
 class Dummies:
-    """The columns of 0 and 1 of a table that comes in chunks, or as one.
+    """The 0/1 columns of a table in memory or in chunks.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class Dummies:
         self._seen: DummyRows | DummyCounts | None = None
 
     def add(self, values: Sequence[NDArray[Any]]) -> None:
-        """Look at some rows, given by all columns; columns of other values are left out."""
+        """Add some rows, given by all columns; columns with other values are left out."""
         read = [as_dummy(values[place]) for place in self.places]
         kept = [k for k, dummy in enumerate(read) if dummy is not None]
         self.places = [self.places[k] for k in kept]
@@ -224,13 +224,13 @@ class Dummies:
             self._seen.add(V)
 
     def groups(self, names: list[Any], skipped: set[int]) -> dict[Any, list[int]]:
-        """The groups among them; see `find_groups`."""
+        """Return the groups among them; see `find_groups`."""
         if self._seen is None or len(self.places) < 2:
             return {}
         return groups_among(names, self.places, self._seen, skipped)
 
     def has_none(self, places: list[int]) -> bool:
-        """Whether all columns of a group are 0 in some row."""
+        """Return whether all columns of a group are 0 in some row."""
         assert self._seen is not None
         known = {place: k for k, place in enumerate(self.places)}
         return self._seen.has_none(np.array([known[place] for place in places]))
@@ -243,22 +243,22 @@ class DummyRows:
         self.V = V
 
     def counts(self, kept: Ints) -> DummyCounts:
-        """The same of some of the columns, so that rows can be added."""
+        """Return the same of some of the columns, so that rows can be added."""
         counts = DummyCounts(len(kept))
         counts.add(self.V[:, kept])
         return counts
 
     def has_none(self, own: Ints) -> bool:
-        """Whether all of these columns are 0 in some row."""
+        """Return whether all of these columns are 0 in some row."""
         return bool((self.V[:, own].sum(axis=1) == 0).any())
 
     def sums_to_one(self, own: Ints) -> bool:
-        """Whether every row of these columns sums to one, and that is no chance."""
+        """Return whether every row of these columns sums to one, and that is no chance."""
         V = self.V[:, own]
         return bool((V.sum(axis=1) == 1).all()) and is_sure_sum(V.mean(axis=0), len(V))
 
     def excludes(self, own: Ints) -> bool:
-        """Whether at most one is 1 in each row, though by chance two would be in some."""
+        """Return whether at most one is 1 in each row, though by chance two would be in some."""
         V = self.V[:, own]
         return bool((V.sum(axis=1) <= 1).all()) and is_sure_exclusion(V.mean(axis=0), len(V))
 
@@ -301,24 +301,24 @@ class DummyCounts:
         return np.asarray(np.diag(self.together)[own])
 
     def sums_to_one(self, own: Ints) -> bool:
-        """Whether every row of these columns sums to one, and that is no chance."""
+        """Return whether every row of these columns sums to one, and that is no chance."""
         ones = self._ones(own)
         sums = self._exclude(own) and ones.sum() == self.n_rows
         return bool(sums) and is_sure_sum(ones / self.n_rows, self.n_rows)
 
     def excludes(self, own: Ints) -> bool:
-        """Whether at most one is 1 in each row, though by chance two would be in some."""
+        """Return whether at most one is 1 in each row, though by chance two would be in some."""
         return self._exclude(own) and is_sure_exclusion(self._ones(own) / self.n_rows, self.n_rows)
 
     def has_none(self, own: Ints) -> bool:
-        """Whether all of these columns, which exclude each other, are 0 in some row."""
+        """Return whether all of these columns, which exclude each other, are 0 in some row."""
         return bool(self._ones(own).sum() < self.n_rows)
 
 
 def groups_among(
     names: list[Any], dummies: list[int], columns: DummyRows | DummyCounts, skipped: set[int]
 ) -> dict[Any, list[int]]:
-    """The groups among columns of 0 and 1, given by their positions; see `find_groups`."""
+    """Return the groups among columns of 0 and 1, given by their positions; see `find_groups`."""
     own_names = [names[j] for j in dummies]
     prefixes = _prefixes(own_names)
     taken = np.zeros(len(dummies), dtype=bool)
@@ -349,14 +349,14 @@ def groups_among(
 
 
 def as_dummy(values: NDArray[Any]) -> Floats | None:
-    """A column of 0 and 1 as floats; None for other columns."""
+    """Return a column of 0 and 1 as floats; None for other columns."""
     dummy = _as_numbers(values)
     # Missing values are let in, to keep the other columns from being a group without this one.
     return dummy if np.all((dummy == 0) | (dummy == 1) | np.isnan(dummy)) else None
 
 
 def _as_numbers(values: NDArray[Any]) -> Floats:
-    """A column of numbers or booleans as floats; infinity for anything else."""
+    """Return a column of numbers or booleans as floats; infinity for anything else."""
     if values.dtype.kind in "bf":
         return values.astype(np.float64)
     gone = np.asarray(pd.isna(values), dtype=bool)
@@ -370,7 +370,7 @@ def _as_numbers(values: NDArray[Any]) -> Floats:
 
 
 def _prefixes(names: list[str]) -> dict[str, Ints]:
-    """Positions of the names by each prefix, with its separator, that several of them share."""
+    """Return positions of names by each prefix, with its separator, that several names share."""
     found: dict[str, list[int]] = {}
     for k, name in enumerate(names):
         for end, letter in enumerate(name):
@@ -380,14 +380,14 @@ def _prefixes(names: list[str]) -> dict[str, Ints]:
 
 
 def in_prefixes(names: list[Any]) -> list[int]:
-    """Positions of the names that share a prefix with another one."""
+    """Return the positions of the names that share a prefix with another one."""
     told = [j for j, name in enumerate(names) if isinstance(name, str)]
     shared = _prefixes([names[j] for j in told])
     return [told[k] for k in sorted({int(k) for own in shared.values() for k in own})]
 
 
 def is_sure_sum(p: Floats, n_rows: int) -> bool:
-    """Whether it is no chance that columns with these shares of ones sum to one in all rows."""
+    """Return whether columns that sum to one in all rows are unlikely to do so by chance."""
     if (p == 1).any():  # one column is always 1: nothing tells that it excludes the others
         return False
     chance = float((np.prod(1 - p) * p / (1 - p)).sum())
@@ -395,6 +395,6 @@ def is_sure_sum(p: Floats, n_rows: int) -> bool:
 
 
 def is_sure_exclusion(p: Floats, n_rows: int) -> bool:
-    """Whether it is no chance that no two of columns with these shares of ones are 1 at once."""
+    """Return whether columns of which no two are 1 are unlikely to be so by chance."""
     together = n_rows * (p.sum() ** 2 - (p**2).sum()) / 2
     return bool(together >= EXPECTED_TOGETHER)

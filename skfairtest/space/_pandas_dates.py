@@ -13,7 +13,7 @@ from skfairtest.space._dates import NAT, Dates, as_numbers, as_whole
 
 
 def dates_of_dtype(dtype: Any) -> Dates | None:
-    """What a column of a pandas dtype holds, if it is dates."""
+    """Return what a column of a pandas dtype holds, if it is dates."""
     if isinstance(dtype, pd.DatetimeTZDtype):
         return Dates("date", zone=str(dtype.tz))
     if isinstance(dtype, pd.PeriodDtype):
@@ -34,14 +34,14 @@ _ARROW = {"date": "date", "timestamp": "date", "duration": "duration", "time": "
 
 
 def _arrow_unit(dtype: Any) -> tuple[str, str]:
-    """The unit that a pyarrow dtype counts in, and the dtype of the whole numbers."""
+    """Return the unit that a pyarrow dtype counts in, and the dtype of the whole numbers."""
     text = str(dtype)
     unit = "D" if text.startswith("date32") else text.split("[")[1].split(",")[0].rstrip("]")
     return unit, "int32[pyarrow]" if "32" in text.split("[")[0] else "int64[pyarrow]"
 
 
 def date_numbers(name: Any, series: Any, dates: Dates) -> Floats:
-    """The numbers of a pandas column of dates."""
+    """Return the numbers of a pandas column of dates."""
     dtype = series.dtype
     if dates_of_dtype(dtype) is None:  # objects, or a column that should be dates and is not
         return dates.numbers(name, np.asarray(series, dtype=object))
@@ -56,7 +56,7 @@ def date_numbers(name: Any, series: Any, dates: Dates) -> Floats:
 
 
 def as_dates(numbers: Floats, dtype: Any, dates: Dates) -> Any:
-    """A pandas column of dates from numbers."""
+    """Return a pandas column of dates from numbers."""
     if dates.cls is not None:
         return pd.Series(dates.objects(numbers), dtype=object)
     if dates.family == "period":

@@ -1,4 +1,4 @@
-"""A Parquet file, or a folder of them, as frames of bounded size."""
+"""Read a Parquet file, or a folder of them, as frames of bounded size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUFFIXES = (".parquet", ".pq")
 
 
 def parquet_chunks(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Frames of a file's row groups in their order, each with what it is called.
+    """Yield the name and the frame of each row group of the files, in their order.
 
     Columns have the dtypes that they have in the whole file: whole numbers of which some are
     missing are floats in all frames.
@@ -76,7 +76,7 @@ def _told(error: Exception) -> str:
 
 
 def _incomplete(files: list[Any]) -> set[str]:
-    """Names of the columns that hold missing values in some row group, or may do so."""
+    """Return the names of the columns that hold missing values in some row group, or may do so."""
     names = set()
     for source in files:
         for number in range(source.metadata.num_row_groups):

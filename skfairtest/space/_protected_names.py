@@ -1,4 +1,4 @@
-"""Which column names are common protected attributes, in the usual spellings."""
+"""Recognise column names that are common protected attributes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def is_protected_name(name: Any) -> bool:
-    """Whether a column name is that of a common protected attribute.
+    """Return whether a column name is that of a common protected attribute.
 
     The whole name must name the attribute, give or take case, separators and words such as
     ``applicant_`` or ``_code``: ``"applicantSex"`` does, ``"age_of_car"`` does not.
@@ -59,12 +59,12 @@ def is_protected_name(name: Any) -> bool:
 
 
 def protected_names(names: Iterable[Any]) -> list[Any]:
-    """Those of the names that are common protected attributes, in their order."""
+    """Return the names that are common protected attributes, in their order."""
     return [name for name in names if is_protected_name(name)]
 
 
 def auto_sensitive(names: Iterable[Any]) -> list[Any]:
-    """The sensitive columns by their names; an error where there are none."""
+    """Return the sensitive columns by their names; an error where there are none."""
     names = list(names)
     found = protected_names(names)
     if not found:

@@ -1,4 +1,4 @@
-"""The resolution of numbers: the steps that they are in, and whether the amounts seen are all.
+"""Resolution of numbers: the steps that they are in, and whether all amounts were seen.
 
 A grade of 2.6, an income in hundreds: numbers in data come in steps. These turn into consecutive
 whole codes and back, exactly, so that a search that moves by whole codes writes numbers such as the
@@ -36,7 +36,7 @@ EXACT = 2.0**53
 
 
 class Steps:
-    """Numbers in steps of one length, by consecutive whole codes; subclasses say by which sum.
+    """Numbers in equal steps, with consecutive whole codes; subclasses define the arithmetic.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ class Steps:
         self.dtype = dtype
 
     def work_out(self, codes: Floats) -> Floats:
-        """Numbers of codes; nondecreasing."""
+        """Return the numbers of codes; nondecreasing."""
         raise NotImplementedError
 
     def place(self, numbers: Floats) -> Floats:
-        """Codes of numbers, not whole where they are between two steps."""
+        """Return the codes of numbers, not whole where they are between two steps."""
         raise NotImplementedError
 
     @property
@@ -61,16 +61,16 @@ class Steps:
         raise NotImplementedError
 
     def fraction(self) -> tuple[float, float, float] | None:
-        """Step, offset and divisor, where ``(code * step + offset) / divisor`` is all there is."""
+        """Return step, offset and divisor if codes are decoded by that arithmetic alone."""
         return None
 
     def holds(self, numbers: Floats) -> Bools:
-        """Which numbers are on whole codes."""
+        """Return which numbers are on whole codes."""
         at = self.work_out(np.rint(self.place(numbers)))
         return np.asarray(as_held(at, self.dtype) == numbers)
 
     def end_codes(self, low: float, high: float) -> tuple[float, float]:
-        """The first and the last step between two numbers."""
+        """Return the first and the last step between two numbers."""
         ends = np.array([low, high])
         codes, exact = self.place(ends), self.holds(ends)
         whole = np.rint(codes)
@@ -92,7 +92,7 @@ class Fractions(Steps):
         return f"Fractions(({self.offset} + {self.step} code) / {self.divisor})"
 
     def work_out(self, codes: Floats) -> Floats:
-        """Numbers of codes; nondecreasing."""
+        """Return the numbers of codes; nondecreasing."""
         values = codes * float(self.step)
         values += self.offset
         if self.divisor != 1:
@@ -100,7 +100,7 @@ class Fractions(Steps):
         return values
 
     def place(self, numbers: Floats) -> Floats:
-        """Codes of numbers, not whole where they are between two steps."""
+        """Return the codes of numbers, not whole where they are between two steps."""
         return np.asarray((numbers * float(self.divisor) - self.offset) / self.step)
 
     @property
@@ -109,7 +109,7 @@ class Fractions(Steps):
         return float(self.step / self.divisor)
 
     def fraction(self) -> tuple[float, float, float] | None:
-        """Step, offset and divisor, where the table rounds no numbers."""
+        """Return step, offset and divisor if the table rounds no numbers."""
         if self.dtype is not None:
             return None
         return float(self.step), float(self.offset), float(self.divisor)
@@ -126,11 +126,11 @@ class Strides(Steps):
         return f"Strides({self.low:g} + {self.step:g} code)"
 
     def work_out(self, codes: Floats) -> Floats:
-        """Numbers of codes; nondecreasing."""
+        """Return the numbers of codes; nondecreasing."""
         return np.asarray(self.low + codes * self.step)
 
     def place(self, numbers: Floats) -> Floats:
-        """Codes of numbers, not whole where they are between two steps."""
+        """Return the codes of numbers, not whole where they are between two steps."""
         return np.asarray((numbers - self.low) / self.step)
 
     @property
@@ -140,7 +140,7 @@ class Strides(Steps):
 
 
 def knows_amounts(counts: Ints, n_steps: float) -> bool:
-    """Whether the amounts that occur are all there are.
+    """Return whether the amounts that occur are all that exist.
 
     The share of rows that would bring a new amount is estimated after Good and Turing: the number
     of amounts that occur once over the number of rows, without the commonest amount (often zero).
@@ -156,7 +156,7 @@ def knows_amounts(counts: Ints, n_steps: float) -> bool:
 def learn_grid(
     distinct: Floats, n_distinct: int, n_rows: int, whole: bool, dtype: str | None
 ) -> Fractions | None:
-    """The coarsest grid of decimals that all values are on."""
+    """Return the coarsest grid of decimals that all values are on."""
     if n_rows < LEAST_ROWS or n_distinct < LEAST_DISTINCT:
         return None
     divisor = 1
@@ -184,7 +184,7 @@ def learn_grid(
 
 
 def decimals_of(distinct: Floats, dtype: str | None) -> int | None:
-    """The least number of decimals that gives the very same numbers."""
+    """Return the least number of decimals that gives the very same numbers."""
     some = distinct[:: max(1, len(distinct) // 64)]
     if len(some) < len(distinct) and decimals_of(some, dtype) is None:
         return None  # measurements, as a rule: told by a few of them
@@ -196,12 +196,12 @@ def decimals_of(distinct: Floats, dtype: str | None) -> int | None:
 
 
 def as_held(values: Floats, dtype: str | None) -> Floats:
-    """Numbers as a table of that dtype holds them."""
+    """Return the numbers as a table of that dtype holds them."""
     return values if dtype is None else values.astype(dtype).astype(np.float64)
 
 
 def _can_hold(grid: Fractions, distinct: Floats, dtype: str | None) -> bool:
-    """Whether the table tells the steps of the grid apart, also where they are coarsest."""
+    """Return whether the table's dtype can tell the steps of the grid apart."""
     if dtype is None:
         return True
     largest = float(np.abs(distinct).max())
@@ -210,7 +210,7 @@ def _can_hold(grid: Fractions, distinct: Floats, dtype: str | None) -> bool:
 
 
 def given_steps(low: float, high: float, step: float, dtype: str | None) -> Steps | None:
-    """Multiples of a step from the low end on; None for integers one by one."""
+    """Return steps that are multiples of a step above the low end; None for integers."""
     start, stride = _fraction(low), _fraction(step)
     divisor = math.lcm(start.denominator, stride.denominator)
     most = max(abs(low), abs(high), step) * divisor
@@ -227,23 +227,23 @@ def _fraction(number: float) -> Fraction:
 
 
 def ulps_away(numbers: Floats, ulps: int) -> Floats:
-    """The floats so many places further from zero (nearer, where negative)."""
+    """Return the floats so many places further from zero (nearer, where negative)."""
     return (numbers.view(np.int64) + ulps).view(np.float64)
 
 
 def ranks(numbers: Floats) -> Ints:
-    """Floats as consecutive whole numbers, in their order."""
+    """Convert floats to consecutive whole numbers that keep their order."""
     bits = (np.asarray(numbers, dtype=np.float64) + 0.0).view(np.int64)
     return np.where(bits < 0, -(bits & np.int64(2**63 - 1)), bits)
 
 
 def of_ranks(numbers: Ints) -> Floats:
-    """And back."""
+    """Convert whole numbers back to floats."""
     size = np.abs(numbers).view(np.float64)
     return np.where(numbers < 0, -size, size)
 
 
 def moved_by(numbers: Floats, start: float, end: float) -> Floats:
-    """Numbers moved by as many floats as there are from one number to another: no bit is lost."""
+    """Move numbers by as many floats as lie between two numbers, so that no bit is lost."""
     first, last = ranks(np.array([start, end]))
     return of_ranks(ranks(numbers) + (last - first))

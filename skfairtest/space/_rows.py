@@ -1,4 +1,4 @@
-"""Rows of a table picked out and tables put below each other, in the container of the user."""
+"""Select rows of a table, and stack tables, in the user's kind of table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Those rows of an array, a pandas frame, or a table that narwhals reads."""
+    """Return some rows of an array, a pandas frame, or a table that narwhals reads."""
     if isinstance(X, (pd.DataFrame, pd.Series)):
         return X.iloc[rows]
     if isinstance(X, np.ndarray):
@@ -24,7 +24,7 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
 
 
 def stack(tables: list[Any]) -> Any:
-    """Tables of one kind below each other; rows of a pandas frame are numbered anew."""
+    """Stack tables of one kind; rows of a pandas frame are numbered anew."""
     tables = [table for table in tables if len(table)] or tables[:1]
     if len(tables) == 1:
         return tables[0]

@@ -1,4 +1,4 @@
-"""A random sample of the rows of a table that comes in chunks, in one pass."""
+"""Draw a random sample of the rows of a table in chunks, in one pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAMPLE_ROWS = 100_000
 
 
 class Reservoir:
-    """A random sample of the rows of a table of unknown length, each subset equally likely.
+    """Random sample from a table of unknown length, in which each subset is equally likely.
 
     Each row draws a number, and those with the smallest are kept; where the table is cut into
     chunks does not matter.
@@ -36,7 +36,7 @@ class Reservoir:
         self._most = np.inf
 
     def add(self, chunk: Chunk) -> None:
-        """Take some rows of a chunk, maybe."""
+        """Add a chunk, from which some rows may enter the sample."""
         draws = self._rng.random(len(chunk.table))
         own = np.flatnonzero(draws < self._most)
         if not len(own):
@@ -55,13 +55,13 @@ class Reservoir:
             self._most = float(self._draws.max())
 
     def rows(self) -> Any:
-        """The sample, in the order of the table."""
+        """Return the sample, in the order of the table."""
         self._tidy()
         return self._tables[0]
 
 
 def sample_chunks(chunks: Iterable[Chunk], max_rows: int, rng: np.random.Generator) -> Any:
-    """A random sample of the rows of a table in chunks."""
+    """Return a random sample of the rows of a table in chunks."""
     reservoir = Reservoir(max_rows, rng)
     for chunk in chunks:
         reservoir.add(chunk)

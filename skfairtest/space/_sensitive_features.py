@@ -1,4 +1,4 @@
-"""`sensitive_features` in every form: names of columns, and values beside the model's table."""
+"""Read `sensitive_features` in each of its forms: names of columns, or values beside X."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STANDARD_NAME = "sensitive feature"
 
 
 class SensitiveFeatures(NamedTuple):
-    """Where the sensitive attributes of a model are.
+    """The sensitive attributes of a model: columns of its table, or columns beside it.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class SensitiveFeatures(NamedTuple):
 def split_sensitive(
     X: Any, given: Any, *, values: Any = None, estimator: Any = None
 ) -> SensitiveFeatures:
-    """Find the sensitive columns in a table, and beside what the model takes of it.
+    """Find the sensitive columns in a table, and those that the model does not take.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def split_sensitive(
 
 
 def is_values(given: Any) -> bool:
-    """Whether these are values of rows, and no names of columns."""
+    """Return whether these are values of rows, and not names of columns."""
     if isinstance(given, (pd.Series, pd.DataFrame, Mapping, pd.Categorical)):
         return True
     if isinstance(given, np.ndarray):
@@ -124,7 +124,7 @@ def is_values(given: Any) -> bool:
 
 
 def not_taken(names: Iterable[Any]) -> str:
-    """In words, why there are no twins in columns that a model does not take."""
+    """Return in words why a model that does not take these columns has no twins in them."""
     told = list(map(str, names))
     listed = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} or {told[-1]}"
     them = "it" if len(told) == 1 else "them"
@@ -134,7 +134,7 @@ def not_taken(names: Iterable[Any]) -> str:
 def as_columns(
     given: Any, n_samples: int, index: Any = None, standard: str = STANDARD_NAME
 ) -> pd.DataFrame:
-    """Sensitive values, one a row, as a frame of named columns.
+    """Return sensitive values, one for each row, as a frame of named columns.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ def as_columns(
 
 
 def rows_beside(beside: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
-    """Rows of the columns beside the table."""
+    """Return rows of the columns beside the table."""
     return None if beside is None else beside.iloc[rows].reset_index(drop=True)
 
 
 def n_rows(X: Any) -> int:
-    """Number of rows of any table."""
+    """Return the number of rows of any table."""
     return len(X) if hasattr(X, "__len__") else len(nw.from_native(X, eager_only=True))
 
 
@@ -176,7 +176,7 @@ def n_rows(X: Any) -> int:
 
 
 def _sorted_out(given: Any, n_samples: int) -> tuple[Any, list[Any]]:
-    """Names, and values; an array of names is known by its length."""
+    """Return the names, and values; an array of names is known by its length."""
     if isinstance(given, np.ndarray) and given.ndim == 1 and len(given) != n_samples:
         given = given.tolist()
     if is_values(given):
@@ -188,19 +188,19 @@ def _sorted_out(given: Any, n_samples: int) -> tuple[Any, list[Any]]:
 
 
 def _names(X: Any) -> list[Any]:
-    """Names of the columns; none of an array, and of a table that names two of them alike."""
+    """Return the names of the columns; none for an array or a table with duplicate names."""
     columns = getattr(X, "columns", None)
     names = [] if columns is None or isinstance(X, np.ndarray) else list(columns)
     return names if len(set(names)) == len(names) else []
 
 
 def _asked(named: Any, names: list[Any]) -> list[Any]:
-    """Those of the named columns that are columns of the table."""
+    """Return the named columns that are columns of the table."""
     return [name for name in _listed(named, names) if name in names]
 
 
 def _listed(named: Any, names: list[Any]) -> list[Any]:
-    """Columns by their names; what is no column of the table stays as it is."""
+    """Return columns by name; entries that are no column of the table stay as they are."""
     if named is None:
         return []
     if isinstance(named, str) and named == "auto" and "auto" not in names:
@@ -230,7 +230,7 @@ def _without(X: Any, names: list[Any]) -> Any:
 
 
 def _check_same(X: Any, place: int, name: Any, given: pd.Series) -> None:
-    """See that values under the name of a column of X are those of the column."""
+    """Check that values under the name of a column of X are those of this column."""
     own = make_container(X).column_values(X, place)
     frame = given.to_frame()
     other = make_container(frame).column_values(frame, 0)
@@ -266,7 +266,7 @@ def _check_index(given: Any, index: Any) -> None:
 
 
 def _frame(given: Any, n_samples: int, standard: str) -> pd.DataFrame:
-    """A frame of pandas whose rows are numbered, whatever the values came in."""
+    """Return a frame of pandas whose rows are numbered, whatever the values came in."""
     if isinstance(given, pd.DataFrame):
         frame = given.reset_index(drop=True)
         if isinstance(given.columns, pd.RangeIndex):  # nobody has named them
@@ -336,7 +336,7 @@ def _standard_names(standard: str, n: int) -> list[str]:
 
 
 def _columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
-    """Columns side by side, by position."""
+    """Return columns side by side, by position."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(

@@ -52,56 +52,57 @@ PROPOSALS = ("uniform", "data")
 
 
 class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
-    """The inputs that a model is asked about: domains, constraints, and what a twin is.
+    """Describe which inputs exist: domains of columns, constraints, and what twins are.
 
-    Auditors take it as ``space=``. They learn a copy of it from the table in their `fit` and keep
-    that as `space_`. One that has learned already, by `fit`, is taken as it is, with the rows of
-    the auditor's table as its data.
+    Auditors take it as ``space=``. In their `fit` they learn a copy of it from the table, and keep
+    the copy as `space_`. A space that is fitted already is used as it is, with the rows of the
+    auditor's table as its data.
 
-    A row of a mixed table becomes a row of codes, one an attribute: the value itself for a number,
-    or the number of its step where the column has a resolution (grades of 2.5, 2.6, ...); the
-    position among its levels for a category. A one-hot group of columns is one categorical
-    attribute.
+    A row of the table becomes a row of codes, one for each attribute. The code of a number is the
+    number itself, or the number of its step if the column has a resolution (grades of 2.5, 2.6,
+    ...). The code of a category is its position in the list of categories. A one-hot group of
+    columns is one categorical attribute.
 
     Parameters
     ----------
     bounds : dict of column to (low, high), default=None
-        Closed domains of numeric columns; by default the range of the values in X. Where a column
+        Closed domains of numeric columns; the default is the range of the values in X. If a column
         has missing values in X, missing is one more value of its domain.
     categories : dict of column to list, default=None
-        Domains of categorical columns, of dates and of one-hot groups; by default the values in X.
-        A numeric column that is named here becomes categorical.
+        Domains of categorical columns, of dates and of one-hot groups; the default is the values in
+        X. A numeric column that is named here becomes categorical.
     steps : dict of column to float, default=None
-        Resolution of a numeric column: its values are the low end of the domain and multiples of
-        the step above it. By default it is learned from the values (decimals, common steps, a list
-        of amounts); it is 1 for integers, and reals have none. Searches move by one step, or by
-        about a hundredth of the domain where fractions come in finer steps or in none.
+        Resolution of a numeric column: its values are the low end of the domain plus multiples of
+        the step. By default it is learned from the values (decimals, common steps, a list of
+        amounts); it is 1 for integers, and real columns have none. Searches move by one step, or by
+        about a hundredth of the domain if the steps are finer than that or there are none.
     one_hot : "auto", dict of name to list of columns, or None, default="auto"
-        Groups of 0/1 columns that are one attribute each; inputs keep one of them at 1. "auto"
-        takes columns with a common prefix (``race_``) that sum to one in every row, or to at most
-        one where that is no chance. The name of a group, or of any of its columns, means the group
-        wherever columns are named.
+        Groups of 0/1 columns that are one attribute each; in each input one column of a group is 1.
+        "auto" takes columns with a common prefix (``race_``) that sum to one in every row, or to at
+        most one if that is unlikely to be chance. Wherever columns are named, the name of a group,
+        or of any of its columns, means the group.
     constraint : constraint object, callable, dict or list of these, default=None
-        Which inputs can exist: objects such as ``Order("experience", "<=", "age")`` (see `Order`,
-        `Linear`, `Implies`, `Is`, `OneHot`, `Allowed`), or callables that take rows in the
-        container of X and return a boolean for each. All must hold. A dict is `Is` for each of its
+        Conditions that every input satisfies: objects such as ``Order("experience", "<=", "age")``
+        (see `Order`, `Linear`, `Implies`, `Is`, `OneHot`, `Allowed`), or callables that take rows
+        in the container of X and return a boolean for each. A dict means `Is` for each of its
         columns.
     plausible : "auto", float, outlier detector or None, default=None
-        Which inputs look like the data. Only pairs of twins count of which one does, at least, and
-        new inputs are drawn near rows of X. "auto" is a classifier told to separate the rows of X
-        from inputs made up of their parts, and accepts 98% of real rows; a number is that share. A
-        detector has scikit-learn's interface (``predict`` gives 1 and -1). It is cloned and fitted
-        to X if it is not fitted; it gets the rows in the container of X, and an unfitted one that
-        is no pipeline gets codes where X has categories. None: all inputs count.
+        Judge of which inputs look like the data. Pairs of twins count only if at least one twin
+        does, and new inputs are drawn near rows of X. "auto" is a classifier that is trained to
+        separate the rows of X from inputs made up of their parts; it accepts 98% of the rows, and a
+        number sets another share. A detector has scikit-learn's interface (``predict`` gives 1 and
+        -1). If it is not fitted, it is cloned and fitted to X. It gets rows in the container of X;
+        if X has categories, an unfitted detector that is no pipeline gets codes instead. With None
+        all inputs count.
     twins : dict, callable or transformer, default=None
-        What else follows from a sensitive value, so that twins differ there, too:
-        ``{"sex": {"male": {"pregnancies": 0}}}``; a function that takes rows in the container of X
-        and returns them with what follows from their sensitive values; or an object whose
-        ``transform`` does so, which is cloned and fitted to X. None: twins differ in the sensitive
-        attributes only.
+        Values that follow from a sensitive value, so that twins differ in them, too. It is a dict
+        such as ``{"sex": {"male": {"pregnancies": 0}}}``, a function that takes rows in the
+        container of X and returns them with the values that follow, or an object whose
+        ``transform`` does so, which is cloned and fitted to X. With None twins differ in the
+        sensitive attributes only.
     proposals : {"uniform", "data"}, default="uniform"
-        Where new inputs are drawn: anywhere in the domain, or near the data: a row of X crossed
-        with one of its nearest neighbours. With `plausible` always near the data.
+        Where new inputs are drawn: anywhere in the domain, or near the data, by crossing a row of X
+        with one of its nearest neighbours. With `plausible` they are always drawn near the data.
 
     Attributes
     ----------
@@ -112,13 +113,13 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
     twins_ : Twins
         The combinations of sensitive values, and the rows that differ in them.
     admission : Admission
-        What the constraints allow to draw, and where they move rows.
+        Draws rows that satisfy the constraints, and moves rows to where they do.
     constraint_ : callable, constraint object or None
-        The constraints, several of them as one `AllOf`.
+        The constraints; several are one `AllOf`.
     plausibility : Plausibility or None
-        Says which inputs look like the data, where that was asked for.
+        Judge of which inputs look like the data; None without `plausible`.
     data : ndarray of shape (n_rows, n_features)
-        Codes of the rows of X; of a table in chunks, of a random sample of 100,000 of them.
+        Codes of the rows of X, or of a random sample of 100,000 rows if X comes in chunks.
     sensitive, free : ndarray of int
         Positions of the sensitive attributes, and of the others.
 
@@ -162,13 +163,13 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         X : array-like or DataFrame of shape (n_rows, n_features), or such a table in chunks
             NumPy array, pandas or polars frame; or chunks: an iterator of tables, a callable that
             returns one, a list of tables, the path of a Parquet file (or of a folder of such
-            files), or a Dask DataFrame. Chunks are gone through once, and one is in memory at a
-            time: kinds, domains, categories, steps and groups are those of the whole table (beyond
-            262,144 different numbers of a column in steps, later ones are held against the steps
-            seen until then), what is learned from rows is learned from the sample in `data`.
+            files), or a Dask DataFrame. Chunks are read once, one in memory at a time. Kinds,
+            domains, categories, steps and groups are those of the whole table; everything else is
+            learned from the sample in `data`. After 262,144 different numbers of a column in steps,
+            further numbers are compared with the steps seen until then.
         sensitive_features : "auto", str, int, list of these, or None, default="auto"
-            The sensitive columns by name or position. "auto" takes common protected attributes by
-            their names; None for no sensitive column.
+            The sensitive columns, by name or position. "auto" takes the columns whose names are
+            common protected attributes; None means that no column is sensitive.
 
         Returns
         -------
@@ -178,21 +179,21 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         Raises
         ------
         ValueError
-            For unknown, duplicate or constant sensitive columns, for no other column, for domains
-            that cannot be, for one-hot groups that overlap or that rows do not satisfy, and for
-            constraints that contradict each other.
+            If sensitive columns are unknown, duplicate or constant, or there is no other column; if
+            a domain is impossible; if one-hot groups overlap or rows do not satisfy them; or if
+            constraints contradict each other.
         TypeError
-            For sparse input and dtypes without an input domain.
+            If the input is sparse or has dtypes without an input domain.
         DetectorFailedError
             If the detector fails on the rows of `X`.
         ChunkFailedError
-            If there is no row, or a chunk cannot be read or does not go with the ones before it.
+            If there is no row, or a chunk cannot be read or does not match the chunks before it.
 
         Warns
         -----
         UserWarning
-            That names the columns which are identifiers or free text; these cannot be sensitive.
-            And that counts the rows of X in which `twins` does not hold.
+            If columns are identifiers or free text, which cannot be sensitive, or if `twins` does
+            not hold in some rows of X.
         """
         self._check_declared()
         chunks = as_chunks(X)
@@ -203,7 +204,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
     def _learn(
         self, layout: Layout, data: Floats, n_rows: int, sensitive_features: Any
     ) -> InputSpace:
-        """Learn the rest, the columns and rows being known."""
+        """Learn the rest of the space, once columns and rows are known."""
         columns = layout.columns
         # None: no column is sensitive, as in a table of columns that a model never sees.
         positions: list[int] = []
@@ -232,7 +233,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         return self
 
     def _dependents(self, layout: Layout, data: Floats) -> Any:
-        """What follows from sensitive values, as a mapping or a function of tables."""
+        """Return what follows from sensitive values, as a mapping or a function of tables."""
         twins = self.twins
         if twins is None or isinstance(twins, Mapping):
             return twins
@@ -255,7 +256,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         self._admission: Admission | None = None
 
     def set_params(self, **params: Any) -> InputSpace:
-        """Change parameters by name; what was learned by `fit` is forgotten.
+        """Change parameters by name; the space is then unfitted.
 
         Parameters
         ----------
@@ -265,7 +266,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         Returns
         -------
         self : InputSpace
-            The space, to be learned anew.
+            The unfitted space.
         """
         super().set_params(**params)
         if params:
@@ -283,7 +284,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether the space has learned."""
+        """Return whether the space is fitted."""
         return "layout" in self.__dict__
 
     def __sklearn_clone__(self) -> Any:
@@ -298,13 +299,13 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
     # The same space but for one part --------------------------------------------------------
 
     def with_data(self, X: Any) -> InputSpace:
-        """The same domain with other data.
+        """Return the same domain with other data.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_features), or such a table in chunks
             Rows in the same kind of table, with the same columns. They may lie outside the domain.
-            Of chunks a random sample of 100,000 rows is taken.
+            From chunks, a random sample of 100,000 rows is taken.
 
         Returns
         -------
@@ -323,16 +324,16 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         return self._with_same_columns(layout).with_codes(Z)
 
     def read(self, X: Any) -> tuple[InputSpace, Floats]:
-        """Codes of a table, and the space that makes the very same rows of them; see `Layout.read`.
+        """Return the codes of a table, and a space that decodes them to exactly the same rows.
 
-        It is this space unless numbers are off the steps of a column. Who shows a model rows of
-        data decodes them by it, and drops it with the rows.
+        It is this space unless some numbers are off the steps of a column; see `Layout.read`. Use
+        it to decode rows of data that a model is asked about, and drop it with the rows.
         """
         layout, Z = self.layout.read(X)
         return self._with_same_columns(layout), Z
 
     def _with_same_columns(self, layout: Layout) -> InputSpace:
-        """The same domain and data, of columns that know other numbers off their steps."""
+        """Return the same space with columns that know other numbers off their steps."""
         if layout is self.layout:
             return self
         other = copy.copy(self)
@@ -343,15 +344,15 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         return other
 
     def with_codes(self, Z: Floats) -> InputSpace:
-        """The same domain with other data, given as codes of shape (n_rows, n_features)."""
+        """Return the same domain with other data, given as codes of shape (n_rows, n_features)."""
         return self._changed(data=np.asarray(Z, dtype=np.float64))
 
     def with_layout(self, layout: Layout) -> InputSpace:
-        """The same with attributes of other domains."""
+        """Return the same space with another layout, whose attributes have other domains."""
         return self._changed(layout=layout)
 
     def with_sensitive_features(self, positions: Sequence[int]) -> InputSpace:
-        """The same domain and data with other sensitive columns, given by their positions."""
+        """Return the same domain and data with other sensitive columns, given by position."""
         dependents = self.twins_.dependents
         if isinstance(dependents, Mapping):
             names = [self.feature_names[j] for j in positions]
@@ -359,36 +360,37 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         return self._changed(sensitive=positions, dependents=dependents)
 
     def without_plausibility(self) -> InputSpace:
-        """The same domain and data, plausible or not."""
+        """Return the same domain and data without the judge of plausibility."""
         return self if self.plausibility is None else self._changed(plausibility=None)
 
     def without_constraint(self) -> InputSpace:
-        """The whole box, with twins that differ in the sensitive attributes only."""
+        """Return the whole box, with twins that differ in the sensitive attributes only."""
         return self._changed(constraint=None, plausibility=None, dependents=None)
 
     def relax_dependents(self) -> InputSpace:
-        """A larger space of twins, in which the columns that follow are sensitive as well.
+        """Return a space with more twins, in which the dependent columns are sensitive as well.
 
-        What bounds the difference between its twins bounds that between the twins of this space.
+        A bound of the difference between its twins also bounds that of the twins of this space.
 
         Raises
         ------
         ValueError
-            Where `twins` is a function, of which nobody knows what it changes.
+            If `twins` is a function, since it is not known which columns it changes.
         """
         dependents = self.twins_.dependents
         if dependents is None:
             return self
         if not isinstance(dependents, Mapping):
             raise ValueError(
-                "A certificate needs twins= as a mapping; got a function, which cannot be looked "
-                f"into. {FORM}"
+                "A certificate needs InputSpace(twins=...) to be a mapping; got a function, which "
+                "does not tell which columns it changes. Write a mapping such as "
+                '{"sex": {"male": {"pregnancies": 0}}}.'
             )
         every = sorted({*self.sensitive.tolist(), *self.twins_.followers})
         return self._changed(sensitive=every, dependents=None)
 
     def _changed(self, **parts: Any) -> InputSpace:
-        """A copy with other parts: layout, sensitive, data, constraint, dependents, ..."""
+        """Return a copy with some parts replaced: layout, sensitive, data, constraint, ..."""
         layout = parts.get("layout", self.layout)
         domain = Domain(layout) if "layout" in parts else self.domain
         data = parts.get("data", self.data)
@@ -418,8 +420,8 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
     def kinds(self) -> list[str]:
         """Kind of each attribute: "categorical", "integer" or "real".
 
-        Fractions are "real", whether in steps or not; dates, whose codes number those in the data,
-        are "integer" here and called by their kind in `describe`.
+        Fractions are "real", whether in steps or not. Dates are "integer", as their codes number
+        the dates in the data; `describe` calls them dates.
         """
         return [column.kind for column in self.layout.columns]
 
@@ -430,7 +432,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
 
     @property
     def n_inputs(self) -> float:
-        """Number of different inputs outside the sensitive columns; infinite with a real one."""
+        """Number of different inputs, sensitive columns left out; infinite with a real column."""
         return float(np.prod([self.layout.columns[j].n_values for j in self.free]))
 
     @property
@@ -439,13 +441,14 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         return self.proposals == "data" or self.plausibility is not None
 
     def describe(self) -> pd.DataFrame:
-        """The attributes in words: `attribute`, `kind`, `domain`, `step`, `columns`, `sensitive`.
+        """Describe the attributes in a table.
 
         Returns
         -------
         DataFrame
-            One row an attribute. `step` is NaN where values are listed or real; `columns` counts
-            the columns of the table that the attribute is made of.
+            One row for each attribute, with the columns `attribute`, `kind`, `domain`, `step`,
+            `columns` and `sensitive`. `step` is NaN if values are listed or real; `columns` is the
+            number of columns of X that make up the attribute.
 
         Examples
         --------
@@ -461,29 +464,29 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
 
     @property
     def conditions(self) -> list[str]:
-        """What must hold of inputs beyond their domains, each in a line that a report can show."""
+        """Conditions that inputs satisfy beyond their domains, each as a line for a report."""
         return conditions(self.layout, self.constraint_, self.plausibility, self.twins_)
 
     # Tables and codes -----------------------------------------------------------------------
 
     def encode(self, X: Any) -> Floats:
-        """Codes of a table, shape (n, n_features).
+        """Return the codes of a table, shape (n, n_features).
 
-        Unknown categories are an error, and rows with two ones in a one-hot group. Numbers never
-        are: of values off the steps of a column `decode` makes nearly the same numbers again, and
-        the very same after `with_data`. Missing values become NaN in a column that had none in the
-        data of the domain.
+        Unknown categories raise an error, and so do rows with two ones in a one-hot group. Numbers
+        raise none: if a value is off the steps of its column, `decode` returns nearly the same
+        number, and exactly the same after `with_data`. A missing value becomes NaN if the column
+        had no missing values in `fit`.
         """
         return self.layout.encode(X)
 
     def decode(self, Z: Floats) -> Any:
-        """The table of the codes: same container, names and dtypes as the fitted data."""
+        """Return the table of the codes, with container, names and dtypes as in `fit`."""
         return self.layout.decode(np.asarray(Z, dtype=np.float64))
 
     # Inputs ---------------------------------------------------------------------------------
 
     def valid_rows(self) -> ValidRows:
-        """Make a source of valid inputs, which remembers where they are."""
+        """Return a source of valid inputs, which remembers those that it has found."""
         return ValidRows(
             self.domain, self.admission, self.data, self.plausibility, near_data=self.near_data
         )
@@ -496,24 +499,24 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         uniform: bool = False,
         deadline: float | None = None,
     ) -> Floats:
-        """Random valid inputs, shape (n, n_features).
+        """Draw random valid inputs.
 
-        They are uniform where the constraint admits at least 5% of the domain. Where it admits
-        less, half of the draws are steps from valid rows, those of the data and those that were
-        found before: the sample is then not uniform, and rows may come more than once. With
-        ``proposals="data"``, or `plausible`, they are drawn near rows of the data.
+        They are uniform if the constraint admits at least 5% of the domain. If it admits less, half
+        of the draws are steps from valid rows: rows of the data and rows that were found before.
+        The sample is then not uniform, and a row may come more than once. With
+        ``proposals="data"`` or `plausible`, inputs are drawn near rows of the data.
 
         Parameters
         ----------
         n : int
-            How many.
+            Number of inputs.
         rng : Generator
             Source of randomness.
         uniform : bool, default=False
-            Uniform draws alone, however long that takes.
+            Whether to draw uniformly only, however long that takes.
         deadline : float, default=None
-            Time of ``time.perf_counter`` at which the drawing ends; fewer rows are returned then,
-            maybe none.
+            Time of ``time.perf_counter`` at which the drawing ends; fewer rows are then returned,
+            or none.
 
         Returns
         -------
@@ -529,7 +532,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
 
     @property
     def admission(self) -> Admission:
-        """The constraint on codes, and what it allows to draw and to repair."""
+        """The constraint on codes, which draws valid rows and repairs others."""
         if self._admission is None:
             rules, names = [], [name_of(one) for one in constraints_of(self.constraint_)]
             if self.constraint_ is not None:
@@ -538,20 +541,20 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         return self._admission
 
     def valid(self, Z: Floats) -> NDArray[np.bool_]:
-        """Which rows the constraint admits, shape (n,)."""
+        """Return which rows satisfy the constraint, shape (n,)."""
         return self.admission.valid(Z)
 
     def contains(self, Z: Floats) -> NDArray[np.bool_]:
-        """Which rows are inputs of the domain, as `Domain.clip` would leave them, and valid."""
+        """Return which rows lie in the domain, on its steps, and satisfy the constraint."""
         Z = np.asarray(Z, dtype=np.float64)
         inside = self.domain.contains(Z)
         inside[inside] = self.valid(Z[inside])
         return inside
 
     def is_acceptable(self, Z: Floats) -> NDArray[np.bool_]:
-        """Which rows the constraint admits, and, where that is asked for, are plausible.
+        """Return which rows satisfy the constraint and, with `plausible`, are plausible.
 
-        For searches that move on from input to input; of two twins only one has to be plausible.
+        This is for searches that move from input to input; only one of two twins must be plausible.
         """
         admitted = self.valid(Z)
         if self.plausibility is not None and admitted.any():

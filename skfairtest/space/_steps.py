@@ -1,4 +1,4 @@
-"""Columns of numbers in steps, or of certain amounts: codes number them.
+"""Columns of numbers in steps, or of listed amounts; codes number them.
 
 Rows of data are shown to a model as they are, also where their numbers are between two steps: such
 a number has a code between two whole ones. By arithmetic alone not every number has such a code,
@@ -30,7 +30,7 @@ NEAR_SHARE, FAR_SHARE = 0.25, 0.249 / 1024
 
 
 class Stepped(Numbers):
-    """A column of numbers by consecutive whole codes; subclasses say which, in `_work_out`.
+    """Column of numbers with consecutive whole codes; subclasses define `_work_out`.
 
     Attributes
     ----------
@@ -49,11 +49,11 @@ class Stepped(Numbers):
         self.odd_values: Floats = np.empty(0)
 
     def _work_out(self, codes: Floats) -> Floats:
-        """Values of codes by arithmetic; nondecreasing."""
+        """Return the values of codes by arithmetic; nondecreasing."""
         raise NotImplementedError
 
     def _at(self, codes: Floats) -> Floats:
-        """These as the table holds them."""
+        """Return these values as the table stores them."""
         return as_held(self._work_out(codes), self.dtype)
 
     @property
@@ -74,12 +74,12 @@ class Stepped(Numbers):
         return self._find(numbers, learns=False)[1]
 
     def read(self, values: NDArray[Any]) -> tuple[Column, Floats]:
-        """Codes of the numbers of a table, and the column that makes the very same of them."""
+        """Return the codes of a table's numbers, and a column that decodes them exactly."""
         column, codes = self._find(self._as_floats(values), learns=True)
         return column, codes if self.missing is None else self._with_missing(codes)
 
     def _find(self, numbers: Floats, *, learns: bool) -> tuple[Stepped, Floats]:
-        """Codes of numbers, and a column that knows those that arithmetic misses if it learns."""
+        """Return codes of numbers, and a column that learns numbers that arithmetic misses."""
         codes = np.rint(self.place(numbers))
         off = (self._at(codes) != numbers) & ~np.isnan(numbers)
         if not off.any():
@@ -93,7 +93,7 @@ class Stepped(Numbers):
         return column, codes
 
     def _between(self, values: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Codes of different values that are off the steps, their places, and which are missed.
+        """Return codes of different values off the steps, their positions, and which are missed.
 
         Those of arithmetic have an even last bit, those that are known an odd one.
         """
@@ -124,7 +124,7 @@ class Stepped(Numbers):
         return found, places, missed
 
     def _knowing(self, places: Floats, values: Floats) -> tuple[Stepped, Floats]:
-        """A column that knows some more numbers, and their codes, which are near these places."""
+        """Return a column that knows more numbers, and their codes near these positions."""
         codes = np.where(places.view(np.int64) % 2 == 0, ulps_away(places, 1), places)
         while True:
             _, first = np.unique(codes, return_index=True)
@@ -141,7 +141,7 @@ class Stepped(Numbers):
         return other, codes
 
     def bare(self) -> Column:
-        """The column as it was learned, without the numbers of a table."""
+        """Return the column as it was learned, without the numbers of a table."""
         if not len(self.odd_codes):
             return self
         other = copy.copy(self)
@@ -154,7 +154,7 @@ class Stepped(Numbers):
         return np.asarray(self._at(here + 1) - self._at(here))
 
     def operations(self) -> list[tuple[str, Any]] | None:
-        """None, but where arithmetic alone makes the numbers."""
+        """Return the arithmetic that makes the numbers, or None if it is more than that."""
         return None
 
 
@@ -171,7 +171,7 @@ class Grid(Stepped):
 
     @classmethod
     def learn(cls, facts: ColumnFacts) -> Column | None:
-        """A column of numbers in steps, those that the user gave or those that the data are in."""
+        """Return a column of numbers in steps, which the user gave or the data show."""
         if not facts.is_number:
             return None
         whole, (low, high) = facts.whole, facts.ends.tolist()
@@ -192,17 +192,17 @@ class Grid(Stepped):
         return self.steps.work_out(codes)
 
     def place(self, numbers: Floats) -> Floats:
-        """Codes of numbers, not whole where they are between two steps."""
+        """Return the codes of numbers, not whole where they are between two steps."""
         return self.steps.place(numbers)
 
     def fraction(self) -> tuple[float, float, float] | None:
-        """Step, offset and divisor, where arithmetic is all there is."""
+        """Return step, offset and divisor if codes are decoded by that arithmetic alone."""
         if len(self.odd_codes) or self.missing is not None:
             return None
         return self.steps.fraction()
 
     def operations(self) -> list[tuple[str, Any]] | None:
-        """The arithmetic step by step, where it is that simple."""
+        """Return the arithmetic step by step, where it is that simple."""
         fraction = self.steps.fraction()
         if fraction is None or self.missing is not None:
             return None
@@ -216,7 +216,7 @@ class Grid(Stepped):
 
 
 class Amounts(Stepped):
-    """The amounts that occur, in their order, and no others: sums of money, few numbers, dates."""
+    """Column of the amounts that occur and no others: sums of money, few numbers, dates."""
 
     def __init__(
         self, name: Any, listed: Floats, *, kind: str = "real", dtype: str | None = None
@@ -228,7 +228,7 @@ class Amounts(Stepped):
 
     @classmethod
     def learn(cls, facts: ColumnFacts) -> Column | None:
-        """A column of dates, of few fractions, of numbers of rows, or of amounts that repeat."""
+        """Return a column of dates, few fractions, numbers of rows, or amounts that repeat."""
         if facts.dates is not None:
             # Others in later data are no error: they lie between these.
             listed, any_missing = facts.listed_dates
@@ -273,7 +273,7 @@ class Amounts(Stepped):
         return np.asarray(values + self._spread * _unsqueezed(beyond))
 
     def place(self, numbers: Floats) -> Floats:
-        """Codes of numbers, not whole where they are between two amounts or beyond all."""
+        """Return codes of numbers, which are not whole between two amounts or beyond all."""
         inside = np.clip(numbers, self.listed[0], self.listed[-1])
         places = np.interp(inside, self.listed, np.arange(float(len(self.listed))))
         beyond = numbers - inside
@@ -287,18 +287,18 @@ class Amounts(Stepped):
         return len(self.listed) + (self.missing is not None)
 
     def by_code(self) -> Floats | None:
-        """The amounts."""
+        """Return the amounts."""
         values = self._values(np.arange(float(self.n_listed or 0)))
         if self.missing is not None:
             values[int(self.missing)] = np.nan
         return values
 
     def code_of(self, number: float) -> float:
-        """The code of a number; NaN where it is none of a column that counts steps."""
+        """Return the code of a number; NaN where it is none of a column that counts steps."""
         return np.nan if self.is_category else super().code_of(number)
 
     def for_rules(self, codes: Floats) -> tuple[Column, Floats]:
-        """The numbers; few of them are categories.
+        """Return the numbers; few of them are categories.
 
         Raises
         ------
@@ -319,7 +319,7 @@ class Amounts(Stepped):
         return column, codes
 
     def in_words(self) -> str:
-        """The amounts, or the first of them; of dates the ends."""
+        """Return the amounts, or the first of them; of dates the ends."""
         if self.dates is None:
             return self._list_in_words()
         n = int(self.n_values - self.has_missing)
@@ -329,7 +329,7 @@ class Amounts(Stepped):
 
 
 def _squeezed(distance: Floats) -> Floats:
-    """Any distance as one of less than one half, in the same order."""
+    """Map any distance to less than one half, keeping the order."""
     size = np.abs(distance)
     with np.errstate(divide="ignore"):
         far = NEAR_SHARE + FAR_SHARE * np.log2(np.maximum(size, 1.0))
@@ -338,7 +338,7 @@ def _squeezed(distance: Floats) -> Floats:
 
 
 def _unsqueezed(share: Floats) -> Floats:
-    """And back, as exactly as floats can."""
+    """Invert `_squeezed`, as exactly as floats can."""
     size = np.abs(share)
     doublings = np.minimum((size - NEAR_SHARE) / FAR_SHARE, 1023.0)
     far = np.where(size > 0.4993, np.inf, np.exp2(np.maximum(doublings, 0.0)))

@@ -1,4 +1,4 @@
-"""The values of a column summed up, chunk by chunk and in bounded memory; a table is one chunk."""
+"""Summarize the values of a column, chunk by chunk and in bounded memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_LEVELS = 1_000_000
 
 
 class NumbersSummarizer:
-    """The different numbers of a column, while they are few enough to matter.
+    """Collects the different numbers of a column, while they are few enough to matter.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class NumbersSummarizer:
         self._is_settled = True
 
     def add(self, values: Floats) -> None:
-        """Look at some values.
+        """Add some values.
 
         What no longer matters is only settled when there are more: a table in memory comes as one,
         and is described by all of its values.
@@ -85,7 +85,7 @@ class NumbersSummarizer:
         self._counts = np.insert(self._counts, place[new], counts[new])
 
     def _settle(self) -> None:
-        """See whether more values could still change the description."""
+        """Find out whether more values could still change the description."""
         self._is_settled = True
         values = self._values
         if not np.isfinite(values[[0, -1]]).all():
@@ -99,7 +99,7 @@ class NumbersSummarizer:
             self._has_no_steps = self._grid is None
 
     def summary(self) -> ColumnSummary:
-        """What was seen."""
+        """Return what was seen."""
         values, counts = self._values, self._counts
         if len(values) and int(counts.sum()) != self.n_present:
             ends = np.setdiff1d([self._low, self._high], values)
@@ -117,7 +117,7 @@ class NumbersSummarizer:
 
 
 class ObjectsSummarizer:
-    """The different values of a column of strings, truth values or other objects."""
+    """Collects the different values of a column of strings, booleans or other objects."""
 
     def __init__(self, name: Any, holds_objects: bool) -> None:
         self.name = name
@@ -127,7 +127,7 @@ class ObjectsSummarizer:
         self._counts: dict[Any, int] = {}
 
     def add(self, values: NDArray[Any]) -> None:
-        """Look at some values."""
+        """Add some values."""
         if len(self._counts) > MOST_LEVELS:  # that one table held in memory, and more are to come
             raise self._too_many()
         is_first = not self._counts
@@ -156,7 +156,7 @@ class ObjectsSummarizer:
         )
 
     def summary(self) -> ColumnSummary:
-        """What was seen."""
+        """Return what was seen."""
         values = np.empty(len(self._counts), dtype=object)
         values[:] = list(self._counts)
         counts = np.array(list(self._counts.values()), dtype=np.int64)
@@ -178,14 +178,14 @@ class ObjectsSummarizer:
 def summarizer(
     name: Any, values: NDArray[Any], *, dtype: str | None = None, holds_objects: bool = False
 ) -> NumbersSummarizer | ObjectsSummarizer:
-    """What sums up a column that begins with these values."""
+    """Return what sums up a column that begins with these values."""
     if values.dtype.kind == "f" and not holds_objects:
         return NumbersSummarizer(dtype)
     return ObjectsSummarizer(name, holds_objects)
 
 
 def summarize(name: Any, values: NDArray[Any], **options: Any) -> ColumnSummary:
-    """The summary of a column in memory."""
+    """Return the summary of a column in memory."""
     column = summarizer(name, values, **options)
     column.add(values)
     return column.summary()

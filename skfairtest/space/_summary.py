@@ -1,4 +1,4 @@
-"""What a description of a column needs to know of its values: the different ones, and how often."""
+"""Summary of a column: its different values, and how often each occurs."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ class ColumnSummary:
 
     @property
     def n_present(self) -> int:
-        """How many values are not missing."""
+        """Number of values that are not missing."""
         return int(self.counts.sum())

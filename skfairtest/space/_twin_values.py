@@ -1,4 +1,4 @@
-"""Some values of sensitive columns that stand in for all, where there are too many to compare."""
+"""Values of sensitive columns that are compared if all values are too many."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STAND_IN_OF_COLUMN = 256
 
 
 def representative_values(domain: Domain, sensitive: Ints, observed: list[Floats]) -> list[Floats]:
-    """The values of each sensitive column that are compared; small columns keep all theirs.
+    """Return the values of each sensitive column that are compared; small columns keep all theirs.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def representative_values(domain: Domain, sensitive: Ints, observed: list[Floats
 
 
 def _representative(domain: Domain, j: int, observed: Floats, n: int) -> Floats:
-    """At most n codes of a column."""
+    """Return at most n codes of a column."""
     column = domain.columns[j]
     if column.n_values <= n:
         return np.asarray(column.low + np.arange(column.n_values))

@@ -1,4 +1,4 @@
-"""Twins: the combinations of sensitive values, and the rows that differ in nothing else."""
+"""Twins: all combinations of sensitive values, and rows that differ in nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_NUMBERED = 2**62
 
 
 class Twins:
-    """The twins of an input: rows that differ in the sensitive attributes, and in what follows.
+    """Twins of an input: rows that differ only in the sensitive attributes and their dependents.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ class Twins:
         if not self.is_enumerable:
             raise ValueError(
                 f"{self.n_combinations} combinations of sensitive values are too many for a table. "
-                "Take twin_codes, which stand in for them, draw some with draw_sensitive, or "
-                "narrow bounds= or categories=."
+                "Take twin_codes, which represent them, draw some with draw_sensitive, or narrow "
+                "the domains by InputSpace(bounds=...) or InputSpace(categories=...)."
             )
         return self.combination_codes(np.arange(self.n_combinations))
 
@@ -120,7 +120,7 @@ class Twins:
         return np.column_stack([codes.ravel() for codes in grid])
 
     def combination_codes(self, combinations: Any) -> Floats:
-        """Codes of numbered combinations; the given shape and one more axis of n_sensitive."""
+        """Return codes of numbered combinations, with n_sensitive as an additional last axis."""
         sizes = [int(self.domain.columns[j].n_values) for j in self.sensitive]
         places = np.unravel_index(combinations, sizes)
         return np.stack(
@@ -129,7 +129,7 @@ class Twins:
         )
 
     def draw_sensitive(self, n: int, rng: np.random.Generator) -> Floats:
-        """Random codes of the sensitive columns, shape (n, n_sensitive).
+        """Return random codes of the sensitive columns, shape (n, n_sensitive).
 
         Uniform for categories and integers. Of a real column half come from the closed interval,
         half are values that occur in the data.
@@ -152,7 +152,7 @@ class Twins:
         return np.where(rng.random(n) < 0.5, codes, observed[rng.integers(len(observed), size=n)])
 
     def draw_sensitive_pairs(self, n: int, rng: np.random.Generator) -> Floats:
-        """Random codes of two twins of each of n inputs, shape (n, 2, n_sensitive).
+        """Return random codes of two twins of each of n inputs, shape (n, 2, n_sensitive).
 
         The two differ; in a domain that cannot be numbered they are equal with a small chance.
         """
@@ -165,7 +165,7 @@ class Twins:
         return np.stack([first_codes, second_codes], axis=1)
 
     def with_sensitive(self, Z: Floats, codes: Any) -> Floats:
-        """A copy of the inputs with their sensitive attributes set.
+        """Return a copy of the inputs with their sensitive attributes set.
 
         `codes` are those of the sensitive columns: one row for all inputs, or one a row.
         """
@@ -174,7 +174,7 @@ class Twins:
         return self.apply_dependents(Z)
 
     def apply_dependents(self, Z: Floats) -> Floats:
-        """Rows with what follows from their sensitive values; they may be changed in place."""
+        """Set the values that follow from the rows' sensitive values; rows may change in place."""
         if self._rules:
             return apply_rules(Z, self._rules)
         if self.dependents is not None and len(Z):
@@ -182,7 +182,7 @@ class Twins:
         return Z
 
     def clip_sensitive(self, codes: Floats) -> Floats:
-        """The nearest codes inside the sensitive columns' domains; any shape (..., n_sensitive)."""
+        """Return the nearest codes inside the sensitive columns' domains."""
         low, high, top = (
             ends[self.sensitive] for ends in (self.domain.low, self.domain.high, self.domain.top)
         )
@@ -194,7 +194,7 @@ class Twins:
         return codes
 
     def has_sensitive(self, codes: Floats) -> NDArray[np.bool_]:
-        """Which codes of the sensitive columns are combinations of the domain, shape (n,)."""
+        """Return which codes of sensitive columns lie in their domains, shape (n,)."""
         low, high = self.domain.low[self.sensitive], self.domain.high[self.sensitive]
         inside = (low <= codes) & (codes <= high)
         whole = ~self.domain.discrete[self.sensitive] | (codes == np.rint(codes))

@@ -1,4 +1,4 @@
-"""Draws inputs that the constraint admits, also where it admits few of the domain; or near data."""
+"""Draw valid inputs, even if the constraint admits few of the domain, or near the data."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Sample(NamedTuple):
 
 
 class ValidRows:
-    """Draws valid inputs of a space, and remembers where they are.
+    """Draws valid inputs of a space and remembers the ones that it has found.
 
     Uniform draws are kept where they are valid; constraint objects narrow the domain they come
     from. Where fewer than one in twenty is valid, half of the draws are steps from valid rows
@@ -82,7 +82,7 @@ class ValidRows:
         self._knows_data = False
 
     def neighbours(self, rng: np.random.Generator) -> Neighbours:
-        """Rows of the data and their neighbours; made at the first call."""
+        """Return rows of the data and their neighbours; made at the first call."""
         if self._neighbours is None:
             self._neighbours = Neighbours(self.domain, self.data, rng)
         return self._neighbours
@@ -129,9 +129,10 @@ class ValidRows:
             none = n_kept == 0 and (uniform or not len(self._known))
             if n_drawn >= MAX_DRAWS and none and not is_late(deadline):
                 raise ValueError(
-                    f"constraint= admitted none of {n_drawn} rows drawn from the domains. Expected "
-                    "a callable that returns True for valid rows; check it, or narrow bounds= and "
-                    f"categories= to where it holds.{self.admission.violated(batch.rows)}"
+                    f"The constraint admits none of {n_drawn} rows drawn from the domains. Check "
+                    "that it holds for valid rows, or narrow the domains to where it holds, by "
+                    "InputSpace(bounds=...) or InputSpace(categories=...)."
+                    f"{self.admission.violated(batch.rows)}"
                 )
             if n_drawn >= max(self.most_draws, size) and n_kept < n and not uniform:
                 # Few valid rows exist, or none within reach: those that are known come again.
@@ -144,13 +145,13 @@ class ValidRows:
         return Sample(np.concatenate(kept)[:n], np.concatenate(marks)[:n])
 
     def crossings(self, n: int, rng: np.random.Generator, deadline: float | None = None) -> Crossed:
-        """At most n rows crossed with neighbours that are valid, plausible or not."""
+        """Draw at most n valid crossings of rows with their neighbours, plausible or not."""
         crossed = self.neighbours(rng).crossings(n, rng)
         valid = self._valid(crossed.rows, deadline)
         return crossed.part(np.flatnonzero(valid))
 
     def _sample_near(self, n: int, rng: np.random.Generator, deadline: float | None) -> Sample:
-        """Rows crossed with neighbours, those that are valid and, if that is asked, plausible."""
+        """Draw crossings of rows with neighbours that are valid and, if asked for, plausible."""
         kept = [np.empty((0, self.domain.n_features))]
         homes = [np.empty(0, dtype=np.intp)]
         n_kept = n_drawn = 0
@@ -166,7 +167,8 @@ class ValidRows:
             if n_drawn >= MAX_DRAWS and not n_kept:
                 raise ValueError(
                     f"None of {n_drawn} inputs near the rows of X satisfies constraint= and "
-                    "plausible=. Expected that rows of the data do; check both."
+                    "plausible= of the InputSpace, though rows of the data should. Loosen one of "
+                    "the two."
                 )
             if n_drawn >= max(MAX_DRAWS, 20 * n):
                 # Few inputs near the data are left: they come again.
@@ -179,7 +181,7 @@ class ValidRows:
         return Sample(rows, np.ones(len(rows), dtype=bool), np.concatenate(homes)[:n])
 
     def _valid(self, Z: Floats, deadline: float | None) -> Bools:
-        """Which rows are valid; of fewer rows where the time is up."""
+        """Return which rows are valid; it returns fewer rows if the time is up."""
         if deadline is None:
             return self.admission.valid(Z)
         verdicts = []
@@ -202,7 +204,7 @@ class ValidRows:
         return new
 
     def _mixture(self, n: int, rng: np.random.Generator) -> Sample:
-        """Half uniform draws, half steps from valid rows."""
+        """Draw half of the rows uniformly, half as steps from valid rows."""
         if not self._knows_data:
             self._knows_data = True
             Z = self.data[rng.permutation(len(self.data))[:MOST_DATA]]
@@ -222,7 +224,7 @@ class ValidRows:
         return Sample(np.concatenate([drawn, moved]), uniform)
 
     def _moved(self, n: int, rng: np.random.Generator) -> Floats:
-        """Steps from valid rows, less those that lead nowhere.
+        """Draw steps from valid rows, leaving out steps that have led nowhere.
 
         One column or several are drawn anew, taken from another valid row, or moved by a length on
         a logarithmic scale; or the row is moved by the difference of two others, which follows
@@ -247,5 +249,5 @@ class ValidRows:
 
 
 def is_late(deadline: float | None) -> bool:
-    """Whether a time of `_clock.now` has passed."""
+    """Return whether a time of `_clock.now` has passed."""
     return deadline is not None and _clock.now() >= deadline

@@ -100,9 +100,9 @@ def bends_of(step: Any, part: Any, ends: Callable[[], tuple[Floats, Floats]]) ->
         return []
     if any(len(bend.at) + len(bend.after) > MOST_PLACES for bend in found):
         raise Unsupported(
-            f"{' '.join(repr(step).split()):.120} turns a real column in more than {MOST_PLACES} "
-            "places.",
-            "Narrow its domain by InputSpace(bounds=...).",
+            f"{' '.join(repr(step).split()):.120} makes a function of a real column that changes "
+            f"direction at more than {MOST_PLACES} places.",
+            "Narrow the domain of the column by InputSpace(bounds=...).",
         )
     return found
 

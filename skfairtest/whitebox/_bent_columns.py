@@ -141,11 +141,11 @@ class _Copies:
     def _new(self, node: int, threshold: float) -> int:
         if len(self.copied) >= self.most:
             raise ValueError(
-                f"{self.name} takes {self.mark.low:.3g} for a missing value, and real columns pass "
-                f"through it: its trees would need more than {self.most} nodes. Narrow "
-                "the columns to one side of it by InputSpace(bounds=...), declare their values by "
-                "InputSpace(categories=...), or fit with NaN as the mark of missing values (behind "
-                "an encoder: with dense output)."
+                f"{self.name} treats {self.mark.low:.3g} as a missing value, and the domains of "
+                f"real columns contain it: its trees would need more than {self.most} nodes. "
+                "Narrow the columns to one side of it by InputSpace(bounds=...), declare their "
+                "values by InputSpace(categories=...), or fit with NaN as the mark of missing "
+                "values, behind encoders with dense output."
             )
         self.copied.append(node)
         self.threshold.append(threshold)

@@ -59,8 +59,8 @@ def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
     for kind in ("categorical_features", "text_features", "embedding_features"):
         if info.get(kind):
             raise Unsupported(
-                f"{name} was fitted with {kind.replace('_', ' ')}: CatBoost makes statistics and "
-                "hashes of them, which cannot be read as cells of the columns.",
+                f"{name} was fitted with {kind.replace('_', ' ')}: CatBoost turns them into "
+                "statistics and hashes, which cannot be read as tests of the columns.",
                 "Expected columns of numbers: encode text with OneHotEncoder or OrdinalEncoder "
                 "before the model.",
             )
@@ -109,8 +109,8 @@ def _outputs(parts: list[Part], info: Any, response: str, name: str) -> list[Out
     if response == "predict_proba" and loss == "MultiClass":
         return linked(parts, response)
     raise Unsupported(
-        f"{name} with loss_function={loss!r} cannot be certified: how it makes its outputs of sums "
-        f"of trees is not known.",
+        f"{name} with loss_function={loss!r} cannot be certified: it is not known how its outputs "
+        "depend on the sums of trees.",
         f"Expected one of {sorted((*IDENTITIES, *EXPONENTIALS))}, 'Logloss' or 'MultiClass'.",
     )
 
@@ -179,7 +179,7 @@ class _Trees:
     def _test(self, split: Any, name: str) -> int:
         if split["split_type"] != "FloatFeature":
             raise Unsupported(
-                f"{name} has tests of the kind {split['split_type']!r}, which are not read.",
+                f"{name} has tests of the kind {split['split_type']!r}, which cannot be read.",
                 "Expected columns of numbers.",
             )
         feature = split["float_feature_index"]

@@ -73,8 +73,8 @@ def check_library_code(fitted: Any, hint: str, libraries: tuple[str, ...] = LIBR
     foreign = foreign_code(fitted, libraries)
     if foreign is not None:
         raise Unsupported(
-            f"{type(fitted).__name__} {foreign}. Reading its fitted attributes would not see what "
-            "that code does.",
+            f"{type(fitted).__name__} {foreign}. The fitted attributes do not show what that code "
+            "does.",
             hint,
         )
 

@@ -64,16 +64,16 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
     name = type(model).__name__
     if any(model.get_params().get(key) for key in ("pred_early_stop", "linear_tree")):
         raise Unsupported(
-            f"{name} is certified without pred_early_stop, which leaves trees out where others "
-            "have decided, and without linear_tree, whose leaves are linear models.",
-            "Fit without.",
+            f"{name} cannot be certified with pred_early_stop, which skips trees, nor with "
+            "linear_tree, whose leaves are linear models.",
+            "Fit it without these parameters.",
         )
     saved = model.booster_.dump_model()
     version = str(saved.get("version", "v0")).lstrip("v")
     if not version.isdigit() or int(version) > NEWEST:
         raise Unsupported(
-            f"{name} keeps its trees in the format {saved.get('version')!r}, which is not known.",
-            f"Expected v{NEWEST} or older: update skfairtest.",
+            f"{name} saves its trees in the format {saved.get('version')!r}, which is not known.",
+            f"Expected v{NEWEST} or older; update skfairtest.",
         )
     raw, missing = _raw_trees([tree["tree_structure"] for tree in saved["tree_info"]], name)
     n_features = int(saved["max_feature_idx"]) + 1
@@ -129,8 +129,8 @@ def _outputs(parts: list[Part], objective: list[str], response: str, name: str) 
         else ""
     )
     raise Unsupported(
-        f"{name} with the objective {' '.join(objective)!r} cannot be certified: how it makes its "
-        f"outputs of sums of trees is not known.",
+        f"{name} with the objective {' '.join(objective)!r} cannot be certified: it is not known "
+        "how its outputs depend on the sums of trees.",
         f"Expected one of {sorted((*IDENTITIES[:-2], *EXPONENTIALS))}, 'binary', 'multiclass', "
         f"'multiclassova' or 'cross_entropy', and reg_sqrt=False.{more}",
     )

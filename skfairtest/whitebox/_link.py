@@ -41,6 +41,6 @@ def probability_link(model: Any, n_scores: int, hint: str) -> str:
         one_a_class = n_scores == 1 or wish == "ovr" or model.solver == "liblinear"
         return "sigmoid" if one_a_class else "softmax"
     raise ValueError(
-        f"How {type(model).__name__} makes its probabilities is not known. Use "
+        f"It is not known how {type(model).__name__} computes its probabilities. Use "
         f"response_method='decision_function'. {hint}"
     )

@@ -176,7 +176,8 @@ def affine_of(step: Any) -> Affine:
     else:
         raise Unsupported(
             f"The step {' '.join(repr(step).split()):.120} comes after one that mixes columns.",
-            f"There it has to be a scaler, a selector of columns or such a step itself. {HINT}",
+            "Behind such a step, only scalers, selectors of columns and further steps that mix "
+            f"columns can be read. {HINT}",
         )
     return Affine(np.diag(scale), np.asarray(base, dtype=np.float64))
 
@@ -227,7 +228,7 @@ def _branches(step: Any) -> Iterator[tuple[Any, Any]]:
         if step.transformer_weights:
             raise Unsupported(
                 "FeatureUnion with transformer_weights and a branch that mixes columns is not "
-                "understood.", "Leave the weights out; the model has its own."
+                "understood.", "Leave transformer_weights out, as the model learns its own weights."
             )  # fmt: skip
         for _, inner in step.transformer_list:
             if inner != "drop":

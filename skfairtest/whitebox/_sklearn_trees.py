@@ -145,7 +145,8 @@ def read_boosting(model: Any, features: Features, response: str) -> list[Output]
     if not (isinstance(model.init_, (DummyClassifier, DummyRegressor)) or model.init_ == "zero"):
         raise ValueError(
             f"{type(model).__name__} with init={type(model.init_).__name__} is not understood: "
-            "expected init=None or 'zero', which are constants. Use SBFTAuditor, or fit without."
+            "expected init=None or 'zero', which are constants. Fit the model without init, or use "
+            "SBFTAuditor."
         )
     columns = []
     for k in range(model.estimators_.shape[1]):

@@ -83,7 +83,9 @@ def check_net(net: Any, hint: str) -> None:
     name = type(net).__name__
     check_library_code(net, hint, (*LIBRARIES, "skorch"))
     if name not in NETS:
-        raise Unsupported(f"{name} of skorch cannot be certified.", f"{', '.join(NETS)}. {SEARCH}")
+        raise Unsupported(
+            f"{name} of skorch cannot be certified.", f"Use {' or '.join(NETS)}. {SEARCH}"
+        )
     if hasattr(net, "module_"):
         read_net(net)
 
@@ -122,7 +124,8 @@ def read_net(net: Any) -> Layers:
 
 def _refused(why: str) -> Unsupported:
     return Unsupported(
-        f"The net cannot be certified: {why}.", f"A torch.nn.Sequential of {KINDS}. {SEARCH}"
+        f"The net cannot be certified: {why}.",
+        f"Expected a torch.nn.Sequential of {KINDS}. {SEARCH}",
     )
 
 

@@ -68,10 +68,10 @@ MIXING = (PCA, IncrementalPCA, TruncatedSVD)
 BY_COLUMN = (*MONOTONE, *SELECTORS, *ENCODERS, *BENDING, *IMPUTERS)
 
 HINT = (
-    "Certified are models behind Pipeline, ColumnTransformer and FeatureUnion of steps that work "
-    "on single columns: scalers, encoders, SimpleImputer, selectors of columns, PowerTransformer, "
-    "QuantileTransformer, numpy functions in FunctionTransformer and 'passthrough'; SBFTAuditor "
-    "searches with any estimator."
+    "Models can be certified behind a Pipeline, ColumnTransformer or FeatureUnion of steps that "
+    "work on single columns: scalers, encoders, SimpleImputer, selectors of columns, "
+    "PowerTransformer, QuantileTransformer, numpy functions in FunctionTransformer and "
+    "'passthrough'. SBFTAuditor searches with any estimator."
 )
 #: Functions of short types are rounded to few digits; what has wrapped round is far off.
 COARSE = 1e-2
@@ -79,13 +79,13 @@ COARSE = 1e-2
 INSTEAD = {
     "FunctionTransformer": "Name a numpy function of single numbers, such as numpy.log1p or "
     "numpy.float32, as func.",
-    "IterativeImputer": "SimpleImputer looks at single columns.",
-    "KNNImputer": "SimpleImputer looks at single columns.",
+    "IterativeImputer": "SimpleImputer imputes each column by itself.",
+    "KNNImputer": "SimpleImputer imputes each column by itself.",
     "Normalizer": "StandardScaler scales columns instead of rows.",
-    "PCA": "Before trees, StandardScaler leaves the columns apart; linear models and networks are "
-    "read behind PCA.",
-    "PolynomialFeatures": "Linear models are read behind it; a model of trees finds products of "
-    "columns by itself.",
+    "PCA": "Before trees, StandardScaler does not mix the columns; behind PCA, linear models and "
+    "networks can be certified.",
+    "PolynomialFeatures": "Behind it, linear models can be certified; a model of trees finds "
+    "products of columns by itself.",
 }
 
 
@@ -230,10 +230,10 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
         return []
     if type(step) in ENCODERS:
         raise Unsupported(
-            f"{type(step).__name__} encodes a column with more values than a table has room for.",
-            "Declare its values by InputSpace(categories=...), or narrow its domain by "
-            "InputSpace(bounds=...); KBinsDiscretizer in its place has a code for each range of "
-            "numbers.",
+            f"{type(step).__name__} encodes a column that has too many values to be listed.",
+            "Declare its values by InputSpace(categories=...), narrow its domain by "
+            "InputSpace(bounds=...), or use KBinsDiscretizer, which has one code for each range "
+            "of numbers.",
         )
     if type(step) is FunctionTransformer and _is_plain(step):
         return []
@@ -248,8 +248,8 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
             raise Unsupported(
                 f"FunctionTransformer({step.func.__name__}) on a real column is not known to rise "
                 "or fall.",
-                "Expected a function of which that is known, such as log1p, sqrt, exp, negative, "
-                f"square or sin. {HINT}",
+                "Expected a function known to do so, such as log1p, sqrt, exp, negative, square or "
+                f"sin. {HINT}",
             )
         bends = bends_of(step, table, ends)
     else:
@@ -287,7 +287,7 @@ def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool
         if not np.isfinite(expected[~missing]).all():
             raise Unsupported(
                 f"{name} on a real column gives no number for some of its values, {ends}.",
-                "Narrow its domain to where it does, by InputSpace(bounds=...).",
+                "Narrow its domain by InputSpace(bounds=...) to values for which it gives one.",
             )
         got = _numbers(run_step(step, table))[:, of_wide]
     wrong = ~np.isclose(got, expected, rtol=COARSE, atol=COARSE, equal_nan=True)
@@ -295,8 +295,8 @@ def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool
         i, t = (int(k[0]) for k in np.nonzero(wrong))
         raise Unsupported(
             f"{name} gives {got[i, t]:.6g} for {values[i, t]:.6g}, where {expected[i, t]:.6g} was "
-            f"expected: the type of a column is too narrow for its values, {ends}, so that they "
-            "wrap round.",
+            f"expected: the dtype of a column is too narrow for its values, {ends}, so that they "
+            "overflow.",
             "Convert the column to float64 before the model is fitted, or narrow its domain by "
             "InputSpace(bounds=...).",
         )

@@ -75,8 +75,8 @@ class _Saved:
         version = saved.get("version", [0])
         if version[0] > NEWEST:
             raise Unsupported(
-                f"{self.name} was fitted with XGBoost {'.'.join(map(str, version))}; how "
-                f"models of that version are kept is not known.",
+                f"{self.name} was fitted with XGBoost {'.'.join(map(str, version))}; it is not "
+                "known how that version saves its models.",
                 f"Expected {NEWEST} or older; update skfairtest.",
             )
         learner = saved["learner"]
@@ -84,8 +84,8 @@ class _Saved:
         objective = learner["objective"]["name"]
         if objective not in LINKS:
             raise Unsupported(
-                f"{self.name} with objective={objective!r} cannot be certified: how it makes its "
-                f"outputs of sums of trees is not known.",
+                f"{self.name} with objective={objective!r} cannot be certified: it is not known "
+                "how its outputs depend on the sums of trees.",
                 f"Expected one of {sorted(LINKS)}, or an "
                 "objective of your own, whose outputs are the sums themselves.",
             )
@@ -272,7 +272,7 @@ def _raw_trees(trees: list[Any], weights: Floats | None, name: str) -> RawTrees:
     """All trees, one after another; a test by category has its children exchanged."""
     if any(int(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in trees):
         raise Unsupported(
-            f"{name} has trees with a vector in each leaf, which are not read.",
+            f"{name} has trees with a vector in each leaf, which cannot be read.",
             "Expected multi_strategy='one_output_per_tree'; got 'multi_output_tree'.",
         )
 
@@ -352,9 +352,9 @@ class _Table:
         if sparse.issparse(table):
             if not np.isnan(self.missing):
                 raise Unsupported(
-                    f"XGBoost with missing={float(self.missing):g} takes both that number and what "
-                    "a sparse table leaves out for missing, which is not read.",
-                    "Expected NaN, or steps with dense output.",
+                    f"XGBoost with missing={float(self.missing):g} treats both that number and the "
+                    "zeros of sparse output as missing, which cannot be read.",
+                    "Expected missing=NaN, or steps with dense output.",
                 )
             return np.ones(n_features, dtype=bool)
         return None if np.isnan(self.missing) else np.ones(n_features, dtype=bool)
@@ -439,9 +439,9 @@ def _codes(column: pd.Series, levels: Levels) -> Floats:
         return codes_of(column, None)
     if not octets.isascii() or not all(level.isascii() for level in levels):
         raise Unsupported(
-            f"XGBoost mixes up categories with letters beyond ASCII where their order is not that "
-            f"of the training; got {names!r:.120} in column {column.name!r}.",
-            "Give the column the categories of the training, in their order.",
+            "XGBoost confuses categories with non-ASCII letters if their order is not that of the "
+            f"training data; got {names!r:.120} in column {column.name!r}.",
+            "Give the column the categories of the training data, in their order.",
         )
     known = {level.decode(): code for code, level in enumerate(levels)}
     number = np.array([known.get(name, np.nan) for name in names] + [np.nan])

@@ -63,7 +63,7 @@ def worker_address() -> str | None:
 
 
 def is_gone(client: Any) -> bool:
-    """Whether a client has lost its cluster, or was closed.
+    """Return whether a client has lost its cluster, or was closed.
 
     It waits a second for the client to notice, since tasks are cancelled before that.
     """

@@ -1,4 +1,4 @@
-"""The decorators by which functions of the package are compiled, if numba is installed.
+"""Decorators that compile functions of the package if numba is installed.
 
 Without numba the functions stay plain Python, and engines beside them do the work with NumPy. Numba
 optimises a function again in each of its callers, so that deep calls take long to compile: a

@@ -206,7 +206,7 @@ def _unreachable(error: Exception | None) -> str:
 
 
 def is_cluster() -> bool:
-    """Whether tasks sent from here may go to other machines, by Dask, Ray and the like.
+    """Return whether tasks sent from here may go to other machines, by Dask, Ray and the like.
 
     It is False inside such a task, which sends no tasks of its own.
     """
@@ -308,7 +308,7 @@ def on_workers(
                     ) from error
                 warnings.warn(
                     f"Workers of joblib's context were lost ({type(error).__name__}); "
-                    f"{len(waiting)} tasks whose results had not come in are done again.",
+                    f"{len(waiting)} tasks without results are run again.",
                     RuntimeWarning,
                     stacklevel=users_level(),
                 )

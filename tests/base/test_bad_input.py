@@ -101,11 +101,11 @@ BAD_PARAMS = {
     "no budget at all": ({"max_queries": None}, "never end.*max_queries.*Set at least one"),
     "empty constraint": (
         {"constraint": lambda X: X["age"] > 1000},
-        "constraint= admitted none.*bounds=",
+        "The constraint admits none.*bounds=",
     ),
     "twinless constraint": ({"constraint": lambda X: X["sex"] == "m"}, "no twins to compare"),
-    "constraint of numbers": ({"constraint": lambda X: X["age"]}, "one boolean a row"),
-    "constraint of one": ({"constraint": lambda X: True}, "one boolean a row"),
+    "constraint of numbers": ({"constraint": lambda X: X["age"]}, "one boolean for each row"),
+    "constraint of one": ({"constraint": lambda X: True}, "one boolean for each row"),
 }
 
 

@@ -144,4 +144,4 @@ def test_constraints_hold_for_products(clock):
 def test_products_before_other_models_are_refused(model):
     support = CertifiedAuditor.supports(scaled(2, model))
     assert not support
-    assert "Linear models are read behind it" in support.nearest
+    assert "Behind it, linear models can be certified" in support.nearest

@@ -172,7 +172,10 @@ def test_mixed_columns_before_networks(kind):
 def test_mixed_columns_before_others_are_refused():
     X, y = small_table(15)
     model = behind_mixing(FOREST)[0](False).fit(X, y)
-    assert "networks are read behind PCA" in CertifiedAuditor.supports(model).nearest
+    assert (
+        "behind PCA, linear models and networks can be certified"
+        in CertifiedAuditor.supports(model).nearest
+    )
     with pytest.raises(ValueError, match="not understood"):
         certified(model, X)
     bent = make_pipeline(encoded(StandardScaler(), WHOLE), PCA(2), PowerTransformer(), Ridge())
@@ -289,7 +292,7 @@ def test_places_of_bends_are_those_of_the_step(kind):
         (FunctionTransformer(np.tan), "not known to rise or fall"),
         (FunctionTransformer(np.reciprocal), "gives no number"),
         (FunctionTransformer(np.sqrt), "gives no number"),
-        (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), "more values"),
+        (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), "too many values"),
         (make_pipeline(FunctionTransformer(np.exp), MinMaxScaler((0, 1e6)),
                        FunctionTransformer(np.sin)), "more than 2000 places"),
     ],
@@ -306,7 +309,7 @@ def test_what_is_refused_of_real_columns(step, words):
     ("step", "words"),
     [
         (Normalizer(), "StandardScaler scales columns"),
-        (KNNImputer(), "SimpleImputer looks at single columns"),
+        (KNNImputer(), "SimpleImputer imputes each column by itself"),
         (FunctionTransformer(lambda table: table), "Name a numpy function"),
         (FunctionTransformer(np.cumsum), "Name a numpy function"),
         (FunctionTransformer(np.frompyfunc(float, 1, 1)), "Name a numpy function"),

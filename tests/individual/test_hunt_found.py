@@ -66,7 +66,7 @@ def run(kind, question, model, **params):
 REFUSED = (
     "has one value only",
     "leaves no twins",
-    "admitted none",
+    "admits none",
     "cannot hold the values",
     "compares each input with all its twins",
 )

@@ -524,7 +524,7 @@ def test_sensitive_columns_are_of_no_use_to_scorers_of_twins(people):
     X, y = people
     model, beside = LogisticRegression().fit(X, y), np.resize(["a", "b"], len(y))
     scorer = make_audit_scorer(RandomAuditor(sensitive_features=[0], max_queries=50))
-    with pytest.raises(ValueError, match="RandomAuditor compares twins, which in columns that"):
+    with pytest.raises(ValueError, match="RandomAuditor compares twins, and twins in columns that"):
         scorer(model, X, y, sensitive_features=beside)
     with pytest.raises(ValueError, match="one row for each row of X"):
         _of_groups()(model, X, y, sensitive_features=beside[:3])

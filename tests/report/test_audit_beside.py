@@ -270,7 +270,9 @@ def test_testers_of_twins_say_that_there_is_nothing_to_search():
         with pytest.raises(ValueError, match="does not take race, so twins in it are equal by"):
             auditor.fit(table)
     auditor = SBFTAuditor(SEES_SEX, sensitive_features=["sex", "race"], max_queries=200)
-    with pytest.warns(UserWarning, match="The model does not take race.*Searched are twins in"):
+    with pytest.warns(
+        UserWarning, match="The model does not take race.*The search compares twins in"
+    ):
         auditor.fit(X.assign(race=RACE))
     assert auditor.sensitive_features_ == ["sex"] and auditor.n_features_in_ == 3
 

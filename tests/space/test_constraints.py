@@ -306,7 +306,7 @@ BAD = {
     "no 0 and 1": (OneHot(["red", "age"]), ValueError, "'age' is not a column of 0 and 1"),
     "one column": (OneHot(["red"]), ValueError, "two or more"),
     "no combination": (Allowed({"city": ["x"]}), ValueError, "none of the 1 combinations"),
-    "lengths": (Allowed({"city": ["c1"], "age": []}), ValueError, "one length"),
+    "lengths": (Allowed({"city": ["c1"], "age": []}), ValueError, "same length"),
     "implies": (Implies("sex", {"age": 3}), TypeError, "Implies takes dicts"),
     "no rule": ("age > 3", TypeError, "callable on rows, a constraint such as"),
     "in a list": ([Order("hours", "<", "age"), 3], TypeError, "got int"),

@@ -539,7 +539,7 @@ BAD = {
     "no verdicts": (
         Broken(lambda X: np.zeros(len(X))).fit(X), DetectorFailedError, "predict 1.*and -1.*0.0",
     ),
-    "words": (Broken(lambda X: ["in"] * len(X)).fit(X), DetectorFailedError, "one number a row"),
+    "words": (Broken(lambda X: ["in"] * len(X)).fit(X), DetectorFailedError, "one number for"),
     "one answer": (Broken(lambda X: 1).fit(X), DetectorFailedError, r"shape \(400,\)"),
     "rejects all": (OldPeople(200).fit(X), ValueError, "accepts none of 400 rows"),
 }  # fmt: skip

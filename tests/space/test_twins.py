@@ -151,7 +151,7 @@ def test_a_certificate_holds_for_twins_that_differ_in_more(seed):
 def test_a_certificate_refuses_a_function():
     X = table().assign(sex=lambda t: (t["sex"] == "male").astype(int))
     model = LinearRegression().fit(X, X["age"])
-    with pytest.raises(ValueError, match="as a mapping; got a function"):
+    with pytest.raises(ValueError, match="to be a mapping; got a function"):
         CertifiedAuditor(
             model, sensitive_features="sex", space=InputSpace(twins=lambda rows: rows)
         ).fit(X)
@@ -183,7 +183,7 @@ def test_bad_functions():
         InputSpace(twins=lambda rows: rows.assign(sex="male")).fit(table(), ["sex"])
     with pytest.raises(ValueError, match="expected 300 rows, got 5"):
         InputSpace(twins=lambda rows: rows.head()).fit(table(), ["sex"])
-    with pytest.raises(ValueError, match="table like the one it got"):
+    with pytest.raises(ValueError, match="table like the one that it gets"):
         InputSpace(twins=lambda rows: rows[["sex"]]).fit(table(), ["sex"])
 
 

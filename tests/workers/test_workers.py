@@ -555,7 +555,7 @@ def test_a_model_that_cannot_travel(way):
 @pytest.mark.services
 def test_lost_workers_are_replaced_once(tmp_path):
     tasks = [(k, False) for k in range(6)]
-    with pytest.warns(RuntimeWarning, match="tasks whose results had not come in are done again"):
+    with pytest.warns(RuntimeWarning, match="tasks without results are run again"):
         got = list(on_workers(dying.once, Broadcast((str(tmp_path), os.getpid())), tasks, 2))
     assert [k for k, _ in got] == list(range(6))
     assert os.listdir(tmp_path) == ["dead"]

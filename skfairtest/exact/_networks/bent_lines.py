@@ -37,23 +37,23 @@ class Bends(Protocol):
     """An activation, and lines around it."""
 
     def value(self, sums: Floats) -> Floats:
-        """The activation."""
+        """Return the activation."""
 
     def slope(self, sums: Floats) -> Floats:
         """Its slope."""
 
     def lines(self, low: Floats, high: Floats) -> Lines:
-        """Lines above and below it between two ends."""
+        """Return lines above and below it between two ends."""
 
     def lines_of_difference(self, layer: Layer) -> Lines:
-        """Lines above and below the difference, by the difference that the layer gets."""
+        """Return lines above and below the difference, by the difference that the layer gets."""
 
     def planes(self, layer: Layer) -> list[tuple[Plane, Plane]]:
-        """Planes above and below the difference, in several ways; the least bound counts."""
+        """Return planes above and below the difference, in several ways; the least bound counts."""
 
 
 def bends_of(activation: Activation) -> Bends:
-    """Lines around an activation of the normal form."""
+    """Return lines around an activation of the normal form."""
     return Leaky(activation.slope) if activation.kind == LEAKY else Tanh()
 
 
@@ -65,7 +65,7 @@ class Leaky:
         self.left, self.rest = left, 1.0 - left
 
     def value(self, sums: Floats) -> Floats:
-        """The activation."""
+        """Return the activation."""
         return np.maximum(sums, self.left * sums)
 
     def slope(self, sums: Floats) -> Floats:
@@ -73,14 +73,14 @@ class Leaky:
         return np.where(sums > 0, 1.0, self.left)
 
     def lines(self, low: Floats, high: Floats) -> Lines:
-        """Lines above and below it between two ends."""
+        """Return lines above and below it between two ends."""
         open_ = (low < 0) & (high > 0)
         above = np.where(open_, high / np.where(open_, high - low, 1.0), (low >= 0) * 1.0)
         below = np.where(open_, (high > -low) * 1.0, (low >= 0) * 1.0)
         return self._leaky((above, np.where(open_, -above * low, 0.0), below, np.zeros_like(low)))
 
     def _leaky(self, lines: Lines) -> Lines:
-        """Lines around a leaky one, from those around ReLU."""
+        """Return lines around a leaky one, from those around ReLU."""
         a, a_at, b, b_at = lines
         if self.left == 0.0:
             return lines
@@ -89,11 +89,11 @@ class Leaky:
         )  # fmt: skip
 
     def lines_of_difference(self, layer: Layer) -> Lines:
-        """Lines above and below the difference, by the difference that the layer gets."""
+        """Return lines above and below the difference, by the difference that the layer gets."""
         return self._leaky(_lines(layer))
 
     def planes(self, layer: Layer) -> list[tuple[Plane, Plane]]:
-        """Planes above and below the difference, in several ways; the least bound counts."""
+        """Return planes above and below the difference, in several ways; the least bound counts."""
         found = [_by_difference(layer), _by_value(layer)]
         if self.left == 0.0:
             return found
@@ -108,7 +108,7 @@ class Tanh:
     """The hyperbolic tangent: convex left of zero, concave right of it."""
 
     def value(self, sums: Floats) -> Floats:
-        """The activation."""
+        """Return the activation."""
         return np.tanh(sums)
 
     def slope(self, sums: Floats) -> Floats:
@@ -116,7 +116,7 @@ class Tanh:
         return 1.0 - np.tanh(sums) ** 2
 
     def lines(self, low: Floats, high: Floats) -> Lines:
-        """Lines above and below it between two ends."""
+        """Return lines above and below it between two ends."""
         above, above_at = self._above(low, high)
         below, below_at = self._above(-high, -low)
         return above, above_at, below, -below_at
@@ -149,7 +149,7 @@ class Tanh:
         return slope, np.where(tight, at_high, offset)
 
     def lines_of_difference(self, layer: Layer) -> Lines:
-        """Lines above and below the difference, by the difference that the layer gets."""
+        """Return lines above and below the difference, by the difference that the layer gets."""
         above = self._above_difference(layer.low, layer.high, layer.less, layer.more)
         below = self._above_difference(layer.low[::-1], layer.high[::-1], -layer.more, -layer.less)
         return above[0], above[1], below[0], -below[1]
@@ -157,7 +157,7 @@ class Tanh:
     def _above_difference(
         self, low: tuple[Floats, ...], high: tuple[Floats, ...], less: Floats, more: Floats
     ) -> tuple[Floats, Floats]:
-        """A line above tanh(y) - tanh(y') by the difference of y and y'."""
+        """Return a line above tanh(y) - tanh(y') by the difference of y and y'."""
         least, most = np.minimum(low[0], low[1]), np.maximum(high[0], high[1])
         steep = self.slope(np.clip(0.0, least, most))
         flat = self.slope(np.maximum(np.abs(least), np.abs(most)))
@@ -174,7 +174,7 @@ class Tanh:
         return np.where(capped, 0.0, slope), np.where(capped, cap, offset)
 
     def planes(self, layer: Layer) -> list[tuple[Plane, Plane]]:
-        """Planes above and below the difference, in several ways; the least bound counts."""
+        """Return planes above and below the difference, in several ways; the least bound counts."""
         above, above_at, below, below_at = self.lines_of_difference(layer)
         by_difference = (above, -above, above_at), (below, -below, below_at)
         one = self.lines(layer.low[0], layer.high[0])
@@ -187,13 +187,13 @@ class Tanh:
 
 
 def _by_difference(layer: Layer) -> tuple[Plane, Plane]:
-    """Planes above and below that depend on y - y' alone."""
+    """Return planes above and below that depend on y - y' alone."""
     above, above_at, below, below_at = _lines(layer)
     return (above, -above, above_at), (below, -below, below_at)
 
 
 def _by_value(layer: Layer) -> tuple[Plane, Plane]:
-    """Planes above and below that depend on where y and y' lie.
+    """Return planes above and below that depend on where y and y' lie.
 
     Where the difference has one sign, relu(y) - relu(y') rises from 0 to it like a ramp, and a line
     over the ramp tells that not all units can be at its upper end in the same input.

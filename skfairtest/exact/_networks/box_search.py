@@ -145,7 +145,7 @@ class BoxSearch:
     def _steepest_corner(
         self, boxes: TwinBoxes, places: list[Places]
     ) -> tuple[NDArray[np.bool_], list[Places]]:
-        """The corner where the difference is largest if every ReLU stays as it is midway.
+        """Return the corner where the difference is largest if every ReLU stays as it is midway.
 
         In a box in which none changes that is the best of all points.
         """

@@ -1,4 +1,4 @@
-"""A local search on networks of any depth and activation, beside the search on boxes."""
+"""Local search on networks of any depth and activation, beside the search on boxes."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class DeepLocalSearch(IteratedLocalSearch):
         )  # fmt: skip
 
     def _answers(self, sums: Floats, output: Ints) -> Floats:
-        """Outputs of one twin at (..., n_candidates, n_units) sums."""
+        """Return outputs of one twin at (..., n_candidates, n_units) sums."""
         found = self.network.outputs(sums.reshape(-1, sums.shape[-1]))
         found = found.reshape(*sums.shape[:-1], -1)
         places = np.broadcast_to(output, sums.shape[:-1])[..., None]
         return np.take_along_axis(found, places, axis=-1)[..., 0]
 
     def _value(self, sums: Floats, pair: Ints) -> Floats:
-        """Differences at (..., n_candidates, n_units) sums."""
+        """Return differences at (..., n_candidates, n_units) sums."""
         one, two = (self.sets.parts[pair[:, k]] for k in (0, 1))
         return self._answers(sums + one, self.output) - self._answers(sums + two, self.output)
 
@@ -77,7 +77,7 @@ class DeepLocalSearch(IteratedLocalSearch):
         self.value = np.where(better, value, self.value)
 
     def _along(self, ways: Floats, low: Floats, high: Floats) -> Floats:
-        """A good place on lines from the candidates' places, (n_candidates,)."""
+        """Return a good place on lines from the candidates' places, (n_candidates,)."""
         width = (high - low) / (PLACES - 1)
         places = low + np.arange(PLACES)[:, None] * width
         # Not the same places each time.
@@ -114,7 +114,7 @@ class DeepSearches:
 
     @classmethod
     def make(cls, boxes: BoxSearch, limits: Limits) -> DeepSearches | None:
-        """The searches, or None where there is nothing to search, or too much to list."""
+        """Return the searches, or None where there is nothing to search, or too much to list."""
         network = boxes.network
         if len(network.weights) == 1 or not network.sensitive or network.sensitive_wide:
             return None

@@ -42,7 +42,7 @@ class NetworkFamily:
         self.rounding = self.network.rounding
 
     def _caps(self) -> list[Floats]:
-        """Largest absolute values of what each hidden layer gives."""
+        """Return the largest absolute values of what each hidden layer gives."""
         layers = self.relaxation.layers(self.relaxation.whole())
         return [
             np.maximum(
@@ -58,19 +58,19 @@ class NetworkFamily:
         return 4 * self.rounding if self.network.single else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return self.network.evaluate(Z)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Random rows of codes; every fourth attribute at an end of its domain."""
+        """Return random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
 
     def through(self, rng: np.random.Generator) -> Floats:
-        """Rows that enter every piece of every step."""
+        """Return rows that enter every piece of every step."""
         return rows_of_pieces(self.space, [self.network.features], rng)
 
     def trivial(self) -> float:
-        """The bound of the whole domain, unsplit."""
+        """Return the bound of the whole domain, unsplit."""
         if not self.network.depends:
             return 0.0
         return self.relaxation.whole_bound

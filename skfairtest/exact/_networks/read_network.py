@@ -139,11 +139,11 @@ class ReadNetwork:
     # Outputs --------------------------------------------------------------------------------
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return self.outputs(self.features.transform(Z) @ self.weights[0] + self.biases[0])
 
     def outputs(self, scores: Floats) -> Floats:
-        """Outputs from what the first layer gets."""
+        """Return outputs from what the first layer gets."""
         for bend, W, b in zip(self.bends, self.weights[1:], self.biases[1:], strict=True):
             scores = bend.value(scores) @ W + b
         if self.out == "logistic":
@@ -155,7 +155,7 @@ class ReadNetwork:
         return scores
 
     def first_sums(self, values: Floats, places: Places, twin: int) -> Floats:
-        """What the first layer gets in a twin."""
+        """Return what the first layer gets in a twin."""
         has = self.has[twin]
         sums = self.effects.base + values[:, has] @ self.wide_weights[has]
         for j, place in places.items():
@@ -188,12 +188,12 @@ class ReadNetwork:
 
 
 def is_network(model: Any) -> bool:
-    """Whether a model is a network of a library that is read."""
+    """Return whether a model is a network of a library that is read."""
     return isinstance(model, MLP) or is_skorch_net(model)
 
 
 def _read_layers(model: Any, response: str) -> Layers:
-    """What a network, or a linear model of several classes, computes."""
+    """Return what a network, or a linear model of several classes, computes."""
     if is_skorch_net(model):
         return read_net(model)
     if isinstance(model, MLP):
@@ -210,7 +210,7 @@ def _read_layers(model: Any, response: str) -> Layers:
 
 
 def _sizes(features: Features) -> Floats:
-    """Largest absolute values of the features, over the whole domain."""
+    """Return the largest absolute values of the features, over the whole domain."""
     sizes = np.abs(features.origin)
     for t, j in enumerate(features.source):
         if j < 0:

@@ -59,7 +59,7 @@ class Relaxation:
     # Outputs --------------------------------------------------------------------------------
 
     def whole(self) -> TwinBoxes:
-        """The whole doubled domain as one box."""
+        """Return the whole doubled domain as one box."""
         network = self.network
         n = len(network.stacked)
         wide = network.wide_attributes
@@ -79,7 +79,7 @@ class Relaxation:
         return float(self.bounds(self.whole())[0])
 
     def bounds(self, boxes: TwinBoxes) -> Floats:
-        """Upper bounds of the largest difference in each box, over all outputs."""
+        """Return upper bounds of the largest difference in each box, over all outputs."""
         layers = self.layers(boxes)
         last = layers[-1]
         depth = len(layers) - 1
@@ -125,7 +125,7 @@ class Relaxation:
         return total + (np.minimum(slopes, 0.0) * boxes.least[:, None, :]).sum(axis=2)
 
     def first_layer(self, boxes: TwinBoxes) -> Layer:
-        """What the first layer gets, attribute by attribute."""
+        """Return what the first layer gets, attribute by attribute."""
         network, effects = self.network, self.network.effects
         up, down = (
             np.maximum(network.wide_weights, 0.0),
@@ -159,7 +159,7 @@ class Relaxation:
     # Layers ---------------------------------------------------------------------------------
 
     def layers(self, boxes: TwinBoxes) -> list[Layer]:
-        """Bounds of what each ReLU layer gets; the last entry is the network's output."""
+        """Return bounds of what each ReLU layer gets; the last entry is the network's output."""
         found = [self.first_layer(boxes)]
         for depth in range(1, len(self._weights) + 1):
             width = self._weights[depth - 1].shape[1]
@@ -176,7 +176,7 @@ class Relaxation:
     def _back(
         self, rows: Floats, depth: int, found: list[Layer], boxes: TwinBoxes, twin: int
     ) -> Floats:
-        """Upper bounds of linear functions of the input of layer `depth` in one copy."""
+        """Return upper bounds of linear functions of the input of layer `depth` in one copy."""
         total = np.zeros(rows.shape[:2])
         for layer in range(depth - 1, -1, -1):
             total += rows @ self._biases[layer]
@@ -191,7 +191,7 @@ class Relaxation:
         return total + self.extreme(one, two, boxes)
 
     def difference(self, rows: Floats, depth: int, found: list[Layer], boxes: TwinBoxes) -> Floats:
-        """Upper bounds of linear functions of the difference that layer `depth` gets."""
+        """Return upper bounds of linear functions of the difference that layer `depth` gets."""
         total = np.zeros(rows.shape[:2])
         for layer in range(depth - 1, 0, -1):
             rows = rows @ self._weights[layer].T
@@ -220,7 +220,7 @@ def _best(parts: Floats, allowed: Bools) -> Floats:
 
 
 def value_range(table: Floats, allowed: Bools) -> tuple[Floats, Floats]:
-    """Smallest and largest entries among the allowed rows of a table, (n, n_sums)."""
+    """Return the smallest and largest entries among the allowed rows of a table, (n, n_sums)."""
     chosen = allowed[:, :, None]
     return np.where(chosen, table, np.inf).min(axis=1), np.where(chosen, table, -np.inf).max(axis=1)
 

@@ -28,7 +28,7 @@ class ScoreLink:
             self._ends = float(last.high[0].max()) + slack, float(last.low[1].min()) - slack
 
     def answer(self, score: float) -> float:
-        """The difference of outputs that a difference of scores allows."""
+        """Return the difference of outputs that a difference of scores allows."""
         if self.out == "identity" or score == float("inf"):
             return score
         gap = logistic_gap if self.out == "logistic" else exponential_gap

@@ -112,7 +112,7 @@ class SlopeSearch:
 
     @classmethod
     def make(cls, boxes: BoxSearch, limits: Limits) -> SlopeSearch | None:
-        """The search, or None where there is nothing to search, or too much to list."""
+        """Return the search, or None where there is nothing to search, or too much to list."""
         network = boxes.network
         if len(network.weights) < 3 or network.out not in LINKS:
             return None
@@ -141,7 +141,7 @@ class SlopeSearch:
     # Boxes ----------------------------------------------------------------------------------
 
     def _whole_of(self, pairs: list[tuple[int, int]]) -> TwinBoxes:
-        """The whole domain with two given combinations of sensitive values, a pair each."""
+        """Return the whole domain with two given combinations of sensitive values, a pair each."""
         whole = self.relaxation.whole().take(np.zeros(len(pairs), dtype=np.intp))
         network = self.network
         for twin, allowed in enumerate((whole.one, whole.two)):
@@ -195,7 +195,7 @@ class SlopeSearch:
             self._begin(outputs, halves, above[origin], enough)
 
     def _changes(self, layer: Layer, change: Floats) -> Floats:
-        """Ends of what the first layer's activations change by, (2, n_pairs, n_units)."""
+        """Return ends of what the first layer's activations change by, (2, n_pairs, n_units)."""
         bends = self.network.bends[0]
         # Of leaky ones the ends decide; of tanh the place where both are nearest to zero, too.
         places = [layer.low[0], layer.high[0], np.clip(change / 2, layer.low[0], layer.high[0])]
@@ -317,7 +317,7 @@ class SlopeSearch:
 
 
 def _lines(flat: Floats, steep: Floats, less: Floats, more: Floats) -> Lines:
-    """Lines above and below a slope times a change: slopes and offsets, by the change."""
+    """Return lines above and below a slope times a change: slopes and offsets, by the change."""
     crosses = (less < 0) & (more > 0)
     width = np.where(crosses, more - less, 1.0)
     above = np.where(

@@ -1,4 +1,4 @@
-"""Cells of real columns that a step bends: a test cuts each piece of such a column in two at most.
+"""Cells of real columns behind a step that changes direction; a test cuts each piece once.
 
 Between the places where a column is bent every feature rises or falls, so that a test changes its
 outcome once there. All pieces together are cut into cells, of each of which one code stands for
@@ -24,7 +24,7 @@ def bent_codes(
     views: list[tuple[Features, Tests, Ints]],
     deadline: float = np.inf,
 ) -> Floats:
-    """The first code of each cell of an attribute that a step bends.
+    """Return the first code of each cell of an attribute that a step bends.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def _changes(
     last: NDArray[np.int64],
     deadline: float,
 ) -> NDArray[np.int64]:
-    """The first ranks inside of pieces at which a test has another outcome than before."""
+    """Return the first ranks inside of pieces at which a test has another outcome than before."""
     if (tests.category[which] >= 0).any():
         raise ValueError(
             f"The model splits column {features.space.feature_names[attribute]!r} by category, but "

@@ -60,7 +60,7 @@ class Pool(NamedTuple):
 
 @inlined
 def push(heap, n, bounds, node):
-    """Put a node on the heap of nodes, largest bound on top; the new size."""
+    """Push a node onto the heap, largest bound on top; return the new size of the heap."""
     i = n
     heap[i] = node
     while i > 0:
@@ -74,7 +74,7 @@ def push(heap, n, bounds, node):
 
 @inlined
 def pop(heap, n, bounds):
-    """Take the top off; it stands behind the heap's new end."""
+    """Pop the top of the heap; it then stands behind the heap's new end."""
     n -= 1
     heap[0], heap[n] = heap[n], heap[0]
     i = 0
@@ -93,7 +93,7 @@ def pop(heap, n, bounds):
 
 @njit
 def hand_over(pool, state, other, other_state, most, levels):
-    """Hand every second box that is ahead of all of another pool's to that pool.
+    """Move to another pool every second box with a larger bound than all boxes of that pool.
 
     `state` and `other_state` are those of `search`; at most `most` boxes change place, and at
     least one does.
@@ -266,7 +266,7 @@ def copy_box(pool, node, other):
 
 @inlined
 def settle(forest, links, boxes, pool, node, best, weights, state, turn):
-    """Try the point that all best pairs share: 1 where the box is done with it.
+    """Evaluate the point that all best pairs share; return 1 if the box is finished.
 
     -1 where they share one, but the trees' levels, each at its own extreme, leave the bound far
     above what it shows; else 0.
@@ -298,7 +298,7 @@ def settle(forest, links, boxes, pool, node, best, weights, state, turn):
 
 @njit
 def propose_level(forest, links, boxes, pool, node, best, weights, cut):
-    """Write the cut that parts the leaves that keep one twin's sum at its extreme.
+    """Write the cut that separates the leaves that keep one twin's sum at its extreme.
 
     Of the first twin's largest and the second's smallest sum, that one is to be brought down which
     holds the bound up: the output of twins with the same difference may vary with their level.
@@ -357,7 +357,7 @@ def branch(
     forest, pairs, links, boxes, pool, node, children, settled, best, weights, cut, state, rtol,
     waiting,
 ):  # fmt: skip
-    """Cut a box in two and bound both parts; minus infinity for one that is done with."""
+    """Cut a box in two and bound both parts; minus infinity means that a part is finished."""
     first, second = children
     low, high, words = pool.low[node], pool.high[node], pool.words[node]
     pool.bound[first], pool.bound[second] = -np.inf, -np.inf
@@ -429,7 +429,7 @@ def begin(forest, pairs, links, boxes, pool, waiting):
 
 @njit
 def search(forest, pairs, links, boxes, pool, best, state, limits, waiting):
-    """Take open boxes apart until none is left that may hold more, or patience or room end.
+    """Split open boxes until none may hold more, or patience or memory is used up.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ MOST_ROOM = 20_000_000
 
 
 class _Targets(NamedTuple):
-    """Boxes that rows are to be in: of leaves, and of tests that are to be shown a zero."""
+    """Boxes in which rows are wanted: boxes of leaves, and of tests that should see a zero."""
 
     low: NDArray[np.int32]
     high: NDArray[np.int32]
@@ -39,12 +39,12 @@ class _Targets(NamedTuple):
     zero: Ints  # the attribute that is to be zero; -1 where it is a leaf
 
     def pick(self, which: Ints) -> _Targets:
-        """Some of them."""
+        """Return some of the targets."""
         return _Targets._make(field[which] for field in self)
 
 
 def covering_rows(problems: list[Problem], rng: np.random.Generator) -> Floats:
-    """Rows of codes that reach all leaves of the trees of some outputs.
+    """Return rows of codes that reach all leaves of the trees of some outputs.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class _Cover:
         self.zeros = np.array([_zero_of(column) for column in self.space.domain.columns])
 
     def rows(self, known: Floats, most: int) -> Floats:
-        """Rows that reach the leaves that the known ones do not."""
+        """Return rows that reach the leaves that the known ones do not."""
         if not len(self.layout.attributes):
             return np.empty((0, self.space.n_features))  # nothing is tested
         targets = self._targets()
@@ -131,7 +131,7 @@ class _Cover:
         return joined.pick(np.flatnonzero(self._some(joined)))
 
     def _with_zero(self, targets: _Targets, j: int) -> _Targets:
-        """The parts of boxes in which an attribute is zero."""
+        """Return the parts of boxes in which an attribute is zero."""
         cell, place = int(self.grid.cell_of(j, self.zeros[[j]])[0]), self.layout.place[j][0]
         if self.layout.is_ordered[j]:
             targets.low[:, place] = np.maximum(targets.low[:, place], cell)
@@ -144,7 +144,7 @@ class _Cover:
         return targets
 
     def _some(self, targets: _Targets) -> Bools:
-        """Whether rows can be in the boxes."""
+        """Return whether rows can be in the boxes."""
         some = (targets.low < targets.high)[:, self.places].all(axis=1)
         for span in self.spans:
             some &= targets.words[:, span].any(axis=1)
@@ -178,7 +178,7 @@ class _Cover:
         return box, hit, zero
 
     def _cells(self, box: _Targets) -> dict[int, Ints]:
-        """A cell of each attribute in each box: at an end as often as not."""
+        """Return a cell of each attribute in each box: at an end as often as not."""
         found, n = {}, len(box.leaf)
         for j, place in zip(self.ordered, self.places, strict=True):
             low, high = box.low[:, place], box.high[:, place]
@@ -192,14 +192,14 @@ class _Cover:
         return found
 
     def _codes(self, cells: dict[int, Ints], zero: Bools) -> Floats:
-        """Rows of codes in these cells."""
+        """Return rows of codes in these cells."""
         Z = self.space.domain.draw(len(zero), self.rng)
         for j, own in cells.items():
             Z[:, j] = _codes_in(self.grid, j, own, self.rng)
         return np.where(zero, self.zeros, Z)
 
     def _leaves(self, cells: dict[int, Ints]) -> Ints:
-        """The leaves that rows on cells reach."""
+        """Return the leaves that rows on cells reach."""
         forest: Forest = self.forest
         n = len(next(iter(cells.values()), ()))
         table = np.zeros((n, self.space.n_features), dtype=np.intp)
@@ -224,12 +224,12 @@ class _Cover:
 
 
 def _zero_of(column: Column) -> float:
-    """The code of zero in a column of numbers; NaN where it is not in the domain."""
+    """Return the code of zero in a column of numbers; NaN where it is not in the domain."""
     return column.code_of(0.0) if column.high > column.low else np.nan
 
 
 def _codes_in(grid: Grid, j: int, cells: Ints, rng: np.random.Generator) -> Floats:
-    """A code in each of some cells: any value of few, and mostly an end of many."""
+    """Return a code in each of some cells: any value of few, and mostly an end of many."""
     own, space = grid.cells[j], grid.space
     if not len(own.member):
         share = rng.choice([0.0, 1.0, 0.5], size=len(cells))

@@ -69,7 +69,7 @@ class Layout:
         )
 
     def within(self, low: Floats, high: Floats) -> Box:
-        """The cells that a box of codes meets, its ends of shape (n_features,).
+        """Return the cells that a box of codes meets, its ends of shape (n_features,).
 
         Sensitive attributes keep all of theirs: what a box is narrowed by is what twins share.
         """
@@ -88,7 +88,7 @@ class Layout:
         return box
 
     def set_sizes(self) -> NDArray[np.int64]:
-        """Numbers of cells of the unordered copies."""
+        """Return the numbers of cells of the unordered copies."""
         sizes = np.zeros(len(self.word_start) - 1, dtype=np.int64)
         for j, places in self.place.items():
             if not self.is_ordered[j]:
@@ -106,7 +106,7 @@ class Layout:
         return ordered, place[0], place[1]
 
     def codes(self, box: Box, share: float = 0.5) -> tuple[Floats, Floats]:
-        """Codes of a pair of twins inside a box, shape (n_features,) each.
+        """Return the codes of a pair of twins inside a box, shape (n_features,) each.
 
         Attributes that no tree looks at get the middle of their domain, sensitive ones its low end.
         """

@@ -1,4 +1,4 @@
-"""The compiled branch and bound over the doubled domain: setting up, calling, reading out."""
+"""Set up, call and read out the compiled branch and bound over the doubled domain."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MOST_HANDED = 512
 
 
 def is_compiled(several: bool = False) -> bool:
-    """Whether the compiled code is in memory, or on disk, so that it takes next to no time.
+    """Return whether the compiled code is in memory, or on disk, so that it takes next to no time.
 
     With what `several` workers need as well.
     """
@@ -67,7 +67,7 @@ def _is_stored(function: Any) -> bool:
 
 
 def _small_problem() -> Problem:
-    """The smallest problem that has all types of arrays."""
+    """Return the smallest problem that has all types of arrays."""
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     space = InputSpace().fit(X, [0])
     model = DecisionTreeRegressor(random_state=0).fit(X, [0.0, 1.0, 2.0, 5.0])
@@ -77,7 +77,7 @@ def _small_problem() -> Problem:
 
 @lru_cache(maxsize=2)
 def warm_up(several: bool) -> None:
-    """Have everything compiled, or read from disk; what `several` workers need as well."""
+    """Compile all functions, or load them from disk; `several` workers need some more."""
     problem = _small_problem()
     tried = CompiledSearch(problem, 0.0, n_workers=1 + several)
     tried.walkers.step(problem.layout.whole)
@@ -88,7 +88,7 @@ def warm_up(several: bool) -> None:
 
 
 class Compiling(threading.Thread):
-    """Compiles on a thread of its own, since that can neither be interrupted nor foreseen.
+    """Compile on a separate thread, as compiling cannot be interrupted and takes unknown time.
 
     Whoever has no time left goes on without; what is being compiled is there the next time.
     """
@@ -103,21 +103,21 @@ class Compiling(threading.Thread):
         self.is_done = True
 
     def wait(self, until: float) -> bool:
-        """Wait until the clock shows `until` at most; whether all is compiled."""
+        """Wait until the clock shows `until` at most; return whether all is compiled."""
         _clock.join(self, until)
         return self.is_done
 
 
 @lru_cache(maxsize=2)
 def compiling(several: bool) -> Compiling:
-    """What compiles in this process; begun by the first call."""
+    """Return what compiles in this process; begun by the first call."""
     thread = Compiling(several)
     thread.start()
     return thread
 
 
 def node_boxes_of(problem: Problem) -> NodeBoxes:
-    """The nodes' boxes, worked out once for all searches of a problem."""
+    """Return the nodes' boxes, worked out once for all searches of a problem."""
     if problem.node_boxes is None:
         problem.node_boxes = _boxes_of(problem.forest, problem.layout)
     boxes: NodeBoxes = problem.node_boxes
@@ -144,7 +144,7 @@ def _boxes_of(forest: Forest, layout: Layout) -> NodeBoxes:
 
 
 class Worker:
-    """Open boxes, and what it takes to take them apart, on a thread of its own.
+    """Open boxes, and the memory to split them, on a separate thread.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class Worker:
 
     @property
     def n_open(self) -> int:
-        """How many boxes are open."""
+        """Number of open boxes."""
         return int(self.state[N_OPEN])
 
     @property
@@ -196,7 +196,7 @@ class Worker:
         self._call(0.0, 0.0)
 
     def work(self, rtol: float) -> None:
-        """Take boxes apart for a while."""
+        """Split boxes for a while."""
         began = _clock.now()
         self._call(self.most, rtol)
         took = _clock.now() - began
@@ -210,11 +210,11 @@ class Worker:
         )  # fmt: skip
 
     def best(self) -> Box:
-        """The best point that this worker has found."""
+        """Return the best point that this worker has found."""
         return self._box(len(self.pool.bound) - 2)
 
     def top_box(self) -> Box:
-        """The open box with the largest bound."""
+        """Return the open box with the largest bound."""
         return self._box(int(self.pool.heap[0]))
 
     def _box(self, place: int) -> Box:
@@ -222,12 +222,12 @@ class Worker:
         return Box(pool.low[place].copy(), pool.high[place].copy(), pool.words[place].copy())
 
     def share(self, other: Worker) -> None:
-        """Hand every second of the boxes that are ahead of another worker's to it."""
+        """Move to another worker every second box with a larger bound than all of its boxes."""
         if self.n_open > 1 and other.state[N_SPARE] > MOST_HANDED:
             self.hand_over(other)
 
     def hand_over(self, other: Worker) -> None:
-        """The same, whatever there is of them."""
+        """Move every second box to another worker."""
         levels = self.forest.levels
         hand_over(self.pool, self.state, other.pool, other.state, MOST_HANDED, levels)
 
@@ -267,7 +267,7 @@ def _pool(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
 
 
 class _Walkers:
-    """Pairs of twins on cells that search locally while the boxes are taken apart."""
+    """Pairs of twins that search locally while the boxes are split."""
 
     def __init__(self, problem: Problem, n_walkers: int) -> None:
         # Not the search itself: in a circle its gigabytes would stay until garbage is collected.
@@ -293,7 +293,7 @@ class _Walkers:
         self.random = np.array([88172645463325252], dtype=np.uint64)
 
     def step(self, box: Box) -> float:
-        """Let the next walker search once, maybe into a box; the largest value so far."""
+        """Let the next walker search once, also inside a box; return the largest value so far."""
         i = self.turn
         self.values[i] = search_locally(
             self.forest, self.links, self.whole.high, self.sizes, box.low, box.high,
@@ -307,7 +307,7 @@ class _Walkers:
         return float(self.values[best])
 
     def _start_anew(self, best: int) -> None:
-        """Let the walker that is furthest behind go on from the best one's place, or from anywhere.
+        """Restart the worst walker from the best one's place, or from a random place.
 
         One local maximum alone is not worth all walkers.
         """
@@ -379,7 +379,7 @@ class CompiledSearch:
             worker.state[best_first.KNOWN] = max(worker.state[best_first.KNOWN], self.known)
 
     def _meet(self) -> None:
-        """Tell all workers the best point of each, and give boxes to those that fall behind."""
+        """Share the best point among all workers, and give boxes to those that fall behind."""
         for worker in self.workers:
             if worker.state[best_first.KNOWN] > self.known:
                 self.known, self.point = float(worker.state[best_first.KNOWN]), worker.best()

@@ -1,4 +1,4 @@
-"""Certifying models of trees: one problem an output, solved by branch and bound."""
+"""Certify models of trees; each output is one problem for the branch and bound."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NUMPY_FIRST, COMPILING, NUMPY_LAST = 16.0, 20.0, 8.0
 
 
 class TreeFamily:
-    """A model of trees, read out.
+    """Model of trees as it was read.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class TreeFamily:
         )
 
     def single_room(self, top: float) -> float:
-        """Width of a closed bracket where the model computes in single precision; else 0.
+        """Width at which a bracket of a single-precision model is closed; 0 for other models.
 
         Parameters
         ----------
@@ -137,11 +137,11 @@ class TreeFamily:
         return 0.5 * self._rounding(o) / min(2 * known, bound)
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Outputs of the model as it was read, shape (n, n_outputs)."""
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return evaluate_outputs(self.outputs, Z)
 
     def evaluate_twins(self, rows: Floats, values: Floats) -> Floats:
-        """Outputs of rows with their sensitive attributes set, up to a number for each row.
+        """Return outputs of rows with their sensitive attributes set, up to a number for each row.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class TreeFamily:
         return np.stack([outputs_of_twins(*pair, rows, values) for pair in each], axis=-1)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Random rows of codes, many of them at the very borders of cells."""
+        """Return random rows of codes, many of them at the very borders of cells."""
         Z = self.space.domain.draw(n, rng)
         of = rng.integers(max(1, len(self.problems)), size=n)
         for o, problem in enumerate(self.problems):
@@ -177,7 +177,7 @@ class TreeFamily:
         return Z
 
     def through(self, rng: np.random.Generator) -> Floats:
-        """Rows that pass every test both ways and enter every piece of every step, if it can be."""
+        """Return rows that take both sides of every test and every piece of every step."""
         features = {id(nodes.features): nodes.features for nodes in all_nodes(self.outputs)}
         parts = [np.empty((0, self.space.n_features))]
         if features:
@@ -187,7 +187,7 @@ class TreeFamily:
         return np.concatenate(parts)
 
     def within(self, low: Floats, high: Floats) -> TreeFamily:
-        """The same for a part of the domain, on one thread: nothing is read or cut anew.
+        """Return the same for a part of the domain, on one thread: nothing is read or cut anew.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class TreeFamily:
         return part
 
     def trivial(self) -> float:
-        """A bound from the ranges of the trees alone."""
+        """Return a bound from the ranges of the trees alone."""
         if not self.problems:
             bounds = [range_bound(self.space, output) for output in self.outputs]
         else:
@@ -208,7 +208,7 @@ class TreeFamily:
         return max(bounds, default=0.0)
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """The bracket of the largest difference over all outputs.
+        """Return the bracket of the largest difference over all outputs.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class TreeFamily:
     def _solve_one(
         self, o: int, known: float, until: float, deadline: float, rtol: float
     ) -> Bracket:
-        """One output: with NumPy first where nothing is compiled, and on with what is compiled."""
+        """Solve one output, with NumPy until the compiled code is available."""
         problem, start = self.problems[o], self._starts[o]
         several = self.n_workers > 1
         if self.compiled or (self.compiled is None and is_compiled(several)):

@@ -1,4 +1,4 @@
-"""Pair trees: one tree of a model, asked about both twins at once, grown where it is asked.
+"""Pair trees: one tree of a model for both twins at once, grown on demand.
 
 Twins start at the root of a tree and go down side by side; a pair of nodes stands for all pairs of
 leaves below it. `advance` takes such a pair one test further: it is the one descent of the package,
@@ -91,7 +91,7 @@ def node_boxes(forest: Forest, whole, twins_of) -> NodeBoxes:
 
 @njit
 def advance(forest, a, b):
-    """Take a pair of nodes, or arrays of pairs, one test further.
+    """Advance a pair of nodes, or arrays of pairs, by one test.
 
     The shallower node goes first, so that twins who part at a node can meet again below it; both go
     at once where they are one node, and twins agree in what it tests.
@@ -131,13 +131,13 @@ def is_finished(forest, a, b):
 
 @njit
 def upper_bound(forest, a, b):
-    """No pair of leaves below the nodes a and b differs by more."""
+    """Return a bound of the difference of leaves below the nodes a and b."""
     return forest.most[a] if a == b else forest.high[a] - forest.low[b]
 
 
 @njit
 def fold(forest, nodes, node, a, b, parent):
-    """A node for the pair of nodes a and b, folded unless it is a leaf."""
+    """Return a node for the pair of nodes a and b; it is unexpanded unless it is a leaf."""
     nodes[node]["first"], nodes[node]["second"], nodes[node]["parent"] = a, b, parent
     nodes[node]["place"] = LEAF if is_finished(forest, a, b) else FOLDED
     nodes[node]["bound"] = upper_bound(forest, a, b)
@@ -145,7 +145,7 @@ def fold(forest, nodes, node, a, b, parent):
 
 @inlined
 def plant(forest, pairs):
-    """Put a folded root for each tree, and forget all other nodes."""
+    """Put an unexpanded root for each tree, and forget all other nodes."""
     for t in range(len(forest.roots)):
         fold(forest, pairs.node, t, forest.roots[t], forest.roots[t], np.int64(-1))
     # Pairs of children begin at even places.
@@ -186,7 +186,7 @@ def sides(forest, boxes, node, copy, a, b):
 
 @inlined
 def unfold(forest, pairs, boxes, node):
-    """Grow a folded node: a leaf, or a test with two children; bounds above it are renewed."""
+    """Expand a node into a leaf or a test with two children, and update the bounds above it."""
     nodes = pairs.node
     a, b = np.int64(nodes[node]["first"]), np.int64(nodes[node]["second"])
     growing = True
@@ -294,7 +294,7 @@ def best_twins(
 
 @njit
 def ask_tree(forest, pairs, boxes, t, low, high, words, ceiling, waiting):
-    """Best pair of one tree in a box, grown as far as that takes.
+    """Find the best pair of one tree in a box, expanding nodes where needed.
 
     Where the nodes are used up, all are forgotten and grown again. -1 stands for the leaves where
     they do not hold the output to a single question.

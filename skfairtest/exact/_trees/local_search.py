@@ -166,7 +166,7 @@ def set_cell(word_start, m, words, cell):
 
 @inlined
 def ascend(forest, links, whole, sizes, cells, words, random, line):
-    """Go along one copy after another, until none leads up; the value there."""
+    """Improve one copy after another until none improves; return the value there."""
     n_ordered, n = len(cells), len(cells) + len(sizes)
     value = value_at(forest, links, cells, words)
     since, k = 0, draw(random, n)
@@ -220,7 +220,7 @@ def scatter(word_start, whole, sizes, low, high, cells, words, n_changes, random
 
 @njit
 def search_locally(forest, links, whole, sizes, low, high, cells, words, value, random, line):
-    """Let a walker search once from a place near its best one; the value of its best one then.
+    """Let a walker search once from a place near its best one; return its best value.
 
     `cells` (n_ordered,) and `words` (n_words,) are written to. `value` is minus infinity of a
     walker that starts anywhere. `low` and `high` are the box with the largest bound.

@@ -46,7 +46,7 @@ class Pairs(NamedTuple):
 
 
 class _Front(NamedTuple):
-    """Pairs of nodes still to be taken apart."""
+    """Pairs of nodes that still have to be expanded."""
 
     tree: Ints
     one: Ints
@@ -62,7 +62,7 @@ class _Front(NamedTuple):
 def list_pairs(
     forest: Forest, whole: Box, floor: Floats, most: int, deadline: float = np.inf
 ) -> Pairs:
-    """All possible pairs of leaves of each tree in a box.
+    """Return all possible pairs of leaves of each tree in a box.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def list_pairs(
 
 
 def _advance(forest: Forest, front: _Front) -> _Front:
-    """Take each pair one test further: what is left of both sides of it."""
+    """Advance each pair by one test; return what is left of both sides."""
     node, place, a1, b1, a2, b2 = plain(advance)(forest, front.one, front.two)
     is_ordered = forest.ordered[forest.attribute[node]]
     parts = []
@@ -130,7 +130,7 @@ def _restrict(
     is_ordered: Ints,
     side: int,
 ) -> Bools:
-    """Cut the boxes by the tests in place; which are left with anything."""
+    """Cut the boxes by the tests in place; return which boxes are not empty."""
     kept = np.ones(len(node), dtype=bool)
     rows = np.flatnonzero(is_ordered)
     at = place[rows]
@@ -330,7 +330,7 @@ class ListSearch:
     def _keep(
         self, box: Box, table: _Table, listed: Ints, at: Ints, most: float, rtol: float = 0.0
     ) -> None:
-        """Bound a box and put it among the open ones, if it may hold more than is known."""
+        """Bound a box and keep it as open if it may hold more than is known."""
         bound = min(most, self._bound(table.pairs, listed, at[:-1]))
         if bound <= self._enough(rtol):
             self.dropped = max(self.dropped, bound)
@@ -348,14 +348,14 @@ class ListSearch:
         self.n_listed -= len(listed) + (0 if table.users else table.size)
 
     def _list(self, box: Box, most: int, floor: Floats | None = None) -> _Table:
-        """All pairs that meet a box."""
+        """Return all pairs that meet a box."""
         forest = self.problem.forest
         if floor is None:
             floor = np.full(len(forest.roots), -np.inf)
         return _Table(list_pairs(forest, box, floor, most, self.deadline))
 
     def _look_closer(self, box: Box, best: _BestPairs, bound: float, rtol: float) -> None:
-        """List the pairs of a box anew, taken apart further."""
+        """List the pairs of a box again, expanded further."""
         loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.known)
         floor = best.difference - loss if np.isfinite(loss) else None
         table = self._list(box, self._most_of_box, floor)
@@ -373,7 +373,7 @@ class ListSearch:
         return _BestPairs(best, pairs.low_rows[best], pairs.high_rows[best], difference, weight)
 
     def _extreme_pairs(self, pairs: Pairs, listed: Ints, at: Ints, best: _BestPairs) -> _BestPairs:
-        """The pairs that keep one twin's sum at its extreme; that twin's which holds the bound up.
+        """Return the pairs that keep one twin's sum, the one that limits the bound, at its extreme.
 
         As `best_first.propose_level`.
         """
@@ -405,11 +405,11 @@ class ListSearch:
         return float(interpreted_bound(self.links, D, U, V))
 
     def _enough(self, rtol: float) -> float:
-        """Boxes with a smaller bound change nothing: they cannot raise what was dropped either."""
+        """Bound below which boxes do not matter, as they cannot raise what was dropped either."""
         return max(self.known + rtol * abs(self.known), self.dropped)
 
     def _value(self, one: Floats, two: Floats) -> tuple[float, float]:
-        """The output's difference where the trees give the twins these values, (n_trees,).
+        """Return the output's difference where the trees give the twins these values, (n_trees,).
 
         And its bound with the rounding of the model's own sums.
         """
@@ -420,7 +420,7 @@ class ListSearch:
         return float(plain(gap_of_sums)(*sums)), float(interpreted_bound(*sums))
 
     def _try(self, point: Box) -> None:
-        """See what the twins at the first cells of a box get."""
+        """Evaluate the twins at the first cells of a box."""
         forest = self.problem.forest
         one, two = (forest.low[leaves_at(forest, point, twin)] for twin in (0, 1))
         value, _ = self._value(one, two)
@@ -428,7 +428,7 @@ class ListSearch:
             self.known, self.point = value, point
 
     def _undecided(self, box: Box, pairs: Pairs, best: _BestPairs) -> Cut | None:
-        """A test that goes both ways in a box, of the heaviest tree that is coarse there."""
+        """Return a test that goes both ways in a box, of the heaviest tree that is coarse there."""
         for tree in np.argsort(-best.weight, kind="stable"):
             if pairs.coarse[best.pairs[tree]]:
                 cut = first_undecided(self.problem.forest, box, int(tree))
@@ -440,7 +440,7 @@ class ListSearch:
         return slice(*(int(w) for w in self.problem.forest.word_start[place : place + 2]))
 
     def _common(self, box: Box, pairs: Pairs, best: _BestPairs) -> Box | None:
-        """The part of a box that all best pairs share."""
+        """Return the part of a box that all best pairs share."""
         low = np.maximum(box.low, best.low.max(axis=0, initial=0))
         high = box.high.copy()
         if len(best.pairs):
@@ -454,7 +454,7 @@ class ListSearch:
     # Cutting -------------------------------------------------------------------------------
 
     def _choose(self, box: Box, pairs: Pairs, best: _BestPairs) -> Cut | None:
-        """The cut that takes most weight of best pairs from the part that loses less."""
+        """Return the cut that takes most weight of best pairs from the part that loses less."""
         top = np.argsort(-best.weight, kind="stable")
         for proposers in (top[:PROPOSERS], top):
             cuts = [*self._ordered(box, best, proposers)]
@@ -500,7 +500,7 @@ class ListSearch:
     def _part(
         self, box: Box, pairs: Pairs, listed: Ints, cut: Cut, first: bool
     ) -> tuple[Box, Ints]:
-        """One of the two parts of a box, and the pairs that are left in it."""
+        """Return one of the two parts of a box, and the pairs that are left in it."""
         part = Box(box.low.copy(), box.high.copy(), box.words.copy())
         if cut.is_ordered:
             if first:
@@ -544,7 +544,7 @@ def leaves_at(forest: Forest, box: Box, twin: int) -> Ints:
 
 
 def first_undecided(forest: Forest, box: Box, tree: int) -> Cut | None:
-    """The first test of a tree that goes both ways in a box, for either twin."""
+    """Return the first test of a tree that goes both ways in a box, for either twin."""
     is_ordered, places = forest.ordered, (forest.place_one, forest.place_two)
     nothing = np.empty(0, dtype=np.uint64)
     for place in places:

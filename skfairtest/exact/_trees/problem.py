@@ -121,7 +121,7 @@ class Problem:
         self.links = Links(part_of, *groups, plain)
 
     def trivial(self) -> float:
-        """A bound from the ranges of the trees alone."""
+        """Return a bound from the ranges of the trees alone."""
         forest, links = self.forest, self.links
         n = len(links.base)
         D, U, V = np.zeros(n), links.base.copy(), links.base.copy()
@@ -139,7 +139,7 @@ Kept = tuple[Nodes, CutNodes, int, float, int, Ints]
 
 
 def _entries(output: Output) -> tuple[list[Entry], tuple[Floats, Ints64, Ints64, Floats, Floats]]:
-    """The sums of trees that an output is made of, and how it is made of them."""
+    """Return the sums of trees that an output is made of, and how it is made of them."""
     entries: list[Entry] = []
     bases: list[float] = []
     slack: list[float] = []
@@ -178,7 +178,7 @@ def _sensitive_trees(space: InputSpace, nodes: Nodes) -> Ints:
 
 
 def _joined_sets(grid: Grid) -> tuple[Words, Ints]:
-    """The sets of all attributes one below the other, and where each attribute's begin."""
+    """Return the sets of all attributes one below the other, and where each attribute's begin."""
     most = max([s.shape[1] for s in grid.sets.values()], default=1)
     sets = [np.zeros((0, most), dtype=np.uint64)]
     start = np.zeros(grid.space.n_features + 1, dtype=np.intp)
@@ -191,7 +191,7 @@ def _joined_sets(grid: Grid) -> tuple[Words, Ints]:
 
 
 def _forest(layout: Layout, kept: list[Kept], levels: bool) -> tuple[Forest, Ints64]:
-    """All trees that matter, one after another, and the part that each adds to."""
+    """Return all trees that matter, one after another, and the part that each adds to."""
     sets, set_start = _joined_sets(layout.grid)
     whole: list[list[Ints64]] = [[] for _ in range(6)]
     values: list[Floats] = [np.empty(0)]
@@ -230,7 +230,7 @@ def _forest(layout: Layout, kept: list[Kept], levels: bool) -> tuple[Forest, Int
 
 
 def _skip(nodes: Ints, cut: CutNodes) -> Ints:
-    """The nodes, or those behind them where a test always has one outcome."""
+    """Return the nodes, or those behind them where a test always has one outcome."""
     nodes = nodes.copy()
     while True:
         idle = (nodes >= 0) & (cut.attribute[nodes] < 0) & (cut.first[nodes] >= 0)
@@ -240,7 +240,7 @@ def _skip(nodes: Ints, cut: CutNodes) -> Ints:
 
 
 def levels_of(attribute: Ints64, first: Ints64, second: Ints64, roots: Ints64) -> list[Ints64]:
-    """The nodes of all trees by their depth, the roots first."""
+    """Return the nodes of all trees by their depth, the roots first."""
     levels = [roots]
     while True:
         inner = levels[-1][attribute[levels[-1]] >= 0]
@@ -257,7 +257,7 @@ def _summaries(
     value: Floats,
     roots: Ints64,
 ) -> tuple[Ints64, Bools, Floats, Floats, Floats]:
-    """What the fields `depth`, `splits`, `low`, `high` and `most` of `Forest` say."""
+    """Return what the fields `depth`, `splits`, `low`, `high` and `most` of `Forest` say."""
     n = len(attribute)
     depth = np.zeros(n, dtype=np.int64)
     low, high = value.copy(), value.copy()

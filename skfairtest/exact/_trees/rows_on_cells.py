@@ -60,7 +60,7 @@ def sums_of_twins(forest, part, cells, words, own_cells, own_words, n_ordered, n
 
 
 def outputs_of_twins(problem: Problem, output: list[Group], rows: Floats, values: Floats) -> Floats:
-    """An output of rows with their sensitive attributes set, up to a number for each row.
+    """Return an output of rows with their sensitive attributes set, up to a number for each row.
 
     Parameters
     ----------

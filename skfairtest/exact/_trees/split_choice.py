@@ -1,4 +1,4 @@
-"""Choosing where to cut a box: small compiled functions of the best-first search.
+"""Choose where to cut a box, by small compiled functions of the best-first search.
 
 The trees' best leaf pairs are boxes, too. Where all of them share a point the bound of the box is
 attained; else some copies have no cell that suits all pairs, and a cut scores the more the more
@@ -62,7 +62,7 @@ def gather_boxes(boxes, one, two, best):
 
 @inlined
 def common(best, word_start, low, high, words):
-    """Shrink a box to what all best pairs share; whether anything is left."""
+    """Shrink a box to what all best pairs share; return whether it is not empty."""
     shared = True
     for c in range(len(low)):
         lows, highs = best.low[c], best.high[c]
@@ -182,7 +182,7 @@ def conflict(best, word_start, ordered, place, words):
 
 @njit
 def propose(best, weights, word_start, low, high, words, cut, n_proposers):
-    """Write the cut that separates best pairs most; whether there is one.
+    """Write the cut that separates most of the best pairs; return whether there is one.
 
     Every cut splits the box into two smaller ones, so that its score decides on speed alone. Only
     the heaviest pairs propose, in copies in which not all agree; with 0 proposers all, everywhere.

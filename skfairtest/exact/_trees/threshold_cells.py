@@ -1,4 +1,4 @@
-"""From thresholds to cells: the finite grid on which a model of trees is constant.
+"""Convert thresholds to cells: the finite grid on which a model of trees is constant.
 
 Every test of a node, "feature <= threshold" or "category in set", cuts the values of one attribute
 in two. All tests together cut it into *cells*, whose values no tree tells apart.
@@ -157,7 +157,7 @@ def _last_left(
     exact: bool,
     deadline: float,
 ) -> Floats:
-    """Largest code that goes left, for each test; -inf where none does."""
+    """Return the largest code that goes left, for each test; -inf where none does."""
     if (tests.category[which] >= 0).any():
         raise ValueError(
             f"The model splits column {space.feature_names[attribute]!r} by category, but it has "
@@ -283,7 +283,7 @@ class Grid:
     def _check_wide(
         self, everything: list[Nodes], needed: list[Ints], wide: NDArray[np.bool_]
     ) -> None:
-        """Look at both sides of all cuts through the steps; cut anew what is not in its place."""
+        """Check both sides of all cuts by the steps, and correct cuts that are wrong."""
         again: set[int] = set()
         for nodes, wanted, cut in zip(everything, needed, self.nodes, strict=True):
             source = nodes.features.source[nodes.tests.feature[wanted]]
@@ -349,11 +349,11 @@ class Grid:
             start += len(which)
 
     def n_cells(self, attribute: int) -> int:
-        """How many cells an attribute has."""
+        """Return how many cells an attribute has."""
         return len(self.cells[attribute].low)
 
     def cell_of(self, attribute: int, codes: Floats) -> Ints:
-        """The cell that each of some codes of the domain lies in."""
+        """Return the cell that each of some codes of the domain lies in."""
         own = self.cells[attribute]
         if attribute in self.starts:
             return own.member[np.searchsorted(self.starts[attribute][1:], codes, side="right")]
@@ -365,7 +365,7 @@ class Grid:
         return np.minimum(np.searchsorted(own.high, codes), len(own.high) - 1)
 
     def cells_between(self, attribute: int, low: float, high: float) -> Ints:
-        """The cells that some code from `low` to `high` lies in, sorted."""
+        """Return the cells that some code from `low` to `high` lies in, sorted."""
         own, ends = self.cells[attribute], np.array([low, high])
         if attribute in self.starts:
             first, last = np.searchsorted(self.starts[attribute][1:], ends, side="right")
@@ -377,7 +377,7 @@ class Grid:
         return np.unique(own.member[first : last + 1])
 
     def codes(self, attribute: int, cells: Ints, share: float = 0.5) -> Floats:
-        """A code inside each of the cells; `share` says how far from its low end."""
+        """Return a code inside each of the cells; `share` says how far from its low end."""
         own = self.cells[attribute]
         low, high = own.low[cells], own.high[cells]
         codes = low + share * (high - low)
@@ -395,7 +395,7 @@ def _undecided(nodes: Nodes) -> CutNodes:
 
 
 def _decide_constant(nodes: Nodes, wanted: Ints, cut: CutNodes, cells: dict[int, Cells]) -> None:
-    """Tests of features that never change lead one way: both children are that one."""
+    """Make tests of constant features lead one way, so that both children are the same."""
     source = nodes.features.source[nodes.tests.feature[wanted]]
     constant = wanted[(source < 0) & (nodes.left[wanted] >= 0)]
     if not len(constant):
@@ -415,7 +415,7 @@ def as_words(sets: NDArray[np.bool_]) -> Words:
 
 
 def first_cell(words: Words) -> int:
-    """The lowest cell of a set; -1 for the empty one."""
+    """Return the lowest cell of a set; -1 for the empty one."""
     for w, word in enumerate(words):
         if word:
             return w * WORD + (int(word) & -int(word)).bit_length() - 1

@@ -27,38 +27,38 @@ class MAFTAuditor(TwoPhaseAuditor):
     Parameters
     ----------
     estimator : estimator, default=None
-        Regressor, classifier or pipeline to audit. Fitted, or fitted by ``fit(X, y)``. None makes a
-        template for scorers and retrainers, which set it.
+        Regressor, classifier or pipeline to audit. It is fitted already, or ``fit(X, y)`` fits it.
+        With None the auditor is a template; scorers and retrainers set its estimator.
     sensitive_features : "auto", str, int or list of these, default="auto"
-        Sensitive columns by name or position. "auto" takes the columns whose names are common
+        Sensitive columns, by name or position. "auto" takes the columns whose names are common
         protected attributes (sex, gender, race, age, religion, ...).
     threshold : float, default=None
         An input is discriminatory when its disparity exceeds the threshold, in units of the
-        outputs. None: when the labels differ; of a regressor, when the outputs do.
+        outputs. With None it is when the labels of its twins differ, or a regressor's outputs.
     response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
-        How a classifier is asked. "auto" takes the first that it has, in this order.
+        Method by which a classifier is asked. "auto" takes the first of the others that it has.
     space : InputSpace, default=None
-        Which inputs exist: bounds, categories, constraints, what is plausible, what twins are.
-        `fit` learns a copy of it from X; one that has learned is taken as it is. None:
-        ``InputSpace()``.
+        Which inputs exist: bounds, categories, constraints, plausible inputs, twins. `fit` learns a
+        copy of it from X; a fitted space is used as it is. None means ``InputSpace()``.
     max_queries : int, default=20_000
-        Budget in queries: one query is one row for which the model is asked. At least 2, or None.
+        Budget in queries, at least 2; one query is one row that the model predicts. None sets no
+        limit.
     max_time : float, default=None
-        Budget in seconds; looked at after each batch.
+        Budget in seconds, checked after each batch.
     max_found : int, default=None
-        Ends the run after the batch in which so many unique discriminatory inputs were found.
+        The run ends after the batch that reaches this number of unique discriminatory inputs.
     max_inputs : int, default=None
-        Ends the run after so many distinct inputs.
+        The run ends after this number of distinct inputs.
     n_jobs : int, default=None
-        Parts of a large batch that are predicted at the same time. None is 1, or what
-        `joblib.parallel_config` says. The result does not depend on it.
+        Number of parts of a large batch that are predicted at the same time. None means 1, or the
+        setting of `joblib.parallel_config`. The result does not depend on it.
     random_state : int, RandomState or Generator, default=None
         Seed of the run: the same seed gives the same result.
     verbose : int, default=0
-        1 prints a line each tenth of the budget, 2 each hundredth.
+        1 prints a line for each tenth of the budget, 2 for each hundredth.
     n_restarts : int, default=1
-        Independent searches, with seeds of their own, that share the budget; results are those of
-        all of them.
+        Number of independent searches, each with its own seed, that share the budget. The results
+        combine those of all searches.
     n_global : int, default=1000
         Seeds: rows of the data, in turn from four clusters of k-means, and uniform random inputs
         where these are fewer. X must have as many rows as clusters.
@@ -74,39 +74,41 @@ class MAFTAuditor(TwoPhaseAuditor):
     fairness_degree_ : float
         Largest disparity found, in units of the outputs: a lower bound of the true one.
     worst_case_ : array or DataFrame of shape (2, n_features), or None
-        The two twins that show it, the larger output first.
+        The two twins with this disparity; the one with the larger output comes first.
     worst_case_outputs_ : ndarray of shape (2,), or None
-        The model's outputs for them.
+        The model's outputs for these two twins.
     worst_case_class_ : object
-        The class whose probability or score they are.
+        The class whose probability or score these outputs are.
     discriminatory_inputs_, counterfactuals_ : array or DataFrame of shape (n_kept, n_features)
-        Unique discriminatory inputs, worst first, and their twins; as many as fit into 32 MB.
+        Unique discriminatory inputs, those with the largest disparities first, and their twins; as
+        many as fit into 32 MB.
     disparities_ : ndarray of shape (n_kept,)
         Difference between the outputs for each input and its twin.
     n_found_ : int
         Unique discriminatory inputs found, kept or not.
     discrimination_rate_ : float
-        Share of the distinct generated inputs that discriminate; of a directed search, no estimate
-        of the domain's share.
+        Share of the distinct generated inputs that are discriminatory. For a directed search it
+        does not estimate the share in the domain.
     plausibility_, distances_ : ndarray of shape (n_kept,)
-        How typical each of the `discriminatory_inputs_` is: the share of rows of X that are less
-        typical, and the distance to the nearest row.
+        For each of the `discriminatory_inputs_`, the share of rows of X that are less typical, and
+        the distance to the nearest row of X.
     nearest_rows_ : array or DataFrame of shape (n_kept, n_features)
-        The row of X nearest to each of them.
+        The row of X that is nearest to each of the `discriminatory_inputs_`.
     fairness_degree_plausible_ : float
-        The largest disparity found among pairs of which one twin is plausible.
+        Largest disparity found among pairs with at least one plausible twin.
     worst_case_plausible_ : array or DataFrame of shape (2, n_features), or None
-        That pair, the larger output first.
+        The two twins with this disparity; the one with the larger output comes first.
     domains_ : DataFrame
-        The degree known of the rows of X, of plausible inputs, and of the whole domain.
+        The fairness degree known for the rows of X, for plausible inputs and for the whole domain.
     n_inputs_, n_queries_, seconds_ : int, int, float
         The cost: distinct inputs, queries, seconds.
     history_ : DataFrame
         The course of the run: queries, seconds, inputs, found, degree.
     stop_reason_, stop_kind_ : str
-        What ended the run, in words and as one word; see the Notes of `BaseAuditor`.
+        Why the run ended, in words and as one word; the Notes of `BaseAuditor` list these.
     on_data_degree_, on_data_rate_, on_data_discriminatory_ : float, float, array or DataFrame
-        The same for the rows of X as they are, each compared with its twins.
+        Largest disparity of the rows of X, the share of them that are discriminatory, and those
+        rows.
     sensitive_features_ : list
         The sensitive columns.
     one_hot_ : dict of name to list
@@ -115,9 +117,9 @@ class MAFTAuditor(TwoPhaseAuditor):
         How the estimator was asked: "regression", "predict_proba", "decision_function" or
         "labels".
     space_ : InputSpace
-        The inputs that exist, as learned.
+        The input space as learned.
     estimator_ : estimator
-        What was audited.
+        The estimator that was audited.
     n_iter_ : int
         Most steps that a seed took in the global phase.
 
@@ -181,38 +183,38 @@ class EIDIGAuditor(TwoPhaseAuditor):
     Parameters
     ----------
     estimator : estimator, default=None
-        Regressor, classifier or pipeline to audit. Fitted, or fitted by ``fit(X, y)``. None makes a
-        template for scorers and retrainers, which set it.
+        Regressor, classifier or pipeline to audit. It is fitted already, or ``fit(X, y)`` fits it.
+        With None the auditor is a template; scorers and retrainers set its estimator.
     sensitive_features : "auto", str, int or list of these, default="auto"
-        Sensitive columns by name or position. "auto" takes the columns whose names are common
+        Sensitive columns, by name or position. "auto" takes the columns whose names are common
         protected attributes (sex, gender, race, age, religion, ...).
     threshold : float, default=None
         An input is discriminatory when its disparity exceeds the threshold, in units of the
-        outputs. None: when the labels differ; of a regressor, when the outputs do.
+        outputs. With None it is when the labels of its twins differ, or a regressor's outputs.
     response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
-        How a classifier is asked. "auto" takes the first that it has, in this order.
+        Method by which a classifier is asked. "auto" takes the first of the others that it has.
     space : InputSpace, default=None
-        Which inputs exist: bounds, categories, constraints, what is plausible, what twins are.
-        `fit` learns a copy of it from X; one that has learned is taken as it is. None:
-        ``InputSpace()``.
+        Which inputs exist: bounds, categories, constraints, plausible inputs, twins. `fit` learns a
+        copy of it from X; a fitted space is used as it is. None means ``InputSpace()``.
     max_queries : int, default=20_000
-        Budget in queries: one query is one row for which the model is asked. At least 2, or None.
+        Budget in queries, at least 2; one query is one row that the model predicts. None sets no
+        limit.
     max_time : float, default=None
-        Budget in seconds; looked at after each batch.
+        Budget in seconds, checked after each batch.
     max_found : int, default=None
-        Ends the run after the batch in which so many unique discriminatory inputs were found.
+        The run ends after the batch that reaches this number of unique discriminatory inputs.
     max_inputs : int, default=None
-        Ends the run after so many distinct inputs.
+        The run ends after this number of distinct inputs.
     n_jobs : int, default=None
-        Parts of a large batch that are predicted at the same time. None is 1, or what
-        `joblib.parallel_config` says. The result does not depend on it.
+        Number of parts of a large batch that are predicted at the same time. None means 1, or the
+        setting of `joblib.parallel_config`. The result does not depend on it.
     random_state : int, RandomState or Generator, default=None
         Seed of the run: the same seed gives the same result.
     verbose : int, default=0
-        1 prints a line each tenth of the budget, 2 each hundredth.
+        1 prints a line for each tenth of the budget, 2 for each hundredth.
     n_restarts : int, default=1
-        Independent searches, with seeds of their own, that share the budget; results are those of
-        all of them.
+        Number of independent searches, each with its own seed, that share the budget. The results
+        combine those of all searches.
     n_global : int, default=1000
         Seeds: rows of the data, in turn from four clusters of k-means, and uniform random inputs
         where these are fewer. X must have as many rows as clusters.
@@ -235,39 +237,41 @@ class EIDIGAuditor(TwoPhaseAuditor):
     fairness_degree_ : float
         Largest disparity found, in units of the outputs: a lower bound of the true one.
     worst_case_ : array or DataFrame of shape (2, n_features), or None
-        The two twins that show it, the larger output first.
+        The two twins with this disparity; the one with the larger output comes first.
     worst_case_outputs_ : ndarray of shape (2,), or None
-        The model's outputs for them.
+        The model's outputs for these two twins.
     worst_case_class_ : object
-        The class whose probability or score they are.
+        The class whose probability or score these outputs are.
     discriminatory_inputs_, counterfactuals_ : array or DataFrame of shape (n_kept, n_features)
-        Unique discriminatory inputs, worst first, and their twins; as many as fit into 32 MB.
+        Unique discriminatory inputs, those with the largest disparities first, and their twins; as
+        many as fit into 32 MB.
     disparities_ : ndarray of shape (n_kept,)
         Difference between the outputs for each input and its twin.
     n_found_ : int
         Unique discriminatory inputs found, kept or not.
     discrimination_rate_ : float
-        Share of the distinct generated inputs that discriminate; of a directed search, no estimate
-        of the domain's share.
+        Share of the distinct generated inputs that are discriminatory. For a directed search it
+        does not estimate the share in the domain.
     plausibility_, distances_ : ndarray of shape (n_kept,)
-        How typical each of the `discriminatory_inputs_` is: the share of rows of X that are less
-        typical, and the distance to the nearest row.
+        For each of the `discriminatory_inputs_`, the share of rows of X that are less typical, and
+        the distance to the nearest row of X.
     nearest_rows_ : array or DataFrame of shape (n_kept, n_features)
-        The row of X nearest to each of them.
+        The row of X that is nearest to each of the `discriminatory_inputs_`.
     fairness_degree_plausible_ : float
-        The largest disparity found among pairs of which one twin is plausible.
+        Largest disparity found among pairs with at least one plausible twin.
     worst_case_plausible_ : array or DataFrame of shape (2, n_features), or None
-        That pair, the larger output first.
+        The two twins with this disparity; the one with the larger output comes first.
     domains_ : DataFrame
-        The degree known of the rows of X, of plausible inputs, and of the whole domain.
+        The fairness degree known for the rows of X, for plausible inputs and for the whole domain.
     n_inputs_, n_queries_, seconds_ : int, int, float
         The cost: distinct inputs, queries, seconds.
     history_ : DataFrame
         The course of the run: queries, seconds, inputs, found, degree.
     stop_reason_, stop_kind_ : str
-        What ended the run, in words and as one word; see the Notes of `BaseAuditor`.
+        Why the run ended, in words and as one word; the Notes of `BaseAuditor` list these.
     on_data_degree_, on_data_rate_, on_data_discriminatory_ : float, float, array or DataFrame
-        The same for the rows of X as they are, each compared with its twins.
+        Largest disparity of the rows of X, the share of them that are discriminatory, and those
+        rows.
     sensitive_features_ : list
         The sensitive columns.
     one_hot_ : dict of name to list
@@ -276,9 +280,9 @@ class EIDIGAuditor(TwoPhaseAuditor):
         How the estimator was asked: "regression", "predict_proba", "decision_function" or
         "labels".
     space_ : InputSpace
-        The inputs that exist, as learned.
+        The input space as learned.
     estimator_ : estimator
-        What was audited.
+        The estimator that was audited.
     n_iter_ : int
         Most steps that a seed took in the global phase.
 
@@ -341,38 +345,38 @@ class ADFAuditor(TwoPhaseAuditor):
     Parameters
     ----------
     estimator : estimator, default=None
-        Regressor, classifier or pipeline to audit. Fitted, or fitted by ``fit(X, y)``. None makes a
-        template for scorers and retrainers, which set it.
+        Regressor, classifier or pipeline to audit. It is fitted already, or ``fit(X, y)`` fits it.
+        With None the auditor is a template; scorers and retrainers set its estimator.
     sensitive_features : "auto", str, int or list of these, default="auto"
-        Sensitive columns by name or position. "auto" takes the columns whose names are common
+        Sensitive columns, by name or position. "auto" takes the columns whose names are common
         protected attributes (sex, gender, race, age, religion, ...).
     threshold : float, default=None
         An input is discriminatory when its disparity exceeds the threshold, in units of the
-        outputs. None: when the labels differ; of a regressor, when the outputs do.
+        outputs. With None it is when the labels of its twins differ, or a regressor's outputs.
     response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
-        How a classifier is asked. "auto" takes the first that it has, in this order.
+        Method by which a classifier is asked. "auto" takes the first of the others that it has.
     space : InputSpace, default=None
-        Which inputs exist: bounds, categories, constraints, what is plausible, what twins are.
-        `fit` learns a copy of it from X; one that has learned is taken as it is. None:
-        ``InputSpace()``.
+        Which inputs exist: bounds, categories, constraints, plausible inputs, twins. `fit` learns a
+        copy of it from X; a fitted space is used as it is. None means ``InputSpace()``.
     max_queries : int, default=20_000
-        Budget in queries: one query is one row for which the model is asked. At least 2, or None.
+        Budget in queries, at least 2; one query is one row that the model predicts. None sets no
+        limit.
     max_time : float, default=None
-        Budget in seconds; looked at after each batch.
+        Budget in seconds, checked after each batch.
     max_found : int, default=None
-        Ends the run after the batch in which so many unique discriminatory inputs were found.
+        The run ends after the batch that reaches this number of unique discriminatory inputs.
     max_inputs : int, default=None
-        Ends the run after so many distinct inputs.
+        The run ends after this number of distinct inputs.
     n_jobs : int, default=None
-        Parts of a large batch that are predicted at the same time. None is 1, or what
-        `joblib.parallel_config` says. The result does not depend on it.
+        Number of parts of a large batch that are predicted at the same time. None means 1, or the
+        setting of `joblib.parallel_config`. The result does not depend on it.
     random_state : int, RandomState or Generator, default=None
         Seed of the run: the same seed gives the same result.
     verbose : int, default=0
-        1 prints a line each tenth of the budget, 2 each hundredth.
+        1 prints a line for each tenth of the budget, 2 for each hundredth.
     n_restarts : int, default=1
-        Independent searches, with seeds of their own, that share the budget; results are those of
-        all of them.
+        Number of independent searches, each with its own seed, that share the budget. The results
+        combine those of all searches.
     n_global : int, default=1000
         Seeds: rows of the data, in turn from four clusters of k-means, and uniform random inputs
         where these are fewer. X must have as many rows as clusters.
@@ -395,39 +399,41 @@ class ADFAuditor(TwoPhaseAuditor):
     fairness_degree_ : float
         Largest disparity found, in units of the outputs: a lower bound of the true one.
     worst_case_ : array or DataFrame of shape (2, n_features), or None
-        The two twins that show it, the larger output first.
+        The two twins with this disparity; the one with the larger output comes first.
     worst_case_outputs_ : ndarray of shape (2,), or None
-        The model's outputs for them.
+        The model's outputs for these two twins.
     worst_case_class_ : object
-        The class whose probability or score they are.
+        The class whose probability or score these outputs are.
     discriminatory_inputs_, counterfactuals_ : array or DataFrame of shape (n_kept, n_features)
-        Unique discriminatory inputs, worst first, and their twins; as many as fit into 32 MB.
+        Unique discriminatory inputs, those with the largest disparities first, and their twins; as
+        many as fit into 32 MB.
     disparities_ : ndarray of shape (n_kept,)
         Difference between the outputs for each input and its twin.
     n_found_ : int
         Unique discriminatory inputs found, kept or not.
     discrimination_rate_ : float
-        Share of the distinct generated inputs that discriminate; of a directed search, no estimate
-        of the domain's share.
+        Share of the distinct generated inputs that are discriminatory. For a directed search it
+        does not estimate the share in the domain.
     plausibility_, distances_ : ndarray of shape (n_kept,)
-        How typical each of the `discriminatory_inputs_` is: the share of rows of X that are less
-        typical, and the distance to the nearest row.
+        For each of the `discriminatory_inputs_`, the share of rows of X that are less typical, and
+        the distance to the nearest row of X.
     nearest_rows_ : array or DataFrame of shape (n_kept, n_features)
-        The row of X nearest to each of them.
+        The row of X that is nearest to each of the `discriminatory_inputs_`.
     fairness_degree_plausible_ : float
-        The largest disparity found among pairs of which one twin is plausible.
+        Largest disparity found among pairs with at least one plausible twin.
     worst_case_plausible_ : array or DataFrame of shape (2, n_features), or None
-        That pair, the larger output first.
+        The two twins with this disparity; the one with the larger output comes first.
     domains_ : DataFrame
-        The degree known of the rows of X, of plausible inputs, and of the whole domain.
+        The fairness degree known for the rows of X, for plausible inputs and for the whole domain.
     n_inputs_, n_queries_, seconds_ : int, int, float
         The cost: distinct inputs, queries, seconds.
     history_ : DataFrame
         The course of the run: queries, seconds, inputs, found, degree.
     stop_reason_, stop_kind_ : str
-        What ended the run, in words and as one word; see the Notes of `BaseAuditor`.
+        Why the run ended, in words and as one word; the Notes of `BaseAuditor` list these.
     on_data_degree_, on_data_rate_, on_data_discriminatory_ : float, float, array or DataFrame
-        The same for the rows of X as they are, each compared with its twins.
+        Largest disparity of the rows of X, the share of them that are discriminatory, and those
+        rows.
     sensitive_features_ : list
         The sensitive columns.
     one_hot_ : dict of name to list
@@ -436,9 +442,9 @@ class ADFAuditor(TwoPhaseAuditor):
         How the estimator was asked: "regression", "predict_proba", "decision_function" or
         "labels".
     space_ : InputSpace
-        The inputs that exist, as learned.
+        The input space as learned.
     estimator_ : estimator
-        What was audited.
+        The estimator that was audited.
     n_iter_ : int
         Most steps that a seed took in the global phase.
 

@@ -1,4 +1,4 @@
-"""Constraints: what users say of which inputs can exist, as rules on codes."""
+"""Constraints state which inputs can exist; here they become rules on codes."""
 
 from skfairtest.space._constraints.base import AllOf, Constraint, Is
 from skfairtest.space._constraints.objects import Allowed, Implies, Linear, OneHot, Order

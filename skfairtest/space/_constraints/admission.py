@@ -1,4 +1,4 @@
-"""Rows where constraint objects hold: drawn near there, and moved there."""
+"""Draw rows that satisfy the constraint objects, and repair rows that do not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_TWINS = 4
 
 
 class Admission:
-    """What the constraint objects of a space allow to draw and to repair.
+    """Draws and repairs rows according to the constraint objects of a space.
 
     Parameters
     ----------
@@ -78,24 +78,24 @@ class Admission:
         return found
 
     def valid(self, Z: Floats) -> Bools:
-        """Which rows keep to all rules, shape (n,)."""
+        """Return which rows satisfy all rules, shape (n,)."""
         if not self.rules or not len(Z):
             return np.ones(len(Z), dtype=bool)
         return self._whole.valid(Z)
 
     def within(self, domain: Domain) -> Admission:
-        """The same rules for rows of a part of the domain."""
+        """Return the same admission for a part of the domain."""
         part = copy.copy(self)
         part.domain = domain
         return part
 
     @property
     def repairs(self) -> bool:
-        """Whether there are constraint objects, to which rows can be moved."""
+        """Whether there are constraint objects by which rows can be repaired."""
         return self.rule is not None
 
     def violated(self, Z: Floats) -> str:
-        """A sentence about constraints that refuse all rows that keep to the others, or none."""
+        """Return a sentence about constraints that exclude all rows, or an empty one."""
         if len(self.rules) < 2:
             return ""
         verdicts = np.array([rule.valid(Z) for rule in self.rules])
@@ -109,7 +109,7 @@ class Admission:
         return f" Rows that satisfy all other constraints are refused by {' and by '.join(names)}."
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform rows of a part of the domain that holds all valid rows; (n, n_features).
+        """Draw uniform rows from a part of the domain that contains all valid rows.
 
         So the valid ones among them are uniform among all valid rows.
         """
@@ -127,7 +127,7 @@ class Admission:
         return domain.clip(Z)
 
     def repair(self, Z: Floats, rng: np.random.Generator, values: Floats | None = None) -> Floats:
-        """Proposals moved, as little as they need, to where the constraint objects hold.
+        """Move proposals, as little as needed, to where the constraint objects hold.
 
         A search passes what it has mutated or crossed through this before it is judged. Nearly all
         rows are valid then; callables are not asked, and `valid` has the last word.
@@ -189,7 +189,7 @@ class Admission:
         return Z
 
     def _repair_with_sensitive(self, Z: Floats, rows: Ints, rng: np.random.Generator) -> None:
-        """Where free columns alone do not help, let the sensitive ones of the rows move as well."""
+        """Move sensitive columns as well in rows that free columns alone cannot repair."""
         rule = self.rule
         assert rule is not None
         everything = np.ones(Z.shape[1], dtype=bool)
@@ -201,7 +201,7 @@ class Admission:
 
 
 def _flat(rules: list[Rule]) -> list[Rule]:
-    """Rules that hold at once, one by one."""
+    """Return rules that must all hold as a flat list."""
     found: list[Rule] = []
     for rule in rules:
         found += _flat(rule.parts) if isinstance(rule, AllRule) else [rule]

@@ -1,4 +1,4 @@
-"""What all constraint objects share, the plain condition `Is`, and several at once."""
+"""The base of all constraint objects, the simple condition `Is`, and `AllOf` of several."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ RELATIONS = ("<=", "<", ">=", ">", "==")
 
 
 class Constraint:
-    """Base of the constraint objects; `&` puts two of them together."""
+    """Base class of the constraint objects; `&` combines two of them."""
 
     #: Names of the parameters, which are attributes as well.
     _fields: tuple[str, ...] = ()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name.
+        """Return the parameters by name.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Constraint:
         return AllOf([other, self])
 
     def __call__(self, X: Any) -> Bools:
-        """Which rows of a table keep to the constraint.
+        """Return which rows of a table satisfy the constraint.
 
         Parameters
         ----------
@@ -93,32 +93,33 @@ class Constraint:
         return self._learned(table)._rule(table).valid(table.data)
 
     def _learned(self, table: BoundColumns) -> Constraint:
-        """The constraint with what it takes from the data."""
+        """Return the constraint with everything that it learns from the data."""
         return self
 
     def _rule(self, table: BoundColumns) -> Rule:
-        """The constraint on the codes of a table."""
+        """Return the constraint as a rule on the codes of a table."""
         raise NotImplementedError
 
 
 class Is(Constraint):
-    """A column has a value, one of several, or one in a range.
+    """Require that a column has a given value, one of several, or one in a range.
 
     Parameters
     ----------
     column : str or int
         The column.
     values : value, list of values, or (low, high)
-        A value; a list: one of these; a tuple of two: from low to high, both included, where None
-        leaves an end open. None, alone or in a list, is a missing value.
+        A single value, a list of which the column has one value, or a tuple (low, high): a range
+        with both ends included, where None leaves an end open. None, alone or in a list, means a
+        missing value.
 
     See Also
     --------
-    Implies : Ties two of these together.
+    Implies : Requires one condition where another one holds.
 
     Notes
     -----
-    Where values are listed, missing is a value like any other. A range excludes no missing number.
+    In a list of values, missing is a value like any other. A range excludes no missing numbers.
 
     Examples
     --------
@@ -173,16 +174,16 @@ class Is(Constraint):
 
 
 class AllOf(Constraint):
-    """Several constraints that hold at once; what ``constraint=[...]`` and ``&`` make.
+    """Require that several constraints all hold; ``constraint=[...]`` and ``&`` make one of these.
 
     Parameters
     ----------
     constraints : list of constraint objects, dicts or callables
-        The constraints. Those of an `AllOf` among them are taken one by one.
+        The constraints. An `AllOf` among them is replaced by its own constraints.
 
     See Also
     --------
-    Implies : One constraint where another one holds.
+    Implies : Requires one constraint where another one holds.
 
     Examples
     --------
@@ -226,7 +227,7 @@ class AllOf(Constraint):
 
 
 def _hashable(value: Any) -> Any:
-    """A value that is equal, and has an equal hash, where what users mean is equal.
+    """Return a value that is equal, and has an equal hash, where what users mean is equal.
 
     Arrays have no truth value when they are compared, and stand for the list of their values;
     mappings and sets are equal in any order; missing numbers are equal.
@@ -247,7 +248,7 @@ def _hashable(value: Any) -> Any:
 
 
 def bind(constraint: Any, table: BoundColumns) -> list[Rule]:
-    """The rules that a constraint object or a callable is for a table; all must hold."""
+    """Return the rules of a constraint object or a callable for a table; all must hold."""
     return [
         _rule_of(part, table) if isinstance(part, Constraint) else table.opaque(part)
         for part in constraints_of(constraint)
@@ -262,7 +263,7 @@ def _rule_of(constraint: Constraint, table: BoundColumns) -> Rule:
 
 
 def learn(constraint: Constraint, table: BoundColumns) -> Constraint:
-    """The constraint with what it takes from the data."""
+    """Return the constraint with what it takes from the data."""
     try:
         return constraint._learned(table)
     except MemberOfGroup:
@@ -270,7 +271,7 @@ def learn(constraint: Constraint, table: BoundColumns) -> Constraint:
 
 
 def as_constraint(given: Any) -> Constraint:
-    """What a user wrote, as one constraint object; see `AllOf`."""
+    """Return what a user wrote as one constraint object; see `AllOf`."""
     if isinstance(given, Constraint):
         return given
     if isinstance(given, Mapping):
@@ -282,7 +283,7 @@ def as_constraint(given: Any) -> Constraint:
 
 
 def read_constraint(given: Any) -> Any:
-    """What a user gave as constraint=: None, a callable as it is, or a constraint object."""
+    """Read the parameter `constraint`: None and a callable stay, all else becomes an object."""
     if given is None or isinstance(given, Constraint):
         return given
     if isinstance(given, (list, tuple)) and not given:
@@ -293,7 +294,7 @@ def read_constraint(given: Any) -> Any:
 
 
 def constraints_of(constraint: Any) -> list[Any]:
-    """The constraints that hold at once, one by one."""
+    """Return the constraints that must all hold as a list."""
     if constraint is None:
         return []
     return list(constraint.constraints) if isinstance(constraint, AllOf) else [constraint]
@@ -309,7 +310,7 @@ def _checked_callable(given: Any) -> Callable[..., Any]:
 
 
 def name_of(constraint: Any) -> str:
-    """A constraint in words."""
+    """Return a constraint in words."""
     if isinstance(constraint, Constraint):
         return str(constraint)
     return getattr(constraint, "__name__", type(constraint).__name__)

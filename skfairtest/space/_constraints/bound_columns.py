@@ -1,4 +1,4 @@
-"""The columns of a table as constraints see them: names, values and codes, with one wording."""
+"""Columns of a table by name, with their values and codes, for constraints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class MemberOfGroup(LookupError):
 
 
 class BoundColumns:
-    """What constraints need to know of a table: its attributes, by name.
+    """Attributes of a table by name, as constraints need them.
 
     Parameters
     ----------
@@ -46,33 +46,33 @@ class BoundColumns:
 
     @classmethod
     def of(cls, X: Any) -> BoundColumns:
-        """Those of a table by itself, each column an attribute."""
+        """Make them from a table alone, with each column as an attribute."""
         layout, codes, _ = learn(X, (None, None, None, None))
         return cls(layout, codes)
 
     def apart(self) -> BoundColumns:
-        """The table with the columns of one-hot groups one by one."""
+        """Return the table with the columns of one-hot groups one by one."""
         layout, fields = self.layout, self.layout.fields
         places = [[j] for j in range(len(fields))]
         plain = Layout(layout.container, fields, fields, places, [None] * len(fields))
         return BoundColumns(plain, layout.spread(self.data), self._warns)
 
     def opaque(self, constraint: Any) -> Rule:
-        """The rule of a callable."""
+        """Return the rule of a callable."""
 
         def verdict(Z: Floats) -> Bools:
             verdict = np.asarray(constraint(self.layout.decode(Z)))
             if verdict.shape != (len(Z),) or verdict.dtype.kind not in "bO":
                 raise ValueError(
-                    f"constraint= must return one boolean a row, shape ({len(Z)},); got "
-                    f"{verdict.dtype} of shape {verdict.shape}."
+                    "The callable in constraint= must return one boolean for each row, an array "
+                    f"of shape ({len(Z)},); got {verdict.dtype} of shape {verdict.shape}."
                 )
             return verdict.astype(bool)
 
         return OpaqueRule(verdict)
 
     def position(self, name: Any, owner: Any) -> int:
-        """Where a column stands, by its name or position."""
+        """Return the position of a column, given by its name or position."""
         if not isinstance(name, (bool, np.bool_)):
             if name in self.names:
                 return self.names.index(name)
@@ -88,7 +88,7 @@ class BoundColumns:
         )
 
     def numbers(self, j: int, owner: Any) -> Floats | Column | None:
-        """The numbers that a column's codes stand for; None where they are the codes."""
+        """Return the numbers of a column's codes, or None if the codes are the numbers."""
         if self.columns[j].dates is not None:
             raise ValueError(
                 f"{owner!r} needs numbers, but column {self.names[j]!r} holds dates. Use Order to "
@@ -97,7 +97,7 @@ class BoundColumns:
         return self._numbers(j, owner)
 
     def _numbers(self, j: int, owner: Any) -> Floats | Column | None:
-        """The same, of dates too."""
+        """Return the numbers of a column's codes, also for dates."""
         column = self.columns[j]
         if not column.is_numeric():
             shown = ", ".join(repr(level) for level in (column.expected() or [])[:3])
@@ -110,7 +110,7 @@ class BoundColumns:
         return values if values is not None or column.is_plain else column
 
     def _ranks(self, j: int) -> tuple[NDArray[Any], Floats] | None:
-        """The order of a column of ordered categories, and the rank of each code."""
+        """Return the order of a column of ordered categories, and the rank of each code."""
         order = self.layout.container.ordered_levels(self.layout.places[j][0])
         if order is None:
             return None
@@ -120,7 +120,7 @@ class BoundColumns:
     def comparable(
         self, i: int, j: int, owner: Any, offset: float
     ) -> tuple[Floats | Column | None, Floats | Column | None]:
-        """The numbers of two columns, or ranks where both have the same ordered ones."""
+        """Return the numbers of two columns, or ranks where both have the same ordered ones."""
         dates = self.columns[i].dates, self.columns[j].dates
         if dates != (None, None):
             return self._comparable_dates(i, j, owner, offset)
@@ -142,7 +142,7 @@ class BoundColumns:
     def _comparable_dates(
         self, i: int, j: int, owner: Any, offset: float
     ) -> tuple[Floats | Column | None, Floats | Column | None]:
-        """The numbers of two columns of dates."""
+        """Return the numbers of two columns of dates."""
         one, two = self.columns[i].dates, self.columns[j].dates
         if one is None or not one.is_like(two):
             raise ValueError(
@@ -160,7 +160,7 @@ class BoundColumns:
     def range_of(
         self, j: int, ends: tuple[Any, Any], owner: Any
     ) -> tuple[Floats | Column | None, tuple[float | None, float | None]]:
-        """Numbers or ranks of a column, and the ends of a range among them."""
+        """Return the numbers or ranks of a column, and the ends of a range among them."""
         ranks = self._ranks(j)
         if ranks is not None:
             order = list(ranks[0])
@@ -190,13 +190,13 @@ class BoundColumns:
         return values, (low, high)
 
     def known_codes(self, j: int, values: Any) -> tuple[Floats, Bools]:
-        """Codes of values, and which of them the column knows; NaN for a missing value."""
+        """Return the codes of values, and which values the column knows; NaN means missing."""
         listed = np.empty(len(values), dtype=object)
         listed[:] = list(values)
         return self.columns[j].known_codes(listed, self.layout.rounds_to(j))
 
     def codes(self, j: int, values: list[Any], owner: Any) -> Floats:
-        """Codes of the values that a column knows; a warning names the others."""
+        """Return the codes of the values that a column knows; a warning names the others."""
         if not values:
             raise ValueError(f"{owner!r} lists no value. Name one at least.")
         codes, known = self.known_codes(j, values)
@@ -205,15 +205,15 @@ class BoundColumns:
             strange = [value for value, is_known in zip(values, known, strict=True) if not is_known]
             warnings.warn(
                 f"{owner!r} names {strange!r}, which do not occur in column {self.names[j]!r} of "
-                f"X: it is {column.domain_words()}. Compare spelling and types, or add them with "
-                "categories=.",
+                f"X: it is {column.domain_words()}. Compare spelling and types, or add them by "
+                "InputSpace(categories=...).",
                 ConstraintWarning,
                 stacklevel=users_level(),
             )
         return codes[known]
 
     def zero_one(self, j: int, owner: Any) -> tuple[float, float]:
-        """Codes of 0 and of 1; NaN for one that the column does not have."""
+        """Return the codes of 0 and of 1; NaN for one that the column does not have."""
         pair = self.columns[j].zero_one()
         if pair is None:
             raise ValueError(
@@ -223,7 +223,7 @@ class BoundColumns:
         return pair
 
     def combinations(self, positions: list[int]) -> dict[Any, list[Any]]:
-        """The combinations of some columns that occur in the data, as lists of values."""
+        """Return the combinations of some columns that occur in the data, as lists of values."""
         rows = pd.DataFrame(self.data[:, positions]).drop_duplicates().to_numpy()
         found = {}
         for place, j in enumerate(positions):

@@ -1,4 +1,4 @@
-"""Constraints that no input satisfies at once, and constraints that the data themselves break."""
+"""Find constraints that contradict each other, and rows of data that break a constraint."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SEED = 0
 
 
 def check_constraints(constraint: Any, table: BoundColumns, domain: Domain, twins: Twins) -> None:
-    """Warn of rows of data that break a constraint object; raise where no row can keep to all.
+    """Warn of rows of data that break a constraint; raise if no row can satisfy all of them.
 
     Callables are asked by nobody here.
     """
@@ -42,7 +42,7 @@ def check_constraints(constraint: Any, table: BoundColumns, domain: Domain, twin
 
 
 def _check_possible(pairs: list[tuple[Any, Rule]], domain: Domain, twins: Twins) -> None:
-    """Raise where no row can keep to all; names as few constraints as contradict each other."""
+    """Raise if no row can satisfy all rules, and name as few constraints as possible."""
     own = [rule for _, rule in pairs]
     proofs = (_is_empty, _is_infeasible, _is_unreachable)
     for contradict in proofs:
@@ -69,8 +69,8 @@ def _warn_of_data(constraints: list[Any], verdicts: Bools) -> None:
             )
     if lines:
         warnings.warn(
-            "; ".join(lines) + ". They count as inputs that do not exist: correct the constraint, "
-            "or the rows.",
+            "; ".join(lines) + ". These rows count as inputs that do not exist; correct the "
+            "constraint, or the rows.",
             ConstraintWarning,
             stacklevel=users_level(),
         )
@@ -78,11 +78,11 @@ def _warn_of_data(constraints: list[Any], verdicts: Bools) -> None:
 
 def _contradiction(constraints: list[Any], proven: bool) -> str:
     names = "; ".join(name_of(constraint) for constraint in constraints)
-    remedy = "or widen bounds= or categories=."
+    remedy = "or widen the domains by InputSpace(bounds=...) or InputSpace(categories=...)."
     if not proven:
         return (
-            f"constraint=: no input was found that satisfies {names}. Leave one out or loosen it, "
-            f"{remedy}"
+            f"constraint=: no input was found that satisfies {names}. Loosen or leave out a "
+            f"constraint, {remedy}"
         )
     if len(constraints) == 1:
         return (
@@ -90,18 +90,18 @@ def _contradiction(constraints: list[Any], proven: bool) -> str:
             f"{remedy}"
         )
     return (
-        f"constraint=: these contradict each other, no input in the domain satisfies all: {names}. "
-        f"Leave one out or loosen it, {remedy}"
+        "constraint=: these constraints contradict each other; no input in the domain satisfies "
+        f"all of them: {names}. Loosen or leave out one of them, {remedy}"
     )
 
 
 def _is_empty(rules: list[Rule], domain: Domain, twins: Twins) -> bool:
-    """Whether intervals alone show that no row keeps to the rules."""
+    """Return whether intervals alone show that no row satisfies the rules."""
     return not Admission(rules, domain, twins).is_possible
 
 
 def _is_infeasible(rules: list[Rule], domain: Domain, twins: Twins) -> bool:
-    """Whether the sums among the rules have no solution, not even in fractions."""
+    """Return whether the sums among the rules have no solution, even in real numbers."""
     from scipy.optimize import linprog
 
     sums = [
@@ -134,7 +134,7 @@ def _is_infeasible(rules: list[Rule], domain: Domain, twins: Twins) -> bool:
 
 
 def _is_unreachable(rules: list[Rule], domain: Domain, twins: Twins) -> bool:
-    """Whether repairs of random rows find no row that keeps to the rules."""
+    """Return whether repairs of random rows find no row that satisfies the rules."""
     rng = np.random.default_rng(SEED)
     admission, rule = Admission(rules, domain, twins), AllRule(rules)
     for _ in range(TRIES):

@@ -1,7 +1,7 @@
-"""Constraints as objects: which rows of a table can exist, said in a line each.
+"""Constraint objects: each states in one line which rows of a table can exist.
 
 An object is a plain value that knows column names. `InputSpace` binds it to a table, which makes it
-a `Rule` on codes; it can also be called with a table of its own, and then says which rows hold.
+a `Rule` on codes. Called with a table, it returns which rows satisfy it.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from skfairtest.space._constraints.table_rule import TableRule
 
 
 class Order(Constraint):
-    """One column is at most, less than, or equal to another one.
+    """Require that one column is at most, less than, or equal to another one.
 
     Parameters
     ----------
     column : str or int
         A column of numbers, or of ordered categories.
     relation : {"<=", "<", ">=", ">", "=="}
-        How it compares.
+        The relation between `column` and `other`.
     other : str or int
-        The column that it is compared with; of ordered categories, with the same ones.
+        The column that it is compared with. Ordered categories must be the same in both columns.
     offset : float, default=0
-        What is added to the other column before they are compared.
+        Number that is added to the other column before they are compared.
 
     See Also
     --------
-    Linear : Weighs any number of columns.
+    Linear : Compares a weighted sum of any number of columns with a limit.
 
     Notes
     -----
-    A row in which one of the two numbers is missing is not excluded.
+    A row with one of the two numbers missing satisfies the constraint.
 
     Examples
     --------
@@ -78,8 +78,8 @@ class Order(Constraint):
         i, j = table.position(self.column, self), table.position(self.other, self)
         if i == j:
             raise ValueError(
-                f"{self!r} compares a column with itself. Name two columns; bounds= and "
-                "Is(column, (low, high)) limit one."
+                f"{self!r} compares a column with itself. Name two columns; to limit one, use "
+                "InputSpace(bounds=...) or Is(column, (low, high))."
             )
         one, two = table.comparable(i, j, self, self.offset)
         terms = [Term.of(i, 1.0, one), Term.of(j, -1.0, two)]
@@ -87,16 +87,17 @@ class Order(Constraint):
 
 
 class Linear(Constraint):
-    """A weighted sum of columns is at most, at least, or equal to a limit.
+    """Require that a weighted sum of columns is at most, at least, or equal to a limit.
 
     Parameters
     ----------
     weights : dict of column to float
-        Columns of numbers, and what each is multiplied with.
+        Columns of numbers, and the weight of each.
     relation : {"<=", "<", ">=", ">", "=="}
-        How the sum compares.
+        The relation between the sum and the limit.
     limit : float
-        With what. A sum of real numbers counts as equal if it is within a billionth of its terms.
+        The limit. A sum of real numbers counts as equal to it if they differ by at most a billionth
+        of the terms of the sum.
 
     See Also
     --------
@@ -104,7 +105,7 @@ class Linear(Constraint):
 
     Notes
     -----
-    A row in which one of the numbers is missing is not excluded.
+    A row with one of the numbers missing satisfies the constraint.
 
     Examples
     --------
@@ -157,22 +158,22 @@ class Linear(Constraint):
 
 
 class Implies(Constraint):
-    """Where one condition holds, another one does as well.
+    """Require a consequence in all rows in which a condition holds.
 
     Parameters
     ----------
     condition : dict of column to values, or constraint object
-        Where something follows. ``{"sex": "male"}`` is `Is` for each entry.
+        The condition. A dict such as ``{"sex": "male"}`` means `Is` for each entry.
     consequence : dict of column to values, or constraint object
-        What follows there.
+        The condition that must hold in these rows.
 
     See Also
     --------
-    Is : What a dict stands for.
+    Is : The condition that an entry of a dict means.
 
     Notes
     -----
-    A condition on a missing number is not met.
+    A condition on a number does not hold where the number is missing.
 
     Examples
     --------
@@ -218,18 +219,18 @@ class Implies(Constraint):
 
 
 class OneHot(Constraint):
-    """Of several columns of 0 and 1, exactly one is 1.
+    """Require that exactly one of several 0/1 columns is 1.
 
     Parameters
     ----------
     columns : list of str or int
-        Two or more columns of 0 and 1, or of truth values.
+        Two or more columns of 0 and 1, or of booleans.
     at_most_one : bool, default=False
-        Whether all may be 0, as where one level was dropped.
+        Whether all columns may be 0, as after an encoding that drops one level.
 
     See Also
     --------
-    Allowed : Lists the combinations that can be.
+    Allowed : Lists the combinations that can occur.
 
     Examples
     --------
@@ -246,7 +247,7 @@ class OneHot(Constraint):
     def __init__(self, columns: Any, at_most_one: bool = False) -> None:
         if not isinstance(columns, (list, tuple)) or not isinstance(at_most_one, bool):
             raise TypeError(
-                "OneHot takes a list of columns, and whether all may be 0; got "
+                "OneHot takes a list of columns, and at_most_one as True or False; got "
                 f"{columns!r} and {at_most_one!r}. Write OneHot(['red', 'green', 'blue'])."
             )
         self.columns = list(columns)
@@ -274,21 +275,22 @@ class OneHot(Constraint):
 
 
 class Allowed(Constraint):
-    """Some columns have only the combinations of values that are listed.
+    """Require that some columns have one of the listed combinations of values.
 
     Parameters
     ----------
     table : DataFrame, dict of column to list, or list of columns
-        The combinations, one a row, with the columns' names. A list of names takes the combinations
-        that occur in the data. Those with values that a column does not have are left out.
+        The combinations, one in each row, under the names of the columns. A list of names means the
+        combinations that occur in the data. Combinations with a value that a column does not have
+        are left out.
 
     See Also
     --------
-    OneHot : One of several columns of 0 and 1.
+    OneHot : Requires that one of several 0/1 columns is 1.
 
     Notes
     -----
-    A missing value is a value like any other: a combination with one must be listed.
+    A missing value is a value like any other; a combination with one must be listed.
 
     Examples
     --------
@@ -341,7 +343,7 @@ class Allowed(Constraint):
             return self._learned(table)._rule(table)
         if len({len(values) for values in self.table.values()}) != 1:
             raise ValueError(
-                "Allowed takes columns of one length, at least one; got lengths "
+                "Allowed takes one or more columns of the same length; got lengths "
                 f"{[len(values) for values in self.table.values()]}."
             )
         positions = [table.position(name, self) for name in self.table]

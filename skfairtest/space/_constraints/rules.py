@@ -29,7 +29,7 @@ SHAKE = 0.2
 
 
 class Boxes:
-    """Boxes of rows: an interval of codes of every column, and for categories a set of them.
+    """Boxes of rows: an interval of codes for each column, or a set of codes for categories.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Boxes:
 
     @classmethod
     def whole(cls, low: Floats, high: Floats, n_levels: dict[int, int]) -> Boxes:
-        """One box: everything."""
+        """Return one box: everything."""
         sets = {}
         for j, n in n_levels.items():
             codes = np.arange(n)
@@ -52,7 +52,7 @@ class Boxes:
         return cls(low[None].copy(), high[None].copy(), sets)
 
     def copy(self) -> Boxes:
-        """The same boxes, to be narrowed apart from these."""
+        """Return the same boxes, to be narrowed apart from these."""
         return Boxes(self.low.copy(), self.high.copy(), {j: s.copy() for j, s in self.sets.items()})
 
     def keep(self, j: int, wanted: Bools) -> None:
@@ -71,7 +71,7 @@ class Boxes:
 
 
 class Term(NamedTuple):
-    """A column in a sum: its weight, and its values where they are not the codes.
+    """Column in a sum, with its weight, and its values if they are not the codes.
 
     These are given by code or, where they are no list, by the column, which works them out.
     """
@@ -83,7 +83,7 @@ class Term(NamedTuple):
 
     @classmethod
     def of(cls, column: int, weight: float, values: Floats | Column | None) -> Term:
-        """A term of values in either form."""
+        """Return a term for values in either form."""
         if values is None or isinstance(values, np.ndarray):
             return cls(column, weight, values)
         return cls(column, weight, None, values)
@@ -102,7 +102,7 @@ class Term(NamedTuple):
 
 
 class Rule:
-    """One rule; subclasses say what it is."""
+    """Rule on codes; subclasses define it."""
 
     #: Positions of the columns that it is about.
     columns: frozenset[int] = frozenset()
@@ -110,19 +110,19 @@ class Rule:
     is_opaque = False
 
     def valid(self, Z: Floats) -> Bools:
-        """Which rows keep to the rule, shape (n,)."""
+        """Return which rows satisfy the rule, shape (n,)."""
         raise NotImplementedError
 
     def negated(self) -> Rule:
-        """The rule that holds where this one does not; missing numbers break neither."""
+        """Return the rule that holds where this one does not; missing numbers break neither."""
         raise NotImplementedError
 
     def repair(self, Z: Floats, movable: Bools, domain: Domain, rng: np.random.Generator) -> Floats:
-        """Rows that break the rule, moved towards keeping to it, in movable columns (d,) only."""
+        """Move rows that break the rule towards satisfying it, in movable columns (d,) only."""
         return Z
 
     def narrow(self, boxes: Boxes) -> Bools:
-        """Cut off, in place, what no row that keeps to the rule has; which boxes are left.
+        """Remove from boxes, in place, what no valid row has; return which boxes are left.
 
         Nothing valid is ever cut off. A box that is left may still hold no valid row.
         """
@@ -130,7 +130,7 @@ class Rule:
 
 
 class OpaqueRule(Rule):
-    """A callable on tables, which only tells verdicts."""
+    """Rule of a callable on tables, which can be checked only, not repaired."""
 
     is_opaque = True
 
@@ -138,16 +138,16 @@ class OpaqueRule(Rule):
         self.verdict = verdict
 
     def valid(self, Z: Floats) -> Bools:
-        """Which rows the callable admits."""
+        """Return which rows the callable admits."""
         return self.verdict(Z)
 
     def negated(self) -> Rule:
-        """What the callable refuses."""
+        """Return what the callable refuses."""
         return OpaqueRule(lambda Z: ~self.verdict(Z))
 
 
 class SumRule(Rule):
-    """A sum of columns that is at most, less than, or equal to a limit."""
+    """Rule that a sum of columns is at most, less than, or equal to a limit."""
 
     def __init__(
         self, terms: list[Term], relation: str, limit: float, discrete: Bools, single: Bools
@@ -175,7 +175,7 @@ class SumRule(Rule):
         return np.where(known, term.values[place], np.nan)
 
     def _sums(self, Z: Floats) -> tuple[Floats, Floats]:
-        """The sums, and the size of their terms, which rounding goes with."""
+        """Return the sums, and the size of their terms, which bounds the rounding."""
         total, size = np.zeros(len(Z)), np.full(len(Z), abs(self.limit))
         for i, term in enumerate(self.terms):
             part = term.weight * self._value(term, Z[:, term.column])
@@ -185,7 +185,7 @@ class SumRule(Rule):
         return total, size
 
     def valid(self, Z: Floats) -> Bools:
-        """Which rows keep to it."""
+        """Return which rows keep to it."""
         total, size = self._sums(Z)
         if self.relation == "<=":
             return ~(total > self.limit)
@@ -198,14 +198,14 @@ class SumRule(Rule):
         return SumRule(terms, relation, -limit, self.discrete, self.single)
 
     def negated(self) -> Rule:
-        """The other side of the limit; both sides for an equation."""
+        """Return the rule for the other side of the limit; for an equation, for both sides."""
         if self.relation == "==":
             less = SumRule(self.terms, "<", self.limit, self.discrete, self.single)
             return AnyRule([less, self._turned("<", self.limit)])
         return self._turned("<" if self.relation == "<=" else "<=", self.limit)
 
     def repair(self, Z: Floats, movable: Bools, domain: Domain, rng: np.random.Generator) -> Floats:
-        """One column after another, in an order of chance, takes over what is too much."""
+        """Change one column after another, in random order, until the sum meets the limit."""
         terms = [term for term in self.terms if movable[term.column]]
         if not terms:
             return Z
@@ -229,7 +229,7 @@ class SumRule(Rule):
         return Z
 
     def _shifted(self, Z: Floats, term: Term, share: Floats, domain: Domain) -> Floats:
-        """Codes of a column with which the sums exceed the limit no longer, or less."""
+        """Return the codes of a column with which the sums exceed the limit no longer, or less."""
         total, size = self._sums(Z)
         excess = total - self.limit
         codes, j = Z[:, term.column], term.column
@@ -264,7 +264,7 @@ class SumRule(Rule):
     def _level(
         self, term: Term, codes: Floats, weight: Floats, need: Floats, low: float, high: float
     ) -> Floats:
-        """The category whose value lessens the sum by what is needed, or by the most there is."""
+        """Return the category whose value reduces the sum by what is needed, or the most."""
         assert term.values is not None
         levels = np.arange(int(low), int(high) + 1)
         levels = levels[~np.isnan(term.values[levels])]
@@ -314,7 +314,7 @@ class SumRule(Rule):
         return np.where(boxes.sets[j], value, np.inf).min(axis=1)
 
     def _cut(self, term: Term, boxes: Boxes, left: Floats) -> None:
-        """Leave the values of a column whose product with its weight is at most `left`."""
+        """Keep the values of a column whose product with its weight is at most `left`."""
         j = term.column
         if term.values is not None:
             value = np.where(np.isnan(term.values), -np.inf, term.weight * term.values)
@@ -333,7 +333,7 @@ class SumRule(Rule):
 
 
 def _is_whole(term: Term) -> bool:
-    """Whether a term of a column of whole codes is a whole number."""
+    """Return whether a term of a column of whole codes is a whole number."""
     if term.numbers is not None:
         return False
     values = [term.weight] if term.values is None else term.weight * term.values
@@ -341,7 +341,7 @@ def _is_whole(term: Term) -> bool:
 
 
 class AllRule(Rule):
-    """Several rules that hold at once."""
+    """Rule that several rules all hold."""
 
     def __init__(self, parts: list[Rule]) -> None:
         self.parts = parts
@@ -349,7 +349,7 @@ class AllRule(Rule):
         self.is_opaque = all(part.is_opaque for part in parts)
 
     def valid(self, Z: Floats) -> Bools:
-        """Which rows keep to all."""
+        """Return which rows satisfy all rules."""
         verdict = np.ones(len(Z), dtype=bool)
         for part in self.parts:
             rows = np.flatnonzero(verdict)
@@ -360,11 +360,11 @@ class AllRule(Rule):
         return verdict
 
     def negated(self) -> Rule:
-        """At least one part does not hold."""
+        """Return the rule that at least one part does not hold."""
         return AnyRule([part.negated() for part in self.parts])
 
     def repair(self, Z: Floats, movable: Bools, domain: Domain, rng: np.random.Generator) -> Floats:
-        """Repair by one part after another, in an order of chance."""
+        """Repair rows by one part after another, in random order."""
         Z = Z.copy()
         parts = [part for part in self.parts if not part.is_opaque]
         for turn in range(RULE_PASSES):
@@ -383,7 +383,7 @@ class AllRule(Rule):
         return Z
 
     def narrow(self, boxes: Boxes) -> Bools:
-        """Each part in turn, until none cuts off any more."""
+        """Narrow boxes by each part in turn, until none removes any more."""
         alive = ~boxes.empty
         for _ in range(NARROW_ROUNDS if len(self.parts) > 1 else 1):
             before = boxes.low.copy(), boxes.high.copy()
@@ -396,7 +396,7 @@ class AllRule(Rule):
 
 
 class AnyRule(Rule):
-    """Several rules of which one at least holds."""
+    """Rule that at least one of several rules holds."""
 
     def __init__(self, parts: list[Rule]) -> None:
         self.parts = parts
@@ -404,7 +404,7 @@ class AnyRule(Rule):
         self.is_opaque = all(part.is_opaque for part in parts)
 
     def valid(self, Z: Floats) -> Bools:
-        """Which rows keep to one."""
+        """Return which rows satisfy at least one rule."""
         verdict = np.zeros(len(Z), dtype=bool)
         for part in self.parts:
             rows = np.flatnonzero(~verdict)
@@ -414,11 +414,11 @@ class AnyRule(Rule):
         return verdict
 
     def negated(self) -> Rule:
-        """No part holds."""
+        """Return the rule that no part holds."""
         return AllRule([part.negated() for part in self.parts])
 
     def repair(self, Z: Floats, movable: Bools, domain: Domain, rng: np.random.Generator) -> Floats:
-        """Repair each row by a part of chance, among those whose columns may move."""
+        """Repair each row by a random part among those whose columns may move."""
         parts = [part for part in self.parts if any(movable[j] for j in part.columns)]
         if not parts:
             return Z
@@ -431,7 +431,7 @@ class AnyRule(Rule):
         return Z
 
     def narrow(self, boxes: Boxes) -> Bools:
-        """The hull of what the parts leave."""
+        """Narrow each box to the hull of what the parts leave."""
         alive = np.zeros(len(boxes.low), dtype=bool)
         low, high = np.full_like(boxes.low, np.inf), np.full_like(boxes.high, -np.inf)
         sets = {j: np.zeros_like(s) for j, s in boxes.sets.items()}
@@ -452,7 +452,7 @@ class AnyRule(Rule):
 def _shaken(
     Z: Floats, columns: frozenset[int], movable: Bools, domain: Domain, rng: np.random.Generator
 ) -> Floats:
-    """Some of the rows with one of the columns drawn anew."""
+    """Draw one of the columns anew in some of the rows."""
     own = [j for j in sorted(columns) if movable[j]]
     if not own:
         return Z

@@ -1,4 +1,4 @@
-"""A rule on the columns of a table one by one, where some of them are one attribute."""
+"""Rule on single columns of a table, some of which form one attribute."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Fields(Domain):
         return self.layout.spread(self.whole.draw(n, rng))
 
     def clip(self, Z: Floats) -> Floats:
-        """The nearest rows of the domain."""
+        """Return the nearest rows of the domain."""
         Z = np.clip(Z, self.low, self.high)
         return np.where(self.discrete, np.rint(Z), Z)
 
@@ -50,15 +50,15 @@ class SpreadRule(Rule):
         self.is_opaque = rule.is_opaque
 
     def valid(self, Z: Floats) -> Bools:
-        """Which rows keep to it."""
+        """Return which rows satisfy the rule."""
         return self.rule.valid(self.layout.spread(Z))
 
     def negated(self) -> Rule:
-        """What the rule refuses."""
+        """Return what the rule refuses."""
         return SpreadRule(self.rule.negated(), self.layout)
 
     def _options(self, j: int) -> Floats:
-        """What the columns of a group hold by its code."""
+        """Return the values of a group's columns for each of its codes."""
         n_options = self.layout.columns[j].n_listed or 0
         return self.layout.spread_group(j, np.arange(n_options, dtype=np.float64))
 
@@ -99,7 +99,7 @@ class SpreadRule(Rule):
         return alive & ~boxes.empty
 
     def _spread_boxes(self, boxes: Boxes, held: dict[int, Floats]) -> Boxes:
-        """Boxes of the table's own columns; `held` are what the columns of a group hold."""
+        """Return the values of a group's columns for each of its codes."""
         layout, n = self.layout, len(boxes.low)
         low, high = np.empty((n, len(layout.fields))), np.empty((n, len(layout.fields)))
         sets: dict[int, Bools] = {}

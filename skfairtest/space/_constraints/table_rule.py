@@ -1,4 +1,4 @@
-"""A rule that lists the combinations of values that some columns may take."""
+"""Rule that lists the combinations of values that some columns may take."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Index:
             self.levels.append((values, keys, first, counts))
 
     def find(self, Z: Floats) -> tuple[Ints, Ints, Ints]:
-        """How many columns of each row agree with some combination; where these begin; how many."""
+        """Return how many columns of each row match a combination, and which combinations match."""
         n = len(Z)
         depth = np.zeros(n, dtype=np.intp)
         start, count = np.zeros(n, dtype=np.intp), np.full(n, len(self.rows), dtype=np.intp)
@@ -66,13 +66,13 @@ class _Dense:
 
     @staticmethod
     def fits(rows: Floats) -> bool:
-        """Whether combinations are whole and not too many."""
+        """Return whether combinations are whole and not too many."""
         if not len(rows) or not np.isfinite(rows).all() or (rows != np.floor(rows)).any():
             return False
         return bool(np.prod(rows.max(axis=0) - rows.min(axis=0) + 1) <= MOST_DENSE)
 
     def find(self, Z: Floats) -> Bools:
-        """Which rows are listed."""
+        """Return which rows are listed."""
         place = Z - self.low
         # A missing value is in no range.
         inside = ((place >= 0) & (place < self.size) & (place == np.floor(place))).all(axis=1)
@@ -82,12 +82,12 @@ class _Dense:
 
 
 def _comparable(codes: Floats) -> Floats:
-    """Codes with missing values as a value of their own, which equals itself."""
+    """Return codes in which a missing value is a value of its own that equals itself."""
     return np.where(np.isnan(codes), np.inf, codes)
 
 
 class TableRule(Rule):
-    """The combination of some columns is, or is not, among those listed.
+    """Rule that the combination of some columns is, or is not, one of those listed.
 
     Parameters
     ----------
@@ -113,13 +113,13 @@ class TableRule(Rule):
         self._dense = _Dense(self.rows) if _Dense.fits(self.rows) else None
 
     def _index(self, order: tuple[int, ...]) -> _Index:
-        """The combinations in an order of places among the columns."""
+        """Return the combinations in an order of places among the columns."""
         if order not in self._indices:
             self._indices[order] = _Index(self.rows[:, list(order)])
         return self._indices[order]
 
     def valid(self, Z: Floats) -> Bools:
-        """Which rows are listed."""
+        """Return which rows are listed."""
         if not len(self.rows):
             return np.full(len(Z), self.excluded)
         if self._dense is not None:
@@ -129,11 +129,11 @@ class TableRule(Rule):
         return np.asarray((depth == len(plain)) != self.excluded)
 
     def negated(self) -> Rule:
-        """The combinations that are not listed."""
+        """Return the combinations that are not listed."""
         return TableRule(self.order, self.rows, not self.excluded, self.whole)
 
     def repair(self, Z: Floats, movable: Bools, domain: Domain, rng: np.random.Generator) -> Floats:
-        """A listed combination that agrees in what may not move, and in as much else as it can."""
+        """Move rows to a listed combination, changing only movable columns, as few as possible."""
         fixed = [i for i, j in enumerate(self.order) if not movable[j]]
         free = [i for i, j in enumerate(self.order) if movable[j]]
         if not free or (not len(self.rows) and not self.excluded):
@@ -165,7 +165,7 @@ class TableRule(Rule):
         return Z
 
     def _inside(self, order: tuple[int, ...], domain: Domain) -> _Index:
-        """The same, of the combinations in the domain."""
+        """Repair rows by the combinations that lie in the domain."""
         inside = self.inside(domain.low, domain.high)
         if len(inside) == len(self.rows):
             return self._index(order)
@@ -175,13 +175,13 @@ class TableRule(Rule):
         return self._indices[key]
 
     def inside(self, low: Floats, high: Floats) -> Floats:
-        """The combinations within a box."""
+        """Return the combinations within a box."""
         own = self.rows
         fits = ((own >= low[self.order]) & (own <= high[self.order])).all(axis=1)
         return np.asarray(own[fits])
 
     def narrow(self, boxes: Boxes) -> Bools:
-        """What is left of the combinations that lie in a box."""
+        """Narrow boxes to the combinations that lie in them."""
         alive = ~boxes.empty
         if self.excluded:
             return self._narrow_excluded(boxes, alive)
@@ -216,7 +216,7 @@ class TableRule(Rule):
         view.keep(j, wanted)
 
     def _narrow_excluded(self, boxes: Boxes, alive: Bools) -> Bools:
-        """A single column loses its listed values; of more, a box of one listed row is empty."""
+        """Remove excluded values of a single column; of several, only boxes of one listed row."""
         if len(self.order) == 1 and self.order[0] in boxes.sets:
             j = self.order[0]
             wanted = np.ones_like(boxes.sets[j])
@@ -245,7 +245,7 @@ class TableRule(Rule):
 
 
 def _of_codes(sets: Bools, codes: Floats) -> Bools:
-    """Which of the codes (m,) are in each set (n, n_codes); shape (n, m)."""
+    """Return which of the codes (m,) are in each set (n, n_codes); shape (n, m)."""
     known = (codes >= 0) & (codes < sets.shape[1])
     place = np.where(known, codes, 0).astype(np.intp)
     return np.asarray(sets[:, place] & known)

@@ -32,23 +32,22 @@ WANTED = "plausible= must be 'auto', a share between 0 and 1, an outlier detecto
 class Plausibility:
     """Judges whether inputs look like the rows of a table.
 
-    Made by ``InputSpace(plausible=...).fit(X)`` and kept as ``space.plausibility``. It is
-    the same for the same data, whatever the seed of a run: what counts as plausible is no matter of
-    chance.
+    ``InputSpace(plausible=...).fit(X)`` makes it and keeps it as ``space.plausibility``. It is the
+    same for the same data, whatever the seed of a run, so that chance does not decide what counts
+    as plausible.
 
-    "auto" is a classifier told to separate the rows from inputs made up of their parts; see
-    `examples/benchmarks/bench_plausible.py` for what else was measured. A detector of the user's
-    has scikit-learn's interface: ``predict`` gives 1 for what it accepts and -1 for outliers, and
-    ``score_samples`` or ``decision_function`` says how typical an input is.
+    "auto" is a classifier trained to separate the rows from inputs made up of their parts; see
+    `examples/benchmarks/bench_plausible.py` for what else was measured. A detector of the user has
+    scikit-learn's interface: ``predict`` gives 1 for inputs that it accepts and -1 for outliers,
+    and ``score_samples`` or ``decision_function`` tells how typical an input is.
 
     Parameters
     ----------
     detector : "auto", float or outlier detector
-        A share is that of real rows which "auto" accepts (0.98 if not said). An unfitted detector
-        is cloned and fitted to the rows of the data. A fitted one, a pipeline, and any detector
-        where all columns are numbers get the rows in the user's own kind of table. An unfitted one
-        that is no pipeline gets codes where there are categories: for each the position of its
-        value among the sorted values of the column.
+        A number is the share of real rows that "auto" accepts; its default is 0.98. An unfitted
+        detector is cloned and fitted to the rows of the data. Detectors get rows in the user's own
+        kind of table, except that an unfitted detector that is no pipeline gets codes if there are
+        categories: the position of each value among the sorted values of its column.
     layout : Layout
         The attributes of the table.
     domain : Domain
@@ -95,7 +94,7 @@ class Plausibility:
             if not 0 < self._share < 1:
                 raise ValueError(
                     f"plausible= as a number is the share of real rows to accept, between 0 and 1; "
-                    f"got {detector!r}. 0.98 leaves out the oddest fiftieth."
+                    f"got {detector!r}. Write 0.98 to leave out the least typical 2%."
                 )
         else:
             self._take(detector)
@@ -111,7 +110,7 @@ class Plausibility:
     # Making ---------------------------------------------------------------------------------
 
     def _learn(self) -> RealVsSyntheticClassifier:
-        """What "auto" goes by, learned when it is first needed."""
+        """Return what "auto" goes by, learned when it is first needed."""
         if self._classifier is None:
             # A fixed seed: see above. After unpickling, what was learned is learned again.
             rng = np.random.default_rng(0)
@@ -121,7 +120,7 @@ class Plausibility:
         return self._classifier
 
     def _take(self, detector: Any) -> None:
-        """See that an object is a detector, and fit it if it is not."""
+        """Check that an object is a detector, and fit it if it is not."""
         if inspect.isclass(detector):
             raise TypeError(f"{WANTED}; got the class {detector.__name__}. Make an instance of it.")
         name = type(detector).__name__
@@ -147,7 +146,7 @@ class Plausibility:
             self._guard("fit", lambda: self._detector.fit(table))
 
     def _is_numeric(self) -> bool:
-        """Whether all columns of the table are numbers or booleans."""
+        """Return whether all columns of the table are numbers or booleans."""
         table = self._layout.decode(self._domain.low[None])
         container = self._layout.container
         return all(
@@ -165,8 +164,8 @@ class Plausibility:
         if share == 0:
             raise ValueError(
                 f"The detector {name} in plausible= accepts none of {len(rows)} rows of X, so no "
-                "input could count. Expected one that accepts most of them: fit it on X, or lower "
-                "its contamination."
+                "input would count. Expected a detector that accepts most rows: fit it on X, or "
+                "lower its contamination."
             )
         if share < 0.5:
             warnings.warn(
@@ -177,7 +176,7 @@ class Plausibility:
         return np.sort(self.score(rows))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What the same data give again is not written out."""
+        """Return what the same data give again is not written out."""
         state = self.__dict__.copy()
         return {**state, "_classifier": None, "_neighbours": None}
 
@@ -191,7 +190,7 @@ class Plausibility:
         return self._neighbours
 
     def accepts(self, Z: Floats) -> Bools:
-        """Which inputs look like the data, shape (n,)."""
+        """Return which inputs look like the data, shape (n,)."""
         if self._detector is None:
             scores = self.score(Z)
             return scores >= self._cut
@@ -215,14 +214,14 @@ class Plausibility:
         return self._ask("predict", Z)
 
     def rank(self, Z: Floats) -> Floats:
-        """Share of the rows of the data that are less typical than each input, shape (n,)."""
+        """Return the share of data rows that are less typical than each input, shape (n,)."""
         scores = self.score(Z)  # which is when "auto" learns, if it has not
         below = np.searchsorted(self._scores_of_rows, scores, side="left")
         share: Floats = below / len(self._scores_of_rows)
         return share
 
     def nearest(self, Z: Floats) -> tuple[Ints, Floats]:
-        """Place in ``neighbours.rows`` of the row nearest to each input, and its distance.
+        """Return the index in ``neighbours.rows`` of the row nearest to each input, and the distance.
 
         The distance is the mean over the columns of |difference| / range, 0 or 1 for categories.
         """
@@ -232,7 +231,7 @@ class Plausibility:
         return Z if self._by_codes else self._layout.decode(Z)
 
     def _ask(self, method: str, Z: Floats) -> Floats:
-        """What a method of the user's detector says of the inputs, one number each."""
+        """Return what a method of the user's detector says of the inputs, one number each."""
         said = [np.empty(0)]
         for start in range(0, len(Z), CHUNK):
             table = self._table(Z[start : start + CHUNK])
@@ -245,8 +244,8 @@ class Plausibility:
             if values.shape != (n,) or np.isnan(values).any():
                 raise DetectorFailedError(
                     f"{method} of the detector {type(self._detector).__name__} in plausible= must "
-                    f"return one number a row, shape ({n},); got {type(answer).__name__} of shape "
-                    f"{np.shape(answer)}."
+                    f"return one number for each row, an array of shape ({n},); got "
+                    f"{type(answer).__name__} of shape {np.shape(answer)}."
                 )
             said.append(values)
         return np.concatenate(said)

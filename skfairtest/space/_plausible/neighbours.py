@@ -44,7 +44,7 @@ class Crossed(NamedTuple):
     homes: Ints
 
     def part(self, chosen: Any) -> Crossed:
-        """Some of the inputs."""
+        """Return some of the inputs."""
         return Crossed(self.rows[chosen], self.homes[chosen])
 
 
@@ -92,17 +92,17 @@ class Neighbours:
 
     @property
     def n_neighbours(self) -> int:
-        """Neighbours of a row that it is crossed with, one at a time."""
+        """Number of neighbours of a row with which it can be crossed."""
         most = min(N_NEIGHBOURS, int(np.ceil(NEIGHBOUR_SHARE * len(self.rows))))
         return max(1, min(most, min(PART // 2, len(self.rows)) - 1))
 
     def crossings(self, n: int, rng: np.random.Generator) -> Crossed:
-        """Random rows, each crossed with one of its neighbours."""
+        """Return random rows, each crossed with one of its neighbours."""
         homes = rng.integers(len(self.rows), size=n)
         return Crossed(self.cross(homes, rng), homes)
 
     def cross(self, homes: Ints, rng: np.random.Generator) -> Floats:
-        """The rows at the given places, half of their values taken from one of the neighbours."""
+        """Cross rows with one of their neighbours, from which half of the values are taken."""
         if len(self.rows) < 2:
             return self.rows[homes].copy()
         near = self.neighbours(homes)
@@ -111,7 +111,7 @@ class Neighbours:
         return np.where(mask, self.rows[other], self.rows[homes])
 
     def neighbours(self, places: Ints) -> Ints:
-        """Places of the neighbours of the rows at the given places, (n, n_neighbours).
+        """Return the positions of the neighbours of some rows, (n, n_neighbours).
 
         They are looked up when they are first asked for, within a part of a large table.
         """
@@ -146,7 +146,7 @@ class Neighbours:
 
     @one_thread()
     def nearest(self, Z: Floats) -> tuple[Ints, Floats]:
-        """Place of the row nearest to each input, and its distance; shapes (n,)."""
+        """Return the position of the row nearest to each input, and its distance; shapes (n,)."""
         k = min(N_CANDIDATES, len(self.rows))
         searcher = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self._scaled)
         places, distances = np.empty(len(Z), dtype=np.intp), np.empty(len(Z))
@@ -161,7 +161,7 @@ class Neighbours:
         return places, distances
 
     def distance(self, first: Floats, second: Floats) -> Floats:
-        """Mean over the columns of |difference| / range, 0 or 1 for categories; over the last axis.
+        """Return the mean distance over the columns (the last axis), 0 or 1 for categories.
 
         At most 1 a column, also where a value lies outside the domain; 1 from a missing number to
         any other.
@@ -174,7 +174,7 @@ class Neighbours:
         return mean
 
     def _scale(self, Z: Floats) -> Points:
-        """Inputs as points whose squared distances stand for the distances above."""
+        """Return inputs as points whose squared distances are the distances above."""
         points = np.zeros((len(Z), self._width), dtype=np.float32)
         at = 0
         for j, n in enumerate(self._n_levels):
@@ -189,7 +189,7 @@ class Neighbours:
         return points
 
     def _pattern(self, j: int, n: int) -> Points:
-        """A point for each category, all of them one apart (of many, one apart on average)."""
+        """Return a point for each category; points have distance one (of many, on average)."""
         if j not in self._patterns:
             if n <= MOST_LEVELS:
                 pattern = np.eye(n) * np.sqrt(0.5)
@@ -201,7 +201,7 @@ class Neighbours:
 
 
 def complete_rows(domain: Domain, data: Floats, rng: np.random.Generator) -> Floats:
-    """Rows of data as inputs of the domain that look like the data.
+    """Return rows of data as inputs of the domain that look like the data.
 
     Numbers beyond the bounds go to the nearer end; in place of missing numbers and of categories
     outside the domain stands the value of another row.
@@ -221,7 +221,7 @@ def complete_rows(domain: Domain, data: Floats, rng: np.random.Generator) -> Flo
 
 
 def halves(points: Points, most: int, rng: np.random.Generator) -> list[Ints]:
-    """Rows cut at the median along random directions, again and again, into parts of some size."""
+    """Divide rows at the median along random directions into parts of some size."""
     waiting, parts = [np.arange(len(points))], []
     while waiting:
         part = waiting.pop()

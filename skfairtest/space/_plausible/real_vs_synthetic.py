@@ -1,4 +1,4 @@
-"""How much an input looks like a row of the data: a classifier told to separate real from made up.
+"""Score how much inputs look like rows of the data, by a classifier of real and made-up rows.
 
 A density of mixed columns is hard to estimate; telling rows that were seen from rows that were put
 together of their parts is easy, and needs no distance. What it is trained against decides what it
@@ -31,7 +31,7 @@ N_FOREIGN = 3
 
 
 class RealVsSyntheticClassifier:
-    """Scores inputs by how much they look like real rows, by classifiers told to tell them apart.
+    """Classifiers of real and made-up rows, which score how much inputs look like real rows.
 
     The rows are halved, and each half is scored by a classifier that learned from the other one,
     twice over. A new input is scored by one classifier of each halving: a row that was not learned
@@ -68,7 +68,7 @@ class RealVsSyntheticClassifier:
 
     @one_thread()
     def score(self, Z: Floats) -> Floats:
-        """Log-odds that an input is a real row; shape (n,)."""
+        """Return the log-odds that an input is a real row; shape (n,)."""
         if not len(Z):
             return np.empty(0)
         score: Floats = np.mean([model.decision_function(Z) for model in self._models], axis=0)
@@ -99,14 +99,14 @@ class RealVsSyntheticClassifier:
 
 
 def cross_rows(rows: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """Two random rows crossed: half of the values from either."""
+    """Cross two random rows, taking half of the values from either."""
     first, second = rows[rng.integers(len(rows), size=(2, n))]
     crossed: Floats = np.where(rng.random(first.shape) < 0.5, first, second)
     return crossed
 
 
 def with_foreign_values(rows: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """Random rows with a few values from other rows, one from each."""
+    """Return random rows with a few values from other rows, one from each."""
     made: Floats = rows[rng.integers(len(rows), size=n)]
     here: Ints = np.arange(n)
     for _ in range(min(N_FOREIGN, rows.shape[1])):

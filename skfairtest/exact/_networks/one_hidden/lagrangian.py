@@ -117,7 +117,7 @@ class Shared:
             self.most = self.most + table.max(axis=0)
 
     def single(self) -> Shared:
-        """The same in single precision, which is enough to look for multipliers."""
+        """Return the same in single precision, which is enough to look for multipliers."""
         twin = copy.copy(self)
         for name in ("base", "weights", "low", "high", "stacked", "least", "most"):
             setattr(twin, name, getattr(self, name).astype(np.float32))
@@ -156,12 +156,12 @@ class Ramps(NamedTuple):
     high: Floats
 
     def at(self, sums: Floats) -> Floats:
-        """The units' parts."""
+        """Return the units' parts."""
         first, second = np.maximum(sums + self.one, 0.0), np.maximum(sums + self.two, 0.0)
         return self.weight * (first - second)
 
     def bends(self) -> tuple[Floats, Floats]:
-        """Where the slope falls, and where it rises."""
+        """Return where the slope falls, and where it rises."""
         rising = self.weight * (self.one - self.two) >= 0
         early, late = np.minimum(-self.one, -self.two), np.maximum(-self.one, -self.two)
         return np.where(rising, late, early), np.where(rising, early, late)
@@ -274,7 +274,7 @@ def _descend(
 def multiplier_range(
     ramps: Ramps, shared: Shared, points: tuple[Floats, ...], values: tuple[Floats, ...]
 ) -> tuple[Floats, Floats, Floats]:
-    """Ends of the multipliers that can be best, and a natural length of their steps."""
+    """Return ends of the multipliers that can be best, and a natural length of their steps."""
     widths = [points[k + 1] - points[k] for k in range(2)]
     whole = np.maximum(points[2] - points[0], 1e-300)
     flat = (values[2] - values[0]) / whole

@@ -111,7 +111,7 @@ class IteratedLocalSearch:
         return np.asarray(expit(scores + self.bias[output])) if self.logistic else scores
 
     def _value(self, sums: Floats, pair: Ints) -> Floats:
-        """Differences at (..., n_candidates, n_units) sums."""
+        """Return differences at (..., n_candidates, n_units) sums."""
         v = self.weights.T[self.output]
         one, two = (self.sets.parts[pair[:, k]] for k in (0, 1))
         scores = [(np.maximum(sums + part, 0.0) * v).sum(axis=-1) for part in (one, two)]
@@ -152,7 +152,7 @@ class IteratedLocalSearch:
         self.place[j] = np.where(better, tried[best], self.place[j])
 
     def _along(self, ways: Floats, low: Floats, high: Floats) -> Floats:
-        """The best bend of lines from the candidates' places, (n_candidates,)."""
+        """Return the best bend of lines from the candidates' places, (n_candidates,)."""
         v = self.weights.T[self.output]
         n = len(v)
         scores, bends, turns = [], [], []

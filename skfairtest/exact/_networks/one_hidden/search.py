@@ -65,7 +65,7 @@ class OneHidden:
 
     @classmethod
     def make(cls, relaxation: Relaxation, limits: Limits) -> OneHidden | None:
-        """The search, or None where there is nothing to search, or too much to list."""
+        """Return the search, or None where there is nothing to search, or too much to list."""
         network = relaxation.network
         if len(network.weights) != 2 or network.out not in ("identity", "logistic"):
             return None

@@ -122,7 +122,7 @@ class UnitSearch:
             heapq.heappush(self._heap, (-float(bounds[i]), slot))
 
     def _choose(self, facts: Ints, ramps: Ramps, done: Bounded) -> Ints:
-        """What to cut next: a unit, or a set of sensitive values."""
+        """Return what to cut next: a unit, or a set of sensitive values."""
         rise = ramps.bends()[1]
         inside = (rise > ramps.low) & (rise < ramps.high)
         excess = np.where(inside, done.excess, 0.0)
