@@ -71,6 +71,22 @@ class DeclaredParameters:
             if "check" in declared.metadata:
                 declared.metadata["check"](declared.name, getattr(self, declared.name))
 
+    def _with_params_alone(self: Any, **others: Any) -> Any:
+        """Make an estimator that was never fitted, with these parameters, some of them others."""
+        params = self.get_params(deep=False)
+        return type(self)(**{name: others.get(name, value) for name, value in params.items()})
+
+    def _replace_results(self, results: dict[str, Any]) -> None:
+        """Put the results of a fit in place of those of an earlier one."""
+        others = {name: value for name, value in vars(self).items() if not is_result(name)}
+        # In one step, so that Ctrl-C comes before it or after it.
+        self.__dict__ = others | results
+
+
+def is_result(name: str) -> bool:
+    """Tell by the name of an attribute whether it is a result of fit."""
+    return name.endswith("_") and not name.startswith("_")
+
 
 def check_whole(name: str, value: Any, least: int, none: str = "") -> None:
     """Check one whole number; `none` is "None or " if None is allowed as well."""

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from skfairtest import _clock
 from skfairtest._audit_results import AuditResults, results_of
 from skfairtest._delegation import DelegatingEstimator
-from skfairtest._parameters import DeclaredParameters, checked, one_of, whole
+from skfairtest._parameters import DeclaredParameters, checked, is_result, one_of, whole
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._typing import is_real
 from skfairtest._validation import (
@@ -310,7 +310,7 @@ class BaseAuditor(
         warn_of_target(X, y)
         estimator = self._make_estimator(X, y, fit_params)
         fitted = {
-            **{name: value for name, value in vars(owner).items() if _is_result(name)},
+            **{name: value for name, value in vars(owner).items() if is_result(name)},
             "estimator_": estimator,
             "space_": space,
             "sensitive_features_": space.sensitive_features,
@@ -352,11 +352,6 @@ class BaseAuditor(
         progress.finish()
         return self
 
-    def _with_params_alone(self, **others: Any) -> Any:
-        """Return an unfitted auditor with the same parameters, except for those in `others`."""
-        params = self.get_params(deep=False)
-        return type(self)(**{name: others.get(name, value) for name, value in params.items()})
-
     def _make_run(self, estimator: Any, space: InputSpace) -> Run:
         """Return what the searches of this fit share."""
         # What is audited travels by itself, and of several searches each runs in one job.
@@ -377,10 +372,8 @@ class BaseAuditor(
         """Replace the results of an earlier fit by what was fitted and found."""
         results = results_of(found, in_chunks=fitted["_chunks"] is not None)
         for name, value in self._own_results(found, fitted["space_"]).items():
-            (results if _is_result(name) else results["_state"])[name] = value
-        others = {name: value for name, value in vars(self).items() if not _is_result(name)}
-        # In one step, so that Ctrl-C comes before it or after it.
-        self.__dict__ = others | fitted | results
+            (results if is_result(name) else results["_state"])[name] = value
+        self._replace_results(fitted | results)
 
     def _no_disparity(self) -> str:
         seen = f"No disparity in {self.n_inputs_} inputs ({self.n_queries_} queries)"
@@ -510,11 +503,6 @@ class BaseAuditor(
                 "less than a pair of twins for each. Raise max_queries, or lower n_restarts."
             )
         self._check_own_params()
-
-
-def _is_result(name: str) -> bool:
-    """Whether an attribute is a result of fit by its name."""
-    return name.endswith("_") and not name.startswith("_")
 
 
 def _check_constraint(

@@ -99,8 +99,8 @@ def _read_report(where: str) -> AuditReport:
         ) from error
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise CommandError(
-            f"{where!r} is not a report: {type(error).__name__}: {error} Write one with "
-            "skfairtest audit ... --json; to compare two models, give DATA as well."
+            f"{where!r} is not a report: {type(error).__name__}: {str(error).rstrip('.')}. Write "
+            "one with skfairtest audit ... --json; to compare two models, give DATA as well."
         ) from error
 
 

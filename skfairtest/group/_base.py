@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
 from skfairtest._delegation import DelegatingEstimator
-from skfairtest._parameters import DeclaredParameters, one_of, real, whole
+from skfairtest._parameters import DeclaredParameters, is_result, one_of, real, whole
 from skfairtest._progress import CallbackSupportMixin, Progress
 from skfairtest._statistics import CORRECTIONS, Sides
 from skfairtest._typing import Floats
@@ -140,19 +140,14 @@ class GroupAuditor(
         consumed = requests.consumes("fit", ["sensitive_features"])
         return fit_params | dict.fromkeys(consumed, sensitive_features)
 
-    def _begin(self, X: Any, seconds: float) -> None:
-        """Start the clock at what was spent before training, and the progress at nothing.
-
-        Called when all that can be checked was checked: until here, an earlier run's results stay.
-        """
-        for name in ("_state", "stop_reason_", "stop_kind_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        self._start = _clock.now() - seconds
-        self._progress = Progress(self, X, self.verbose)
-
     def _ask(
-        self, answers: Answers, rows: Any, share: float, *, as_they_are: bool = False
+        self,
+        answers: Answers,
+        rows: Any,
+        share: float,
+        progress: Progress,
+        *,
+        as_they_are: bool = False,
     ) -> tuple[NDArray[Any], Any]:
         """Return predictions for the rows, and what ended the asking: an error, a stop, or None.
 
@@ -169,12 +164,12 @@ class GroupAuditor(
                 ended = error
                 break
             done = min(len(rows), start + size)
-            if self._progress.update(share * done / len(rows), f"{answers.n_queries} queries"):
+            if progress.update(share * done / len(rows), f"{answers.n_queries} queries"):
                 ended = StopSearch(StopReason.CALLBACK)
                 break
         return (np.concatenate(values) if values else np.empty(0)), ended
 
-    def _store(
+    def _found(
         self,
         *,
         rules: NDArray[np.int16],
@@ -187,30 +182,41 @@ class GroupAuditor(
         n_queries: int,
         stop: StopSearch,
         more: dict[str, NDArray[Any]] | None = None,
-    ) -> None:
-        """Keep the results; `more` holds intervals that a subclass has made, and its columns."""
+    ) -> dict[str, Any]:
+        """Return the results by name; `more` holds intervals of a subclass, and its columns."""
         state: dict[str, Any] = {"rules": rules, "support": support, "ranked": ranked}
         state |= {name: np.asarray(getattr(sides, name), dtype=np.float64) for name in SIDES}
         state |= self._intervals(sides, n_groups) if more is None else more
-        self._state = state
-        self.favourable_ = favourable
-        self.n_rule_sets_ = n_rule_sets
-        self.n_groups_ = n_groups
-        self.n_queries_ = n_queries
-        self.seconds_ = _clock.now() - self._start
-        self.stop_reason_, self.stop_kind_ = stop.text, stop.kind.value
+        return {
+            "_state": state,
+            "favourable_": favourable,
+            "n_rule_sets_": n_rule_sets,
+            "n_groups_": n_groups,
+            "n_queries_": n_queries,
+            "stop_reason_": stop.text,
+            "stop_kind_": stop.kind.value,
+        }
 
-    def _finish(self, ended: Any) -> None:
-        """End the progress, leave nothing of the run on the auditor, and raise what ended it."""
-        progress = self._progress
-        del self._progress, self._start
+    def _commit(
+        self, owner: Any, fitted: dict[str, Any], found: dict[str, Any], start: float
+    ) -> None:
+        """Take over what was fitted and found in place of the results of an earlier fit.
+
+        Nothing changes on the auditor before. `owner` was told the columns of X.
+        """
+        columns = {name: value for name, value in vars(owner).items() if is_result(name)}
+        self._replace_results(columns | fitted | found | {"seconds_": _clock.now() - start})
+
+    def _finish(self, progress: Progress, ended: Any) -> None:
+        """Raise what ended the run, if it failed, or end the progress."""
         if is_failure(ended):
             raise ended
         progress.update(1.0, f"{self.n_queries_} queries")
         progress.finish()
 
-    def _check_occurs(self, answers: Answers, total: float, n: int) -> None:
+    def _check_occurs(self, answers: Answers, values: Floats) -> None:
         """Warn if nobody, or everybody, got a favourable prediction."""
+        total, n = float(values.sum()), len(values)
         if not answers.binary or 0 < total < n:
             return
         never = total == 0

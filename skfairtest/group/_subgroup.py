@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import _clock
 from skfairtest._parameters import check_whole, one_of, whole
-from skfairtest._progress import with_callbacks
+from skfairtest._progress import Progress, with_callbacks
 from skfairtest._typing import Floats
 from skfairtest._validation import (
     check_table,
@@ -295,7 +295,9 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         """
         start = _clock.now()
         self._check_params(y_pred is not None)
-        X, target = check_table(self, X), y
+        # Whatever is refused or fails below leaves the results of an earlier fit as they are.
+        owner = self._with_params_alone()
+        X, target = check_table(owner, X), y
         y = self._one_column(y)
         rng = make_generator(self.random_state)
         n = n_rows(X)
@@ -309,7 +311,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
             values=sensitive_features,
             estimator=self.estimator if given is None else None,
         )
-        X = check_table(self, X)
+        X = check_table(owner, X)
         if given is None:
             warn_of_target(X, target)
         tables = ValueTables(X, sensitive, self.attributes, beside)
@@ -321,22 +323,27 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         seconds = _clock.now() - start
         if given is None:
             fit_params = self._routed(fit_params, sensitive_features)
-            self.estimator_ = self._fitted(X, y, sample_weight, fit_params)
+            estimator = self._fitted(X, y, sample_weight, fit_params)
         else:
-            self.estimator_ = self.estimator
-        self._tables = tables
-        self.attributes_ = tables.names
-        self.sensitive_features_ = tables.sensitive
-        self._begin(X, seconds)
+            estimator = self.estimator
+        start, progress = _clock.now() - seconds, Progress(self, X, self.verbose)
         ended, n_queries = None, 0
-        try:
-            if given is None:
-                rows, ended, n_queries = self._ask_rows(X, truth, n)
-                check_counts(self.metric, rows, weights)
-            self._compare(patterns, rows, weights, n_queries, stop_of(ended, 0, 0), rng)
-        except BaseException as error:  # raised again, when nothing of the run is left behind
-            ended = error
-        self._finish(ended)
+        if given is None:
+            rows, ended, n_queries = self._ask_rows(estimator, X, truth, n, progress)
+            check_counts(self.metric, rows, weights)
+        if weights is not None:
+            rows = rows._replace(counts=rows.counts & (weights > 0))
+        stop = stop_of(ended, 0, 0)
+        found = self._compare(patterns, tables, rows, weights, n_queries, stop, rng)
+        fitted = {
+            "estimator_": estimator,
+            "_tables": tables,
+            "attributes_": tables.names,
+            "sensitive_features_": tables.sensitive,
+        }
+        self._commit(owner, fitted, found, start)
+        self._warn_of_no_disparity(rows.values[rows.counts])
+        self._finish(progress, ended)
         return self
 
     def _check_params(self, has_predictions: bool) -> None:
@@ -389,11 +396,13 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
 
     # Asking ----------------------------------------------------------------------------------
 
-    def _ask_rows(self, X: Any, truth: Any, n: int) -> tuple[MetricRows, Any, int]:
+    def _ask_rows(
+        self, estimator: Any, X: Any, truth: Any, n: int, progress: Progress
+    ) -> tuple[MetricRows, Any, int]:
         """Ask the model; returns the metric's rows, what ended the asking, and the queries."""
-        asked = AskedMetric(self.metric, self.estimator_, X, self.favourable, self.n_jobs)
+        asked = AskedMetric(self.metric, estimator, X, self.favourable, self.n_jobs)
         predicted, ended = self._ask(
-            asked.answers, np.arange(n), 0.9, as_they_are=asked.as_they_are
+            asked.answers, np.arange(n), 0.9, progress, as_they_are=asked.as_they_are
         )
         if not len(predicted):
             raise ended
@@ -411,17 +420,17 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     def _compare(
         self,
         patterns: Patterns,
+        tables: ValueTables,
         rows: MetricRows,
         weights: Floats | None,
         n_queries: int,
         stop: StopSearch,
         rng: np.random.Generator,
-    ) -> None:
-        if weights is not None:
-            rows = rows._replace(counts=rows.counts & (weights > 0))
+    ) -> dict[str, Any]:
+        """Compare the groups of all frequent rules; returns the results by name."""
         counted = None if weights is None else weights[rows.counts]
-        self.overall_ = float(np.average(rows.values[rows.counts], weights=counted))
-        complexity = complexity_of(patterns, self._tables.attributes)
+        overall = float(np.average(rows.values[rows.counts], weights=counted))
+        complexity = complexity_of(patterns, tables.attributes)
         everything = sides_of_patterns(patterns, rows, weights)
         low, high, differs, critical = self._at_once(everything, patterns, rows, weights, rng)
         found = compare_patterns(
@@ -439,7 +448,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         more = self._scores(found.sides, low[kept], high[kept], differs[kept], found.part)
         for name in ("low", "high"):  # undefined is undefined
             more[name] = np.where(found.defined, more[name], np.nan)
-        self._store(
+        results = self._found(
             rules=patterns.conditions(kept),
             support=patterns.support[kept],
             ranked=found.defined,
@@ -461,9 +470,12 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
             critical=critical,
             confidence=self.confidence,
         )
-        self._short = {name: np.asarray(values) for name, values in short._asdict().items()}
-        values = rows.values[rows.counts]
-        if found.n_groups and values.min() == values.max():
+        listed = {name: np.asarray(values) for name, values in short._asdict().items()}
+        return results | {"overall_": overall, "_short": listed}
+
+    def _warn_of_no_disparity(self, values: Floats) -> None:
+        """Warn if the metric has the same value in all rows that count."""
+        if self.n_groups_ and values.min() == values.max():
             warnings.warn(
                 f"metric={self.metric!r} is {values[0]:g} in all {len(values)} rows that count, "
                 "so all scores are 0. This is expected if the model makes the same prediction "

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from skfairtest import _clock
 from skfairtest._parameters import check_whole, one_of
-from skfairtest._progress import with_callbacks
+from skfairtest._progress import Progress, with_callbacks
 from skfairtest._statistics import n_needed, sides_of
+from skfairtest._typing import Floats
 from skfairtest._validation import (
     as_it_stands,
     check_table,
@@ -247,15 +248,18 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         """
         start = _clock.now()
         self._check_params()
-        X, y = table_or_chunks(self, X, y), self._one_column(y)
+        # Whatever is refused or fails below leaves the results of an earlier fit as they are.
+        owner = self._with_params_alone()
+        X, y = table_or_chunks(owner, X, y), self._one_column(y)
         rng = make_generator(self.random_state)
         chunked = None
         if isinstance(X, Chunks):
             chunked = ChunkedRows(X, sensitive_features, self.max_queries, rng)
             tables = make_tables(X, self.sensitive_features, None, self.space)
-            X = check_table(self, tables.space.decode(tables.space.data))
+            X = check_table(owner, tables.space.decode(tables.space.data))
         else:
-            X, tables = self._tables_of(X, sensitive_features, as_it_stands(self.estimator, y))
+            estimator = as_it_stands(self.estimator, y)
+            X, tables = self._tables_of(owner, X, sensitive_features, estimator)
         counted = count_rule_sets(
             tables,
             chunked=chunked,
@@ -277,31 +281,33 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             fit_params = self._routed(fit_params, sensitive_features)
         warn_of_retraining(self.estimator, y)
         warn_of_target(X, y)
-        self.estimator_ = fitted_estimator(self, X, y, fit_params)
+        estimator = fitted_estimator(self, X, y, fit_params)
         answers = Answers(
-            self.estimator_, tables.space, self.favourable, self.response_method, self.n_jobs
+            estimator, tables.space, self.favourable, self.response_method, self.n_jobs
         )
-        self.space_ = tables.space
-        self.sensitive_features_ = tables.names
-        self.one_hot_ = tables.space.layout.one_hot
-        self.tables_ = tables
-        self._begin(X, seconds)
-        try:
-            ended = self._search(counted, answers, rng, chunked)
-        except BaseException as error:  # raised again, when nothing of the run is left behind
-            ended = error
+        start, progress = _clock.now() - seconds, Progress(self, X, self.verbose)
+        found, values, ended = self._search(counted, answers, rng, chunked, progress)
         tables.forget_data()
-        self._finish(ended)
+        fitted = {
+            "estimator_": estimator,
+            "space_": tables.space,
+            "sensitive_features_": tables.names,
+            "one_hot_": tables.space.layout.one_hot,
+            "tables_": tables,
+        }
+        self._commit(owner, fitted, found, start)
+        self._check_occurs(answers, values)
+        self._finish(progress, ended)
         return self
 
     def _tables_of(
-        self, X: Any, sensitive_features: Any, estimator: Any
+        self, owner: Any, X: Any, sensitive_features: Any, estimator: Any
     ) -> tuple[Any, SensitiveTables]:
         """Return the columns of X that the model takes, and where the sensitive attributes are."""
         X, sensitive, beside = split_sensitive(
             X, self.sensitive_features, values=sensitive_features, estimator=estimator
         )
-        return check_table(self, X), make_tables(X, sensitive, beside, self.space)
+        return check_table(owner, X), make_tables(X, sensitive, beside, self.space)
 
     def _search(
         self,
@@ -309,8 +315,12 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         answers: Answers,
         rng: np.random.Generator,
         chunked: ChunkedRows | None,
-    ) -> Any:
-        """Ask about one pool, and rank the rule sets by it; returns what ended it early."""
+        progress: Progress,
+    ) -> tuple[dict[str, Any], Floats, Any]:
+        """Ask about one pool, and rank the rule sets by it.
+
+        Returns the results, the predictions, and what ended the asking early.
+        """
         census = counted.census
         needed = n_needed(
             census.smallest,
@@ -325,9 +335,9 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             seeds, Z = draw_near(counted.tables.space, n_pool, rng)
         else:
             seeds, Z = draw_near(chunked.pool, n_pool, rng, are_drawn=True)
-        values, ended = self._ask(answers, Z, 0.9)
+        values, ended = self._ask(answers, Z, 0.9, progress)
         if not len(values):
-            return ended
+            raise ended
         kept, sides = compare_rule_sets(
             counted,
             seeds[: len(values)],
@@ -335,7 +345,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             binary=bool(answers.binary),
             max_rules=self.max_rules,
         )
-        self._store(
+        found = self._found(
             rules=kept.rules,
             support=kept.support / counted.cells.n_rows,
             ranked=kept.ranked,
@@ -346,8 +356,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             n_queries=answers.n_queries,
             stop=stop_of(ended, needed, self.max_queries),
         )
-        self._check_occurs(answers, float(values.sum()), len(values))
-        return ended
+        return found, values, ended
 
     # Results ---------------------------------------------------------------------------------
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from skfairtest import _clock
 from skfairtest._parameters import check_whole, whole
-from skfairtest._progress import with_callbacks
+from skfairtest._progress import Progress, with_callbacks
+from skfairtest._typing import Floats
 from skfairtest._validation import fitted_estimator, make_generator, warn_of_retraining
 from skfairtest.group._answers import Answers
 from skfairtest.group._base import BATCH, MIN_OUTSIDE, PoolAuditor, is_failure, stop_of
@@ -212,18 +213,16 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         frequent = corpus.frequent(self.min_support, self.max_attributes)
         seconds = _clock.now() - start
         warn_of_retraining(self.estimator, y)
-        self.estimator_ = fitted_estimator(self, X, y, fit_params)
+        estimator = fitted_estimator(self, X, y, fit_params)
         answers = Answers(
-            self.estimator_, TextRows(kind), self.favourable, self.response_method, self.n_jobs
+            estimator, TextRows(kind), self.favourable, self.response_method, self.n_jobs
         )
-        self.terms_ = terms
-        self.text_kind_ = kind
-        self._begin(X, seconds)
-        try:
-            ended = self._search(corpus, frequent, answers, rng)
-        except BaseException as error:  # raised again, when nothing of the run is left behind
-            ended = error
-        self._finish(ended)
+        start, progress = _clock.now() - seconds, Progress(self, X, self.verbose)
+        found, values, ended = self._search(corpus, frequent, answers, rng, progress)
+        fitted = {"estimator_": estimator, "terms_": terms, "text_kind_": kind}
+        self._commit(self._with_params_alone(), fitted, found, start)
+        self._check_occurs(answers, values)
+        self._finish(progress, ended)
         return self
 
     @property
@@ -238,8 +237,12 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         frequent: Seeds,
         answers: Answers,
         rng: np.random.Generator,
-    ) -> Any:
-        """Ask about one sample, and rank the rule sets by it; returns what ended it early."""
+        progress: Progress,
+    ) -> tuple[dict[str, Any], Floats, Any]:
+        """Ask about one sample, and rank the rule sets by it.
+
+        Returns the results, the predictions, and what ended the asking early.
+        """
         n_rules = corpus.n_rule_sets(frequent)
         sample, needed = plan_sample(
             corpus,
@@ -253,14 +256,14 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         if needed > self.max_queries:
             self._warn_budget(needed)
         rows, weights = sample.outside
-        values, ended = self._ask(answers, [corpus.texts[row] for row in rows], 0.1)
+        values, ended = self._ask(answers, [corpus.texts[row] for row in rows], 0.1, progress)
         if len(values) < len(rows):  # without an outside there is nothing to compare with
-            return (
+            raise (
                 ended if is_failure(ended) else RuntimeError(f"No rule set was compared: {ended}.")
             )
-        asked, ended = self._ask_inside(corpus, sample, answers)
+        asked, ended = self._ask_inside(corpus, sample, answers, progress)
         if not asked.rules:
-            return ended
+            raise ended
         table, inside = np.array(asked.rules, dtype=np.int16), np.array(asked.inside)
         outside, share = corpus.outside(table, rows, weights, values, bool(answers.binary))
         score = np.abs(inside[:, 1] - outside[:, 1])
@@ -268,7 +271,7 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         # Fewer conditions first among equal scores.
         order = np.lexsort(((table >= 0).sum(axis=1), -np.nan_to_num(score), ~ranked))
         order = order[: self.max_rules]
-        self._store(
+        found = self._found(
             rules=table[order],
             support=corpus.support(table[order]),
             ranked=ranked[order],
@@ -279,12 +282,10 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
             n_queries=answers.n_queries,
             stop=stop_of(ended, needed, self.max_queries),
         )
-        means = np.append(inside[:, 1], values)
-        self._check_occurs(answers, float(means.sum()), len(means))
-        return ended
+        return found, np.append(inside[:, 1], values), ended
 
     def _ask_inside(
-        self, corpus: Corpus, sample: TextSample, answers: Answers
+        self, corpus: Corpus, sample: TextSample, answers: Answers, progress: Progress
     ) -> tuple[Asked, Any]:
         """Ask about the texts inside of all rule sets, several rule sets in one batch."""
         asked = Asked([], [])
@@ -300,7 +301,7 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
             except BaseException as error:  # raised again once what is known is kept
                 return asked, error
             share = 0.1 + 0.85 * start / len(todo)
-            if self._progress.update(share, f"{answers.n_queries} queries"):
+            if progress.update(share, f"{answers.n_queries} queries"):
                 return asked, StopSearch(StopReason.CALLBACK)
         return asked, None
 

@@ -373,7 +373,7 @@ def test_options_of_a_file_and_the_command_line_first(run, here, monkeypatch):
         ("target = 1", ["must be a text"]),
         ("unsafe-pickle = true", ["cannot be set"]),
         ("config = 'x'", ["cannot be set"]),
-        ("max-degree = ", ["is no TOML"]),
+        ("max-degree = ", ["is not TOML"]),
     ],
 )
 def test_files_of_options_that_mean_nothing(run, text, words):

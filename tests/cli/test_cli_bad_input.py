@@ -317,7 +317,7 @@ def test_a_pipe_with_a_name(capsys):
 
 def test_one_row(refused):
     said = refused("model.skops", csv(people().head(1)), *WHO)
-    assert "one row only" in said and "--space" in said
+    assert "only one row" in said and "--space" in said
 
 
 def test_one_row_with_a_space(capsys):
@@ -368,7 +368,7 @@ def test_data_that_are_not_there_or_no_table(refused):
         (["--max-degree", "1"], "can never be exceeded"),
         (["--max-degree", "2"], "can never be exceeded"),
         (["--max-group-score", "1"], "can never be exceeded"),
-        (["--estimates-decide"], "says how a limit is decided"),
+        (["--estimates-decide"], "needs a limit, and none is given"),
         (["--max-time", "0"], "seconds above 0"),
         (["--max-queries", "0"], "at least 1"),
         (["--seed", "-1"], "at least 0"),
@@ -409,7 +409,7 @@ def test_outputs_that_cannot_be_written(refused, option):
     words = ["model.skops", "data.csv", *WHO, option]
     for where in (".", "no/folder/here.x", "", "a\0b"):
         assert f"{option} " in refused(*words, where)
-    assert "would replace what is read" in refused(*words, "data.csv")
+    assert "would replace a file that the command reads" in refused(*words, "data.csv")
     assert Path("data.csv").read_bytes()[:3] == b"sex"
     other = "--json" if option == "--html" else "--html"
     assert "both write to" in refused(*words, "a.x", other, "./a.x")
@@ -457,7 +457,7 @@ def test_files_keep_their_rights_and_links():
 @pytest.mark.parametrize(
     "text, told",
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ("[]", "holds a list"),
         ('{"column": {}}', "Did you mean 'columns'"),
         ('{"columns": {"aeg": {"bounds": [1, 2]}}}', "Did you mean 'age'"),
@@ -466,7 +466,7 @@ def test_files_keep_their_rights_and_links():
         ('{"columns": {"age": {"bounds": [9, 2]}}}', "age"),
         ('{"columns": {"age": {"values": [1], "step": 1}}}', "values and a range at once"),
         ('{"columns": {"age": 3}}', "columns.age must be names"),
-        ('{"constraints": [{"ordr": []}]}', "is no constraint"),
+        ('{"constraints": [{"ordr": []}]}', "is not a constraint"),
         ('{"constraints": [{"order": ["age", "=<", "income"]}]}', "the relation must be one of"),
         ('{"constraints": [{"order": ["age", "<="]}]}', "a list of 3"),
         ('{"constraints": [{"if": {"sex": "f"}}]}', "no key 'then'"),

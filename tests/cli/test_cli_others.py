@@ -109,7 +109,7 @@ def test_certify_looks_at_rows_outside_of_the_domain(run):
     code, out, _ = run(*words, "--space", "space.json", "--max-degree", "50")
     found = json.loads(Path("out.json").read_text(encoding="utf-8"))
     assert (found["upper_bound"], found["degree_of_rows_outside"]) == pytest.approx((1, 100))
-    assert code == 1 and "rows of the data outside of it show a difference of up to 100" in out
+    assert code == 1 and "that lie outside of it show a difference of up to 100" in out
 
 
 def test_certify_refuses_what_it_cannot_read(run):
@@ -174,10 +174,10 @@ def test_compare_models(run):
 @pytest.mark.parametrize(
     "words, told",
     [
-        (["model.skops", "data.csv"], "is no report"),
+        (["model.skops", "data.csv"], "is not a report"),
         (["no.json", "data.csv"], "cannot be read"),
         (["model.skops", "foreign.skops", "-", *WHO], "can be read once only"),
-        (["a.json", "a.json", "--seed", "3"], "--seed is about models"),
+        (["a.json", "a.json", "--seed", "3"], "--seed applies to models"),
         (["a.json", "a.json", "--names", "x"], "two different names"),
         (["a.json"], "required"),
     ],

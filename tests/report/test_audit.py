@@ -606,7 +606,7 @@ def test_parts_can_be_left_out():
         ({"progress": 3}, TypeError, "callback"),
         ({"threshold": -1}, ValueError, "threshold"),
         ({"sensitive_features": ["colour"]}, ValueError, "colour"),
-        ({"y": LABELS[:-1]}, ValueError, "one value a row, 200; got 199"),
+        ({"y": LABELS[:-1]}, ValueError, "one value per row, 200; got 199"),
         ({"y": np.where(LABELS == "yes", 1, 0)}, ValueError, "labels of the model.*'no', 'yes'"),
         ({"y": np.where(LABELS == "yes", 1, np.nan)}, ValueError, "missing values among 200"),
         ({"y": np.column_stack([LABELS, LABELS])}, ValueError, r"got shape \(200, 2\)"),
@@ -755,7 +755,7 @@ def beyond():
 def test_rows_outside_of_the_domain_are_shown_beside_it_and_decide(beyond):
     (search,) = beyond.to_dict()["searches"]
     assert search["rows"]["degree"] == pytest.approx(0.9) == beyond.on_data_degree
-    assert "rows of the data outside of it show a difference of up to 0.90" in beyond.sentence
+    assert "that lie outside of it show a difference of up to 0.90" in beyond.sentence
     assert beyond.check(Limits(max_degree=0.8)).status == "exceeded"
 
 
