@@ -16,7 +16,7 @@ class Limits(NamedTuple):
 
     @property
     def is_late(self) -> bool:
-        """Return whether the time is up."""
+        """Whether the time is up."""
         return _clock.now() >= self.deadline
 
     def by(self, share: float) -> float:

@@ -221,7 +221,7 @@ class Plausibility:
         return share
 
     def nearest(self, Z: Floats) -> tuple[Ints, Floats]:
-        """Return the index in ``neighbours.rows`` of the nearest row of each input, and its distance.
+        """Return the row of ``neighbours.rows`` nearest to each input, by index, and its distance.
 
         The distance is the mean over the columns of |difference| / range, 0 or 1 for categories.
         """
