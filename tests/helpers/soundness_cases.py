@@ -29,7 +29,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skfairtest import MarginalizedClassifier, MarginalizedRegressor, Order
+from skfairtest import InputSpace, MarginalizedClassifier, MarginalizedRegressor, Order
 from skfairtest.exact import _composite, _polynomial
 
 NUMBER, CLASS, CLASSES = "a number", "two classes", "three classes"
@@ -115,7 +115,7 @@ def make_case(seed, families=FAMILIES):
     target = {NUMBER: y - y.min() + 1, CLASS: two, CLASSES: three}[task]
     how = {"sensitive": ["s"] if rng.random() < 0.6 else ["s", "b"]}
     if rng.random() < 0.15:
-        how["constraint"] = Order("b", "<=", "a")
+        how["space"] = InputSpace(constraint=Order("b", "<=", "a"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

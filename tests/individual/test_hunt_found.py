@@ -29,11 +29,10 @@ def testers():
     small = {
         sf.PublishedSBFTAuditor: [{"population_size": 10}],
         sf.AequitasAuditor: [{"n_local": 5}, {"strategy": "random", "batch_size": 7}],
-        sf.ThemisAuditor: [{"min_samples": 30}],
         sf.SymbolicAuditor: [{"batch_size": 8}],
         sf.SurrogateAuditor: [{"batch_size": 100}, {"objective": "degree"}],
     }
-    every = [sf.RandomAuditor, sf.SBFTAuditor, *small, sf.MAFTAuditor]
+    every = [sf.RandomAuditor, sf.SBFTAuditor, *small, sf.ThemisAuditor, sf.MAFTAuditor]
     return [(kind, params) for kind in every for params in small.get(kind, [{}])]
 
 

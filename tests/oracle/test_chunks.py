@@ -197,7 +197,11 @@ def models():
 
 def data_of(name):
     if name == "several classes":
-        return CLASSES.data[["hours", "income"]], "hours", {"bounds": {"hours": (20, 60)}}
+        return (
+            CLASSES.data[["hours", "income"]],
+            "hours",
+            {"space": InputSpace(bounds={"hours": (20, 60)})},
+        )
     return (NUMBERS if name == "regressor" else CLASSES).data, "sex", {}
 
 

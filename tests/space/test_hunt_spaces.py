@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from spaces import in_space
 from tiers import slow_sample
 
 from skfairtest import (
@@ -236,12 +237,16 @@ def run_case(seed: int) -> tuple[int, int]:
         model,
         max_queries=int(rng.integers(100, 800)),
         max_time=20,
-        constraint=case.constraints or None,
-        given=case.given or None,
-        proposals=str(rng.choice(["uniform", "data"])),
-        plausible="auto" if rng.random() < 0.1 else None,
         random_state=seed,
-        **case.settings,
+        **in_space(
+            {
+                "constraint": case.constraints or None,
+                "twins": case.given or None,
+                "proposals": str(rng.choice(["uniform", "data"])),
+                "plausible": "auto" if rng.random() < 0.1 else None,
+                **case.settings,
+            }
+        ),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
