@@ -165,5 +165,5 @@ def test_bad_input(planted):
         compare_auditors([RandomAuditor(), RandomAuditor()], planted.estimator, planted.data)
     with pytest.raises(ValueError, match="n_repeats must be"):
         compare_auditors([RandomAuditor()], planted.estimator, planted.data, n_repeats=0)
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="one or more auditors"):
         compare_auditors([], planted.estimator, planted.data)
