@@ -9,7 +9,7 @@ INTERRUPTED = 130
 
 
 class CommandError(Exception):
-    """A command cannot go on; the message says what was expected, what was got, what to do."""
+    """The command cannot go on; the message says what was expected, what was got, what to do."""
 
     exit_code = USAGE
 

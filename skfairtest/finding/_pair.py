@@ -81,7 +81,7 @@ class Pair:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Pair:
-        """The pair that `to_dict` told, also after JSON has made lists of its tuples."""
+        """Make a pair from the dict of `to_dict`, also if JSON has turned its tuples into lists."""
         told: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in values.items()

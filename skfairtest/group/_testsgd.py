@@ -259,7 +259,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             X = check_table(owner, tables.space.decode(tables.space.data))
         else:
             estimator = as_it_stands(self.estimator, y)
-            X, tables = self._tables_of(owner, X, sensitive_features, estimator)
+            X, tables = owner._tables_of(X, sensitive_features, estimator)
         counted = count_rule_sets(
             tables,
             chunked=chunked,
@@ -301,13 +301,13 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         return self
 
     def _tables_of(
-        self, owner: Any, X: Any, sensitive_features: Any, estimator: Any
+        self, X: Any, sensitive_features: Any, estimator: Any
     ) -> tuple[Any, SensitiveTables]:
         """Return the columns of X that the model takes, and where the sensitive attributes are."""
         X, sensitive, beside = split_sensitive(
             X, self.sensitive_features, values=sensitive_features, estimator=estimator
         )
-        return check_table(owner, X), make_tables(X, sensitive, beside, self.space)
+        return check_table(self, X), make_tables(X, sensitive, beside, self.space)
 
     def _search(
         self,

@@ -166,3 +166,24 @@ def test_before_fit_results_are_absent():
             assert not hasattr(auditor, name)
         with pytest.raises(AttributeError, match="Call fit"):
             auditor.confirm(None)
+
+
+def test_a_run_that_fails_leaves_the_results_of_the_fit_before(monkeypatch):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    bunch = make_biased_classification(300, random_state=0)
+    comments = make_identity_comments(300, random_state=0)
+    cases = [
+        (SubgroupAuditor(bunch.estimator, n_resamples=19, random_state=0), bunch.data),
+        (TextSGDAuditor(comments.estimator, max_attributes=1, random_state=0), comments.data),
+    ]
+    for auditor, X in cases:
+        auditor.fit(X)
+        before = {name: id(value) for name, value in vars(auditor).items()}
+        with monkeypatch.context() as patch:
+            patch.setattr("skfairtest.group._answers.Answers.ask", interrupt)
+            patch.setattr("skfairtest.group._answers.Answers.predictions", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                auditor.fit(X[:200])
+        assert {name: id(value) for name, value in vars(auditor).items()} == before
