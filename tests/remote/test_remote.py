@@ -250,7 +250,7 @@ def test_after_the_last_retry_it_is_an_error_and_what_was_answered_is_kept(servi
 
     service.answer = one_fails
     model = remote(service, n_connections=1, max_retries=2)
-    with pytest.raises(RemoteModelError, match=r"after 3 attempts.*2 were answered; these are kep"):
+    with pytest.raises(RemoteModelError, match=r"after 3 attempts.*2 were answered and are kept"):
         model.predict(X)
     assert (model.n_retries_, model.n_failures_) == (2, 1)
     is_down[0] = False
@@ -322,7 +322,7 @@ def test_secrets_are_sent_and_neither_shown_nor_saved(service):
     for thing in (model, auditor.fit(X)):
         assert b"0123456789" not in pickle.dumps(thing)
     read = pickle.loads(pickle.dumps(model))
-    with pytest.raises(ValueError, match="headers \\['Authorization'\\] were not saved"):
+    with pytest.raises(ValueError, match="headers \\['Authorization'\\] are missing"):
         read.predict(X)
     read.set_params(headers={"Authorization": SECRET})
     np.testing.assert_array_equal(read.predict(X), EXPECTED)

@@ -310,7 +310,7 @@ def test_lost_workers_are_waited_for_and_their_tasks_done_again(monkeypatch):
     cluster.plan[1] = 3, cluster.cancelled
     with (
         sending_to(cluster),
-        pytest.warns(RuntimeWarning, match=r"lost \(CancelledError\); 7 tasks .* are done again"),
+        pytest.warns(RuntimeWarning, match=r"lost \(CancelledError\); 7 tasks .* are run again"),
     ):
         assert list(numbers(10)) == list(range(100, 110))
     assert cluster.n_calls == 2
@@ -323,7 +323,7 @@ def test_restarts_whose_workers_are_lost_once_are_the_same(cluster, monkeypatch)
     cluster.plan[1] = 3, cluster.cancelled
     X, y = table()
     alone = restarts(X, y).fit(X)
-    with sending_to(cluster), pytest.warns(RuntimeWarning, match="9 tasks .* are done again"):
+    with sending_to(cluster), pytest.warns(RuntimeWarning, match="9 tasks .* are run again"):
         sent = restarts(X, y).fit(X)
     np.testing.assert_array_equal(alone.discriminatory_inputs_, sent.discriminatory_inputs_)
     assert alone.n_queries_ == sent.n_queries_

@@ -297,4 +297,5 @@ def test_a_model_that_kills_every_worker(processes, monkeypatch, tmp_path):
             mortal.fit(X)
     finally:
         processes.run_on_scheduler(allow(3))
-    assert mortal.stop_kind_ == "failed"
+    # Nobody knows of an answer, so there are no results.
+    assert not hasattr(mortal, "stop_kind_")

@@ -566,7 +566,7 @@ def test_lost_workers_are_replaced_once(tmp_path):
 def test_workers_that_are_always_lost(tmp_path):
     tasks = [(k, True) for k in range(6)]
     with (
-        pytest.warns(RuntimeWarning, match="done again"),
+        pytest.warns(RuntimeWarning, match="run again"),
         pytest.raises(WorkersFailedError, match=r"lost 2 times .*of 6 tasks had come in"),
     ):
         list(on_workers(dying.once, Broadcast((str(tmp_path), os.getpid())), tasks, 2))
