@@ -270,7 +270,7 @@ class CertifiedAuditor(BaseAuditor):
         >>> bool(support), support.reason
         (False, 'The step Normalizer() is not understood.')
         >>> support.nearest[:48]
-        'StandardScaler scales columns instead of rows. C'
+        'StandardScaler scales columns instead of rows. M'
         """
         try:
             check_supported(estimator)

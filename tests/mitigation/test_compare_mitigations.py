@@ -287,8 +287,8 @@ def test_retrainer_of_twins_lowers_the_share_or_says_that_it_kept_the_original(m
         ({"certify_time": -1}, "certify_time"),
         ({"confidence": 1}, "confidence must be"),
         ({"sample_weight": np.zeros(400)}, "not zero everywhere"),
-        ({"sample_weight": np.linspace(-0.1, 1, 400)}, "of at least 0"),
-        ({"sample_weight": np.ones(3)}, "one value a row, 400; got 3"),
+        ({"sample_weight": np.linspace(-0.1, 1, 400)}, "must be finite, at least 0"),
+        ({"sample_weight": np.ones(3)}, "one value per row, 400; got 3"),
     ],
 )
 def test_bad_settings(settings, words):
