@@ -292,10 +292,14 @@ class PandasContainer(Container):
         # Categories of a categorical column, object arrays by position; others are absent.
         self.categories: dict[str, NDArray[Any]] = {}
         self.ordered: dict[str, bool] = {}
+        # Nothing can be inferred from a column that has no category: the dtype of its categories.
+        self.no_categories: dict[str, str] = {}
         for index, name in enumerate(self.names):
             dtype = X[name].dtype
             if isinstance(dtype, pd.CategoricalDtype):
                 self.categories[str(index)] = np.asarray(dtype.categories, dtype=object)
+                if not len(dtype.categories):
+                    self.no_categories[str(index)] = str(dtype.categories.dtype)
                 self.ordered[str(index)] = bool(dtype.ordered)
 
     @property
@@ -307,6 +311,8 @@ class PandasContainer(Container):
         """Return the pandas dtype of a column."""
         if str(index) in self.categories:
             levels = pd.Index(self.categories[str(index)]).infer_objects()
+            if not len(levels):
+                levels = levels.astype(self.no_categories[str(index)])
             return pd.CategoricalDtype(levels, ordered=self.ordered[str(index)])
         return _named_dtype(self.dtypes[index])
 

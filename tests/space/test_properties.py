@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 from polars.testing import assert_frame_equal as assert_polars_equal
@@ -83,6 +83,7 @@ def same(first, second):
 
 
 @given(tables(), st.integers(0, 2**31))
+@example(pd.DataFrame({"s": ["f", "m"], "c": pd.Categorical([np.nan, np.nan])}), 0)
 def test_tables_and_codes_are_each_others_inverse(X, seed):
     space = InputSpace().fit(X, ["s"])
     same(space.decode(space.encode(X)), X)
