@@ -287,6 +287,22 @@ class Question:
 ROUNDING = {True: 1e-5, False: 1e-8}
 
 
+def labels_rest_on_rounding(model: Any, rows: Any) -> bool:
+    """Whether the label of some row is decided by errors of rounding.
+
+    A linear model of balanced classes decides about the mean row, which imputed rows are, by a sum
+    of some 1e-18, so that the label depends on which other rows are asked with it.
+    """
+    decide = getattr(model, "decision_function", None)
+    if decide is None:
+        return False
+    decisions = np.asarray(decide(rows), dtype=float)
+    if decisions.ndim == 1:
+        return bool((np.abs(decisions) < 1e-12).any())
+    ordered = np.sort(decisions, axis=1)
+    return bool((ordered[:, -1] - ordered[:, -2] < 1e-12).any())
+
+
 def close(a: Any, b: Any, scale: float, single: bool) -> bool:
     return bool(
         np.all(np.abs(np.asarray(a) - np.asarray(b)) <= ROUNDING[single] * (scale + 1e-300))
