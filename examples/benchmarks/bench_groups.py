@@ -34,9 +34,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skfairtest import InputSpace, TestSGDAuditor, TextSGDAuditor
 from skfairtest.datasets import fetch_adult, fetch_communities, make_identity_comments
-from skfairtest.group._ranking import take_census
-from skfairtest.group._row_groups import Cells
-from skfairtest.group._sensitive_table import make_tables
+from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.ranking import take_census
+from skfairtest.group._rules.sensitive_table import make_tables
 
 #: Six layers, as in the paper.
 LAYERS = (64, 32, 16, 8, 4)

@@ -37,11 +37,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from skfairtest.datasets import fetch_adult
-from skfairtest.group._at_once import all_at_once
-from skfairtest.group._patterns import Patterns
-from skfairtest.group._pivot import chosen_sides, interval_at
-from skfairtest.group._resampled import pattern_sides, resampled
-from skfairtest.group._short_list import short_list
+from skfairtest.group._inference.at_once import all_at_once
+from skfairtest.group._inference.pivot import chosen_sides, interval_at
+from skfairtest.group._inference.resampled import pattern_sides, resampled
+from skfairtest.group._rules.patterns import Patterns
+from skfairtest.group._rules.short_list import short_list
 
 
 def in_bins(data):

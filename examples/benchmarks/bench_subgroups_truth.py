@@ -26,10 +26,10 @@ from _machine import describe_machine
 
 from skfairtest import SubgroupAuditor
 from skfairtest.datasets import fetch_adult
-from skfairtest.group._at_once import critical_root
-from skfairtest.group._patterns import Patterns
-from skfairtest.group._pivot import signed_root
-from skfairtest.group._resampled import pattern_sides, resampled
+from skfairtest.group._inference.at_once import critical_root
+from skfairtest.group._inference.pivot import signed_root
+from skfairtest.group._inference.resampled import pattern_sides, resampled
+from skfairtest.group._rules.patterns import Patterns
 
 CONFIDENCE = 0.95
 CORRECTIONS = ("none", "bonferroni", "holm", "resampling")

@@ -20,7 +20,7 @@ from skfairtest._typing import Floats
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.finding._fitted_cards import rules_card
 from skfairtest.finding._shown import ShownFinding
-from skfairtest.group._answers import Answers
+from skfairtest.group._outcomes.answers import Answers
 from skfairtest.group._results import SIDES, GroupResults
 from skfairtest.oracle._model import RESPONSE_METHODS
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by

@@ -12,7 +12,7 @@ from scipy import stats
 
 from skfairtest._statistics import Sides, paper_error, score_interval
 from skfairtest._typing import Bools, Floats
-from skfairtest.group._at_once import all_at_once
+from skfairtest.group._inference.at_once import all_at_once
 
 SIDES = ("n", "mean", "variance", "n_out", "mean_out", "variance_out")
 

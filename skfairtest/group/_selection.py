@@ -8,11 +8,17 @@ import numpy as np
 import pandas as pd
 
 from skfairtest._typing import Bools, Floats, is_real
-from skfairtest.group._counted_rows import CountedRows
-from skfairtest.group._group_rates import GroupSums, Means, Ratios, Repeats, ratios_to_highest
-from skfairtest.group._outcomes import Outcomes, check_weights, make_outcomes
-from skfairtest.group._sensitive_columns import Attribute, sensitive_attributes
-from skfairtest.group._sensitive_groups import FEWEST_ROWS
+from skfairtest.group._inference.group_rates import (
+    GroupSums,
+    Means,
+    Ratios,
+    Repeats,
+    ratios_to_highest,
+)
+from skfairtest.group._outcomes.counted_rows import CountedRows
+from skfairtest.group._outcomes.outcomes import Outcomes, check_weights, make_outcomes
+from skfairtest.group._rules.sensitive_columns import Attribute, sensitive_attributes
+from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
 from skfairtest.space._chunks import WANTED, as_chunks
 
 #: What the rows with a missing sensitive value are called.

@@ -22,17 +22,17 @@ from skfairtest._validation import (
     warn_of_target,
 )
 from skfairtest.exceptions import NoDisparityWarning, users_level
-from skfairtest.group._asked_metric import AskedMetric
 from skfairtest.group._base import stop_of
-from skfairtest.group._metrics import (
+from skfairtest.group._outcomes.asked_metric import AskedMetric
+from skfairtest.group._outcomes.metrics import (
     MetricRows,
     check_counts,
     check_metric,
     metric_rows,
     truth_of,
 )
-from skfairtest.group._outcomes import check_weights, column
-from skfairtest.group._pattern_search import (
+from skfairtest.group._outcomes.outcomes import check_weights, column
+from skfairtest.group._rules.pattern_search import (
     TooManyRules,
     compare_patterns,
     complexity_of,
@@ -40,9 +40,9 @@ from skfairtest.group._pattern_search import (
     listed_patterns,
     sides_of_patterns,
 )
-from skfairtest.group._patterns import Patterns
+from skfairtest.group._rules.patterns import Patterns
+from skfairtest.group._rules.value_table import ValueTables
 from skfairtest.group._subgroup_results import SubgroupResults
-from skfairtest.group._value_table import ValueTables
 from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._sensitive_features import n_rows, split_sensitive
 

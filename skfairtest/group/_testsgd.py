@@ -22,13 +22,13 @@ from skfairtest._validation import (
     warn_of_retraining,
     warn_of_target,
 )
-from skfairtest.group._answers import Answers
 from skfairtest.group._base import MIN_OUTSIDE, PoolAuditor, stop_of
-from skfairtest.group._chunked_rows import ChunkedRows
-from skfairtest.group._perturb import draw_near
-from skfairtest.group._ranking import Counted, compare_rule_sets, count_rule_sets
+from skfairtest.group._outcomes.answers import Answers
+from skfairtest.group._pools.perturb import draw_near
 from skfairtest.group._results import Description, describe
-from skfairtest.group._sensitive_table import GivenRows, SensitiveTables, make_tables
+from skfairtest.group._rules.chunked_rows import ChunkedRows
+from skfairtest.group._rules.ranking import Counted, compare_rule_sets, count_rule_sets
+from skfairtest.group._rules.sensitive_table import GivenRows, SensitiveTables, make_tables
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace

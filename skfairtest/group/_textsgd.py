@@ -13,12 +13,10 @@ from skfairtest._parameters import check_whole, whole
 from skfairtest._progress import Progress, with_callbacks
 from skfairtest._typing import Floats
 from skfairtest._validation import fitted_estimator, make_generator, warn_of_retraining
-from skfairtest.group._answers import Answers
 from skfairtest.group._base import BATCH, MIN_OUTSIDE, PoolAuditor, is_failure, stop_of
-from skfairtest.group._results import Description
-from skfairtest.group._rule_attribute import quoted
-from skfairtest.group._terms import IDENTITY_TERMS, Terms, TextRows, check_texts
-from skfairtest.group._textsample import (
+from skfairtest.group._outcomes.answers import Answers
+from skfairtest.group._pools.terms import IDENTITY_TERMS, Terms, TextRows, check_texts
+from skfairtest.group._pools.text_sample import (
     Asked,
     Corpus,
     Seeds,
@@ -28,6 +26,8 @@ from skfairtest.group._textsample import (
     plan_sample,
     side,
 )
+from skfairtest.group._results import Description
+from skfairtest.group._rules.run_attribute import quoted
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 

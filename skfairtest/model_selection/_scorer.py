@@ -18,7 +18,7 @@ from skfairtest._validation import check_table
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import SubgroupAuditor
-from skfairtest.group._outcomes import check_weights
+from skfairtest.group._outcomes.outcomes import check_weights
 from skfairtest.model_selection._refit import (
     ConstrainedRefit,
     ParetoRefit,

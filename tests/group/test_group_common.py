@@ -182,8 +182,8 @@ def test_a_run_that_fails_leaves_the_results_of_the_fit_before(monkeypatch):
         auditor.fit(X)
         before = {name: id(value) for name, value in vars(auditor).items()}
         with monkeypatch.context() as patch:
-            patch.setattr("skfairtest.group._answers.Answers.ask", interrupt)
-            patch.setattr("skfairtest.group._answers.Answers.predictions", interrupt)
+            patch.setattr("skfairtest.group._outcomes.answers.Answers.ask", interrupt)
+            patch.setattr("skfairtest.group._outcomes.answers.Answers.predictions", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 auditor.fit(X[:200])
         assert {name: id(value) for name, value in vars(auditor).items()} == before

@@ -13,7 +13,7 @@ from places import TOP
 from scipy import stats
 from tiers import slow_sample, some
 
-from skfairtest.group._patterns import Patterns
+from skfairtest.group._rules.patterns import Patterns
 
 FOLDER = TOP / "examples" / "benchmarks"
 OURS = "moderated, resampled"

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tiers import slow_sample
 
 from skfairtest import InputSpace, TestSGDAuditor
-from skfairtest.group import _ranking
-from skfairtest.group import _rule_sets as _rules
-from skfairtest.group._ranking import compare_rule_sets, count_rule_sets
-from skfairtest.group._row_groups import Cells
-from skfairtest.group._rule_attribute import make_attribute
-from skfairtest.group._rule_sets import check_size, frequent_rule_sets
-from skfairtest.group._sensitive_table import make_tables
+from skfairtest.group._rules import ranking as _ranking
+from skfairtest.group._rules import rule_sets as _rules
+from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.ranking import compare_rule_sets, count_rule_sets
+from skfairtest.group._rules.rule_sets import check_size, frequent_rule_sets
+from skfairtest.group._rules.run_attribute import make_attribute
+from skfairtest.group._rules.sensitive_table import make_tables
 
 # A loop over all rules, with pandas and nothing of ours -----------------------------------------
 

@@ -12,10 +12,10 @@ from scipy import optimize, stats
 from tiers import slow_sample
 
 from skfairtest._statistics import Shape, Sides
-from skfairtest.group import _resampled
-from skfairtest.group._at_once import all_at_once
-from skfairtest.group._pivot import interval_at, signed_root
-from skfairtest.group._resampled import pattern_sides, resampled
+from skfairtest.group._inference import resampled as _resampled
+from skfairtest.group._inference.at_once import all_at_once
+from skfairtest.group._inference.pivot import interval_at, signed_root
+from skfairtest.group._inference.resampled import pattern_sides, resampled
 
 
 def shares(x, n, x_out, n_out):

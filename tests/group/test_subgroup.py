@@ -20,8 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample, some
 
 from skfairtest import NoDisparityWarning, SubgroupAuditor, selection_table
-from skfairtest.group._metrics import METRICS
-from skfairtest.group._patterns import Patterns
+from skfairtest.group._outcomes.metrics import METRICS
+from skfairtest.group._rules.patterns import Patterns
 
 LABELS = METRICS[:6]
 

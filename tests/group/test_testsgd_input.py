@@ -120,7 +120,7 @@ def test_a_run_that_fails_changes_nothing_on_the_auditor(monkeypatch):
     other = people().drop(columns="income")  # whose columns are not those of the first fit
     for _ in range(2):
         before = results()
-        for name in ("_answers.Answers.ask", "_testsgd.draw_near"):
+        for name in ("_outcomes.answers.Answers.ask", "_testsgd.draw_near"):
             with monkeypatch.context() as patch:
                 patch.setattr(f"skfairtest.group.{name}", interrupt)
                 with pytest.raises(KeyboardInterrupt):

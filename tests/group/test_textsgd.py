@@ -14,7 +14,7 @@ from tiers import slow_sample
 from skfairtest import EstimatorFailedError, TextSGDAuditor
 from skfairtest.datasets import make_identity_comments
 from skfairtest.group import IDENTITY_TERMS
-from skfairtest.group._terms import Terms
+from skfairtest.group._pools.terms import Terms
 
 TWO = {"kind": ["alpha", "beta", "beta gamma"], "size": ["big", "small"]}
 

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample
 
 from skfairtest import FairnessRetrainer, InputSpace, compare_mitigations, estimate_discrimination
-from skfairtest.group._sensitive_groups import Groups
+from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.mitigation._comparison import methods, one_fold, paired
 from skfairtest.mitigation._comparison.group_rates import between_groups, rates_by_group
 from skfairtest.mitigation._comparison.held_columns import HeldColumns

@@ -27,7 +27,7 @@ from skfairtest import (
     TestSGDAuditor,
     estimate_discrimination,
 )
-from skfairtest.group._perturb import draw_near
+from skfairtest.group._pools.perturb import draw_near
 
 N = 200
 COUNTRIES = ["United_States", "Mexico", "Trinadad&Tobago"]

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from tiers import SAMPLE, slow_sample, some
 
 from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
-from skfairtest.group._perturb import draw_near
+from skfairtest.group._pools.perturb import draw_near
 from skfairtest.space._kinds import describe_column
 from skfairtest.space._numbers import Integer, Real
 from skfairtest.space._resolution import Fractions, Strides, knows_amounts

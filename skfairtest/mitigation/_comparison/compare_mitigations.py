@@ -18,8 +18,8 @@ from skfairtest._parameters import check_whole
 from skfairtest._typing import Ints, is_real
 from skfairtest._validation import check_table, check_takes_weights, make_generator, warn_of_target
 from skfairtest.base import BaseAuditor
-from skfairtest.group._outcomes import check_weights
-from skfairtest.group._sensitive_groups import Groups
+from skfairtest.group._outcomes.outcomes import check_weights
+from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.mitigation._comparison.methods import METHODS, Case
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, run_fold
 from skfairtest.mitigation._comparison.table import Measured, Scores, make_table

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from skfairtest._typing import Bools, Floats
-from skfairtest.group._group_rates import GroupSums
-from skfairtest.group._sensitive_groups import FEWEST_ROWS
+from skfairtest.group._inference.group_rates import GroupSums
+from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
 
 
 def rates_by_group(

@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import has_fit_parameter
 
 from skfairtest.group import TestSGDAuditor
-from skfairtest.group._sensitive_groups import Groups
+from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._averaging.averages import last_step
 from skfairtest.mitigation._averaging.marginalized import (

@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.metrics import get_scorer
 
 from skfairtest._typing import Floats
-from skfairtest.group._sensitive_groups import FEWEST_ROWS
+from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
 from skfairtest.mitigation._comparison.group_rates import between_groups, rates_by_group
 from skfairtest.mitigation._comparison.methods import Case
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult

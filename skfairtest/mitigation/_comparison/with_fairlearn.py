@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 
 from skfairtest._typing import Floats
-from skfairtest.group._sensitive_groups import Groups
+from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.space._containers import make_container
 
 

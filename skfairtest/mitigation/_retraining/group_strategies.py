@@ -15,8 +15,8 @@ from skfairtest._statistics import score_interval, sides_of
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
-from skfairtest.group._at_once import all_at_once
-from skfairtest.group._perturb import draw_near
+from skfairtest.group._inference.at_once import all_at_once
+from skfairtest.group._pools.perturb import draw_near
 from skfairtest.mitigation._retraining.rounds import Findings, Outcome
 from skfairtest.mitigation._retraining.training import Addition, Task, TrainingFold
 from skfairtest.mitigation._shares import Measure

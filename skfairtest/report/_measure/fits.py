@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_regressor
 
-from skfairtest.group._outcomes import column
-from skfairtest.group._value_table import MOST_CATEGORIES
+from skfairtest.group._outcomes.outcomes import column
+from skfairtest.group._rules.value_table import MOST_CATEGORIES
 from skfairtest.oracle._favourable import known_classes
 from skfairtest.space._space import InputSpace
 

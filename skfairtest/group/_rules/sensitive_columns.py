@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Ints
 from skfairtest.finding._words import value_in_words
-from skfairtest.group._row_groups import Cells
-from skfairtest.group._sensitive_groups import cut_points, words_of_cuts
+from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.sensitive_groups import cut_points, words_of_cuts
 from skfairtest.space._containers import make_container
 from skfairtest.space._dates import Dates
 from skfairtest.space._sensitive_features import as_columns

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.group._row_groups import Cells
-from skfairtest.group._rule_attribute import RuleAttribute
+from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.run_attribute import RuleAttribute
 
 Rules = NDArray[np.int16]
 Tables = list[NDArray[Any]]

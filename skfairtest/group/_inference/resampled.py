@@ -16,7 +16,7 @@ from scipy import stats
 
 from skfairtest._statistics import Shape, Sides, sides_of
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.group._pivot import interval_at, known, signed_root
+from skfairtest.group._inference.pivot import interval_at, known, signed_root
 
 #: Entries of one table of sums over patterns and resamples: 16 MB each.
 MAX_ENTRIES = 2**21

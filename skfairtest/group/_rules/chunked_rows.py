@@ -8,8 +8,8 @@ import numpy as np
 
 from skfairtest._typing import Ints
 from skfairtest.exceptions import ChunkFailedError
-from skfairtest.group._row_groups import CellCounts, Cells
-from skfairtest.group._sensitive_table import SensitiveTables
+from skfairtest.group._rules.cells import CellCounts, Cells
+from skfairtest.group._rules.sensitive_table import SensitiveTables
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace

@@ -11,14 +11,14 @@ from scipy import stats
 
 from skfairtest._statistics import Sides, sides_of
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.group._at_once import half_a_case
-from skfairtest.group._metrics import MetricRows
-from skfairtest.group._patterns import MOST_PATTERNS, Patterns, TooManyPatterns
-from skfairtest.group._pivot import chosen_sides, signed_root
-from skfairtest.group._resampled import Patterns as RowSets
-from skfairtest.group._resampled import pattern_sides
-from skfairtest.group._short_list import ShortList, short_list
-from skfairtest.group._value_table import ValueAttribute, Values
+from skfairtest.group._inference.at_once import half_a_case
+from skfairtest.group._inference.pivot import chosen_sides, signed_root
+from skfairtest.group._inference.resampled import Patterns as RowSets
+from skfairtest.group._inference.resampled import pattern_sides
+from skfairtest.group._outcomes.metrics import MetricRows
+from skfairtest.group._rules.patterns import MOST_PATTERNS, Patterns, TooManyPatterns
+from skfairtest.group._rules.short_list import ShortList, short_list
+from skfairtest.group._rules.value_table import ValueAttribute, Values
 
 #: Patterns that a short list is chosen from, the worst ones.
 MOST_CANDIDATES = 1_000

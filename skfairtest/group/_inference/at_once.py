@@ -7,7 +7,7 @@ from scipy import stats
 
 from skfairtest._statistics import Sides
 from skfairtest._typing import Bools, Floats
-from skfairtest.group._pivot import interval_at, signed_root
+from skfairtest.group._inference.pivot import interval_at, signed_root
 
 
 def critical_root(roots: Floats, *, confidence: float, correction: str, n_rules: int) -> float:

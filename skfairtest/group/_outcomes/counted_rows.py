@@ -14,8 +14,8 @@ import pandas as pd
 
 from skfairtest._typing import Floats
 from skfairtest.exceptions import ChunkFailedError
-from skfairtest.group._group_rates import Repeats
-from skfairtest.group._outcomes import (
+from skfairtest.group._inference.group_rates import Repeats
+from skfairtest.group._outcomes.outcomes import (
     MOST_LABELS,
     Outcomes,
     column,

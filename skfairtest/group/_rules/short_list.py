@@ -10,8 +10,8 @@ from scipy import stats
 
 from skfairtest._statistics import Sides
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.group._pivot import chosen_sides, interval_at, signed_root
-from skfairtest.group._resampled import Patterns, pattern_sides
+from skfairtest.group._inference.pivot import chosen_sides, interval_at, signed_root
+from skfairtest.group._inference.resampled import Patterns, pattern_sides
 
 #: Differences in the last digits are none.
 DIGITS = 12
@@ -62,7 +62,7 @@ def parents(rules: NDArray[np.integer]) -> Ints:
     Examples
     --------
     >>> import numpy as np
-    >>> from skfairtest.group._short_list import parents
+    >>> from skfairtest.group._rules.short_list import parents
     >>> parents(np.array([[0, -1], [-1, 2], [0, 2]])).tolist()
     [[-1, -1], [-1, -1], [1, 0]]
     """

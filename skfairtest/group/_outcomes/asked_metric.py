@@ -8,16 +8,16 @@ from typing import Any
 from numpy.typing import NDArray
 
 from skfairtest._typing import Ints
-from skfairtest.group._answers import Answers
-from skfairtest.group._metrics import (
+from skfairtest.group._outcomes.answers import Answers
+from skfairtest.group._outcomes.metrics import (
     OF_LABELS,
     OF_OUTPUTS,
     OF_PROBABILITIES,
     MetricRows,
     metric_rows,
 )
-from skfairtest.group._outcomes import column
-from skfairtest.group._sensitive_table import GivenRows
+from skfairtest.group._outcomes.outcomes import column
+from skfairtest.group._rules.sensitive_table import GivenRows
 from skfairtest.oracle._favourable import known_classes
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.group._row_groups import Cells
+from skfairtest.group._rules.cells import Cells
 
 #: Patterns beyond which nobody reads, and intervals that hold for all of them say little.
 MOST_PATTERNS = 1_000_000
@@ -111,7 +111,7 @@ class Patterns:
     def _search(self, least: int, max_conditions: int) -> Found:
         if not self.compiled:
             return _search_with_numpy(self._bits, self.attribute, least, max_conditions)
-        from skfairtest.group._pattern_kernels import search
+        from skfairtest.group._rules.kernels import search
 
         # Memory is taken as it is written to, so room for all costs nothing.
         room = [np.empty(MOST_PATTERNS, dtype=np.int64) for _ in range(3)]
@@ -142,7 +142,7 @@ class Patterns:
         if not self.n_patterns:
             return sums
         if self.compiled and (V.dtype == bool or bool(((V == 0) | (V == 1)).all())):
-            from skfairtest.group._pattern_kernels import count_common
+            from skfairtest.group._rules.kernels import count_common
 
             columns = np.stack([bits_of_rows(column != 0) for column in V.T])
             count_common(self._bits, self.parents, self.items, self.depths, columns, sums)
@@ -155,7 +155,7 @@ class Patterns:
         table = _of_cells(cells, V)
         if not self.compiled:
             return _add_up_with_numpy(codes, attributes, values, self.depths, table)
-        from skfairtest.group._pattern_kernels import add_up
+        from skfairtest.group._rules.kernels import add_up
 
         add_up(codes, attributes, values, self.depths, table, sums)
         return sums

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, is_real
-from skfairtest.group._outcomes import (
+from skfairtest.group._outcomes.outcomes import (
     check_alike,
     column,
     finite,

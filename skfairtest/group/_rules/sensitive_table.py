@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from skfairtest._typing import Ints
-from skfairtest.group._rule_attribute import RuleAttribute, bins_of, make_attribute, recode
+from skfairtest.group._rules.run_attribute import RuleAttribute, bins_of, make_attribute, recode
 from skfairtest.space._column_names import by_position
 from skfairtest.space._containers import Container
 from skfairtest.space._protected_names import protected_names

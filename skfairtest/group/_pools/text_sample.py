@@ -12,8 +12,8 @@ from scipy import stats
 
 from skfairtest._statistics import Sides
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.group._answers import Answers
-from skfairtest.group._terms import Terms
+from skfairtest.group._outcomes.answers import Answers
+from skfairtest.group._pools.terms import Terms
 
 Rules = NDArray[np.int16]
 #: Rows that have a term of each of these categories.

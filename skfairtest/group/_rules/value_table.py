@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
-from skfairtest.group._rule_attribute import (
+from skfairtest.group._rules.run_attribute import (
     MISSING,
     bins_of,
     given_edges,
@@ -19,7 +19,7 @@ from skfairtest.group._rule_attribute import (
     rounded_cuts,
     seen_cuts,
 )
-from skfairtest.group._sensitive_table import new_rows
+from skfairtest.group._rules.sensitive_table import new_rows
 from skfairtest.space._column_names import by_position, position_of, resolve_columns
 from skfairtest.space._containers import Container, make_container
 from skfairtest.space._dates import Dates

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from skfairtest._statistics import Sides, sides_of
 from skfairtest._typing import Floats, Ints
-from skfairtest.group._chunked_rows import ChunkedRows
-from skfairtest.group._row_groups import Cells
-from skfairtest.group._rule_attribute import RuleAttribute
-from skfairtest.group._rule_sets import Block, check_size, frequent_rule_sets
-from skfairtest.group._sensitive_table import SensitiveTables
+from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.chunked_rows import ChunkedRows
+from skfairtest.group._rules.rule_sets import Block, check_size, frequent_rule_sets
+from skfairtest.group._rules.run_attribute import RuleAttribute
+from skfairtest.group._rules.sensitive_table import SensitiveTables
 
 #: Groups that are told apart before the predictions are known; beyond, each rule set counts as one.
 MAX_DISTINCT = 2_000_000

@@ -1,0 +1,1 @@
+"""What is compared between groups: predictions as numbers, and which rows count."""

@@ -1,0 +1,1 @@
+"""Inputs that the model is asked about in place of the rows themselves."""

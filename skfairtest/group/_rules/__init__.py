@@ -1,0 +1,1 @@
+"""Attributes as conditions, and every rule over them."""
