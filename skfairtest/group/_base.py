@@ -146,20 +146,17 @@ class GroupAuditor(
         rows: Any,
         share: float,
         progress: Progress,
-        *,
-        as_they_are: bool = False,
     ) -> tuple[NDArray[Any], Any]:
         """Return predictions for the rows, and what ended the asking: an error, a stop, or None.
 
         What was predicted before an error is not lost.
         """
-        ask = answers.predictions if as_they_are else answers.ask
         values: list[NDArray[Any]] = []
         ended: Any = None
         size = BATCH * n_workers(self.n_jobs)
         for start in range(0, len(rows), size):
             try:
-                values.append(ask(rows[start : start + size]))
+                values.append(answers.ask(rows[start : start + size]))
             except BaseException as error:  # Ctrl-C, too: the caller raises it again
                 ended = error
                 break

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skfairtest._typing import Bools, Floats, is_real
+from skfairtest._validation import check_weights, column, numbers_of
 from skfairtest.group._inference.group_rates import (
     GroupSums,
     Means,
@@ -16,7 +17,7 @@ from skfairtest.group._inference.group_rates import (
     ratios_to_highest,
 )
 from skfairtest.group._outcomes.counted_rows import CountedRows
-from skfairtest.group._outcomes.outcomes import Outcomes, check_weights, make_outcomes
+from skfairtest.group._outcomes.outcomes import MetricRows, rates_of
 from skfairtest.group._rules.sensitive_columns import Attribute, sensitive_attributes
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
 from skfairtest.space._chunks import WANTED, as_chunks
@@ -148,30 +149,27 @@ def selection_table(
         counted = _counted(
             data, y_pred, y_true, y_score, sample_weight, sensitive_features, favourable
         )
-        repeats, outcomes, sensitive_features = (
-            counted.repeats(),
-            counted.outcomes(),
-            counted.table(),
-        )
+        repeats, sensitive_features = counted.repeats(), counted.table()
+        rates, taken = counted.rates()
         n_rows, n_cells = int(repeats.n.sum()), len(repeats.n)
     else:
         n_rows = n_cells = _n_rows(y_pred if y_pred is not None else y_score)
         weights = None if sample_weight is None else check_weights(sample_weight, n_rows)
-        outcomes = make_outcomes(y_pred, y_true, favourable, y_score, weights, n_rows)
+        rates, taken = _rates(y_pred, y_true, favourable, y_score, weights, n_rows)
     of_rows = None if repeats is None else repeats.n
     attributes = sensitive_attributes(sensitive_features, n_cells, intersections, of_rows)
     about = {
         "n_rows": n_rows,
         "unknown": {a.name: _n_unknown(a, of_rows) for a in attributes},
         "highest": {},
-        **outcomes.about,
+        **taken,
         "confidence": float(confidence),
         "min_share": float(min_share),
     }
     parts = [
         _part(
             attribute,
-            outcomes,
+            rates,
             weights,
             float(confidence),
             float(min_share),
@@ -183,6 +181,48 @@ def selection_table(
     table = pd.concat(parts, ignore_index=True)
     table.attrs |= about
     return table
+
+
+def _rates(
+    y_pred: Any, y_true: Any, favourable: Any, y_score: Any, weights: Floats | None, n_rows: int
+) -> tuple[dict[str, MetricRows], dict[str, Any]]:
+    """What is averaged in each group, by name, and what was taken as favourable."""
+    if y_pred is None and y_true is not None:
+        raise ValueError("y_true needs predictions to compare with; got y_pred=None. Pass y_pred.")
+    predicted = None if y_pred is None else column("y_pred", y_pred, n_rows)
+    truth = None if y_true is None else column("y_true", y_true, n_rows)
+    if y_score is None:
+        assert predicted is not None, "one of both is given"
+        return rates_of(predicted, truth, favourable)
+    score = numbers_of("y_score", column("y_score", y_score, n_rows))
+    middle = weighted_median(score, weights)
+    if np.isnan(middle):
+        raise ValueError(
+            "y_score has no finite median, because half of it is infinite. Pass finite scores."
+        )
+    # "Above": a score that equals the median does not count.
+    above = MetricRows((score > middle).astype(np.float64), np.ones(n_rows, dtype=bool), True, None)
+    rates, taken = {"scoring_rate": above}, {"median_score": middle}
+    if predicted is not None and truth is not None:
+        of_labels, chosen = rates_of(predicted, truth, favourable, means=False)
+        del of_labels["selection_rate"]
+        rates, taken = rates | of_labels, chosen | taken
+    return rates, taken
+
+
+def weighted_median(values: Floats, weights: Floats | None) -> float:
+    """Compute the median; with weights, half of the weight is on either side."""
+    if weights is None:
+        with np.errstate(invalid="ignore"):
+            return float(np.median(values))
+    order: Any = np.argsort(values, kind="stable")
+    order = order[weights[order] > 0]
+    below = np.cumsum(weights[order])
+    half = below[-1] / 2
+    place = int(np.searchsorted(below, half * (1 - 1e-12)))
+    if abs(below[place] - half) <= 1e-12 * half:
+        return float((values[order[place]] + values[order[place + 1]]) / 2)
+    return float(values[order[place]])
 
 
 def _counted(
@@ -228,7 +268,7 @@ def _n_unknown(attribute: Attribute, n_rows: Any) -> int:
 
 def _part(
     attribute: Attribute,
-    outcomes: Outcomes,
+    rates: dict[str, MetricRows],
     weights: Floats | None,
     confidence: float,
     min_share: float,
@@ -248,14 +288,14 @@ def _part(
         "share": share,
     }
     notes: list[list[str]] = [[] for _ in table["group"]]
-    for place, (name, (values, rows)) in enumerate(outcomes.rates.items()):
-        means = sums.mean(values, rows, name)
-        interval = means.share_interval if outcomes.is_share else means.mean_interval
+    for place, (name, rate) in enumerate(rates.items()):
+        means = sums.mean(rate.values, rate.counts, name)
+        interval = means.share_interval if rate.binary else means.mean_interval
         low, high = interval(confidence)
         table |= {name: means.value, f"{name}_low": low, f"{name}_high": high}
         if place > 0:
             table[f"{name}_n"] = means.n
-        elif outcomes.is_share:
+        elif rate.binary:
             compared = (np.arange(len(share)) < n_groups) & (share >= min_share)
             compared &= np.isfinite(means.value)
             ratios = ratios_to_highest(means, compared, confidence)

@@ -17,21 +17,22 @@ from skfairtest._typing import Floats
 from skfairtest._validation import (
     check_table,
     check_takes_weights,
+    check_weights,
+    column,
     fitted_estimator,
     make_generator,
     warn_of_target,
 )
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.group._base import stop_of
-from skfairtest.group._outcomes.asked_metric import AskedMetric
-from skfairtest.group._outcomes.metrics import (
+from skfairtest.group._outcomes.answers import AskedMetric
+from skfairtest.group._outcomes.outcomes import (
     MetricRows,
     check_counts,
     check_metric,
     metric_rows,
     truth_of,
 )
-from skfairtest.group._outcomes.outcomes import check_weights, column
 from skfairtest.group._rules.pattern_search import (
     TooManyRules,
     compare_patterns,
@@ -401,9 +402,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     ) -> tuple[MetricRows, Any, int]:
         """Ask the model; returns the metric's rows, what ended the asking, and the queries."""
         asked = AskedMetric(self.metric, estimator, X, self.favourable, self.n_jobs)
-        predicted, ended = self._ask(
-            asked.answers, np.arange(n), 0.9, progress, as_they_are=asked.as_they_are
-        )
+        predicted, ended = self._ask(asked, np.arange(n), 0.9, progress)
         if not len(predicted):
             raise ended
         rows = asked.rows(predicted, None if truth is None else truth[: len(predicted)])
@@ -413,7 +412,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
                 values=np.concatenate([rows.values, more]),
                 counts=np.concatenate([rows.counts, more > 0]),
             )
-        return rows, ended, asked.answers.n_queries
+        return rows, ended, asked.n_queries
 
     # Comparing -------------------------------------------------------------------------------
 

@@ -13,14 +13,13 @@ from scipy import stats
 from skfairtest._parameters import check_whole, one_of, whole
 from skfairtest._statistics import Sides
 from skfairtest._typing import Bools, Floats
-from skfairtest._validation import make_generator
+from skfairtest._validation import check_weights, column, make_generator
 from skfairtest.group._base import GroupAuditor
 from skfairtest.group._inference.at_once import all_at_once
 from skfairtest.group._inference.resampled import Patterns as RowSets
 from skfairtest.group._inference.resampled import pattern_sides, resampled
-from skfairtest.group._outcomes.asked_metric import AskedMetric
-from skfairtest.group._outcomes.metrics import MetricRows, check_counts, metric_rows, truth_of
-from skfairtest.group._outcomes.outcomes import check_weights, column
+from skfairtest.group._outcomes.answers import AskedMetric
+from skfairtest.group._outcomes.outcomes import MetricRows, check_counts, metric_rows, truth_of
 from skfairtest.group._results import Description, describe
 from skfairtest.group._rules.pattern_search import GivenRowSets, part_of_whole, rows_that_count
 

@@ -11,7 +11,7 @@ from scipy import stats
 from skfairtest import selection_table
 from skfairtest._statistics import ratio_interval
 from skfairtest.group._inference.group_rates import Means, ratios_to_highest
-from skfairtest.group._outcomes.outcomes import weighted_median
+from skfairtest.group._selection import weighted_median
 
 RATES = ("false_positive_rate", "false_negative_rate", "accuracy")
 

@@ -20,9 +20,10 @@ from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample, some
 
 from skfairtest import NoDisparityWarning, SubgroupAuditor, selection_table
-from skfairtest.group._outcomes.metrics import METRICS
+from skfairtest.group._outcomes.outcomes import OUTCOMES
 from skfairtest.group._rules.patterns import Patterns
 
+METRICS = tuple(OUTCOMES)
 LABELS = METRICS[:6]
 
 

@@ -111,6 +111,7 @@ class GroupSums:
         `rate` is the name under which `repeats` knows the spread within its cells.
         """
         codes, weights = self.codes, self.weights
+        among = None if among is None or among.all() else among
         squares = within = None
         if self.repeats is not None:
             weights, squares = self.repeats.weight, self.repeats.square

@@ -15,7 +15,7 @@ from skfairtest.group._inference.at_once import half_a_case
 from skfairtest.group._inference.pivot import chosen_sides, signed_root
 from skfairtest.group._inference.resampled import Patterns as RowSets
 from skfairtest.group._inference.resampled import pattern_sides
-from skfairtest.group._outcomes.metrics import MetricRows
+from skfairtest.group._outcomes.outcomes import MetricRows
 from skfairtest.group._rules.patterns import MOST_PATTERNS, Patterns, TooManyPatterns
 from skfairtest.group._rules.short_list import ShortList, short_list
 from skfairtest.group._rules.value_table import ValueAttribute, Values
