@@ -25,8 +25,9 @@ import pandas as pd
 from _machine import describe_machine
 from scipy import stats
 
+from skfairtest.group._inference.counting import pattern_sides
 from skfairtest.group._inference.pivot import interval_at, signed_root
-from skfairtest.group._inference.resampled import pattern_sides, resampled
+from skfairtest.group._inference.resampled import resampled
 from skfairtest.group._rules.patterns import Patterns
 
 CONFIDENCE = 0.95

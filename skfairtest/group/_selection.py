@@ -9,13 +9,8 @@ import pandas as pd
 
 from skfairtest._typing import Bools, Floats, is_real
 from skfairtest._validation import check_weights, column, numbers_of
-from skfairtest.group._inference.group_rates import (
-    GroupSums,
-    Means,
-    Ratios,
-    Repeats,
-    ratios_to_highest,
-)
+from skfairtest.group._inference.counting import GroupRows, Means, Repeats
+from skfairtest.group._inference.ratios import Ratios, ratios_to_highest
 from skfairtest.group._outcomes.counted_rows import CountedRows
 from skfairtest.group._outcomes.outcomes import MetricRows, rates_of
 from skfairtest.group._rules.sensitive_columns import Attribute, sensitive_attributes
@@ -279,7 +274,7 @@ def _part(
     n_groups = len(attribute.groups)
     unknown = bool((attribute.codes < 0).any())
     codes = np.where(attribute.codes < 0, n_groups, attribute.codes)
-    sums = GroupSums(codes, n_groups + unknown, weights, repeats)
+    sums = GroupRows(codes, n_groups + unknown, weights, repeats)
     share = sums.n / sums.n.sum()
     table: dict[str, Any] = {
         "attribute": attribute.name,

@@ -25,6 +25,7 @@ from skfairtest._validation import (
 )
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.group._base import stop_of
+from skfairtest.group._inference.counting import pattern_sides
 from skfairtest.group._outcomes.answers import AskedMetric
 from skfairtest.group._outcomes.outcomes import (
     MetricRows,
@@ -39,7 +40,6 @@ from skfairtest.group._rules.pattern_search import (
     complexity_of,
     frequent_patterns,
     listed_patterns,
-    sides_of_patterns,
 )
 from skfairtest.group._rules.patterns import Patterns
 from skfairtest.group._rules.value_table import ValueTables
@@ -143,8 +143,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         value: a tuple of one category, in which None is a missing one, or an interval), `support`
         (share of the rows), `share_inside` and `share_outside` (the metric), `score` (their
         absolute difference, or that to the whole), `low` and `high` (the interval of the score),
-        `differs` (whether a difference was shown), `error` (half the width of an interval for the
-        rule alone, from a normal approximation), `n_inside` and `n_outside` (numbers of rows that
+        `differs` (whether a difference was shown), `n_inside` and `n_outside` (numbers of rows that
         count for the metric), `ranked` (whether some rows count on both sides), `note` (what is not
         known). Where no row counts, the metric is undefined and NaN.
     short_list_ : DataFrame
@@ -430,8 +429,8 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         counted = None if weights is None else weights[rows.counts]
         overall = float(np.average(rows.values[rows.counts], weights=counted))
         complexity = complexity_of(patterns, tables.attributes)
-        everything = sides_of_patterns(patterns, rows, weights)
-        low, high, differs, critical = self._at_once(everything, patterns, rows, weights, rng)
+        everything = pattern_sides(patterns, rows.values, rows.counts, weights, binary=rows.binary)
+        intervals = self._at_once(everything, patterns, rows, weights, rng)
         found = compare_patterns(
             patterns,
             complexity,
@@ -440,13 +439,18 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
             weights,
             whole=self.against == "whole",
             confidence=self.confidence,
-            critical=critical,
+            critical=intervals.critical,
             most=self.max_rules,
         )
         kept = found.kept
-        more = self._scores(found.sides, low[kept], high[kept], differs[kept], found.part)
-        for name in ("low", "high"):  # undefined is undefined
-            more[name] = np.where(found.defined, more[name], np.nan)
+        of_kept = intervals.chosen(kept)
+        columns = self._counted_columns(
+            found.sides,
+            patterns.support[kept],
+            of_kept,
+            found.part,
+            (found.n_inside, found.n_outside),
+        )
         results = self._found(
             rules=patterns.conditions(kept),
             support=patterns.support[kept],
@@ -457,16 +461,16 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
             favourable=rows.favourable,
             n_queries=n_queries,
             stop=stop,
-            more=more | {"n_inside": found.n_inside, "n_outside": found.n_outside},
+            columns=columns,
         )
         short = listed_patterns(
             patterns,
             found,
-            more["differs"],
+            of_kept.differs,
             rows,
             weights,
             complexity=complexity,
-            critical=critical,
+            critical=intervals.critical,
             confidence=self.confidence,
         )
         listed = {name: np.asarray(values) for name, values in short._asdict().items()}

@@ -10,7 +10,8 @@ from scipy import stats
 
 from skfairtest import selection_table
 from skfairtest._statistics import ratio_interval
-from skfairtest.group._inference.group_rates import Means, ratios_to_highest
+from skfairtest.group._inference.counting import Means
+from skfairtest.group._inference.ratios import ratios_to_highest
 from skfairtest.group._selection import weighted_median
 
 RATES = ("false_positive_rate", "false_negative_rate", "accuracy")

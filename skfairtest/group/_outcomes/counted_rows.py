@@ -15,7 +15,7 @@ import pandas as pd
 from skfairtest._typing import Floats
 from skfairtest._validation import check_weights, column, numbers_of
 from skfairtest.exceptions import ChunkFailedError
-from skfairtest.group._inference.group_rates import Repeats
+from skfairtest.group._inference.counting import Repeats
 from skfairtest.group._outcomes.outcomes import MOST_LABELS, OUTCOMES, MetricRows, rates_of, read
 from skfairtest.space._chunks import Chunk, Chunks
 
@@ -155,7 +155,7 @@ class CountedRows:
             for name, moment in MOMENTS.items()
             if moment in self.cells
         }
-        return Repeats(n, w, w2, self.sample_weight is not None, within)
+        return Repeats(n, w, w2, within)
 
     def rates(self) -> tuple[dict[str, MetricRows], dict[str, Any]]:
         """What is averaged in each group by name, and what was taken as favourable."""
