@@ -219,7 +219,9 @@ def main():
     parser.add_argument("--only", choices=["pockets", "null", "power"])
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--first-seed", type=int, default=0, help="of those with a pocket")
+    parser.add_argument(
+        "--first-seed", type=int, default=0, help="of those with a pocket, and of no effect"
+    )
     parser.add_argument("--pockets", type=int, default=10, help="how many of them")
     parser.add_argument("--searched", type=float, default=2 / 3, help="share of the rows")
     parser.add_argument("--correction", choices=("resampling", "none"), default="resampling")
@@ -248,7 +250,9 @@ def main():
             print(table[names].mean().to_string())
     if options.only in (None, "null"):
         start = time.perf_counter()
-        n, reported = runs_without_effect(columns, sizes, truth, options.runs)
+        n, reported = runs_without_effect(
+            columns, sizes, truth, options.runs, seed=options.first_seed
+        )
         seconds = time.perf_counter() - start
         print(
             f"\nNo effect, {n} patterns, {options.runs} runs ({seconds:.0f} s): any group reported"
