@@ -42,6 +42,7 @@ class GroupResults:
     _state: dict[str, Any]
     confidence: float
     correction: str
+    max_rules: int
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:
         """A rule set in words, the attributes that it names, and their values."""
@@ -116,6 +117,27 @@ class GroupResults:
     def group_fairness_score_(self) -> float:
         """Score of the worst rule set."""
         return float(self._result("group_fairness_score_")["score"][0])
+
+    def _largest_score(self) -> dict[str, Any]:
+        """The largest score, its rule, and between which ends it is, whichever has it in truth.
+
+        With intervals that hold for all rules at once it is no less than the largest lower end and
+        no more than the largest upper one.
+        """
+        state = self._result("group_fairness_score_")
+        # Rules that leave hardly anybody outside are too small a comparison to be judged.
+        judged = state["ranked"] if state["ranked"].any() else np.ones(len(state["rules"]), bool)
+        score = np.where(judged, state["score"], np.nan)
+        if np.isnan(score).all():
+            return {"low": None, "high": None, "largest": None}
+        worst = int(np.nanargmax(score))
+        low, high = (float(np.nanmax(state[end][judged])) for end in ("low", "high"))
+        # Rules that were not kept have smaller scores, but may have wider intervals.
+        is_whole = len(score) < self.max_rules
+        largest = {
+            "rule": self._describe(state["rules"][worst]).words, "score": float(score[worst])
+        }  # fmt: skip
+        return {"low": low, "high": high if is_whole else None, "largest": largest}
 
     def _rule_number(self, rule: Any) -> int:
         """Place of a rule in `rules_`, from that place, its words or its row."""

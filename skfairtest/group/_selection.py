@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -92,7 +92,9 @@ def selection_table(
         Rows whose sensitive value is missing come last in each attribute, as "(unknown)", without a
         ratio. The table's ``attrs`` have `n_rows`, `unknown` (how many rows are unknown in each
         attribute, 0 among them), `highest` (the group with the highest rate), `favourable` or
-        `median_score`, `confidence`, `min_share`.
+        `median_score`, `confidence`, `min_share`, and `smallest_ratio`: between which two values
+        the smallest impact ratio of all groups is, whichever group has it in truth (None and None
+        without ratios).
 
     Raises
     ------
@@ -153,29 +155,49 @@ def selection_table(
         rates, taken = _rates(y_pred, y_true, favourable, y_score, weights, n_rows)
     of_rows = None if repeats is None else repeats.n
     attributes = sensitive_attributes(sensitive_features, n_cells, intersections, of_rows)
-    about = {
+    parts = [
+        _part(attribute, rates, weights, confidence, min_share, repeats) for attribute in attributes
+    ]
+    table = pd.concat([part.table for part in parts], ignore_index=True)
+    table.attrs |= {
         "n_rows": n_rows,
         "unknown": {a.name: _n_unknown(a, of_rows) for a in attributes},
-        "highest": {},
+        "highest": {
+            attribute.name: part.highest
+            for attribute, part in zip(attributes, parts, strict=True)
+            if part.highest is not None
+        },
         **taken,
         "confidence": float(confidence),
         "min_share": float(min_share),
+        "smallest_ratio": _smallest_ratio(table, parts, confidence),
     }
-    parts = [
-        _part(
-            attribute,
-            rates,
-            weights,
-            float(confidence),
-            float(min_share),
-            about["highest"],
-            repeats,
-        )
-        for attribute in attributes
-    ]
-    table = pd.concat(parts, ignore_index=True)
-    table.attrs |= about
     return table
+
+
+class _Part(NamedTuple):
+    """The table's rows of one attribute, and what they say of it."""
+
+    table: pd.DataFrame
+    highest: str | None
+    rates: Means
+    compared: Bools
+
+
+def _smallest_ratio(
+    table: pd.DataFrame, parts: list[_Part], confidence: float
+) -> tuple[float | None, float | None]:
+    """Between which the smallest impact ratio of all groups is, whichever has it in truth.
+
+    Each end misses at most as often as one end of an interval. The smallest of all lower ends is no
+    larger than that of the group in question. The smallest of many upper ends is too small by
+    chance, so each of these misses as many times more seldom as there are groups (Bonferroni).
+    """
+    if "impact_ratio" not in table or not (n := int(table["impact_ratio"].notna().sum())):
+        return None, None
+    at_once = 1 - (1 - confidence) / n
+    ends = [ratios_to_highest(part.rates, part.compared, at_once).high for part in parts]
+    return float(table["impact_ratio_low"].min()), float(np.nanmin(np.concatenate(ends)))
 
 
 def _rates(
@@ -267,10 +289,10 @@ def _part(
     weights: Floats | None,
     confidence: float,
     min_share: float,
-    highest: dict[str, str],
     repeats: Repeats | None,
-) -> pd.DataFrame:
-    """Return the table's rows of one attribute."""
+) -> _Part:
+    """Make the table's rows of one attribute."""
+    highest, first_rate, compared = None, None, np.empty(0, dtype=bool)
     n_groups = len(attribute.groups)
     unknown = bool((attribute.codes < 0).any())
     codes = np.where(attribute.codes < 0, n_groups, attribute.codes)
@@ -288,6 +310,7 @@ def _part(
         interval = means.share_interval if rate.binary else means.mean_interval
         low, high = interval(confidence)
         table |= {name: means.value, f"{name}_low": low, f"{name}_high": high}
+        first_rate = first_rate or means
         if place > 0:
             table[f"{name}_n"] = means.n
         elif rate.binary:
@@ -298,15 +321,15 @@ def _part(
             table |= {f"impact_ratio{end}": values for end, values in ends}
             _note_ratios(notes, means, compared, share < min_share, ratios, unknown, min_share)
             if np.isfinite(ratios.value).any():
-                first = int(np.nanargmax(ratios.value))
-                highest[attribute.name] = table["group"][first]
+                highest = table["group"][int(np.nanargmax(ratios.value))]
         elif unknown:
             notes[-1].append("value missing")
     for note, n in zip(notes, sums.n.tolist(), strict=True):
         if n < FEWEST_ROWS:
             note.append(f"fewer than {FEWEST_ROWS} rows")
     table["note"] = ["; ".join(note) for note in notes]
-    return pd.DataFrame(table)
+    assert first_rate is not None, "there is a rate"
+    return _Part(pd.DataFrame(table), highest, first_rate, compared)
 
 
 def _note_ratios(

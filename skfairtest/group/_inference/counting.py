@@ -242,6 +242,6 @@ class GroupRows:
             around = np.where(counts, values - mean[self.codes], 0.0)
             spread = w * around**2 + np.where(counts, within.get(rate, 0.0), 0.0)
         sums = (w, w * around, spread, np.where(counts, squared, 0.0))
-        size, off, variance = moments(np.array([self._sum(column) for column in sums]), False)
+        size, _, variance = moments(np.array([self._sum(column) for column in sums]), False)
         n_rows = np.rint(self._sum(np.where(counts, n, 0))).astype(np.int64)
-        return Means(mean + off, n_rows, size, variance)
+        return Means(mean, n_rows, size, variance)
