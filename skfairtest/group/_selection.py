@@ -16,6 +16,7 @@ from skfairtest.group._outcomes.outcomes import MetricRows, rates_of
 from skfairtest.group._rules.sensitive_columns import Attribute, sensitive_attributes
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
 from skfairtest.space._chunks import WANTED, as_chunks
+from skfairtest.space._sensitive_features import check_index
 
 #: What the rows with a missing sensitive value are called.
 UNKNOWN = "(unknown)"
@@ -43,10 +44,11 @@ def selection_table(
     y_pred : array-like of shape (n_rows,), or None
         Predicted labels, or a regressor's outputs as floats. None if `y_score` is given.
     sensitive_features : Series, DataFrame, dict, array, list or list of columns
-        The sensitive attributes, one value per row, in the order of `y_pred`. Indexes are not
-        aligned. A numeric attribute of more than six different values is cut at its quartiles; pass
-        strings or categories if numbers are codes. Rows with missing values (None, NaN) are counted
-        as unknown; a string such as "unknown" is a group like any other.
+        The sensitive attributes, one value per row, in the order of `y_pred`. If both are pandas
+        objects, their indexes must be equal. A numeric attribute of more than six different values
+        is cut at its quartiles; pass strings or categories if numbers are codes. Rows with missing
+        values (None, NaN) are counted as unknown; a string such as "unknown" is a group like any
+        other.
     y_true : array-like of shape (n_rows,), default=None
         True labels, or targets of a regression.
     favourable : label, list of labels, float or "mean", default=None
@@ -99,8 +101,8 @@ def selection_table(
     Raises
     ------
     ValueError, TypeError
-        If lengths differ, predictions or targets are missing, weights are negative, it cannot be
-        told which labels are favourable, or an attribute has more than 5,000 groups.
+        If lengths or indexes differ, predictions or targets are missing, weights are negative, it
+        cannot be told which labels are favourable, or an attribute has more than 5,000 groups.
 
     See Also
     --------
@@ -153,6 +155,9 @@ def selection_table(
         n_rows = n_cells = _n_rows(y_pred if y_pred is not None else y_score)
         weights = None if sample_weight is None else check_weights(sample_weight, n_rows)
         rates, taken = _rates(y_pred, y_true, favourable, y_score, weights, n_rows)
+        for name, given in {"y_pred": y_pred, "y_true": y_true, "y_score": y_score}.items():
+            if isinstance(given, (pd.Series, pd.DataFrame)):
+                check_index(sensitive_features, given.index, name)
     of_rows = None if repeats is None else repeats.n
     attributes = sensitive_attributes(sensitive_features, n_cells, intersections, of_rows)
     parts = [

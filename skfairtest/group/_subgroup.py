@@ -478,7 +478,15 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
 
     def _warn_of_no_disparity(self, values: Floats) -> None:
         """Warn if the metric has the same value in all rows that count."""
-        if self.n_groups_ and values.min() == values.max():
+        if not self.n_groups_:
+            warnings.warn(
+                f"No rule has rows that count for metric={self.metric!r} both inside and outside, "
+                f"as only {len(values)} rows count, so nothing was compared. Pass more rows, or "
+                "other weights.",
+                NoDisparityWarning,
+                stacklevel=users_level(),
+            )
+        elif values.min() == values.max():
             warnings.warn(
                 f"metric={self.metric!r} is {values[0]:g} in all {len(values)} rows that count, "
                 "so all scores are 0. This is expected if the model makes the same prediction "
