@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
@@ -19,6 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from skfairtest._typing import Floats
 from skfairtest.exceptions import users_level
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._containers import make_container
@@ -203,3 +205,67 @@ def make_generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(None if random_state is None else int(random_state))
     state = check_random_state(random_state)
     return np.random.default_rng(state.randint(0, 2**31, size=4))
+
+
+# Columns of one value per row ---------------------------------------------------------------------
+
+
+def column(name: str, values: Any, n_rows: int) -> NDArray[Any]:
+    """Return a column as one value per row, or raise an error if one is missing."""
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must have one value per row, shape ({n_rows},); got shape {array.shape}."
+            + (" Pass the scores of one class." if name == "y_score" else "")
+        )
+    if len(array) != n_rows:
+        raise ValueError(f"{name} must have one value per row, {n_rows}; got {len(array)}.")
+    missing = np.asarray(pd.isna(array))
+    if missing.any():
+        raise ValueError(
+            f"{name} has {int(missing.sum())} missing values among {n_rows}, the first in row "
+            f"{int(missing.argmax())}. Leave out those rows, or say what they count as."
+        )
+    if array.dtype.kind == "O":  # numbers and truth values that came in boxes
+        array = pd.Series(array).infer_objects().to_numpy()
+    return array
+
+
+def numbers_of(name: str, values: NDArray[Any]) -> Floats:
+    """Return the values as floats, or raise an error if they are not numbers."""
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} must hold numbers; got {values[:3].tolist()!r}. Labels are compared with "
+            "labels, outputs and scores with numbers."
+        ) from error
+
+
+def finite_numbers(name: str, values: NDArray[Any]) -> Floats:
+    """Return the values as floats, or raise an error if they are no numbers or infinite."""
+    numbers = numbers_of(name, values)
+    if not np.isfinite(numbers).all():
+        raise ValueError(
+            f"{name} has {int((~np.isfinite(numbers)).sum())} infinite values, which have no mean. "
+            "Leave out those rows."
+        )
+    return numbers
+
+
+def check_weights(given: Any, n_rows: int, *, zeros: bool = False) -> Floats:
+    """Return weights of rows, or raise an error unless they are finite and non-negative.
+
+    With `zeros` all may be 0, as in a part of a table; otherwise not.
+    """
+    weights = numbers_of("sample_weight", column("sample_weight", given, n_rows))
+    low, high = (float(end) for end in (weights.min(initial=np.inf), weights.max(initial=0)))
+    if not (low >= 0 and np.isfinite(high) and (zeros or high > 0)):
+        raise ValueError(
+            "sample_weight must be finite, at least 0"
+            + ("" if zeros else ", and not zero everywhere")
+            + f"; got values from {low:g} to {high:g}. Pass other weights, or leave out rows."
+        )
+    return weights

@@ -25,8 +25,9 @@ import pandas as pd
 from _machine import describe_machine
 from scipy import stats
 
+from skfairtest.group._inference.counting import pattern_sides
 from skfairtest.group._inference.pivot import interval_at, signed_root
-from skfairtest.group._inference.resampled import pattern_sides, resampled
+from skfairtest.group._inference.resampled import resampled
 from skfairtest.group._rules.patterns import Patterns
 
 CONFIDENCE = 0.95
@@ -167,12 +168,13 @@ def main():
     parser.add_argument("--rows", type=int, default=1_000)
     parser.add_argument("--cases", nargs="*", default=CASES, help="names, or parts of names")
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     print(describe_machine())
-    print(f"{options.tables} tables of {options.rows} rows each")
+    print(f"{options.tables} tables of {options.rows} rows each, seed {options.seed}")
     for case in (case for case in CASES if any(part in case for part in options.cases)):
         start = time.perf_counter()
-        table = simulated(case, options.tables, options.rows, options.methods)
+        table = simulated(case, options.tables, options.rows, options.methods, options.seed)
         print(f"\n{case} ({time.perf_counter() - start:.0f} s)")
         print((100 * table).round(1).to_string(na_rep=""), flush=True)
 

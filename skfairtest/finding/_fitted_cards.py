@@ -113,7 +113,7 @@ def rules_card(auditor: Any) -> str:
     if not len(state["rules"]):
         return findings_card(kind, "no groups were compared", facts=facts, note=_GROUPS_NOTE)
     # A table of all rule sets, of which there may be thousands, would take its time.
-    few = {name: value[:MOST_RULES] for name, value in state.items() if hasattr(value, "dtype")}
+    few = {name: value[:MOST_RULES] for name, value in state.items()}
     rules = auditor._table(few)
     worst = rules.iloc[0]
     inside, outside = number(worst["share_inside"]), number(worst["share_outside"])
@@ -124,7 +124,7 @@ def rules_card(auditor: Any) -> str:
         "n_inside": f"{counted_by(auditor)} inside",
     }  # fmt: skip
     table = rules[list(names)].astype({"low": object})
-    # Holm's correction shows that such a difference is above 0, and not by how much.
+    # A step-down test may show that such a difference is above 0, and not by how much.
     table.loc[rules["differs"] & (rules["low"] <= 0), "low"] = "above 0"
     table["differs"] = np.where(rules["differs"], "yes", "no")
     together = "each by itself" if auditor.correction == "none" else "all at once"

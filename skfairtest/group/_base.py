@@ -21,7 +21,7 @@ from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.finding._fitted_cards import rules_card
 from skfairtest.finding._shown import ShownFinding
 from skfairtest.group._outcomes.answers import Answers
-from skfairtest.group._results import SIDES, GroupResults
+from skfairtest.group._results import GroupResults
 from skfairtest.oracle._model import RESPONSE_METHODS
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 from skfairtest.workers._sending import n_workers
@@ -146,20 +146,17 @@ class GroupAuditor(
         rows: Any,
         share: float,
         progress: Progress,
-        *,
-        as_they_are: bool = False,
     ) -> tuple[NDArray[Any], Any]:
         """Return predictions for the rows, and what ended the asking: an error, a stop, or None.
 
         What was predicted before an error is not lost.
         """
-        ask = answers.predictions if as_they_are else answers.ask
         values: list[NDArray[Any]] = []
         ended: Any = None
         size = BATCH * n_workers(self.n_jobs)
         for start in range(0, len(rows), size):
             try:
-                values.append(ask(rows[start : start + size]))
+                values.append(answers.ask(rows[start : start + size]))
             except BaseException as error:  # Ctrl-C, too: the caller raises it again
                 ended = error
                 break
@@ -181,14 +178,13 @@ class GroupAuditor(
         favourable: Any,
         n_queries: int,
         stop: StopSearch,
-        more: dict[str, NDArray[Any]] | None = None,
+        columns: dict[str, NDArray[Any]] | None = None,
     ) -> dict[str, Any]:
-        """Return the results by name; `more` holds intervals of a subclass, and its columns."""
-        state: dict[str, Any] = {"rules": rules, "support": support, "ranked": ranked}
-        state |= {name: np.asarray(getattr(sides, name), dtype=np.float64) for name in SIDES}
-        state |= self._intervals(sides, n_groups) if more is None else more
+        """Return the results by name; `columns` are those that a subclass has made."""
+        if columns is None:
+            columns = self._columns(sides, support, n_rules=n_groups)
         return {
-            "_state": state,
+            "_state": {"rules": rules, **columns, "ranked": ranked},
             "favourable_": favourable,
             "n_rule_sets_": n_rule_sets,
             "n_groups_": n_groups,
@@ -263,11 +259,10 @@ class PoolAuditor(GroupAuditor):
         Largest distance between a score and the ends of its interval; the pool of rows is made
         large enough for it. It is a difference of shares, computed for shares of one half; for
         means its unit is twice the standard deviation of the predictions.
-    correction : {"bonferroni", "holm", "none"}, default="bonferroni"
+    correction : {"bonferroni", "none"}, default="bonferroni"
         How the intervals allow for the number of rule sets. With "bonferroni" all intervals hold at
-        once, so that the worst of many rule sets may be quoted. "holm" shows a difference for more
-        rule sets; the intervals of these additional ones begin at 0. With "none", as in the paper,
-        each interval holds by itself and is too narrow for the worst of many.
+        once, so that the worst of many rule sets may be quoted. With "none", as in the paper, each
+        interval holds by itself and is too narrow for the worst of many.
     max_queries : int, default=100_000
         Budget in queries: one query is one row for which the model is asked. If the two thresholds
         need more queries than this, the intervals are wider, and a warning says so.
@@ -280,8 +275,7 @@ class PoolAuditor(GroupAuditor):
         an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (shares
         of favourable predictions, or mean predictions of a regressor without a threshold), `score`
         (their absolute difference), `low` and `high` (the interval of the score), `differs`
-        (whether a difference was shown), `error` (half the width of the paper's interval, which
-        holds for the rule set alone), `n_inside` and `n_outside` (numbers of perturbed inputs or
+        (whether a difference was shown), `n_inside` and `n_outside` (numbers of perturbed inputs or
         texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
         large enough to compare: a rule set must leave 5% of the rows outside).
     n_rule_sets_, n_groups_ : int

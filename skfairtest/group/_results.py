@@ -8,13 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
-from skfairtest._statistics import Sides, paper_error, score_interval
-from skfairtest._typing import Bools, Floats
-from skfairtest.group._inference.at_once import all_at_once
-
-SIDES = ("n", "mean", "variance", "n_out", "mean_out", "variance_out")
+from skfairtest._statistics import Sides, score_interval
+from skfairtest._typing import Floats
+from skfairtest.group._inference.pivot import Simultaneous, all_at_once
 
 
 class Description(NamedTuple):
@@ -45,6 +42,7 @@ class GroupResults:
     _state: dict[str, Any]
     confidence: float
     correction: str
+    max_rules: int
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:
         """A rule set in words, the attributes that it names, and their values."""
@@ -62,34 +60,37 @@ class GroupResults:
             )
         return self._state
 
-    def _intervals(self, sides: Sides, n_rules: int) -> dict[str, NDArray[Any]]:
-        """Score, its interval, whether that excludes 0, and the paper's error."""
-        low, high, differs = all_at_once(
-            sides,
-            confidence=self.confidence,
-            correction=self.correction,
-            n_rules=n_rules,
-        )
-        return self._scores(sides, low, high, differs)
-
-    def _scores(
-        self, sides: Sides, low: Floats, high: Floats, differs: Bools, part: Floats | None = None
+    def _columns(
+        self,
+        sides: Sides,
+        support: Floats,
+        *,
+        n_rules: int = 1,
+        intervals: Simultaneous | None = None,
+        part: Floats | None = None,
     ) -> dict[str, NDArray[Any]]:
-        """Columns of the score and its interval, from the interval of the difference.
+        """Columns of numbers of a table of rules, in their order.
 
-        `part` is the share of each difference that counts; None where all of it does.
+        Intervals are Bonferroni's for `n_rules`, where none are given. `part` is the share of each
+        difference that counts; None where all of it does.
         """
-        least, most = score_interval(low, high)
+        if intervals is None:
+            n_rules = 1 if self.correction == "none" else max(1, n_rules)
+            intervals = all_at_once(sides, confidence=self.confidence, n_rules=n_rules)
+        least, most = score_interval(intervals.low, intervals.high)
         if sides.binary:
             most = np.minimum(most, 1.0)
-        z = float(stats.norm.isf((1 - self.confidence) / 2))
         counted: Any = 1.0 if part is None else part
         return {
+            "support": support,
+            "share_inside": np.asarray(sides.mean, dtype=np.float64),
+            "share_outside": np.asarray(sides.mean_out, dtype=np.float64),
             "score": np.abs(sides.difference) * counted,
             "low": least * counted,
             "high": most * counted,
-            "differs": differs,
-            "error": paper_error(sides, z) * counted,
+            "differs": intervals.differs,
+            "n_inside": sides.n.astype(np.int64),
+            "n_outside": sides.n_out.astype(np.int64),
         }
 
     @property
@@ -99,32 +100,44 @@ class GroupResults:
 
     def _table(self, state: dict[str, Any]) -> pd.DataFrame:
         described = [self._describe(rule) for rule in state["rules"]]
-        table = {
+        words = {
             "rule": [rule.words for rule in described],
             "attributes": [rule.attributes for rule in described],
             "conditions": [rule.conditions for rule in described],
-            "support": state["support"],
-            "share_inside": state["mean"],
-            "share_outside": state["mean_out"],
         }
-        for name in ("score", "low", "high", "differs", "error"):
-            table[name] = state[name]
-        table["n_inside"] = state["n"].astype(np.int64)
-        table["n_outside"] = state["n_out"].astype(np.int64)
-        table["ranked"] = state["ranked"]
-        return pd.DataFrame(table)
+        return pd.DataFrame(words | {k: v for k, v in state.items() if k != "rules"})
 
     @property
     def worst_rule_(self) -> pd.Series:
         """The first row of `rules_`."""
         state = self._result("worst_rule_")
-        first = {key: value[:1] for key, value in state.items() if isinstance(value, np.ndarray)}
-        return self._table(first).iloc[0]
+        return self._table({key: value[:1] for key, value in state.items()}).iloc[0]
 
     @property
     def group_fairness_score_(self) -> float:
         """Score of the worst rule set."""
         return float(self._result("group_fairness_score_")["score"][0])
+
+    def _largest_score(self) -> dict[str, Any]:
+        """The largest score, its rule, and between which ends it is, whichever has it in truth.
+
+        With intervals that hold for all rules at once it is no less than the largest lower end and
+        no more than the largest upper one.
+        """
+        state = self._result("group_fairness_score_")
+        # Rules that leave hardly anybody outside are too small a comparison to be judged.
+        judged = state["ranked"] if state["ranked"].any() else np.ones(len(state["rules"]), bool)
+        score = np.where(judged, state["score"], np.nan)
+        if np.isnan(score).all():
+            return {"low": None, "high": None, "largest": None}
+        worst = int(np.nanargmax(score))
+        low, high = (float(np.nanmax(state[end][judged])) for end in ("low", "high"))
+        # Rules that were not kept have smaller scores, but may have wider intervals.
+        is_whole = len(score) < self.max_rules
+        largest = {
+            "rule": self._describe(state["rules"][worst]).words, "score": float(score[worst])
+        }  # fmt: skip
+        return {"low": low, "high": high if is_whole else None, "largest": largest}
 
     def _rule_number(self, rule: Any) -> int:
         """Place of a rule in `rules_`, from that place, its words or its row."""
@@ -150,24 +163,19 @@ class GroupResults:
         numbers: list[int],
         sides: Sides,
         support: Floats,
-        intervals: dict[str, NDArray[Any]] | None = None,
+        columns: dict[str, NDArray[Any]] | None = None,
     ) -> pd.DataFrame:
-        """The table that `confirm` returns; `intervals` are those that a subclass has made."""
-        if intervals is None:
-            intervals = self._intervals(sides, max(1, len(numbers)))
+        """The table that `confirm` returns; `columns` are those that a subclass has made."""
+        if columns is None:
+            columns = self._columns(sides, support, n_rules=len(numbers))
         state = self._state
         chosen = np.asarray(numbers, dtype=np.intp)
-        searched = state["mean"][chosen] - state["mean_out"][chosen]
+        searched = state["share_inside"][chosen] - state["share_outside"][chosen]
         with np.errstate(invalid="ignore"):
             same = np.sign(searched) == np.sign(sides.difference)
         table = {
             "rule": [self._describe(state["rules"][number]).words for number in numbers],
-            "support": support,
-            "share_inside": sides.mean,
-            "share_outside": sides.mean_out,
-            **intervals,
-            "n_inside": sides.n.astype(np.int64),
-            "n_outside": sides.n_out.astype(np.int64),
+            **columns,
             "searched_score": state["score"][chosen],
             "same_direction": same,
         }

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from skfairtest._typing import Bools, Floats, is_real
-from skfairtest.group._inference.group_rates import (
-    GroupSums,
-    Means,
-    Ratios,
-    Repeats,
-    ratios_to_highest,
-)
+from skfairtest._validation import check_weights, column, numbers_of
+from skfairtest.group._inference.counting import GroupRows, Means, Repeats
+from skfairtest.group._inference.ratios import Ratios, ratios_to_highest
 from skfairtest.group._outcomes.counted_rows import CountedRows
-from skfairtest.group._outcomes.outcomes import Outcomes, check_weights, make_outcomes
+from skfairtest.group._outcomes.outcomes import MetricRows, rates_of
 from skfairtest.group._rules.sensitive_columns import Attribute, sensitive_attributes
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
 from skfairtest.space._chunks import WANTED, as_chunks
+from skfairtest.space._sensitive_features import check_index
 
 #: What the rows with a missing sensitive value are called.
 UNKNOWN = "(unknown)"
@@ -47,10 +44,11 @@ def selection_table(
     y_pred : array-like of shape (n_rows,), or None
         Predicted labels, or a regressor's outputs as floats. None if `y_score` is given.
     sensitive_features : Series, DataFrame, dict, array, list or list of columns
-        The sensitive attributes, one value per row, in the order of `y_pred`. Indexes are not
-        aligned. A numeric attribute of more than six different values is cut at its quartiles; pass
-        strings or categories if numbers are codes. Rows with missing values (None, NaN) are counted
-        as unknown; a string such as "unknown" is a group like any other.
+        The sensitive attributes, one value per row, in the order of `y_pred`. If both are pandas
+        objects, their indexes must be equal. A numeric attribute of more than six different values
+        is cut at its quartiles; pass strings or categories if numbers are codes. Rows with missing
+        values (None, NaN) are counted as unknown; a string such as "unknown" is a group like any
+        other.
     y_true : array-like of shape (n_rows,), default=None
         True labels, or targets of a regression.
     favourable : label, list of labels, float or "mean", default=None
@@ -96,13 +94,15 @@ def selection_table(
         Rows whose sensitive value is missing come last in each attribute, as "(unknown)", without a
         ratio. The table's ``attrs`` have `n_rows`, `unknown` (how many rows are unknown in each
         attribute, 0 among them), `highest` (the group with the highest rate), `favourable` or
-        `median_score`, `confidence`, `min_share`.
+        `median_score`, `confidence`, `min_share`, and `smallest_ratio`: between which two values
+        the smallest impact ratio of all groups is, whichever group has it in truth (None and None
+        without ratios).
 
     Raises
     ------
     ValueError, TypeError
-        If lengths differ, predictions or targets are missing, weights are negative, it cannot be
-        told which labels are favourable, or an attribute has more than 5,000 groups.
+        If lengths or indexes differ, predictions or targets are missing, weights are negative, it
+        cannot be told which labels are favourable, or an attribute has more than 5,000 groups.
 
     See Also
     --------
@@ -148,41 +148,103 @@ def selection_table(
         counted = _counted(
             data, y_pred, y_true, y_score, sample_weight, sensitive_features, favourable
         )
-        repeats, outcomes, sensitive_features = (
-            counted.repeats(),
-            counted.outcomes(),
-            counted.table(),
-        )
+        repeats, sensitive_features = counted.repeats(), counted.table()
+        rates, taken = counted.rates()
         n_rows, n_cells = int(repeats.n.sum()), len(repeats.n)
     else:
         n_rows = n_cells = _n_rows(y_pred if y_pred is not None else y_score)
         weights = None if sample_weight is None else check_weights(sample_weight, n_rows)
-        outcomes = make_outcomes(y_pred, y_true, favourable, y_score, weights, n_rows)
+        rates, taken = _rates(y_pred, y_true, favourable, y_score, weights, n_rows)
+        for name, given in {"y_pred": y_pred, "y_true": y_true, "y_score": y_score}.items():
+            if isinstance(given, (pd.Series, pd.DataFrame)):
+                check_index(sensitive_features, given.index, name)
     of_rows = None if repeats is None else repeats.n
     attributes = sensitive_attributes(sensitive_features, n_cells, intersections, of_rows)
-    about = {
+    parts = [
+        _part(attribute, rates, weights, confidence, min_share, repeats) for attribute in attributes
+    ]
+    table = pd.concat([part.table for part in parts], ignore_index=True)
+    table.attrs |= {
         "n_rows": n_rows,
         "unknown": {a.name: _n_unknown(a, of_rows) for a in attributes},
-        "highest": {},
-        **outcomes.about,
+        "highest": {
+            attribute.name: part.highest
+            for attribute, part in zip(attributes, parts, strict=True)
+            if part.highest is not None
+        },
+        **taken,
         "confidence": float(confidence),
         "min_share": float(min_share),
+        "smallest_ratio": _smallest_ratio(table, parts, confidence),
     }
-    parts = [
-        _part(
-            attribute,
-            outcomes,
-            weights,
-            float(confidence),
-            float(min_share),
-            about["highest"],
-            repeats,
-        )
-        for attribute in attributes
-    ]
-    table = pd.concat(parts, ignore_index=True)
-    table.attrs |= about
     return table
+
+
+class _Part(NamedTuple):
+    """The table's rows of one attribute, and what they say of it."""
+
+    table: pd.DataFrame
+    highest: str | None
+    rates: Means
+    compared: Bools
+
+
+def _smallest_ratio(
+    table: pd.DataFrame, parts: list[_Part], confidence: float
+) -> tuple[float | None, float | None]:
+    """Between which the smallest impact ratio of all groups is, whichever has it in truth.
+
+    Each end misses at most as often as one end of an interval. The smallest of all lower ends is no
+    larger than that of the group in question. The smallest of many upper ends is too small by
+    chance, so each of these misses as many times more seldom as there are groups (Bonferroni).
+    """
+    if "impact_ratio" not in table or not (n := int(table["impact_ratio"].notna().sum())):
+        return None, None
+    at_once = 1 - (1 - confidence) / n
+    ends = [ratios_to_highest(part.rates, part.compared, at_once).high for part in parts]
+    return float(table["impact_ratio_low"].min()), float(np.nanmin(np.concatenate(ends)))
+
+
+def _rates(
+    y_pred: Any, y_true: Any, favourable: Any, y_score: Any, weights: Floats | None, n_rows: int
+) -> tuple[dict[str, MetricRows], dict[str, Any]]:
+    """What is averaged in each group, by name, and what was taken as favourable."""
+    if y_pred is None and y_true is not None:
+        raise ValueError("y_true needs predictions to compare with; got y_pred=None. Pass y_pred.")
+    predicted = None if y_pred is None else column("y_pred", y_pred, n_rows)
+    truth = None if y_true is None else column("y_true", y_true, n_rows)
+    if y_score is None:
+        assert predicted is not None, "one of both is given"
+        return rates_of(predicted, truth, favourable)
+    score = numbers_of("y_score", column("y_score", y_score, n_rows))
+    middle = weighted_median(score, weights)
+    if np.isnan(middle):
+        raise ValueError(
+            "y_score has no finite median, because half of it is infinite. Pass finite scores."
+        )
+    # "Above": a score that equals the median does not count.
+    above = MetricRows((score > middle).astype(np.float64), np.ones(n_rows, dtype=bool), True, None)
+    rates, taken = {"scoring_rate": above}, {"median_score": middle}
+    if predicted is not None and truth is not None:
+        of_labels, chosen = rates_of(predicted, truth, favourable, means=False)
+        del of_labels["selection_rate"]
+        rates, taken = rates | of_labels, chosen | taken
+    return rates, taken
+
+
+def weighted_median(values: Floats, weights: Floats | None) -> float:
+    """Compute the median; with weights, half of the weight is on either side."""
+    if weights is None:
+        with np.errstate(invalid="ignore"):
+            return float(np.median(values))
+    order: Any = np.argsort(values, kind="stable")
+    order = order[weights[order] > 0]
+    below = np.cumsum(weights[order])
+    half = below[-1] / 2
+    place = int(np.searchsorted(below, half * (1 - 1e-12)))
+    if abs(below[place] - half) <= 1e-12 * half:
+        return float((values[order[place]] + values[order[place + 1]]) / 2)
+    return float(values[order[place]])
 
 
 def _counted(
@@ -228,18 +290,18 @@ def _n_unknown(attribute: Attribute, n_rows: Any) -> int:
 
 def _part(
     attribute: Attribute,
-    outcomes: Outcomes,
+    rates: dict[str, MetricRows],
     weights: Floats | None,
     confidence: float,
     min_share: float,
-    highest: dict[str, str],
     repeats: Repeats | None,
-) -> pd.DataFrame:
-    """Return the table's rows of one attribute."""
+) -> _Part:
+    """Make the table's rows of one attribute."""
+    highest, first_rate, compared = None, None, np.empty(0, dtype=bool)
     n_groups = len(attribute.groups)
     unknown = bool((attribute.codes < 0).any())
     codes = np.where(attribute.codes < 0, n_groups, attribute.codes)
-    sums = GroupSums(codes, n_groups + unknown, weights, repeats)
+    sums = GroupRows(codes, n_groups + unknown, weights, repeats)
     share = sums.n / sums.n.sum()
     table: dict[str, Any] = {
         "attribute": attribute.name,
@@ -248,14 +310,15 @@ def _part(
         "share": share,
     }
     notes: list[list[str]] = [[] for _ in table["group"]]
-    for place, (name, (values, rows)) in enumerate(outcomes.rates.items()):
-        means = sums.mean(values, rows, name)
-        interval = means.share_interval if outcomes.is_share else means.mean_interval
+    for place, (name, rate) in enumerate(rates.items()):
+        means = sums.mean(rate.values, rate.counts, name)
+        interval = means.share_interval if rate.binary else means.mean_interval
         low, high = interval(confidence)
         table |= {name: means.value, f"{name}_low": low, f"{name}_high": high}
+        first_rate = first_rate or means
         if place > 0:
             table[f"{name}_n"] = means.n
-        elif outcomes.is_share:
+        elif rate.binary:
             compared = (np.arange(len(share)) < n_groups) & (share >= min_share)
             compared &= np.isfinite(means.value)
             ratios = ratios_to_highest(means, compared, confidence)
@@ -263,15 +326,15 @@ def _part(
             table |= {f"impact_ratio{end}": values for end, values in ends}
             _note_ratios(notes, means, compared, share < min_share, ratios, unknown, min_share)
             if np.isfinite(ratios.value).any():
-                first = int(np.nanargmax(ratios.value))
-                highest[attribute.name] = table["group"][first]
+                highest = table["group"][int(np.nanargmax(ratios.value))]
         elif unknown:
             notes[-1].append("value missing")
     for note, n in zip(notes, sums.n.tolist(), strict=True):
         if n < FEWEST_ROWS:
             note.append(f"fewer than {FEWEST_ROWS} rows")
     table["note"] = ["; ".join(note) for note in notes]
-    return pd.DataFrame(table)
+    assert first_rate is not None, "there is a rate"
+    return _Part(pd.DataFrame(table), highest, first_rate, compared)
 
 
 def _note_ratios(

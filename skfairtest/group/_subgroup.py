@@ -17,28 +17,29 @@ from skfairtest._typing import Floats
 from skfairtest._validation import (
     check_table,
     check_takes_weights,
+    check_weights,
+    column,
     fitted_estimator,
     make_generator,
     warn_of_target,
 )
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.group._base import stop_of
-from skfairtest.group._outcomes.asked_metric import AskedMetric
-from skfairtest.group._outcomes.metrics import (
+from skfairtest.group._inference.counting import pattern_sides
+from skfairtest.group._outcomes.answers import AskedMetric
+from skfairtest.group._outcomes.outcomes import (
     MetricRows,
     check_counts,
     check_metric,
     metric_rows,
     truth_of,
 )
-from skfairtest.group._outcomes.outcomes import check_weights, column
 from skfairtest.group._rules.pattern_search import (
     TooManyRules,
     compare_patterns,
     complexity_of,
     frequent_patterns,
     listed_patterns,
-    sides_of_patterns,
 )
 from skfairtest.group._rules.patterns import Patterns
 from skfairtest.group._rules.value_table import ValueTables
@@ -142,8 +143,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         value: a tuple of one category, in which None is a missing one, or an interval), `support`
         (share of the rows), `share_inside` and `share_outside` (the metric), `score` (their
         absolute difference, or that to the whole), `low` and `high` (the interval of the score),
-        `differs` (whether a difference was shown), `error` (half the width of an interval for the
-        rule alone, from a normal approximation), `n_inside` and `n_outside` (numbers of rows that
+        `differs` (whether a difference was shown), `n_inside` and `n_outside` (numbers of rows that
         count for the metric), `ranked` (whether some rows count on both sides), `note` (what is not
         known). Where no row counts, the metric is undefined and NaN.
     short_list_ : DataFrame
@@ -401,9 +401,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     ) -> tuple[MetricRows, Any, int]:
         """Ask the model; returns the metric's rows, what ended the asking, and the queries."""
         asked = AskedMetric(self.metric, estimator, X, self.favourable, self.n_jobs)
-        predicted, ended = self._ask(
-            asked.answers, np.arange(n), 0.9, progress, as_they_are=asked.as_they_are
-        )
+        predicted, ended = self._ask(asked, np.arange(n), 0.9, progress)
         if not len(predicted):
             raise ended
         rows = asked.rows(predicted, None if truth is None else truth[: len(predicted)])
@@ -413,7 +411,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
                 values=np.concatenate([rows.values, more]),
                 counts=np.concatenate([rows.counts, more > 0]),
             )
-        return rows, ended, asked.answers.n_queries
+        return rows, ended, asked.n_queries
 
     # Comparing -------------------------------------------------------------------------------
 
@@ -431,8 +429,8 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         counted = None if weights is None else weights[rows.counts]
         overall = float(np.average(rows.values[rows.counts], weights=counted))
         complexity = complexity_of(patterns, tables.attributes)
-        everything = sides_of_patterns(patterns, rows, weights)
-        low, high, differs, critical = self._at_once(everything, patterns, rows, weights, rng)
+        everything = pattern_sides(patterns, rows.values, rows.counts, weights, binary=rows.binary)
+        intervals = self._at_once(everything, patterns, rows, weights, rng)
         found = compare_patterns(
             patterns,
             complexity,
@@ -441,13 +439,18 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
             weights,
             whole=self.against == "whole",
             confidence=self.confidence,
-            critical=critical,
+            critical=intervals.critical,
             most=self.max_rules,
         )
         kept = found.kept
-        more = self._scores(found.sides, low[kept], high[kept], differs[kept], found.part)
-        for name in ("low", "high"):  # undefined is undefined
-            more[name] = np.where(found.defined, more[name], np.nan)
+        of_kept = intervals.chosen(kept)
+        columns = self._counted_columns(
+            found.sides,
+            patterns.support[kept],
+            of_kept,
+            found.part,
+            (found.n_inside, found.n_outside),
+        )
         results = self._found(
             rules=patterns.conditions(kept),
             support=patterns.support[kept],
@@ -458,16 +461,16 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
             favourable=rows.favourable,
             n_queries=n_queries,
             stop=stop,
-            more=more | {"n_inside": found.n_inside, "n_outside": found.n_outside},
+            columns=columns,
         )
         short = listed_patterns(
             patterns,
             found,
-            more["differs"],
+            of_kept.differs,
             rows,
             weights,
             complexity=complexity,
-            critical=critical,
+            critical=intervals.critical,
             confidence=self.confidence,
         )
         listed = {name: np.asarray(values) for name, values in short._asdict().items()}
@@ -475,7 +478,15 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
 
     def _warn_of_no_disparity(self, values: Floats) -> None:
         """Warn if the metric has the same value in all rows that count."""
-        if self.n_groups_ and values.min() == values.max():
+        if not self.n_groups_:
+            warnings.warn(
+                f"No rule has rows that count for metric={self.metric!r} both inside and outside, "
+                f"as only {len(values)} rows count, so nothing was compared. Pass more rows, or "
+                "other weights.",
+                NoDisparityWarning,
+                stacklevel=users_level(),
+            )
+        elif values.min() == values.max():
             warnings.warn(
                 f"metric={self.metric!r} is {values[0]:g} in all {len(values)} rows that count, "
                 "so all scores are 0. This is expected if the model makes the same prediction "

@@ -8,21 +8,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from skfairtest._parameters import check_whole, one_of, whole
 from skfairtest._statistics import Sides
-from skfairtest._typing import Bools, Floats
-from skfairtest._validation import make_generator
+from skfairtest._typing import Floats, Ints
+from skfairtest._validation import check_weights, column, make_generator
 from skfairtest.group._base import GroupAuditor
-from skfairtest.group._inference.at_once import all_at_once
-from skfairtest.group._inference.resampled import Patterns as RowSets
-from skfairtest.group._inference.resampled import pattern_sides, resampled
-from skfairtest.group._outcomes.asked_metric import AskedMetric
-from skfairtest.group._outcomes.metrics import MetricRows, check_counts, metric_rows, truth_of
-from skfairtest.group._outcomes.outcomes import check_weights, column
+from skfairtest.group._inference.counting import (
+    GivenRowSets,
+    RowSets,
+    pattern_sides,
+    rows_that_count,
+)
+from skfairtest.group._inference.pivot import Simultaneous, all_at_once
+from skfairtest.group._inference.resampled import resampled
+from skfairtest.group._outcomes.answers import AskedMetric
+from skfairtest.group._outcomes.outcomes import MetricRows, check_counts, metric_rows, truth_of
 from skfairtest.group._results import Description, describe
-from skfairtest.group._rules.pattern_search import GivenRowSets, part_of_whole, rows_that_count
+from skfairtest.group._rules.pattern_search import part_of_whole
 
 AGAINST = ("rest", "whole")
 
@@ -42,15 +45,11 @@ class SubgroupResults(GroupAuditor):
         rows: MetricRows,
         weights: Floats | None,
         rng: np.random.Generator,
-    ) -> tuple[Floats, Floats, Bools, float]:
-        """Ends of the intervals, what differs, and how far a signed root must be from 0 for it."""
+    ) -> Simultaneous:
+        """Intervals of the differences, by the correction."""
         if self.correction == "none":
-            critical = float(stats.norm.isf((1 - self.confidence) / 2))
-            low, high, differs = all_at_once(
-                sides, confidence=self.confidence, correction="none", n_rules=1
-            )
-            return low, high, differs, critical
-        low, high, differs, _, critical = resampled(
+            return all_at_once(sides, confidence=self.confidence)
+        return resampled(
             sides,
             patterns,
             rows.values,
@@ -60,25 +59,35 @@ class SubgroupResults(GroupAuditor):
             rng=rng,
             n_resamples=self.n_resamples,
         )
-        return low, high, differs, critical
+
+    def _counted_columns(
+        self,
+        sides: Sides,
+        support: Floats,
+        intervals: Simultaneous,
+        part: Floats | None,
+        counted: tuple[Ints, Ints],
+    ) -> dict[str, NDArray[Any]]:
+        """Columns of a table of rules with numbers of rows in place of effective sizes."""
+        columns = self._columns(sides, support, intervals=intervals, part=part)
+        columns["n_inside"], columns["n_outside"] = counted
+        for side in counted:  # undefined is undefined
+            columns |= {end: np.where(side > 0, columns[end], np.nan) for end in ("low", "high")}
+        return columns
+
+    @staticmethod
+    def _notes(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
+        """What is not known of each rule, in words."""
+        notes = np.full(len(columns["support"]), "", dtype=object)
+        notes[columns["n_inside"] == 0] = "undefined: no row inside counts"
+        notes[columns["n_outside"] == 0] = "undefined: no row outside counts"
+        return notes
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:
         return describe(self._tables.attributes, rule)
 
     def _table(self, state: dict[str, Any]) -> pd.DataFrame:
-        table = super()._table(state)
-        return self._with_counts(table, state["n_inside"], state["n_outside"])
-
-    def _with_counts(
-        self, table: pd.DataFrame, n_inside: NDArray[Any], n_outside: NDArray[Any]
-    ) -> pd.DataFrame:
-        """Numbers of rows in place of effective sizes, and what is not known."""
-        table["n_inside"], table["n_outside"] = n_inside, n_outside
-        notes = np.full(len(table), "", dtype=object)
-        notes[n_inside == 0] = "undefined: no row inside counts"
-        notes[n_outside == 0] = "undefined: no row outside counts"
-        table["note"] = notes
-        return table
+        return super()._table(state).assign(note=self._notes(state))
 
     @property
     def short_list_(self) -> pd.DataFrame:
@@ -200,13 +209,11 @@ class SubgroupResults(GroupAuditor):
         held = np.array([self._holds(columns, k) for k in numbers], dtype=bool).reshape(-1, n)
         given_rules = GivenRowSets(held)
         sides = pattern_sides(given_rules, rows.values, rows.counts, weights, binary=rows.binary)
-        n_inside, n_outside = rows_that_count(given_rules, rows)
         whole = self.against == "whole"
         part = part_of_whole(given_rules, rows, weights) if whole else None
         rng = make_generator(self.random_state)
-        low, high, differs, _ = self._at_once(sides, given_rules, rows, weights, rng)
-        scores = self._scores(sides, low, high, differs, part)
-        table = self._confirmation(numbers, sides, given_rules.support, scores)
-        undefined = (n_inside == 0) | (n_outside == 0)
-        table.loc[undefined, ["low", "high"]] = np.nan  # undefined is undefined, as in fit
-        return self._with_counts(table, n_inside, n_outside)
+        intervals = self._at_once(sides, given_rules, rows, weights, rng)
+        counted = rows_that_count(given_rules, rows.counts)
+        columns = self._counted_columns(sides, given_rules.support, intervals, part, counted)
+        table = self._confirmation(numbers, sides, given_rules.support, columns)
+        return table.assign(note=self._notes(columns))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skfairtest import _clock
 from skfairtest._parameters import check_whole, one_of
 from skfairtest._progress import Progress, with_callbacks
-from skfairtest._statistics import n_needed, sides_of
+from skfairtest._statistics import n_needed
 from skfairtest._typing import Floats
 from skfairtest._validation import (
     as_it_stands,
@@ -23,6 +23,7 @@ from skfairtest._validation import (
     warn_of_target,
 )
 from skfairtest.group._base import MIN_OUTSIDE, PoolAuditor, stop_of
+from skfairtest.group._inference.counting import GivenRowSets, pattern_sides
 from skfairtest.group._outcomes.answers import Answers
 from skfairtest.group._pools.perturb import draw_near
 from skfairtest.group._results import Description, describe
@@ -86,11 +87,10 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         Largest distance between a score and the ends of its interval; the pool of rows is made
         large enough for it. It is a difference of shares, computed for shares of one half; for
         means its unit is twice the standard deviation of the predictions.
-    correction : {"bonferroni", "holm", "none"}, default="bonferroni"
+    correction : {"bonferroni", "none"}, default="bonferroni"
         How the intervals allow for the number of rule sets. With "bonferroni" all intervals hold at
-        once, so that the worst of many rule sets may be quoted. "holm" shows a difference for more
-        rule sets; the intervals of these additional ones begin at 0. With "none", as in the paper,
-        each interval holds by itself and is too narrow for the worst of many.
+        once, so that the worst of many rule sets may be quoted. With "none", as in the paper, each
+        interval holds by itself and is too narrow for the worst of many.
     max_queries : int, default=100_000
         Budget in queries: one query is one row for which the model is asked. If the two thresholds
         need more queries than this, the intervals are wider, and a warning says so.
@@ -128,8 +128,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (shares
         of favourable predictions, or mean predictions of a regressor without a threshold), `score`
         (their absolute difference), `low` and `high` (the interval of the score), `differs`
-        (whether a difference was shown), `error` (half the width of the paper's interval, which
-        holds for the rule set alone), `n_inside` and `n_outside` (numbers of perturbed inputs or
+        (whether a difference was shown), `n_inside` and `n_outside` (numbers of perturbed inputs or
         texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
         large enough to compare: a rule set must leave 5% of the rows outside).
     n_rule_sets_, n_groups_ : int
@@ -440,12 +439,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         )
         values = answers.ask(np.arange(len(cells)))
         numbers = list(range(min(n_rules, len(self._state["rules"]))))
-        inside = np.array([self._holds(cells, number) for number in numbers], dtype=float)
-        # Sums of squares of large numbers lose the small ones: means are taken about the middle.
-        middle = 0.0 if answers.binary else float(values.mean())
-        values = values - middle
-        sums = (inside.sum(axis=1), inside @ values, inside @ values**2)
-        everyone = (float(len(values)), float(values.sum()), float((values**2).sum()))
-        sides = sides_of(*sums, everyone, bool(answers.binary))
-        sides = sides._replace(mean=sides.mean + middle, mean_out=sides.mean_out + middle)
-        return self._confirmation(numbers, sides, sums[0] / len(values))
+        inside = GivenRowSets(np.array([self._holds(cells, number) for number in numbers]))
+        everyone = np.ones(len(values), dtype=bool)
+        sides = pattern_sides(inside, values, everyone, binary=bool(answers.binary))
+        return self._confirmation(numbers, sides, inside.support)

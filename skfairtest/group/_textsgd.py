@@ -81,11 +81,10 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         Largest distance between a score and the ends of its interval; the pool of rows is made
         large enough for it. It is a difference of shares, computed for shares of one half; for
         means its unit is twice the standard deviation of the predictions.
-    correction : {"bonferroni", "holm", "none"}, default="bonferroni"
+    correction : {"bonferroni", "none"}, default="bonferroni"
         How the intervals allow for the number of rule sets. With "bonferroni" all intervals hold at
-        once, so that the worst of many rule sets may be quoted. "holm" shows a difference for more
-        rule sets; the intervals of these additional ones begin at 0. With "none", as in the paper,
-        each interval holds by itself and is too narrow for the worst of many.
+        once, so that the worst of many rule sets may be quoted. With "none", as in the paper, each
+        interval holds by itself and is too narrow for the worst of many.
     max_queries : int, default=2_000_000
         Budget in queries: one query is one text for which the model is asked. If the two thresholds
         need more queries than this, the intervals are wider, and a warning says so.
@@ -111,8 +110,7 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (shares
         of favourable predictions, or mean predictions of a regressor without a threshold), `score`
         (their absolute difference), `low` and `high` (the interval of the score), `differs`
-        (whether a difference was shown), `error` (half the width of the paper's interval, which
-        holds for the rule set alone), `n_inside` and `n_outside` (numbers of perturbed inputs or
+        (whether a difference was shown), `n_inside` and `n_outside` (numbers of perturbed inputs or
         texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
         large enough to compare: a rule set must leave 5% of the rows outside).
     n_rule_sets_, n_groups_ : int

@@ -41,7 +41,7 @@ class GroupScoresDisplay:
         was shown; without this column, it was shown where `low` is above 0.
     confidence : float, default=None
         Confidence of the intervals, written beside them if it is given.
-    correction : {"bonferroni", "holm", "resampling", "none"}, default=None
+    correction : {"bonferroni", "resampling", "none"}, default=None
         How the intervals allow for the number of rules. All but "none" make them simultaneous.
     measure : str, default=None
         Name of the metric that is compared, as it is written.
@@ -180,7 +180,7 @@ class GroupScoresDisplay:
         ax.set_xlim(span(numbers[:, :3].ravel()))
         at = np.arange(len(table))
         differs = self._differ(table)
-        # Holm's correction shows that such a difference is above 0, and not by how much.
+        # A step-down test may show that such a difference is above 0, and not by how much.
         above = differs & (numbers[:, 1] <= 0)
         low = np.where(above, numbers[:, 0], numbers[:, 1])
         self.intervals_ = ax.hlines(at, low, numbers[:, 2], color=COLORS[0], linewidth=2)
@@ -212,7 +212,7 @@ class GroupScoresDisplay:
 
     @staticmethod
     def _differ(table: pd.DataFrame) -> NDArray[Any]:
-        """Tell which rules show a difference; with Holm's correction intervals alone do not."""
+        """Tell which rules show a difference; the ends of intervals at 0 alone do not."""
         shown: Any = table["differs"] if "differs" in table else table["low"] > 0
         return np.asarray(shown, dtype=bool)
 

@@ -14,11 +14,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
 from skfairtest._delegation import LinksToDocs
-from skfairtest._validation import check_table
+from skfairtest._validation import check_table, check_weights
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import SubgroupAuditor
-from skfairtest.group._outcomes.outcomes import check_weights
 from skfairtest.model_selection._refit import (
     ConstrainedRefit,
     ParetoRefit,

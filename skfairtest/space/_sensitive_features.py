@@ -149,7 +149,7 @@ def as_columns(
     """
     if given is None or isinstance(given, (str, bytes)):
         raise _no_values(given)
-    _check_index(given, index)
+    check_index(given, index)
     table = _frame(given, n_samples, standard)
     if not len(table.columns):
         raise ValueError("sensitive_features has no column; name at least one.")
@@ -249,19 +249,21 @@ def _are_equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return bool(np.all(np.asarray(one[~gone], dtype=object) == other[~gone]))
 
 
-def _check_index(given: Any, index: Any) -> None:
+def check_index(given: Any, index: Any, beside: str = "X") -> None:
+    """Raise an error where sensitive values have another index than what they stand beside."""
     if isinstance(given, Mapping):
         for column in given.values():
-            _check_index(column, index)
+            check_index(column, index, beside)
         return
     if index is None or not isinstance(given, (pd.Series, pd.DataFrame)):
         return
     if len(given) == len(index) and not given.index.equals(index):
         how = "in another order" if set(given.index) == set(index) else "with other labels"
         raise ValueError(
-            f"sensitive_features has another index than X ({how}), so its rows may be those of "
-            "other people. Select the rows of X, sensitive_features.loc[X.index], or, where the "
-            "order is that of X, pass sensitive_features.to_numpy()."
+            f"sensitive_features has another index than {beside} ({how}), so its rows may be those "
+            f"of other people. Select the rows of {beside}, "
+            f"sensitive_features.loc[{beside}.index], or, where the order is that of {beside}, "
+            "pass sensitive_features.to_numpy()."
         )
 
 

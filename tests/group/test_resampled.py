@@ -13,9 +13,9 @@ from tiers import slow_sample
 
 from skfairtest._statistics import Shape, Sides
 from skfairtest.group._inference import resampled as _resampled
-from skfairtest.group._inference.at_once import all_at_once
-from skfairtest.group._inference.pivot import interval_at, signed_root
-from skfairtest.group._inference.resampled import pattern_sides, resampled
+from skfairtest.group._inference.counting import pattern_sides
+from skfairtest.group._inference.pivot import all_at_once, interval_at, signed_root
+from skfairtest.group._inference.resampled import resampled
 
 
 def shares(x, n, x_out, n_out):
@@ -240,9 +240,9 @@ def reported(kind, runs):
     for _ in range(runs):
         values = (rng.random(600) < 0.05).astype(float)
         sides = pattern_sides(patterns, values, np.ones(600, dtype=bool), binary=True)
-        shared = {"confidence": 0.95, "correction": "bonferroni", "n_rules": patterns.n_patterns}
+        shared = {"confidence": 0.95, "n_rules": patterns.n_patterns}
         if kind == "root":
-            differs = all_at_once(sides, **shared)[2]
+            differs = all_at_once(sides, **shared).differs
         else:
             differs = simultaneous(sides, kind=kind, **shared)[2]
         wrong += differs.any()
@@ -365,10 +365,7 @@ def simulated(case, runs, correction, *, n_rows=600, n_resamples=199):
                 confidence=0.95, rng=rng, n_resamples=n_resamples,
             )[:3]  # fmt: skip
         else:
-            low, high, differs = simultaneous(
-                sides, confidence=0.95, kind="newcombe", correction=correction,
-                n_rules=patterns.n_patterns,
-            )  # fmt: skip
+            low, high, differs = simultaneous(sides, confidence=0.95, kind="newcombe")
         held += bool(((low <= true + 1e-9) & (true <= high + 1e-9)).all())
         quiet += not (differs & (np.abs(true) < 1e-12)).any()
     return held / runs, quiet / runs

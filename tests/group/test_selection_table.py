@@ -10,8 +10,9 @@ from scipy import stats
 
 from skfairtest import selection_table
 from skfairtest._statistics import ratio_interval
-from skfairtest.group._inference.group_rates import Means, ratios_to_highest
-from skfairtest.group._outcomes.outcomes import weighted_median
+from skfairtest.group._inference.counting import Means
+from skfairtest.group._inference.ratios import ratios_to_highest
+from skfairtest.group._selection import weighted_median
 
 RATES = ("false_positive_rate", "false_negative_rate", "accuracy")
 
@@ -597,3 +598,45 @@ def test_a_threshold_among_labels_is_no_label():
         selection_table([0, 1, 0, 1], sensitive_features=list("aabb"), favourable=0.5)
     rates = selection_table([0.25, 0.5, 0.1, 0.9], sensitive_features=list("aabb"), favourable=0.5)
     assert rates["selection_rate"].tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("name", ["y_pred", "y_true", "y_score"])
+def test_sensitive_values_of_other_rows(name):
+    labels = pd.Series([0, 1, 0, 1])
+    given = {"y_pred": labels.to_numpy(), "y_true": labels.to_numpy(), "y_score": None}
+    given[name] = labels
+    for index, how in ((range(1, 5), "other labels"), ([3, 2, 1, 0], "another order")):
+        sex = pd.Series(list("ffmm"), index=index)
+        with pytest.raises(ValueError, match=f"another index than {name} .*{how}"):
+            selection_table(given["y_pred"], sensitive_features={"sex": sex}, favourable=1,
+                            y_true=given["y_true"], y_score=given["y_score"])  # fmt: skip
+    table = selection_table(labels, sensitive_features=sex.to_numpy(), favourable=1)
+    assert table["selection_rate"].tolist() == [0.5, 0.5]
+
+
+def test_names_and_numbers_of_groups():
+    labels = np.arange(6000) % 2
+    with pytest.raises(ValueError, match="has 6000 different values; expected at most 5000"):
+        selection_table(labels, sensitive_features=[f"id {i}" for i in range(6000)])
+    twice = pd.DataFrame({"a": list("xy"), "b": list("xy")}).set_axis(["a", "a"], axis=1)
+    with pytest.raises(ValueError, match="Column names must differ"):
+        selection_table([0, 1], sensitive_features=twice)
+    levels = pd.MultiIndex.from_tuples([("p", "a"), ("p", "b")])
+    table = selection_table([0, 1], sensitive_features=twice.set_axis(levels, axis=1), favourable=1)
+    assert table["attribute"].iloc[0] == "('p', 'a')"
+    one = selection_table([1], sensitive_features=["a"], favourable=1)
+    assert one["note"].tolist() == ["nothing to compare with; fewer than 30 rows"]
+    kinds = pd.Categorical(["a", "b", "a"], categories=["a", "b", "nobody"])
+    assert selection_table([0, 1, 1], sensitive_features=kinds)["group"].tolist() == ["a", "b"]
+
+
+def test_the_smallest_ratio_has_ends_that_hold_for_all_groups():
+    rng = np.random.default_rng(0)
+    groups = rng.choice(list("abcd"), 800)
+    labels = rng.random(800) < np.where(groups == "a", 0.2, 0.6)
+    table = selection_table(labels, sensitive_features=groups, favourable=True)
+    low, high = table.attrs["smallest_ratio"]
+    assert low == table["impact_ratio_low"].min()
+    assert low < table["impact_ratio"].min() < table["impact_ratio_high"].min() < high < 1
+    means = selection_table(rng.random(800), sensitive_features=groups)
+    assert means.attrs["smallest_ratio"] == (None, None)

@@ -7,8 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from skfairtest.group._inference.counting import pattern_sides
 from skfairtest.group._inference.pivot import interval_at, signed_root
-from skfairtest.group._inference.resampled import pattern_sides, resampled
+from skfairtest.group._inference.resampled import resampled
 from skfairtest.group._rules.short_list import (
     best_parts,
     parents,

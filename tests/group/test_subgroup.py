@@ -20,9 +20,10 @@ from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample, some
 
 from skfairtest import NoDisparityWarning, SubgroupAuditor, selection_table
-from skfairtest.group._outcomes.metrics import METRICS
+from skfairtest.group._outcomes.outcomes import OUTCOMES
 from skfairtest.group._rules.patterns import Patterns
 
+METRICS = tuple(OUTCOMES)
 LABELS = METRICS[:6]
 
 
@@ -548,3 +549,94 @@ def test_weights_train_a_pipeline_by_metadata_routing_or_not_at_all():
         assert (auditor.estimator_[-1].coef_ == by_hand[-1].coef_).all()
     fitted = clone(line).fit(X, y)  # is not trained, so weights count for the metric alone
     assert auditor.set_params(estimator=fitted).fit(X, y, sample_weight=weights).rules_ is not None
+
+
+def test_weights_that_leave_nobody_to_compare_with():
+    X, y, p = table()
+    auditor = SubgroupAuditor(favourable=1, attributes="all")
+    with pytest.warns(NoDisparityWarning, match="No rule has rows that count.*only 1 rows count"):
+        auditor.fit(X, y, y_pred=p, sample_weight=np.arange(600) == 3)
+    assert auditor.rules_["score"].isna().all() and not auditor.rules_["differs"].any()
+    assert set(auditor.rules_["note"]) <= {
+        "undefined: no row inside counts", "undefined: no row outside counts"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (["a", "a"], "Column names must differ"),
+        ([0, "a"], "string names"),
+        ([0, 1], "0 = f"),
+        (pd.MultiIndex.from_tuples([("x", "sex"), ("x", "age")]), "('x', 'sex') = f"),
+        (pd.MultiIndex.from_tuples([("x", "sex"), ("x", "sex")]), "Column names must differ"),
+    ],
+)
+def test_names_of_columns(columns, expected):
+    X, y, p = table()
+    X = X[["sex", "age"]].set_axis(columns, axis=1)
+    auditor = SubgroupAuditor(favourable=1, attributes="all", n_resamples=19)
+    if "=" not in expected:
+        with pytest.raises((ValueError, TypeError), match=expected):
+            auditor.fit(X, y, y_pred=p)
+        return
+    rules = auditor.fit(X, y, y_pred=p).rules_
+    assert expected in set(rules["rule"])
+    assert auditor.matches(X, expected).tolist() == (X.iloc[:, 0] == "f").tolist()
+
+
+def test_rows_that_are_too_few_or_all_alike():
+    X, y, p = table()
+    auditor = SubgroupAuditor(favourable=1, attributes="all", n_resamples=19)
+    for rows in (0, 1):
+        with pytest.raises(ValueError, match="minimum of 1 is required|Pass rows that differ"):
+            auditor.fit(X.iloc[:rows], y[:rows], y_pred=p[:rows])
+    assert len(auditor.fit(X.assign(one=1), y, y_pred=p).attributes_) == X.shape[1]
+    X["sex"] = pd.Categorical(X["sex"], categories=["f", "m", "nobody"])
+    rules = auditor.fit(X, y, y_pred=p).rules_
+    assert not rules["rule"].str.contains("nobody").any()
+
+
+@pytest.mark.parametrize("order", ["shifted", "permuted"])
+def test_sensitive_values_of_other_rows(order):
+    X, y, p = table()
+    index = np.arange(600) + 5 if order == "shifted" else np.random.default_rng(0).permutation(600)
+    race = X.pop("race").set_axis(index)
+    with pytest.raises(ValueError, match="another index than X"):
+        SubgroupAuditor(favourable=1).fit(X, y, y_pred=p, sensitive_features=race)
+
+
+def test_accuracy_of_several_labels_is_whether_the_label_is_right():
+    X, _, _ = table()
+    rng = np.random.default_rng(0)
+    y, p = rng.choice(["bad", "fair", "good"], (2, 600))
+    sides = [
+        SubgroupAuditor(metric="accuracy", favourable=favourable, attributes="all", n_resamples=19)
+        .fit(X, y, y_pred=p)
+        .overall_
+        for favourable in (None, ["fair", "good"])
+    ]
+    assert sides == [(y == p).mean()] * 2
+
+
+@pytest.mark.services("fairlearn")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("metric", LABELS)
+def test_rates_inside_are_those_of_fairlearn(metric, weighted):
+    from fairlearn import metrics
+    from sklearn.metrics import accuracy_score, precision_score
+
+    X, y, p = table()
+    weights = 1.1 - np.random.default_rng(0).random(600) if weighted else None
+    auditor = SubgroupAuditor(
+        metric=metric, favourable=1, sensitive_features=["sex", "race"], n_resamples=19
+    ).fit(X, y, y_pred=p, sample_weight=weights)
+    other = {"accuracy": accuracy_score, "positive_predictive_value": precision_score}
+    theirs = metrics.MetricFrame(
+        metrics=other.get(metric) or getattr(metrics, metric), y_true=y, y_pred=p,
+        sensitive_features=X[["sex", "race"]], sample_params={"sample_weight": weights},
+    ).by_group  # fmt: skip
+    found = {row.rule: row.share_inside for row in auditor.rules_.itertuples()}
+    for sex, race in theirs.index:
+        rule = f"sex = {sex} and race = {race}"
+        assert found[rule] == pytest.approx(theirs[sex, race])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from skfairtest._statistics import Sides, paper_error, wilson
+from skfairtest._statistics import Sides, wilson
 from skfairtest._typing import Bools, Floats
 
 
@@ -42,6 +42,12 @@ def difference_interval(sides: Sides, alpha: float, kind: str) -> tuple[Floats, 
     )
 
 
+def paper_error(sides: Sides, z: float) -> Floats:
+    """The paper's error: the errors of the two sides, added up."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return z * (np.sqrt(sides.variance / sides.n) + np.sqrt(sides.variance_out / sides.n_out))
+
+
 def _welch(sides: Sides, alpha: float) -> tuple[Floats, Floats]:
     with np.errstate(invalid="ignore", divide="ignore"):
         first, second = sides.variance / sides.n, sides.variance_out / sides.n_out
@@ -55,34 +61,8 @@ def _welch(sides: Sides, alpha: float) -> tuple[Floats, Floats]:
 
 
 def simultaneous(
-    sides: Sides, *, confidence: float, kind: str, correction: str, n_rules: int
+    sides: Sides, *, confidence: float, kind: str, n_rules: int = 1
 ) -> tuple[Floats, Floats, Bools]:
-    """Intervals of the differences that all hold at once, and whether they refute equality.
-
-    Bonferroni shares the error among the `n_rules` rule sets that were searched. Holm shares it
-    among the claims "the group gets less" and "the group gets more" that were not refuted yet, so
-    that it refutes more; where it refutes one of them, that is all it says about that end, which is
-    0. "none" gives each interval the confidence by itself.
-
-    References
-    ----------
-    .. [1] Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian
-       Journal of Statistics 6, 65-70.
-    .. [2] Strassburger, K., & Bretz, F. (2008). Compatible simultaneous lower confidence bounds for
-       the Holm procedure and other Bonferroni-based closed tests. Statistics in Medicine 27,
-       4914-4927.
-    """
-    alpha = 1 - confidence
-    n_open = 2 if correction == "none" else 2 * n_rules
-    low, high = difference_interval(sides, 2 * alpha / n_open, kind)
-    if correction != "holm":
-        return low, high, (low > 0) | (high < 0)
-    while True:
-        more, less = low > 0, high < 0
-        n_left = 2 * n_rules - int(more.sum() + less.sum())
-        if n_left == n_open:
-            break
-        n_open = n_left
-        # What was refuted stays refuted: the bounds only move inward.
-        low, high = difference_interval(sides, min(1.0, 2 * alpha / n_open), kind)
-    return np.where(more, 0.0, low), np.where(less, 0.0, high), more | less
+    """Bonferroni's intervals of the differences, and whether they refute equality."""
+    low, high = difference_interval(sides, (1 - confidence) / n_rules, kind)
+    return low, high, (low > 0) | (high < 0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from skfairtest._statistics import Sides
 from skfairtest._typing import Bools, Floats, Ints
@@ -16,6 +16,38 @@ PRECISION = 1e-8
 STEPS = 60
 #: Patterns that are looked at together: their numbers stay in the processor's cache.
 SLICE = 2**12
+
+
+class Simultaneous(NamedTuple):
+    """Intervals of differences; arrays of shape (n_patterns,).
+
+    Attributes
+    ----------
+    low, high : ndarray
+        Ends of the intervals.
+    differs : ndarray of bool
+        Where equality is refuted.
+    critical : float
+        How far a signed root must be from 0 to show a difference, and how many standard errors the
+        intervals reach, about.
+    p_value : ndarray or None
+        The least family-wise error at which equality is refuted, if it was computed.
+    """
+
+    low: Floats
+    high: Floats
+    differs: Bools
+    critical: float
+    p_value: Floats | None = None
+
+    def chosen(self, places: Ints) -> Simultaneous:
+        """Those of some of the patterns."""
+        return self._replace(
+            low=self.low[places],
+            high=self.high[places],
+            differs=self.differs[places],
+            p_value=None if self.p_value is None else self.p_value[places],
+        )
 
 
 def known(sides: Sides) -> Bools:
@@ -78,6 +110,57 @@ def interval_at(sides: Sides, critical: float) -> tuple[Floats, Floats]:
     ends = [_deviance_ends(chosen_sides(sides, here), critical) for here in slices]
     low, high = (np.concatenate(parts) for parts in zip(*ends, strict=True))
     return low, high
+
+
+def all_at_once(sides: Sides, *, confidence: float, n_rules: int = 1) -> Simultaneous:
+    """Compute intervals of the differences, and whether they exclude equality.
+
+    Shares: the differences that the profile likelihood does not rule out; means: Welch's. Wilson's
+    and other intervals from a normal approximation are too short for rare events in small groups
+    where thousands of them are looked at, for then only the far tails matter.
+
+    Parameters
+    ----------
+    sides : Sides
+        Those of the rules that are kept.
+    confidence : float
+        Of all intervals together.
+    n_rules : int, default=1
+        Rules that were looked at, by which Bonferroni divides the error; 1 for intervals that hold
+        by themselves.
+    """
+    critical = float(stats.norm.isf((1 - confidence) / 2 / n_rules))
+    nearer = half_a_case(sides, -1.0)
+    roots = signed_root(nearer)
+    low, high = interval_at(nearer, critical)
+    if sides.binary:  # the far ends are those of half a case more
+        far_low, far_high = interval_at(half_a_case(sides, 1.0), critical)
+        low, high = np.minimum(low, far_low), np.maximum(high, far_high)
+    more, less = roots > critical, roots < -critical
+    # The ends are searched for, up to a precision; where they are about 0, the roots decide.
+    low, high = np.where(more, np.maximum(low, 0), low), np.where(less, np.minimum(high, 0), high)
+    low = np.where(~(more | less), np.minimum(low, 0), low)
+    high = np.where(~(more | less), np.maximum(high, 0), high)
+    return Simultaneous(low, high, more | less, critical)
+
+
+def half_a_case(sides: Sides, way: float) -> Sides:
+    """Move half a case from one side to the other in shares; means stay as they are.
+
+    Cases are whole, and the likelihood is smooth: half a case nearer to equality (-1) makes the
+    tails those of the exact test. Without it, groups with no case at all would be taken for more
+    unusual than they are, up to ten times.
+    """
+    if not sides.binary:
+        return sides
+    with np.errstate(invalid="ignore", divide="ignore"):
+        both = 1 / (1 / sides.n + 1 / sides.n_out)
+        # Never beyond equality.
+        cases = np.minimum(0.5, np.abs(sides.difference) * both) if way < 0 else 0.5
+        cases = np.nan_to_num(np.sign(sides.difference) * cases * way)
+        mean = np.clip(sides.mean + cases / sides.n, 0, 1)
+        mean_out = np.clip(sides.mean_out - cases / sides.n_out, 0, 1)
+    return sides._replace(mean=mean, mean_out=mean_out)
 
 
 def chosen_sides(sides: Sides, chosen: Ints | slice) -> Sides:

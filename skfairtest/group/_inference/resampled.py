@@ -9,158 +9,26 @@ noted each time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import stats
 
-from skfairtest._statistics import Shape, Sides, sides_of
+from skfairtest._statistics import ROUNDING, Sides
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.group._inference.pivot import interval_at, known, signed_root
+from skfairtest.group._inference.counting import RowSets, pattern_sides, shape_of
+from skfairtest.group._inference.pivot import Simultaneous, interval_at, known, signed_root
 
 #: Entries of one table of sums over patterns and resamples: 16 MB each.
 MAX_ENTRIES = 2**21
-#: Differences in the last digits are none.
-ROUNDING = 1e-9
 #: Rows of the smallest group in a sample of the rows that permutations are made of: so many times
 #: the kurtosis, where skewness hardly shows, and at least so many.
 ROWS_BY_KURTOSIS = 50
 LEAST_ROWS = 400
 
 
-class Patterns(Protocol):
-    """Sets of rows that can be summed over."""
-
-    @property
-    def n_patterns(self) -> int:
-        """How many there are."""
-
-    def sums(self, values: Any, /) -> Floats:
-        """Sums of columns, (n_rows, k), over the rows inside each; shape (n_patterns, k).
-
-        Truth values are counted.
-        """
-
-    def inside(self, pattern: int, /) -> Bools:
-        """Which rows are inside of one; shape (n_rows,)."""
-
-    def among(self, rows: Ints, /) -> Patterns:
-        """The same patterns of some of the rows."""
-
-
-class Simultaneous(NamedTuple):
-    """Intervals of all differences; arrays of shape (n_patterns,).
-
-    Attributes
-    ----------
-    low, high : ndarray
-        Ends of the intervals.
-    differs : ndarray of bool
-        Where equality is refuted; the p-value is at most 1 less the confidence.
-    p_value : ndarray
-        Adjusted for all patterns: the least family-wise error at which equality is refuted.
-    critical : float
-        How many standard errors the intervals reach, about.
-    """
-
-    low: Floats
-    high: Floats
-    differs: Bools
-    p_value: Floats
-    critical: float
-
-
-def pattern_sides(
-    patterns: Patterns,
-    values: Floats,
-    counts: Bools,
-    weights: Floats | None = None,
-    *,
-    binary: bool,
-) -> Sides:
-    """Means inside and outside of each pattern, over the rows that count.
-
-    With weights the sizes are effective ones (Kish): the sum of weights, squared, over the sum of
-    squared weights.
-
-    Parameters
-    ----------
-    patterns : Patterns
-        Of n_rows rows.
-    values, counts : ndarray of shape (n_rows,)
-        One value a row, and whether it counts.
-    weights : ndarray of shape (n_rows,), optional
-        None counts each row once.
-    binary : bool
-        Whether values are 0 or 1.
-
-    Returns
-    -------
-    Sides
-        Arrays of shape (n_patterns,).
-    """
-    if binary and weights is None:
-        return _counted(patterns, counts & (values == 1), counts)
-    w = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
-    # Sums of squares of large numbers lose the small ones: means are taken about the middle.
-    middle = 0.0 if binary else float(np.average(values[counts], weights=w[counts]))
-    shape = None if binary else shape_of(values[counts])
-    centred = np.where(counts, values - middle, 0.0)
-    columns = [w, w * centred, w * centred if binary else w * centred**2]
-    if weights is None:
-        table = np.column_stack(columns)
-        n, total, squares = patterns.sums(table).T
-        sides = sides_of(n, total, squares, tuple(table.sum(axis=0)), binary)
-    else:
-        table = np.column_stack([*columns, w**2])
-        inside = patterns.sums(table)
-        sides = _weighted(inside, table.sum(axis=0) - inside, binary)
-    return sides._replace(mean=sides.mean + middle, mean_out=sides.mean_out + middle, shape=shape)
-
-
-def shape_of(values: Floats) -> Shape:
-    """Skewness and kurtosis of the rows, without weights: permutations leave them as they are."""
-    centred = values - values.mean()
-    largest = float(np.abs(centred).max(initial=0.0))
-    if not largest:
-        return Shape(0.0, 3.0)
-    centred = centred / largest  # fourth powers of large numbers are none
-    second = float((centred**2).mean())
-    return Shape(
-        float((centred**3).mean()) / second**1.5, max(1.0, float((centred**4).mean()) / second**2)
-    )
-
-
-def _counted(patterns: Patterns, events: Bools, counts: Bools) -> Sides:
-    """Sides of shares: truth values are counted faster than numbers are added up."""
-    n, total = patterns.sums(np.column_stack([counts, events])).T
-    everyone = (float(counts.sum()), float(events.sum()), float(events.sum()))
-    return sides_of(n, total, total, everyone, True)
-
-
-def _weighted(inside: Floats, outside: Floats, binary: bool) -> Sides:
-    """Sides of sums of weights, weighted values, weighted squares and squared weights."""
-    found: list[Floats] = []
-    for sums in (inside, outside):
-        weight, total, squares, squared = sums.T
-        with np.errstate(invalid="ignore", divide="ignore"):
-            # The rest of a difference of sums is no weight.
-            held = weight > ROUNDING * np.abs(weight).max(initial=0.0)
-            n = np.where(held, weight**2 / squared, 0.0)
-            mean = np.where(held, total / weight, np.nan)
-            if binary:
-                mean = np.clip(mean, 0, 1)
-                variance = mean * (1 - mean)
-            else:
-                variance = np.clip(squares / weight - mean**2, 0, None) * n / (n - 1)
-        found += [n, mean, variance]
-    n, mean, variance, n_out, mean_out, variance_out = found
-    return Sides(n, mean, variance, n_out, mean_out, variance_out, binary)
-
-
 def resampled(
     sides: Sides,
-    patterns: Patterns,
+    patterns: RowSets,
     values: Floats,
     counts: Bools,
     weights: Floats | None = None,
@@ -253,7 +121,7 @@ def resampled(
     low, high = interval_at(sides, critical)
     low = np.where(differs & (steps.observed > 0), np.maximum(low, 0.0), low)
     high = np.where(differs & (steps.observed < 0), np.minimum(high, 0.0), high)
-    return Simultaneous(low, high, differs, p_value, critical)
+    return Simultaneous(low, high, differs, critical, p_value)
 
 
 def _enough_rows(
@@ -307,7 +175,7 @@ class _Steps:
 
 def _permuted(
     sides: Sides,
-    patterns: Patterns,
+    patterns: RowSets,
     values: Floats,
     counts: Bools,
     weights: Floats | None,
@@ -360,7 +228,7 @@ def _permuted(
 
 def _multiplied(
     sides: Sides,
-    patterns: Patterns,
+    patterns: RowSets,
     values: Floats,
     counts: Bools,
     weights: Floats | None,

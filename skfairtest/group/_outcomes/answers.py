@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest._typing import Floats, is_real
+from skfairtest._typing import Floats, Ints, is_real
+from skfairtest._validation import column
 from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.group._outcomes.outcomes import OUTCOMES, MetricRows, is_of, metric_rows
+from skfairtest.group._rules.sensitive_table import GivenRows
 from skfairtest.oracle._favourable import (
     as_shares,
     favourable_labels,
@@ -148,6 +152,94 @@ class Answers:
         if scores.shape[1] == 1:  # of two classes the model tells that of the second
             scores = np.column_stack([1 - scores[:, 0], scores[:, 0]])
         return scores[:, self._chosen].sum(axis=1)
+
+
+class AskedMetric(Answers):
+    """Asks a model for what a metric needs: labels or outputs as they are, or probabilities.
+
+    Parameters
+    ----------
+    metric : str or callable
+        The metric.
+    estimator : object
+        A fitted estimator.
+    X : table
+        The rows.
+    favourable : object
+        As the user gave it.
+    n_jobs : int or None
+        Chunks that are asked at the same time.
+
+    Raises
+    ------
+    ValueError
+        If the model has no such predictions.
+    """
+
+    def __init__(
+        self,
+        metric: str | Callable[..., Any],
+        estimator: Any,
+        X: Any,
+        favourable: Any,
+        n_jobs: int | None,
+    ) -> None:
+        self.metric, self.wanted = metric, favourable
+        self.as_they_are = callable(metric) or is_of(metric, "labels")
+        name = type(estimator).__name__
+        self.classifies = getattr(estimator, "classes_", None) is not None
+        if self.classifies and is_of(metric, "outputs") and OUTCOMES[str(metric)].needs_truth:
+            raise ValueError(
+                f"metric={metric!r} is for the outputs of a regressor; got the classifier "
+                f"{name}. Choose 'calibration', 'log_loss' or 'accuracy'."
+            )
+        of_shares = self.classifies and not self.as_they_are
+        if of_shares and not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"metric={metric!r} needs probabilities; got {name} without predict_proba. Choose "
+                "another metric, or calibrate the model."
+            )
+        # A threshold is for labels, and a callable judges predictions by itself.
+        if callable(metric) or not (self.classifies or self.as_they_are):
+            favourable = None
+        if favourable is None and (callable(metric) or metric == "accuracy"):
+            # Any label will do, since nobody looks at it.
+            classes = known_classes(estimator)
+            favourable = None if classes is None else classes[-1]
+        method = "predict_proba" if of_shares else "auto"
+        super().__init__(estimator, GivenRows(X), favourable, method, n_jobs)
+        if is_of(metric, "labels") and self.favourable == "mean":
+            raise ValueError(
+                f"metric={metric!r} needs labels; got the regressor {name}. Pass favourable=, "
+                "the smallest output that is favourable, or choose 'mean_prediction', "
+                "'mean_error' or 'mean_absolute_error'."
+            )
+
+    def ask(self, Z: Ints) -> NDArray[Any]:
+        """Return predictions for the rows at these positions."""
+        return self.predictions(Z) if self.as_they_are else super().ask(Z)
+
+    def rows(self, predicted: NDArray[Any], truth: Any) -> MetricRows:
+        """Return the values of the metric for the rows that have predictions."""
+        metric, favourable = self.metric, self.wanted
+        if self.as_they_are:
+            predicted = column("y_pred", predicted, len(predicted))
+        if callable(metric):
+            return metric_rows(metric, predicted, truth, None)
+        if not self.as_they_are:
+            known = self.classifies and is_of(metric, "probabilities")
+            rows = metric_rows(
+                metric, predicted, truth, self.favourable if known else favourable, known=known
+            )
+            return rows._replace(favourable=self.favourable) if self.classifies else rows
+        outputs = self.model.response == "regression"
+        if metric == "accuracy" and favourable is None and self.classes is not None:
+            pass  # the labels are compared, whichever is favourable
+        elif self.classifies or outputs:
+            favourable = self.favourable
+        return metric_rows(
+            metric, predicted, truth, favourable, known=self.classifies, outputs=outputs
+        )
 
 
 def _classes(estimator: Any) -> NDArray[Any] | None:

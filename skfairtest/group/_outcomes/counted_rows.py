@@ -13,22 +13,18 @@ import numpy as np
 import pandas as pd
 
 from skfairtest._typing import Floats
+from skfairtest._validation import check_weights, column, numbers_of
 from skfairtest.exceptions import ChunkFailedError
-from skfairtest.group._inference.group_rates import Repeats
-from skfairtest.group._outcomes.outcomes import (
-    MOST_LABELS,
-    Outcomes,
-    column,
-    finite,
-    make_outcomes,
-    numbers_of,
-)
+from skfairtest.group._inference.counting import Repeats
+from skfairtest.group._outcomes.outcomes import MOST_LABELS, OUTCOMES, MetricRows, rates_of, read
 from skfairtest.space._chunks import Chunk, Chunks
 
 #: Different combinations that are counted.
 MOST_CELLS = 1_000_000
 #: Columns of the counts: rows, sums of weights and of their squares.
 SUMS = ["n", "w", "w2"]
+#: Columns of the means of outputs, by the outcome.
+MOMENTS = {"mean_prediction": "m0", "mean_error": "m1"}
 
 
 class CountedRows:
@@ -89,9 +85,7 @@ class CountedRows:
         rows["n"] = 1
         rows["w"] = rows["w2"] = 1.0
         if self.sample_weight is not None:
-            weights = numbers_of("sample_weight", column("w", X[self.sample_weight], len(X)))
-            if (weights < 0).any() or not np.isfinite(weights).all():
-                raise ValueError("sample_weight must be finite and at least 0 in every row.")
+            weights = check_weights(X[self.sample_weight], len(X), zeros=True)
             rows["w"], rows["w2"] = weights, weights**2
         if self.kind == "labels" and self._are_outputs(rows["pred"].to_numpy()):
             self.kind = "least" if self._least else "mean"
@@ -135,10 +129,10 @@ class CountedRows:
             if truth is not None:
                 rows["true"] = truth >= self.favourable
             return rows
-        outputs = finite("y_pred", predicted)
-        rows["m0"], rows["v0"] = outputs, 0.0
-        if truth is not None:
-            rows["m1"], rows["v1"] = outputs - finite("y_true", truth), 0.0
+        made = read("outputs", predicted, truth, None, asked="the mean", name="y_true")
+        for name, moment in MOMENTS.items():
+            if truth is not None or not OUTCOMES[name].needs_truth:
+                rows[moment], rows[f"v{moment[1:]}"] = OUTCOMES[name].rows(made).values, 0.0
         return rows
 
     # What was counted -----------------------------------------------------------------------
@@ -157,39 +151,41 @@ class CountedRows:
         """How many rows each cell stands for."""
         n, w, w2 = (self.cells[name].to_numpy() for name in SUMS)
         within = {
-            rate: self.cells[f"v{k}"].to_numpy()
-            for k, rate in enumerate(("mean_prediction", "mean_error"))
-            if f"v{k}" in self.cells
+            name: self.cells[f"v{moment[1:]}"].to_numpy()
+            for name, moment in MOMENTS.items()
+            if moment in self.cells
         }
-        return Repeats(n, w, w2, self.sample_weight is not None, within)
+        return Repeats(n, w, w2, within)
 
-    def outcomes(self) -> Outcomes:
-        """What is averaged in each group."""
+    def rates(self) -> tuple[dict[str, MetricRows], dict[str, Any]]:
+        """What is averaged in each group by name, and what was taken as favourable."""
         cells = self.cells
         if self.kind == "mean":
-            rates: dict[str, Any] = {"mean_prediction": (cells["m0"].to_numpy(), None)}
-            if "m1" in cells:
-                rates["mean_error"] = (cells["m1"].to_numpy(), None)
-            return Outcomes(rates, False, {})
+            everyone = np.ones(len(cells), dtype=bool)
+            return {
+                name: MetricRows(cells[moment].to_numpy(), everyone, False, "mean")
+                for name, moment in MOMENTS.items()
+                if moment in cells
+            }, {}
         truth = cells["true"].to_numpy() if "true" in cells else None
         predicted = cells["pred"].to_numpy()
         if self.kind == "labels":
-            return make_outcomes(predicted, truth, self.favourable, None, None, len(cells))
-        found = make_outcomes(predicted, truth, [True], None, None, len(cells))
-        return found._replace(about={"favourable": float(self.favourable)})
+            return rates_of(predicted, truth, self.favourable)
+        rates, _ = rates_of(predicted, truth, [True])
+        return rates, {"favourable": float(self.favourable)}
 
 
 def _collapse(rows: pd.DataFrame) -> pd.DataFrame:
     """Merge rows with equal keys: add up counts, and combine means and spreads."""
-    moments = [name for name in rows.columns if name in ("m0", "m1")]
-    keys = [c for c in rows.columns if c not in (*SUMS, "m0", "v0", "m1", "v1")]
+    moments = [name for name in MOMENTS.values() if name in rows]
+    spreads = [f"v{name[1:]}" for name in moments]
+    keys = [c for c in rows.columns if c not in (*SUMS, *moments, *spreads)]
     groups = rows.groupby(keys, sort=False, dropna=False)
     cells = groups[SUMS].sum().reset_index()
     place = groups.ngroup().to_numpy()
     weight = rows["w"].to_numpy()
     total = cells["w"].to_numpy()
-    for mean in moments:
-        spread = f"v{mean[1:]}"
+    for mean, spread in zip(moments, spreads, strict=True):
         values = rows[mean].to_numpy()
         with np.errstate(invalid="ignore", divide="ignore"):
             middle = np.bincount(place, weight * values, len(cells)) / total

@@ -1,116 +1,389 @@
-"""Predictions, scores and targets as the numbers whose means a table of groups compares."""
+"""All outcomes that groups are compared by: the value of a row, and which rows count.
+
+`OUTCOMES` is the one table of them. `SubgroupAuditor`, `selection_table`, the report and
+`compare_mitigations` read predictions and targets by `read`, and take values and rows from it.
+"""
 
 from __future__ import annotations
 
-import numbers
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest._typing import Bools, Floats
-from skfairtest.oracle._favourable import is_favourable, resolve_favourable, warn_of_guess
+from skfairtest._typing import Bools, Floats, is_real
+from skfairtest._validation import column, finite_numbers, numbers_of
+from skfairtest.oracle._favourable import (
+    as_shares,
+    is_favourable,
+    resolve_favourable,
+    warn_of_guess,
+)
 
 #: Whole numbers, as floats, with more different values than this are outputs of a regressor.
 MOST_LABELS = 20
 
 
-class Outcomes(NamedTuple):
-    """What is averaged in each group.
+class MetricRows(NamedTuple):
+    """A metric is the mean of `values` over the rows that `counts` says.
 
     Attributes
     ----------
-    rates : dict of str to (values, rows)
-        By the name of the column: numbers of shape (n_rows,) and, where not all rows count, which.
-    is_share : bool
-        Whether all are 0 or 1.
-    about : dict
-        What was taken as favourable: labels, a least output, or a median score.
+    values : ndarray of float of shape (n_rows,)
+        0 where a row does not count.
+    counts : ndarray of bool of shape (n_rows,)
+        Which rows count.
+    binary : bool
+        Whether all values are 0 or 1.
+    favourable : list, float or "mean"
+        What was taken to be favourable: labels, a least output, or nothing.
     """
 
-    rates: dict[str, tuple[Any, Bools | None]]
-    is_share: bool
-    about: dict[str, Any]
+    values: Floats
+    counts: Bools
+    binary: bool
+    favourable: Any
 
 
-def make_outcomes(
-    y_pred: Any, y_true: Any, favourable: Any, y_score: Any, weights: Floats | None, n_rows: int
-) -> Outcomes:
-    """Turn predictions, scores and targets into the numbers that are averaged."""
-    if y_pred is None and y_score is None:
-        raise ValueError("y_pred must hold one prediction per row; got None, and no y_score.")
-    predicted = None if y_pred is None else column("y_pred", y_pred, n_rows)
-    truth = None if y_true is None else column("y_true", y_true, n_rows)
-    if predicted is None and truth is not None:
-        raise ValueError("y_true needs predictions to compare with; got y_pred=None. Pass y_pred.")
-    check_alike(predicted, truth)
-    if predicted is not None and y_score is None:
-        by_mean = isinstance(favourable, str) and favourable == "mean" and _is_number(predicted)
-        if by_mean or (favourable is None and is_output(predicted)):
-            return _of_outputs(predicted, truth)
-    about: dict[str, Any] = {}
-    rates: dict[str, tuple[Any, Bools | None]] = {}
-    favoured = None
-    if predicted is not None and (y_score is None or truth is not None):
-        labels, favoured, deserved = _favoured(predicted, truth, favourable)
-        about["favourable"] = labels
-    if y_score is not None:
-        score = numbers_of("y_score", column("y_score", y_score, n_rows))
-        about["median_score"] = middle = weighted_median(score, weights)
-        if np.isnan(middle):
-            raise ValueError(
-                "y_score has no finite median, because half of it is infinite. Pass finite scores."
-            )
-        # "Above": a score that equals the median does not count.
-        rates["scoring_rate"] = (score > middle, None)
-    else:
-        rates["selection_rate"] = (favoured, None)
-    if truth is not None and favoured is not None:
-        rates["false_positive_rate"] = (favoured, ~deserved)
-        rates["false_negative_rate"] = (~favoured, deserved)
-        right = favoured == deserved if is_output(truth) else predicted == truth
-        rates["accuracy"] = (right, None)
-    return Outcomes(rates, True, about)
+class Read(NamedTuple):
+    """Predictions and targets as outcomes are made of; arrays of shape (n_rows,).
+
+    Attributes
+    ----------
+    predicted : ndarray
+        Whether a label is favourable; an output; or the probability of the favourable labels.
+    actual : ndarray or None
+        The same of the targets (of probabilities: whether the label is favourable), if known.
+    right : ndarray of bool or None
+        Whether a label is that of the target.
+    favourable : list, float, "mean" or None
+        What was taken to be favourable.
+    """
+
+    predicted: Any
+    actual: Any = None
+    right: Any = None
+    favourable: Any = None
 
 
-def _of_outputs(predicted: NDArray[Any], truth: NDArray[Any] | None) -> Outcomes:
-    outputs = finite("y_pred", numbers_of("y_pred", predicted))
-    rates: dict[str, tuple[Any, Bools | None]] = {"mean_prediction": (outputs, None)}
-    if truth is not None:
-        rates["mean_error"] = (outputs - finite("y_true", numbers_of("y_true", truth)), None)
-    return Outcomes(rates, False, {})
+class Outcome(NamedTuple):
+    """How an outcome is made of what was read.
+
+    Attributes
+    ----------
+    of : {"labels", "outputs", "probabilities"}
+        The predictions that it needs.
+    needs_truth : bool
+        Whether it compares predictions with targets.
+    value : callable
+        Takes a `Read` and returns the value of each row.
+    counts : callable, default=None
+        Takes a `Read` and returns which rows count; None where all do.
+    among : str
+        Who counts, in words.
+    """
+
+    of: str
+    needs_truth: bool
+    value: Callable[[Read], Any]
+    counts: Callable[[Read], Bools] | None = None
+    among: str = "rows that count"
+
+    def rows(self, read: Read) -> MetricRows:
+        """Return the value of each row and which rows count."""
+        values = np.asarray(self.value(read), dtype=np.float64)
+        counts = np.ones(len(values), dtype=bool)
+        if self.counts is not None:
+            counts = self.counts(read)
+            values = np.where(counts, values, 0.0)
+        return MetricRows(values, counts, self.of == "labels", read.favourable)
 
 
-def finite(name: str, values: Floats) -> Floats:
-    """Return the values, or raise an error if one of them is infinite."""
-    if not np.isfinite(values).all():
+def _log_loss(read: Read) -> Floats:
+    # A certain prediction that is wrong costs much, and not infinitely much.
+    tiny = np.finfo(np.float64).eps
+    given = np.where(read.actual, read.predicted, 1 - read.predicted)
+    return np.asarray(-np.log(np.clip(given, tiny, 1)))
+
+
+OUTCOMES = {
+    "selection_rate": Outcome("labels", False, lambda read: read.predicted),
+    "false_positive_rate": Outcome(
+        "labels", True, lambda read: read.predicted, lambda read: ~read.actual,
+        "rows whose truth is not favourable",
+    ),
+    "false_negative_rate": Outcome(
+        "labels", True, lambda read: ~read.predicted, lambda read: read.actual,
+        "rows whose truth is favourable",
+    ),
+    "true_positive_rate": Outcome(
+        "labels", True, lambda read: read.predicted, lambda read: read.actual,
+        "rows whose truth is favourable",
+    ),
+    "accuracy": Outcome("labels", True, lambda read: read.right),
+    "positive_predictive_value": Outcome(
+        "labels", True, lambda read: read.actual, lambda read: read.predicted,
+        "rows whose prediction is favourable",
+    ),
+    "mean_prediction": Outcome("outputs", False, lambda read: read.predicted),
+    "mean_error": Outcome("outputs", True, lambda read: read.predicted - read.actual),
+    "mean_absolute_error": Outcome(
+        "outputs", True, lambda read: np.abs(read.predicted - read.actual)
+    ),
+    "calibration": Outcome("probabilities", True, lambda read: read.actual - read.predicted),
+    "log_loss": Outcome("probabilities", True, _log_loss),
+}  # fmt: skip
+
+
+# Metrics by name, or a user's -----------------------------------------------------------------
+
+
+def check_metric(metric: Any) -> None:
+    """Raise an error unless the metric exists."""
+    if not callable(metric) and not (isinstance(metric, str) and metric in OUTCOMES):
         raise ValueError(
-            f"{name} has {int((~np.isfinite(values)).sum())} infinite values, which have no mean. "
-            "Leave out those rows."
+            f"metric must be one of {tuple(OUTCOMES)}, or a callable of (y_true, y_pred) that "
+            f"returns a value for each row and which rows count; got {metric!r}."
         )
-    return values
 
 
-def _favoured(
-    predicted: NDArray[Any], truth: NDArray[Any] | None, favourable: Any
-) -> tuple[Any, Bools, Any]:
-    """Return what is favourable, which predictions are favourable, and which targets are."""
-    if isinstance(favourable, numbers.Real) and not isinstance(favourable, bool):
-        if is_output(predicted):
-            least = float(favourable)
-            deserved = None if truth is None else numbers_of("y_true", truth) >= least
-            return least, numbers_of("y_pred", predicted) >= least, deserved
-    elif favourable is None and is_output(predicted):
+def is_of(metric: Any, predictions: str) -> bool:
+    """Tell whether a metric is one by name that needs such predictions."""
+    return not callable(metric) and OUTCOMES[metric].of == predictions
+
+
+def truth_of(metric: Any, y: Any, n_rows: int) -> NDArray[Any] | None:
+    """Return the targets if the metric needs them or may use them."""
+    if not callable(metric) and not OUTCOMES[metric].needs_truth:
+        return None
+    if y is None:
+        if callable(metric):
+            return None
         raise ValueError(
-            "y_pred holds outputs of a regressor, and y_true is compared with labels beside "
-            "y_score. Pass labels in y_pred, or favourable=, the smallest output that is "
-            "favourable (such as 50)."
+            f"metric={metric!r} requires y to be passed, but the target y is None: it compares "
+            "predictions with the truth. Pass the targets: fit(X, y)."
         )
-    known = labels_of(predicted, truth)
-    labels = labels_taken(favourable, known, are_all=truth is not None)
-    deserved = None if truth is None else is_favourable(truth, labels)
-    return labels, is_favourable(predicted, labels), deserved
+    return column("y", y, n_rows)
+
+
+def metric_rows(
+    metric: str | Callable[..., Any],
+    y_pred: NDArray[Any],
+    y_true: Any,
+    favourable: Any,
+    *,
+    known: bool = False,
+    outputs: bool = False,
+) -> MetricRows:
+    """Compute the value of each row, and which rows count.
+
+    Parameters
+    ----------
+    metric : str or callable
+        A name in `OUTCOMES`, or a callable of (y_true, y_pred).
+    y_pred : ndarray of shape (n_rows,)
+        Labels, outputs, or probabilities of the favourable labels, as the metric needs.
+    y_true : array-like of shape (n_rows,), or None
+        The truth.
+    favourable, known, outputs
+        As for `read`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If predictions or truth are not what the metric needs.
+    """
+    truth = truth_of(metric, y_true, len(y_pred))
+    if callable(metric):
+        return _of_callable(metric, y_pred, truth, favourable)
+    outcome = OUTCOMES[metric]
+    asked = f"metric={metric!r}"
+    if metric == "accuracy" and favourable is None and not (outputs or is_output(y_pred)):
+        check_alike(y_pred, truth)  # nobody looks at which labels are favourable
+        return outcome.rows(Read(None, right=y_pred == truth))
+    return outcome.rows(
+        read(outcome.of, y_pred, truth, favourable, asked=asked, known=known, outputs=outputs)
+    )
+
+
+def _of_callable(
+    metric: Callable[..., Any], y_pred: NDArray[Any], truth: Any, favourable: Any
+) -> MetricRows:
+    answer = metric(truth, y_pred)
+    name = getattr(metric, "__name__", type(metric).__name__)
+    n = len(y_pred)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise ValueError(
+            f"metric {name} must return two arrays, a value for each row and which rows count; "
+            f"got {type(answer).__name__}. Return (values, counts)."
+        )
+    values, counts = (np.asarray(part) for part in answer)
+    if values.shape != (n,) or counts.shape != (n,):
+        raise ValueError(
+            f"metric {name} must return a value for each row and which rows count, both of shape "
+            f"({n},); got shapes {values.shape} and {counts.shape}."
+        )
+    if counts.dtype != bool and not np.isin(counts, (0, 1)).all():
+        raise ValueError(
+            f"metric {name} must say which rows count by an array of bool; got dtype "
+            f"{counts.dtype}."
+        )
+    counts = counts.astype(bool)
+    values = numbers_of(f"the values of metric {name}", values)
+    if not np.isfinite(values[counts]).all():
+        raise ValueError(
+            f"metric {name} has values that are missing or infinite in rows that count. Leave "
+            "those rows out of the second array."
+        )
+    values = np.where(counts, values, 0.0)
+    return MetricRows(values, counts, bool(np.isin(values, (0, 1)).all()), favourable)
+
+
+def check_counts(metric: Any, rows: MetricRows, weights: Floats | None) -> None:
+    """Raise an error if no row counts for the metric."""
+    counts = rows.counts if weights is None else rows.counts & (weights > 0)
+    if counts.any():
+        return
+    who = OUTCOMES[metric].among if isinstance(metric, str) else "rows that count"
+    raise ValueError(
+        f"metric={metric!r} is undefined: there are no {who}"
+        + ("" if rows.favourable is None else f" (favourable={rows.favourable!r})")
+        + (" with a weight above 0" if weights is not None else "")
+        + ". Give rows of which some count, or another favourable=."
+    )
+
+
+# The rates of a table of groups ----------------------------------------------------------------
+
+#: By what the predictions are.
+OF_TABLES = {
+    "labels": ("selection_rate", "false_positive_rate", "false_negative_rate", "accuracy"),
+    "outputs": ("mean_prediction", "mean_error"),
+}
+
+
+def rates_of(
+    y_pred: NDArray[Any], y_true: NDArray[Any] | None, favourable: Any, *, means: bool = True
+) -> tuple[dict[str, MetricRows], dict[str, Any]]:
+    """Make all rates of a table of groups, by name, and tell what was taken as favourable.
+
+    With `means`, numbers may be compared by their means; without, they must be labels.
+    """
+    of_numbers = isinstance(favourable, str) and favourable == "mean"
+    of_numbers = of_numbers and y_pred.dtype.kind in "biuf"
+    of_numbers = means and (of_numbers or (favourable is None and is_output(y_pred)))
+    of = "outputs" if of_numbers else "labels"
+    made = read(of, y_pred, y_true, favourable, asked="The table", name="y_true")
+    rates = {
+        name: OUTCOMES[name].rows(made)
+        for name in OF_TABLES[of]
+        if y_true is not None or not OUTCOMES[name].needs_truth
+    }
+    return rates, {} if of_numbers else {"favourable": made.favourable}
+
+
+# Reading predictions and targets ----------------------------------------------------------------
+
+
+def read(
+    of: str,
+    y_pred: NDArray[Any],
+    truth: NDArray[Any] | None,
+    favourable: Any,
+    *,
+    asked: str,
+    known: bool = False,
+    outputs: bool = False,
+    name: str = "y",
+) -> Read:
+    """Read predictions and targets, and find out what is favourable.
+
+    Parameters
+    ----------
+    of : {"labels", "outputs", "probabilities"}
+        What the predictions should be.
+    y_pred : ndarray of shape (n_rows,)
+        The predictions.
+    truth : ndarray of shape (n_rows,), or None
+        The targets.
+    favourable : label, list of labels, float, "mean" or None
+        What is favourable.
+    asked : str
+        What is asked for, for errors.
+    known : bool, default=False
+        Whether `favourable` is what an earlier call has found, and is right for these rows, too.
+    outputs : bool, default=False
+        Whether the predictions are known to be outputs of a regressor, whatever they look like.
+    name : str, default="y"
+        What the user calls the targets.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If predictions or targets are something else.
+    """
+    if of == "outputs":
+        targets = None if truth is None else finite_numbers(name, truth)
+        return Read(finite_numbers("y_pred", y_pred), targets, favourable="mean")
+    if of == "probabilities":
+        return _read_probabilities(y_pred, truth, favourable, asked, known)
+    return _read_labels(y_pred, truth, favourable, asked, known, outputs, name)
+
+
+def _read_labels(
+    y_pred: NDArray[Any],
+    truth: NDArray[Any] | None,
+    favourable: Any,
+    asked: str,
+    known: bool,
+    outputs: bool,
+    name: str,
+) -> Read:
+    outputs = outputs or is_output(y_pred)
+    # A threshold that was one before is one, although new outputs may look like labels.
+    if is_real(favourable) and (outputs or known):
+        predicted = as_shares(numbers_of("y_pred", y_pred), float(favourable)) > 0
+        if truth is None:
+            return Read(predicted, favourable=float(favourable))
+        actual = as_shares(numbers_of(name, truth), float(favourable)) > 0
+        return Read(predicted, actual, predicted == actual, float(favourable))
+    if outputs:
+        raise ValueError(
+            f"{asked} needs labels; got numbers such as {y_pred[:3].tolist()!r} in y_pred, which "
+            "are probabilities or outputs of a regressor. Pass labels, or favourable=, the "
+            "smallest number that is favourable (such as 0.5), or ask for another metric, such as "
+            "'mean_prediction' or 'calibration'."
+        )
+    check_alike(y_pred, truth)
+    if not known:
+        favourable = labels_taken(favourable, labels_of(y_pred, truth), are_all=truth is not None)
+    predicted = is_favourable(y_pred, favourable)
+    if truth is None:
+        return Read(predicted, favourable=favourable)
+    return Read(predicted, is_favourable(truth, favourable), y_pred == truth, favourable)
+
+
+def _read_probabilities(
+    y_pred: NDArray[Any], truth: Any, favourable: Any, asked: str, known: bool
+) -> Read:
+    shares = numbers_of("y_pred", y_pred)
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise ValueError(
+            f"{asked} needs probabilities of the favourable label, from 0 to 1; got "
+            f"values from {shares.min():g} to {shares.max():g}. Pass probabilities, or choose "
+            "another metric."
+        )
+    if is_output(truth):
+        raise ValueError(
+            f"{asked} compares probabilities with labels; got y with values such as "
+            f"{truth[:3].tolist()!r}. Pass labels in y, or choose another metric, such as "
+            "'mean_error'."
+        )
+    if not known:
+        favourable = labels_taken(favourable, labels_of(truth, None), are_all=True)
+    return Read(shares, is_favourable(truth, favourable), favourable=favourable)
 
 
 def labels_of(predicted: NDArray[Any], truth: NDArray[Any] | None) -> list[Any]:
@@ -135,7 +408,8 @@ def labels_taken(favourable: Any, known: list[Any], *, are_all: bool) -> list[An
             "are favourable. Pass a label or a set of labels as favourable=. Outputs of a "
             "regressor must be floats."
         )
-    return warn_of_guess(found).labels
+    labels: list[Any] = warn_of_guess(found).labels
+    return labels
 
 
 def is_output(values: NDArray[Any]) -> bool:
@@ -147,47 +421,9 @@ def is_output(values: NDArray[Any]) -> bool:
     return fraction or len(np.unique(values)) > MOST_LABELS
 
 
-def _is_number(values: NDArray[Any]) -> bool:
-    return values.dtype.kind in "biuf"
-
-
-def column(name: str, values: Any, n_rows: int) -> NDArray[Any]:
-    """Return a column as one value per row, or raise an error if one is missing."""
-    array = np.asarray(values)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise ValueError(
-            f"{name} must have one value per row, shape ({n_rows},); got shape {array.shape}."
-            + (" Pass the scores of one class." if name == "y_score" else "")
-        )
-    if len(array) != n_rows:
-        raise ValueError(f"{name} must have one value per row, {n_rows}; got {len(array)}.")
-    missing = np.asarray(pd.isna(array))
-    if missing.any():
-        raise ValueError(
-            f"{name} has {int(missing.sum())} missing values among {n_rows}, the first in row "
-            f"{int(missing.argmax())}. Leave out those rows, or say what they count as."
-        )
-    if array.dtype.kind == "O":  # numbers and truth values that came in boxes
-        array = pd.Series(array).infer_objects().to_numpy()
-    return array
-
-
-def numbers_of(name: str, values: NDArray[Any]) -> Floats:
-    """Return the values as floats, or raise an error if they are not numbers."""
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{name} must hold numbers, as y_pred or y_score do; got {values[:3].tolist()!r}. Pass "
-            "labels in y_pred with labels in y_true, and scores in y_score."
-        ) from error
-
-
-def check_alike(predicted: NDArray[Any] | None, truth: NDArray[Any] | None) -> None:
+def check_alike(predicted: NDArray[Any], truth: NDArray[Any] | None) -> None:
     """Raise an error unless predictions and targets are labels of one kind."""
-    if predicted is None or truth is None:
+    if truth is None:
         return
     kinds = [all(isinstance(v, str) for v in part[:100].tolist()) for part in (predicted, truth)]
     if kinds[0] != kinds[1]:
@@ -196,29 +432,3 @@ def check_alike(predicted: NDArray[Any] | None, truth: NDArray[Any] | None) -> N
             f"{predicted[:3].tolist()!r} and {truth[:3].tolist()!r}. Convert one of them; scores "
             "are passed in y_score."
         )
-
-
-def check_weights(given: Any, n_rows: int) -> Floats:
-    """Return the weights, or raise an error unless they are finite, non-negative and not all 0."""
-    weights = numbers_of("sample_weight", column("sample_weight", given, n_rows))
-    if (weights < 0).any() or not np.isfinite(weights).all() or not weights.sum() > 0:
-        raise ValueError(
-            "sample_weight must be finite, at least 0, and not zero everywhere; got values from "
-            f"{weights.min()} to {weights.max()}."
-        )
-    return weights
-
-
-def weighted_median(values: Floats, weights: Floats | None) -> float:
-    """Compute the median; with weights, half of the weight is on either side."""
-    if weights is None:
-        with np.errstate(invalid="ignore"):
-            return float(np.median(values))
-    order: Any = np.argsort(values, kind="stable")
-    order = order[weights[order] > 0]
-    below = np.cumsum(weights[order])
-    half = below[-1] / 2
-    place = int(np.searchsorted(below, half * (1 - 1e-12)))
-    if abs(below[place] - half) <= 1e-12 * half:
-        return float((values[order[place]] + values[order[place + 1]]) / 2)
-    return float(values[order[place]])

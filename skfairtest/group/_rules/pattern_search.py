@@ -9,13 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from skfairtest._statistics import Sides, sides_of
+from skfairtest._statistics import Sides
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.group._inference.at_once import half_a_case
-from skfairtest.group._inference.pivot import chosen_sides, signed_root
-from skfairtest.group._inference.resampled import Patterns as RowSets
-from skfairtest.group._inference.resampled import pattern_sides
-from skfairtest.group._outcomes.metrics import MetricRows
+from skfairtest.group._inference.counting import RowSets, rows_that_count
+from skfairtest.group._inference.pivot import chosen_sides, half_a_case, signed_root
+from skfairtest.group._outcomes.outcomes import MetricRows
 from skfairtest.group._rules.patterns import MOST_PATTERNS, Patterns, TooManyPatterns
 from skfairtest.group._rules.short_list import ShortList, short_list
 from skfairtest.group._rules.value_table import ValueAttribute, Values
@@ -117,23 +115,6 @@ def _n_patterns(
     except TooManyPatterns:
         return None
     return found.n_patterns
-
-
-def sides_of_patterns(patterns: Patterns, rows: MetricRows, weights: Floats | None) -> Sides:
-    """Compute what was observed inside and outside of each pattern, over the rows that count."""
-    if weights is not None or not rows.binary:
-        return pattern_sides(patterns, rows.values, rows.counts, weights, binary=rows.binary)
-    # Whole numbers of rows are counted, which is much faster than adding up.
-    table = np.column_stack([rows.counts, rows.counts & (rows.values > 0)])
-    n, total = patterns.sums(table).T
-    everyone = table.sum(axis=0).astype(np.float64)
-    return sides_of(n, total, total, (everyone[0], everyone[1], everyone[1]), True)
-
-
-def rows_that_count(patterns: RowSets, rows: MetricRows) -> tuple[Ints, Ints]:
-    """Count the rows inside and outside of each pattern that count for the metric."""
-    inside = patterns.sums(rows.counts[:, None])[:, 0].astype(np.int64)
-    return inside, int(rows.counts.sum()) - inside
 
 
 def complexity_of(patterns: Patterns, attributes: list[ValueAttribute]) -> Ints:
@@ -238,7 +219,7 @@ def compare_patterns(
 ) -> Compared:
     """Put each group once, by its simplest pattern, in the order of `worst_first`."""
     distinct = simplest_of_equal(patterns.marks, complexity)
-    n_inside, n_outside = rows_that_count(patterns, rows)
+    n_inside, n_outside = rows_that_count(patterns, rows.counts)
     sides = chosen_sides(everything, distinct)
     defined = (n_inside[distinct] > 0) & (n_outside[distinct] > 0)
     n_groups = int(defined.sum())
@@ -298,39 +279,3 @@ def part_of_whole(patterns: RowSets, rows: MetricRows, weights: Floats | None) -
     counted: Any = rows.counts if weights is None else np.where(rows.counts, weights, 0.0)
     # whole = share * inside + (1 - share) * outside
     return 1 - patterns.sums(counted[:, None])[:, 0] / float(counted.sum())
-
-
-class GivenRowSets:
-    """Holds a few sets of rows that are known already.
-
-    Parameters
-    ----------
-    held : ndarray of bool of shape (n_patterns, n_rows)
-        Which rows each holds.
-    """
-
-    def __init__(self, held: Bools) -> None:
-        self.held = held
-
-    @property
-    def n_patterns(self) -> int:
-        """How many there are."""
-        return len(self.held)
-
-    @property
-    def support(self) -> Floats:
-        """Share of the rows that each holds."""
-        return self.held.mean(axis=1)
-
-    def sums(self, values: NDArray[Any]) -> Floats:
-        """Sum of each column over the rows of each."""
-        return self.held.astype(np.float64) @ values.astype(np.float64)
-
-    def among(self, rows: Ints) -> GivenRowSets:
-        """The same sets of some of the rows."""
-        return GivenRowSets(self.held[:, rows])
-
-    def inside(self, pattern: int) -> Bools:
-        """Which rows one holds."""
-        held: Bools = self.held[pattern]
-        return held

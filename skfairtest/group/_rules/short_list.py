@@ -10,8 +10,8 @@ from scipy import stats
 
 from skfairtest._statistics import Sides
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.group._inference.counting import RowSets, pattern_sides
 from skfairtest.group._inference.pivot import chosen_sides, interval_at, signed_root
-from skfairtest.group._inference.resampled import Patterns, pattern_sides
 
 #: Differences in the last digits are none.
 DIGITS = 12
@@ -168,7 +168,7 @@ def rest_of(sides: Sides, part: Ints, weights: Floats | None = None) -> Sides:
 
 
 def short_list(
-    patterns: Patterns,
+    patterns: RowSets,
     rules: NDArray[np.integer],
     sides: Sides,
     values: Floats,
@@ -200,7 +200,7 @@ def short_list(
 
     Parameters
     ----------
-    patterns : Patterns
+    patterns : RowSets
         Of n_rows rows.
     rules : ndarray of int of shape (n_patterns, n_attributes)
         The value of each attribute, -1 for any.
@@ -264,13 +264,13 @@ def short_list(
     )
 
 
-def _weight_sums(patterns: Patterns, counts: Bools, weights: Floats) -> Floats:
+def _weight_sums(patterns: RowSets, counts: Bools, weights: Floats) -> Floats:
     w = np.where(counts, weights, 0.0)
     return patterns.sums(np.column_stack([w, w**2]))
 
 
 def _greedy(
-    patterns: Patterns,
+    patterns: RowSets,
     rules: NDArray[np.integer],
     values: Floats,
     counts: Bools,

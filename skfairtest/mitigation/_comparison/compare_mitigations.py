@@ -16,9 +16,14 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest._parameters import check_whole
 from skfairtest._typing import Ints, is_real
-from skfairtest._validation import check_table, check_takes_weights, make_generator, warn_of_target
+from skfairtest._validation import (
+    check_table,
+    check_takes_weights,
+    check_weights,
+    make_generator,
+    warn_of_target,
+)
 from skfairtest.base import BaseAuditor
-from skfairtest.group._outcomes.outcomes import check_weights
 from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.mitigation._comparison.methods import METHODS, Case
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, run_fold

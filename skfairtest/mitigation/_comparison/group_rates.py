@@ -8,8 +8,12 @@ import numpy as np
 import pandas as pd
 
 from skfairtest._typing import Bools, Floats
-from skfairtest.group._inference.group_rates import GroupSums
+from skfairtest.group._inference.counting import GroupRows
+from skfairtest.group._outcomes.outcomes import OUTCOMES, Read
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
+
+#: Outcomes that groups are compared by; the first one is the mean output of a regression.
+RATES = ("selection_rate", "true_positive_rate", "false_positive_rate")
 
 
 def rates_by_group(
@@ -35,16 +39,13 @@ def rates_by_group(
         `true_positive_rate`, `false_positive_rate`; NaN where nothing is to be counted.
     """
     names, codes = np.unique(groups, return_inverse=True)
-    sums = GroupSums(codes, len(names), weights)
-    table = {
-        "rows": sums.n,
-        "selection_rate": sums.mean(predicted).value,
-        "true_positive_rate": np.full(len(names), np.nan),
-        "false_positive_rate": np.full(len(names), np.nan),
-    }
-    if truth is not None:
-        table["true_positive_rate"] = sums.mean(predicted, truth).value
-        table["false_positive_rate"] = sums.mean(predicted, ~truth).value
+    rows = GroupRows(codes, len(names), weights)
+    table = {"rows": rows.n, **dict.fromkeys(RATES, np.full(len(names), np.nan))}
+    made = Read(predicted if truth is None else predicted > 0, truth)
+    for name in RATES:
+        if truth is not None or not OUTCOMES[name].needs_truth:
+            rate = OUTCOMES[name].rows(made)
+            table[name] = rows.mean(rate.values, rate.counts).value
     return pd.DataFrame(table, index=pd.Index(names, name="group"))
 
 

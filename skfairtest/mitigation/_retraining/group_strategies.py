@@ -11,11 +11,12 @@ from sklearn.base import clone, is_regressor
 from sklearn.frozen import FrozenEstimator
 
 from skfairtest._progress import ABOUT_X
-from skfairtest._statistics import score_interval, sides_of
+from skfairtest._statistics import score_interval
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
-from skfairtest.group._inference.at_once import all_at_once
+from skfairtest.group._inference.counting import GivenRowSets, pattern_sides
+from skfairtest.group._inference.pivot import all_at_once
 from skfairtest.group._pools.perturb import draw_near
 from skfairtest.mitigation._retraining.rounds import Findings, Outcome
 from skfairtest.mitigation._retraining.training import Addition, Task, TrainingFold
@@ -128,15 +129,12 @@ class TestSGDRetraining(Groups):
             self._audited = self.audit(model)
         audited = self._audited
         _, rows = self.near(np.random.default_rng(self.seeds[int(fresh)]))
-        inside = audited.matches(rows, 0).astype(float)
+        inside = GivenRowSets(audited.matches(rows, 0)[None])
         values = as_shares(model.predict(rows), audited.favourable_)
-        sums = (inside.sum(keepdims=True), (inside @ values)[None], (inside @ values**2)[None])
-        everyone = (float(len(values)), float(values.sum()), float((values**2).sum()))
-        sides = sides_of(*sums, everyone, bool(np.isin(values, (0, 1)).all()))
-        low, high, _ = all_at_once(
-            sides, confidence=audited.confidence, correction="none", n_rules=1,
-        )  # fmt: skip
-        least, most = score_interval(low, high)
+        binary = bool(np.isin(values, (0, 1)).all())
+        sides = pattern_sides(inside, values, np.ones(len(values), dtype=bool), binary=binary)
+        intervals = all_at_once(sides, confidence=audited.confidence)
+        least, most = score_interval(intervals.low, intervals.high)
         return Measure(float(abs(sides.difference[0])), float(least[0]), float(most[0]))
 
     def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import SubgroupAuditor
-from skfairtest.group._outcomes.asked_metric import AskedMetric
+from skfairtest.group._outcomes.answers import AskedMetric
 from skfairtest.mitigation._retraining.training import Task, TrainingFold, each_once
 from skfairtest.space._rows import take_rows
 

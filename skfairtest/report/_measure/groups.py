@@ -115,7 +115,7 @@ def compare_rows(
         "max_conditions": auditor.max_conditions,
         "n_rule_sets": auditor.n_rule_sets_,
         "n_differ": int(all_rules["differs"].sum()),
-        **largest_score(auditor),
+        **auditor._largest_score(),
         "rules": table[list(COLUMNS)].to_dict("records"),
         "stop_reason": auditor.stop_reason_,
         "told": told(table),
@@ -128,27 +128,6 @@ def told(table: pd.DataFrame) -> str:
     if not len(table):
         return "no rule"
     return f"largest score {number(table['score'].iloc[0])} ({table['rule'].iloc[0]})"
-
-
-def largest_score(auditor: Any) -> dict[str, Any]:
-    """The largest score of all rules, and between which ends it is, whichever has it in truth.
-
-    With intervals that hold for all of them at once it is no less than the largest lower end and no
-    more than the largest upper one.
-    """
-    rules = auditor.rules_
-    # Rules that leave hardly anybody outside are too small a comparison to be judged.
-    judged = rules[rules["ranked"]] if rules["ranked"].any() else rules
-    if not len(judged) or judged["score"].isna().all():
-        return {"low": None, "high": None, "largest": None}
-    # Rules that were not kept have smaller scores, but may have wider intervals.
-    is_whole = len(rules) < auditor.max_rules
-    worst = judged.loc[judged["score"].idxmax()]
-    return {
-        "low": float(judged["low"].max()),
-        "high": float(judged["high"].max()) if is_whole else None,
-        "largest": {"rule": str(worst["rule"]), "score": float(worst["score"])},
-    }
 
 
 def values_of(X: Any, bins: int) -> dict[Any, int]:

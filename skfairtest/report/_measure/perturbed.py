@@ -7,7 +7,7 @@ from typing import Any
 from skfairtest.group._rules.run_attribute import MAX_LEVELS
 from skfairtest.oracle._favourable import in_words
 from skfairtest.report._measure.case import Case
-from skfairtest.report._measure.groups import COLUMNS, largest_score, told
+from skfairtest.report._measure.groups import COLUMNS, told
 
 #: Rule sets that are listed.
 MOST_RULES = 20
@@ -51,7 +51,7 @@ def describe_perturbed(case: Case) -> dict[str, Any]:
         "correction": auditor.correction,
         "min_support": auditor.min_support,
         "n_rule_sets": auditor.n_rule_sets_,
-        **largest_score(auditor),
+        **auditor._largest_score(),
         "rules": table[list(COLUMNS)].to_dict("records"),
         "queries": auditor.n_queries_,
         "stop_reason": auditor.stop_reason_,

@@ -35,14 +35,15 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
                 f"none of {len(rows):,} predictions is {words}, so there are no rates to compare"
             )
             return {"status": "left out", "reason": reason, "queries": queries}
-    sensitive = sensitive_values(case, rows)
-    what: dict[str, Any] = {
-        "sensitive_features": sensitive,
-        "favourable": "mean" if regresses else favourable,
-        "min_share": MIN_SHARE,
-    }
-    table = selection_table(predicted, y_true=truth, confidence=CONFIDENCE, **what)
-    low, high = ends_of_smallest_ratio(table, predicted, **what)
+    table = selection_table(
+        predicted,
+        sensitive_features=sensitive_values(case, rows),
+        y_true=truth,
+        favourable="mean" if regresses else favourable,
+        confidence=CONFIDENCE,
+        min_share=MIN_SHARE,
+    )
+    low, high = table.attrs["smallest_ratio"]
     counted = table.attrs.get("favourable", "")
     labels = "" if regresses else in_words(favourable_labels(counted))
     return {
@@ -59,21 +60,6 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
         "told": f"{len(table)} groups",
         "early": case.sampled(rows),
     }
-
-
-def ends_of_smallest_ratio(
-    table: pd.DataFrame, predicted: Any, **what: Any
-) -> tuple[float | None, float | None]:
-    """Between which the smallest impact ratio of all groups is, whichever has it in truth.
-
-    Each end misses for one table in forty at most. The smallest of all lower ends is no larger than
-    that of the group in question. The smallest of many upper ends is too small by chance, so each
-    of these misses as many times more seldom as there are groups (Bonferroni).
-    """
-    if "impact_ratio" not in table or not (n := int(table["impact_ratio"].notna().sum())):
-        return None, None
-    at_once = selection_table(predicted, confidence=1 - (1 - CONFIDENCE) / n, **what)
-    return float(table["impact_ratio_low"].min()), float(at_once["impact_ratio_high"].min())
 
 
 def sensitive_values(case: Case, rows: Ints) -> pd.DataFrame:

@@ -220,7 +220,7 @@ def with_interval(value: Any, low: Any, high: Any, words: Any = figure) -> str:
 def rule_score(rule: dict[str, Any], words: Any = figure) -> str:
     """The difference of a rule with its interval."""
     if rule["differs"] and not rule["low"]:
-        # Holm's correction shows that such a difference is above 0, and not by how much.
+        # A step-down test may show that such a difference is above 0, and not by how much.
         return f"{words(rule['score'])} (above 0, at most {words(rule['high'])})"
     return with_interval(rule["score"], rule["low"], rule["high"], words)
 
