@@ -24,6 +24,8 @@ Values = NDArray[Any]
 #: Groups that are left out in turn; of a score that has to ask the model again, fewer.
 N_GROUPS = 20
 N_GROUPS_ASKED = 8
+#: Confidence of each end of a drop's interval.
+CONFIDENCE = 0.95
 
 
 class Drop(NamedTuple):
@@ -32,6 +34,17 @@ class Drop(NamedTuple):
     estimate: float
     low: float
     high: float
+
+
+NO_DROP = Drop(0.0, 0.0, 0.0)
+
+
+class Verdict(NamedTuple):
+    """Whether a score was kept: `confirmed` where the data can tell, else not seen to fall."""
+
+    good: bool
+    confirmed: bool
+    drop: Drop
 
 
 class Recorded:
@@ -162,8 +175,8 @@ class Guard:
         The original model of each fold, trained without its rows.
     classification : bool
         Whether rows are right or wrong: the score of few rows is then as coarse as they are.
-    confidence : float
-        Of each end of an interval.
+    max_score_drop : float
+        How far the score may fall.
     rng : Generator
         Deals the rows out to groups.
 
@@ -179,12 +192,12 @@ class Guard:
         originals: list[Any],
         *,
         classification: bool,
-        confidence: float,
+        max_score_drop: float,
         rng: np.random.Generator,
     ) -> None:
         self.folds = folds
         self.classification = classification
-        self.confidence = confidence
+        self.max_score_drop = max_score_drop
         # The first model tells how its scores can be had.
         folds[0].scores(originals[0], [])
         for fold in folds:
@@ -225,9 +238,28 @@ class Guard:
         return interval_of(
             fell[0],
             fell[1:],
-            confidence=self.confidence,
+            confidence=CONFIDENCE,
             n_rows=self.n_rows if self.classification else None,
         )
+
+    def look_at(self, models: list[Any]) -> Verdict:
+        """Whether the score is kept, as far as the rows can tell.
+
+        Where they can tell a drop of the limit's size, the drop is shown to be no larger. Where
+        they cannot, a model is kept only if its score was not seen to fall at all: the limit is
+        then what the rows can tell.
+        """
+        drop = self.drop(models[1:])
+        confirmed = drop.high <= self.max_score_drop
+        can_tell = drop.high - drop.estimate <= self.max_score_drop
+        return Verdict(confirmed or (not can_tell and drop.estimate <= 0), confirmed, drop)
+
+    def too_low(self, verdict: Verdict) -> str:
+        """Say why a score was not kept."""
+        drop = verdict.drop
+        if drop.estimate > self.max_score_drop:
+            return f"score fell by {drop.estimate:.4g}"
+        return f"score may have fallen by {drop.high:.4g}"
 
 
 def interval_of(
