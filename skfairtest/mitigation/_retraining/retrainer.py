@@ -38,6 +38,7 @@ from skfairtest.mitigation._retraining.alternatives import (
     alternatives_table,
     choose,
     leaves_less,
+    look_at,
     outlook,
     try_simple_methods,
 )
@@ -102,9 +103,10 @@ class FairnessRetrainer(
         score, the one that leaves least near the rows.
     max_score_drop : float, default=0.01
         How far the score may fall below the original's. A model is kept if the upper end of the
-        drop's interval is no larger. Where the rows are too few to tell a drop of that size, a
-        model is kept only if its score was not seen to fall at all, with a `MitigationWarning` that
-        says how large a drop the rows leave possible.
+        drop's interval is no larger. Where the rows are too few to tell a drop of that size, the
+        share of changed predictions counts as well, if the score is accuracy: a model that changes
+        few of them cannot lose much. A `MitigationWarning` then says how large a drop the rows
+        alone leave possible.
     scoring : str or callable, default=None
         Score to be kept, greater is better; None for the estimator's own.
     cv : "auto", int or cross-validation splitter, default="auto"
@@ -381,7 +383,7 @@ class FairnessRetrainer(
         fresh = {"original": before, kept.name: after}
         for method in simple:
             if method.found is not None:
-                fresh[method.name] = rounds.find(method.models, fresh=True)
+                fresh[method.name] = look_at(rounds, method.models, fresh=True)
         if self.strategy == "best":
             chosen = choose(methods)
             # What was chosen as the best of some has to be so on inputs that it was not chosen by.
@@ -418,10 +420,11 @@ class FairnessRetrainer(
         elif not rounds.verdict.confirmed:
             drop = rounds.verdict.drop
             told.append(
-                f"The data cannot tell a drop of max_score_drop={self.max_score_drop:g}: the score "
-                f"of the mitigated model was not seen to fall ({-drop.estimate:+.4g}), but with "
-                f"{len(rounds.task.y)} rows a drop of {drop.high:.4g} is possible. Compare the two "
-                "models on more rows, or use original_estimator_."
+                f"The data cannot tell a drop of max_score_drop={self.max_score_drop:g}: by "
+                f"{len(rounds.task.y)} rows alone the score may have fallen by {drop.high:.4g} "
+                f"({-drop.estimate:+.4g} was seen). The mitigated model is kept as it changes so "
+                f"few predictions that a drop of more than {rounds.verdict.bound:.4g} is unlikely. "
+                "Compare the two models on more rows, or use original_estimator_."
             )
         better = leaves_less(methods, kept, fresh)
         if better is not None:

@@ -205,7 +205,7 @@ class Rounds:
         held_out = self.task.train_all(self.folds[1:], added[1:])
         for fold, model in zip(self.folds[1:], held_out, strict=True):
             fold.model = model
-        verdict = self.guard.look_at([self.original, *held_out])
+        verdict = self.guard.look_at(held_out)
         n_added = len(added[0].labels)
         if not verdict.good:
             reason = self.guard.too_low(verdict)
@@ -223,7 +223,7 @@ class Rounds:
             reason = "not lower"
         else:
             kept = True
-            reason = "lower" if verdict.confirmed else "lower; no drop of the score was seen"
+            reason = "lower" if verdict.confirmed else "lower; few predictions changed"
             self.bests, self.n_added = models, n_added
             self.least, self.verdict = found, verdict
         self._note(number, found, left, verdict, kept, reason, n_added)
