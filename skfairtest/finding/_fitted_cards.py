@@ -205,7 +205,6 @@ _PLACES = {
     "near": "near the data",
     "uniform": "uniform inputs of the domain",
     "group": "worst group, difference of shares",
-    "subgroup": "worst group, difference of errors",
 }
 
 
@@ -233,14 +232,13 @@ def retrainer_card(retrainer: Any) -> str:
         for place in _PLACES
         if place in before and place in after
     ]
-    degrees = (_degree(before["degree"]), _degree(after["degree"]))
+    degrees = (number(before["degree"]["value"]), number(after["degree"]["value"]))
     rows.append(("largest difference seen", *degrees))
     drop = retrainer.score_drop_
     facts.insert(0, (
-        "score",
-        f"{-drop['value']:+.3g} (a drop of at most {number(max(0.0, drop['high']))} at "
-        f"{drop['confidence']:.0%} confidence)",
+        "score", f"{-drop['value']:+.3g} (a drop of at most {number(max(0.0, drop['high']))})"
     ))  # fmt: skip
+    facts += _alternatives(retrainer.alternatives_)
     return findings_card(
         kind,
         sentence,
@@ -250,6 +248,23 @@ def retrainer_card(retrainer: Any) -> str:
         facts=facts,
         note="Measured on fresh inputs that no choice was made by. " + _TWINS_NOTE,
     )
+
+
+def _alternatives(table: Any) -> list[tuple[str, str]]:
+    """What the other methods leave, and what they cost, each in a line."""
+    place = "near" if table["group"].isna().all() else "group"
+    where = _PLACES[place].split(",")[0]
+    told = []
+    for name, row in table.iterrows():
+        if row["kept"] or name == "original":
+            continue
+        text = row["note"]
+        if math.isfinite(row[place]):
+            text = f"{number(row[place])} {where}, score {-row['score_drop']:+.3g}"
+            if row["note"]:
+                text += f" ({row['note']})"
+        told.append((f"{name} instead", text))
+    return told
 
 
 def _measure(retrainer: Any) -> str:
@@ -265,15 +280,6 @@ def _with_interval(measure: dict[str, float]) -> str:
     told = number(measure["value"])
     if math.isfinite(measure["low"]) and math.isfinite(measure["high"]):
         told += f" ({number(measure['low'])} to {number(measure['high'])})"
-    return told
-
-
-def _degree(degree: dict[str, Any]) -> str:
-    told = number(degree["value"])
-    if degree["certified"]:
-        return f"{told} (certified: none is larger)"
-    if math.isfinite(degree["upper_bound"]):
-        return f"{told} (certified: at most {number(degree['upper_bound'])})"
     return told
 
 

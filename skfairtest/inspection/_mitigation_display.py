@@ -29,7 +29,6 @@ PLACES = {"rows": "rows held out", "near": "inputs near the rows", "uniform": "u
 OTHERS = {
     "degree": "largest difference\n(arrow: upper end)",
     "group": "score of the worst group",
-    "subgroup": "worst difference\nof errors by group",
 }
 SCORE = "score"
 #: Rows of the figure that labels, head and axes take.
@@ -48,8 +47,7 @@ class MitigationDisplay:
         `high`, the ends of its interval (NaN if there is none). The measures "rows", "near" and
         "uniform" say how often twins are treated differently. "degree" is the largest difference
         found; its `high` is an upper bound over the domain. "group" is the score of the worst group
-        by favourable predictions, "subgroup" that by errors, and "score" is the change of the
-        model's score.
+        by favourable predictions, and "score" is the change of the model's score.
     what : str, default="share of inputs whose twins are treated differently"
         Name of what "rows", "near" and "uniform" measure, as it is written.
 
@@ -134,8 +132,6 @@ class MitigationDisplay:
         for model, found in (("original", retrainer.before_), ("mitigated", retrainer.after_)):
             for measure, values in found.items():
                 numbers = values["value"], values.get("low"), values.get("high")
-                if measure == "degree":
-                    numbers = values["value"], None, values["upper_bound"]
                 rows.append((model, measure, *numbers))
         drop = getattr(retrainer, "score_drop_", None)
         if drop is not None:

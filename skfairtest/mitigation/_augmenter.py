@@ -55,7 +55,9 @@ class FairnessAugmenter(LinksToDocs, BaseSampler):
         set. None takes `AequitasAuditor`, which looks for columns with the names of common
         protected attributes.
     labeler : {"majority", "average", "opposite"} or callable, default="majority"
-        Label of each pair, as for `FairnessRetrainer`.
+        Label of each pair. "majority": vote of diverse models. "average": average of the model's
+        predictions for the twins. "opposite": the label that the model does not give. A callable
+        gets `FoundPairs` and returns one label a pair.
     share : float, default=0.1
         Most rows to add, as a share of the rows of X. Fewer are added where fewer were found.
     random_state : int, RandomState or Generator, default=None
@@ -195,10 +197,11 @@ class FairnessAugmenter(LinksToDocs, BaseSampler):
         rng = make_generator(self.random_state)
         auditor = AequitasAuditor() if self.auditor is None else clone(self.auditor)
         lesson = Lesson(X, y, classes)
-        twins = Twins(lesson, auditor, self.labeler, "uniform", rng)
+        twins = Twins(lesson, auditor, rng)
         model = seeded(self.estimator, int(rng.integers(2**31 - 1))).fit(X, y, **params)
         self.estimator_ = model
-        first, second = twins.find(model)
+        n_pairs = max(1, int(self.share * len(y) / 2))
+        first, second = twins.find(model, n_pairs)
         if not len(first):
             warnings.warn(
                 f"{type(auditor).__name__} found no twins that are treated differently: nothing is "
@@ -209,7 +212,7 @@ class FairnessAugmenter(LinksToDocs, BaseSampler):
             )
             self.n_added_ = 0
             return X, y
-        chosen = np.arange(min(len(first), max(1, int(self.share * len(y) / 2))))
+        chosen = np.arange(min(len(first), n_pairs))
         first, second = take_rows(first, chosen), take_rows(second, chosen)
         panel = Panel(twins.space, X, y, regression=False, seed=int(rng.integers(2**31 - 1)))
         lesson = lesson._replace(model=model, panel=panel)

@@ -87,9 +87,9 @@ def majority_label(pairs: FoundPairs) -> Values:
 
     Examples
     --------
-    >>> from skfairtest import FairnessRetrainer
+    >>> from skfairtest import FairnessAugmenter
     >>> from skfairtest.mitigation import majority_label
-    >>> FairnessRetrainer(None, labeler=majority_label).labeler.__name__
+    >>> FairnessAugmenter(None, labeler=majority_label).labeler.__name__
     'majority_label'
     """
     tables = pairs.twins if pairs.both else [pairs.first]
@@ -118,9 +118,9 @@ def average_label(pairs: FoundPairs) -> Values:
 
     Examples
     --------
-    >>> from skfairtest import FairnessRetrainer
+    >>> from skfairtest import FairnessAugmenter
     >>> from skfairtest.mitigation import average_label
-    >>> FairnessRetrainer(None, labeler=average_label).labeler.__name__
+    >>> FairnessAugmenter(None, labeler=average_label).labeler.__name__
     'average_label'
     """
     model = pairs.estimator
@@ -154,9 +154,9 @@ def opposite_label(pairs: FoundPairs) -> Values:
 
     Examples
     --------
-    >>> from skfairtest import FairnessRetrainer
+    >>> from skfairtest import FairnessAugmenter
     >>> from skfairtest.mitigation import opposite_label
-    >>> FairnessRetrainer(None, labeler=opposite_label).labeler.__name__
+    >>> FairnessAugmenter(None, labeler=opposite_label).labeler.__name__
     'opposite_label'
     """
     if pairs.classes is None or len(pairs.classes) != 2:
@@ -174,7 +174,7 @@ LABELERS: dict[str, Callable[[FoundPairs], Values]] = {
 
 def check_labeler(labeler: Any) -> None:
     """See that it is a name or a function."""
-    names = ["auto", *sorted(LABELERS)]
+    names = sorted(LABELERS)
     if not callable(labeler) and labeler not in names:
         raise ValueError(
             f"labeler must be one of {names} or a callable on FoundPairs; got {labeler!r}. Write "

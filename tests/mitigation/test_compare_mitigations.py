@@ -22,10 +22,10 @@ from skfairtest import FairnessRetrainer, InputSpace, compare_mitigations, estim
 from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.mitigation._comparison import methods, one_fold, paired
 from skfairtest.mitigation._comparison.group_rates import between_groups, rates_by_group
-from skfairtest.mitigation._comparison.held_columns import HeldColumns
 from skfairtest.mitigation._comparison.paired import deal, leave_out, paired_difference
 from skfairtest.mitigation._comparison.replayed import row_score
 from skfairtest.mitigation._comparison.with_fairlearn import RandomizedClassifier
+from skfairtest.mitigation._held_columns import HeldColumns
 
 TREE = DecisionTreeClassifier(max_depth=5, random_state=0)
 TIMES = ["fit_seconds", "predict_ratio"]

@@ -22,6 +22,10 @@ from skfairtest.space._plausible.neighbours import Crossed
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import Broadcast, on_workers
 
+#: Inputs near the data, and uniform ones, by which a model is judged, and rows at most; fewer where
+#: an input has many twins.
+N_ESTIMATES = 5_000
+
 
 class Shares(NamedTuple):
     """How a model treats twins: on rows held out, near them, in the whole domain.
@@ -60,8 +64,6 @@ class ShareMetrics:
         How a model is asked.
     mean : bool
         Whether the mean difference of twins is measured instead of a share; see `Judged.measure`.
-    n_estimates : int
-        Inputs near the data, and uniform ones; of the rows as many are looked at, at most.
     rng : Generator
         Draws the inputs.
     """
@@ -73,7 +75,6 @@ class ShareMetrics:
         settings: dict[str, Any],
         *,
         mean: bool,
-        n_estimates: int,
         rng: np.random.Generator,
     ) -> None:
         self.space = space
@@ -81,7 +82,7 @@ class ShareMetrics:
         n_folds = each_once([fold.held for fold in folds[1:]], len(folds[0].rows))
         self.folds = folds[1 : 1 + n_folds]
         self.mean = mean
-        self.n_estimates = affordable_inputs(space, n_estimates)
+        self.n_estimates = affordable_inputs(space, N_ESTIMATES)
         self.rng = rng
         self._n_jobs = folds[0].task.n_jobs
         # A model is judged where it was sent, in one go. It asks for no workers of its own, unless
@@ -157,15 +158,14 @@ def _judge(needed: tuple[InputSpace, dict[str, Any]], model: Any, Z: Floats) -> 
     return judge(model, space, Z, settings)
 
 
-def relative(shares: Shares, original: Shares, near: str) -> float:
-    """What is left of the original's shares where they are to fall: of one, or the mean of both.
+def relative(shares: Shares, original: Shares, places: tuple[str, ...]) -> float:
+    """What is left of the original's shares in some places: the mean of them.
 
-    Of both, the share near the data must not rise, whatever the other does: that one is about
+    The share in the first place must not rise, whatever the others do: near the rows it is about
     people. A share that was nothing at first has no part in it, unless it has become more.
     """
-    names = {"data": ["near"], "uniform": ["uniform"], "both": ["near", "uniform"]}[near]
     left = []
-    for name in names:
+    for name in places:
         now, before = getattr(shares, name).value, getattr(original, name).value
         if before > 0:
             left.append(now / before)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.mitigation._labelers import FoundPairs
+from skfairtest.mitigation._labelers import FoundPairs, average_label, label_pairs
 from skfairtest.mitigation._retraining.training import Addition, TrainingFold
 from skfairtest.mitigation._shares import Crossings
 from skfairtest.space._rows import stack
-
-Values = NDArray[Any]
 
 #: Twins of an input that are added at most, drawn anew for each where there are more.
 MOST_TWINS = 5
@@ -22,12 +16,9 @@ MOST_TWINS = 5
 NEAR_A_ROUND = 1.0
 MOST_NEAR = 20_000
 
-#: Labels for pairs of a model's twins.
-Label = Callable[[FoundPairs], Values]
 
-
-def other_twins(fold: TrainingFold, label: Label | None, chosen: Ints | None = None) -> Addition:
-    """Twins of each training row of a fold with other sensitive values.
+def other_twins(fold: TrainingFold, chosen: Ints | None = None) -> Addition:
+    """Twins of each training row of a fold with other sensitive values, and its own target.
 
     Twins of all rows and not only of those that flip: a linear model has one coefficient for all
     inputs, and a tree splits where a column tells anything, so that a sensitive column has to tell
@@ -38,8 +29,6 @@ def other_twins(fold: TrainingFold, label: Label | None, chosen: Ints | None = N
     ----------
     fold : TrainingFold
         The rows.
-    label : callable or None
-        Labels of the pairs of row and twin; None: twins get the row's own target.
     chosen : ndarray of int, default=None
         Places of the fold's training rows that get twins; None for all of them.
     """
@@ -52,18 +41,11 @@ def other_twins(fold: TrainingFold, label: Label | None, chosen: Ints | None = N
     Z = twins[exists]
     rows = fold.space.decode(Z)
     seeds = fold.rows[chosen[places]]
-    if label is None:
-        labels = fold.task.y[seeds]
-    else:
-        first = fold.space.decode(own[places])
-        labels = label(
-            FoundPairs(first, rows, True, fold.model, fold.panel, fold.task.classes)
-        )  # fmt: skip
     weights = fold.task.weights
-    return Addition(rows, labels, None, None if weights is None else weights[seeds])
+    return Addition(rows, fold.task.y[seeds], None, None if weights is None else weights[seeds])
 
 
-def near_rows(fold: TrainingFold, label: Label) -> Addition:
+def near_rows(fold: TrainingFold) -> Addition:
     """Inputs near the training rows of a fold, each with its twins, under one label.
 
     Not only those that the model treats differently, which lie where it is not sure: their labels
@@ -72,7 +54,7 @@ def near_rows(fold: TrainingFold, label: Label) -> Addition:
     """
     n_twins = min(MOST_TWINS, fold.space.twins_.n_twins)
     n_rows = min(NEAR_A_ROUND * len(fold.rows), MOST_NEAR)
-    return with_twins(fold, draw_near_rows(fold, max(1, int(n_rows / n_twins))), label)
+    return with_twins(fold, draw_near_rows(fold, max(1, int(n_rows / n_twins))))
 
 
 def draw_near_rows(fold: TrainingFold, n: int) -> Floats:
@@ -83,17 +65,19 @@ def draw_near_rows(fold: TrainingFold, n: int) -> Floats:
     return crossings.draw(n, fold.rng).rows
 
 
-def with_twins(fold: TrainingFold, Z: Floats, label: Label) -> Addition:
-    """Inputs as codes with their twins under one label, those that the constraint admits."""
+def with_twins(fold: TrainingFold, Z: Floats) -> Addition:
+    """Inputs as codes with their twins, those that the constraint admits, under one label.
+
+    It is the average of what the latest model of the fold says to them.
+    """
     twins, exists = twins_of(fold, Z)
     # A twin that must not be is labelled as the first, and left out.
     tables = [fold.space.decode(twins[:, place]) for place in range(twins.shape[1])]
-    labels = label(
-        FoundPairs(
-            tables[0], tables[min(1, len(tables) - 1)], True, fold.model, fold.panel,
-            fold.task.classes, tuple(tables[2:]),
-        )
+    pairs = FoundPairs(
+        tables[0], tables[min(1, len(tables) - 1)], True, fold.model, fold.panel,
+        fold.task.classes, tuple(tables[2:]),
     )  # fmt: skip
+    labels = label_pairs(average_label, pairs)
     kept = exists.ravel()
     return Addition(
         fold.space.decode(twins.reshape(-1, twins.shape[2])[kept]),

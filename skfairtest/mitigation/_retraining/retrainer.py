@@ -17,31 +17,35 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from skfairtest import _clock
 from skfairtest._delegation import DelegatingEstimator
-from skfairtest._parameters import DeclaredParameters, checked, one_of, real, whole
+from skfairtest._parameters import DeclaredParameters, check_whole, checked, one_of, real
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._typing import is_real
 from skfairtest._validation import check_table, make_generator, warn_of_target
 from skfairtest.exceptions import (
     EstimatorFailedError,
     MitigationWarning,
-    NoDisparityWarning,
     users_level,
 )
 from skfairtest.finding._fitted_cards import retrainer_card
 from skfairtest.finding._shown import ShownFinding
-from skfairtest.group import SubgroupAuditor, TestSGDAuditor
+from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
-from skfairtest.mitigation._labelers import check_labeler
+from skfairtest.mitigation._retraining.alternatives import (
+    KEPT_AS_IT_IS,
+    Alternative,
+    alternatives_table,
+    choose,
+    leaves_less,
+    look_at,
+    outlook,
+    try_simple_methods,
+)
 from skfairtest.mitigation._retraining.group_strategies import GroupRetraining, TestSGDRetraining
 from skfairtest.mitigation._retraining.guard import Guard, HeldOut, check_scorer_takes_weights
 from skfairtest.mitigation._retraining.metrics import ShareMetrics
 from skfairtest.mitigation._retraining.rounds import Findings, Rounds, history_frame
-from skfairtest.mitigation._retraining.subgroups import (
-    HeldOutGroups,
-    before_and_after,
-    worst_group,
-)
 from skfairtest.mitigation._retraining.training import Task, held_out, make_folds
 from skfairtest.mitigation._retraining.twin_strategies import AequitasRetraining, TwinRetraining
 from skfairtest.mitigation._shares import PLACES, Measure
@@ -52,13 +56,16 @@ STRATEGIES: dict[str, Any] = {
     "aequitas": AequitasRetraining,
     "groups": GroupRetraining,
     "testsgd": TestSGDRetraining,
+    "best": TwinRetraining,
 }
 OF_GROUPS = ("groups", "testsgd")
-NEAR = ("data", "uniform", "both")
-#: Groups of each model that are listed where none differs.
-MOST_GROUPS = 3
 #: Queries of the default auditor: one round needs no more discriminatory inputs than that brings.
 MAX_QUERIES = 40_000
+
+
+def _check_rounds(name: str, value: Any) -> None:
+    if not (isinstance(value, str) and value == "auto"):
+        check_whole(name, value, 1, "'auto' or ")
 
 
 class FairnessRetrainer(
@@ -80,56 +87,36 @@ class FairnessRetrainer(
         Template that names the sensitive columns and finds what is added; its estimator and seed
         are set. None takes `AequitasAuditor` or `TestSGDAuditor`, as the strategy needs, which look
         for columns with the names of common protected attributes.
-    strategy : {"twins", "aequitas", "groups", "testsgd"}, default="twins"
+    strategy : {"twins", "aequitas", "groups", "testsgd", "best"}, default="twins"
         "twins" is ours. It first adds twins of all rows of the data, so that the sensitive columns
         tell nothing there (of half or a quarter of them, where that costs too much); then, in every
         round, inputs near the data and inputs that an audit of the latest model finds in the
-        domain, with their twins and under one label. "aequitas" is the paper's Algorithm 5: inputs
-        found in the original model, in random shares of the rows from doubling intervals, until the
+        domain, with their twins and under one label: the average of what the model says to them.
+        "aequitas" is the paper's Algorithm 5: inputs found in the original model, labelled by the
+        majority of diverse models, in random shares of the rows from doubling intervals, until the
         share of discriminatory inputs no longer falls. "testsgd" adds rows of the worst rule set to
         which the original model gives the label that it gives to this group too rarely, from 50
         rows to 10% of the data. "groups" is ours: in every round rows inside and outside of the
         latest model's worst rule sets, with the label that it does not predict, those that lower
         the worst scores most at the least cost; half of them, where they lowered the score too
-        much.
-    near : {"both", "data", "uniform"}, default="both"
-        Where "twins" lowers the share of discriminatory inputs: near the data, that is, on rows
-        crossed with their neighbours (plausible ones, where the auditor's `space` says so), among
-        uniform inputs of the domain, or both. "aequitas" knows uniform inputs alone.
-    labeler : {"auto", "majority", "average", "opposite"} or callable, default="auto"
-        Labels of added twins. "majority": vote of diverse models (mean, for a regression).
-        "average": average of the model's predictions for the twins. "opposite": the label that the
-        model does not give. "auto" gives the twins of a row its own target and inputs near the data
-        the average; with ``near="uniform"`` it takes the majority and the average in turn
-        ("aequitas": the first). A callable gets `FoundPairs` and returns one label a pair. The
-        strategies of groups have labels of their own.
+        much. "best" retrains as "twins" does and then keeps, of all `alternatives_` that keep the
+        score, the one that leaves least near the rows.
     max_score_drop : float, default=0.01
         How far the score may fall below the original's. A model is kept if the upper end of the
-        drop's interval is no larger. Where the rows are too few to tell a drop of that size, a
-        model is kept only if its score was not seen to fall at all, with a `MitigationWarning` that
-        says how large a drop the rows leave possible.
-    confidence : float, default=0.9
-        Confidence of each end of the drop's interval, round by round.
+        drop's interval is no larger. Where the rows are too few to tell a drop of that size, the
+        share of changed predictions counts as well, if the score is accuracy: a model that changes
+        few of them cannot lose much. A `MitigationWarning` then says how large a drop the rows
+        alone leave possible.
     scoring : str or callable, default=None
         Score to be kept, greater is better; None for the estimator's own.
     cv : "auto", int or cross-validation splitter, default="auto"
         Folds, each held out from models of its own: every round trains as many more models.
         "auto" takes five; below 2,000 rows five more of another draw, and below 1,000 a third five,
-        for the score alone.
-    n_estimates : int, default=10_000
-        Inputs near the data, and uniform ones, by which a round is judged; fewer where the
-        sensitive attributes have more than eight combinations. Of the rows as many are judged, at
-        most.
-    max_rounds : int, default=8
-        Rounds of adding and training at most.
-    certify_time : float, default=2.0
-        Seconds for the certificate of the degree of each of the two models, where they can be
-        certified; 0 leaves it out.
-    subgroup_auditor : SubgroupAuditor, "auto" or None, default="auto"
-        Template that looks, before and after, for the groups that the models err about most, on
-        rows held out. It decides nothing. "auto" compares accuracy (of a regressor the mean
-        absolute error) by the sensitive columns, where there are groups of at least 5% of the rows;
-        None leaves it out.
+        for the score alone; from 20,000 rows on one fold, of a fifth of the rows, tells enough.
+    max_rounds : "auto" or int, default="auto"
+        Rounds of adding and training at most. "auto" is eight, and ends before a round with which
+        models would have been trained on eight times the rows of the data, or on 400,000 rows if
+        that is more.
     random_state : int, RandomState or Generator, default=None
         Seed. The same seed gives the same result; models without a seed of their own get one.
     n_jobs : int, default=None
@@ -143,28 +130,31 @@ class FairnessRetrainer(
         The mitigated model, or the original; trained on all rows.
     original_estimator_ : estimator
         The model before mitigation, trained on all rows.
+    alternatives_ : DataFrame
+        One row a method: "original", "retrained", "drop" (trained with the sensitive columns held
+        at one value) and "average" (the original's predictions averaged over their values, as by
+        `MarginalizedClassifier`), all on the same folds and inputs and behind the same guard. The
+        columns are those of `history_`, on fresh inputs that no choice was made by; `kept` is the
+        method of `estimator_`; `fit_seconds` are those of all its models, and `note` says why a
+        method failed.
     history_ : DataFrame
         One row a round, the original first: round, n_added (rows added), the shares on `rows` held
         out, `near` them and among `uniform` inputs, each with its interval, the largest difference
         seen (degree), the score of the worst group (strategies of groups), what is `left` of what
-        was to fall, score, score_drop with its interval, confirmed, kept, reason.
+        was to fall, score, score_drop with its interval, confirmed, kept, reason. Of a round that
+        lost too much of the score nothing else is measured.
     n_added_ : int
         Rows that `estimator_` was given beside the data.
     before_, after_ : dict
         The original and `estimator_`, on fresh inputs near the data and uniform ones that no choice
-        was made by: "rows", "near" and "uniform" with value, low and high; "degree" with value
-        (the largest difference seen), upper_bound and certified; with strategies of groups "group",
-        the score of the worst group; "subgroup": the worst rule of `subgroup_auditor` with its
-        score, and the metric `inside` and `outside` of it. Of a regressor without a threshold
-        values are mean differences of twins, not shares.
+        was made by: "rows", "near" and "uniform" with value, low and high; "degree", the largest
+        difference seen, with value; with strategies of groups "group", the score of the worst
+        group. Of a regressor without a threshold values are mean differences of twins, not shares.
     score_drop_ : dict
-        How far the score fell out of fold: value, low, high, confidence, and confirmed, whether the
-        rows show that it is no more than `max_score_drop`.
-    subgroups_ : DataFrame
-        One row for each rule that `subgroup_auditor` lists of either model: support, n_inside, and
-        of both (`before_`, `after_`) share_inside, share_outside, score, low, high and differs.
+        How far the score fell out of fold: value, low, high, and confirmed, whether the rows show
+        that it is no more than `max_score_drop`.
     stop_reason_ : str
-        What ended the rounds.
+        What ended the rounds; with "best" also what was kept, why, and what more rounds may bring.
     n_features_in_, feature_names_in_, classes_
         As of every estimator.
 
@@ -185,11 +175,14 @@ class FairnessRetrainer(
     say which measure was lowered.
 
     Shares on rows and near them are those of the folds' models, which have not seen these rows or
-    anything made from them; uniform inputs and certificates are about `estimator_` itself. A
-    mitigated model was chosen as the best of some; `before_` and `after_` are measured on fresh
-    inputs for that reason, and rows are never chosen by. The intervals are about the sampled
-    inputs, not about how the data were drawn, and that of the score is one for each round, not for
-    all of them at once.
+    anything made from them; uniform inputs are about `estimator_` itself. A mitigated model was
+    chosen as the best of some; `before_` and `after_` are measured on fresh inputs for that reason,
+    and rows are never chosen by. The intervals of shares are about the sampled inputs, not about
+    how the data were drawn.
+
+    Dropping or averaging the sensitive columns is simpler, takes seconds and often leaves nothing
+    at no cost. Where one of them leaves less than the retrained model at no more cost, a
+    `MitigationWarning` says so, and ``strategy="best"`` keeps it.
 
     Where sensitive columns have more than five combinations of values, each input gets five twins,
     drawn anew for each; of more than a hundred combinations, inputs are compared with a hundred of
@@ -228,16 +221,10 @@ class FairnessRetrainer(
     estimator: Any = field(default=None, kw_only=False)
     auditor: Any = field(default=None, kw_only=False)
     strategy: str = one_of(default="twins", options=tuple(STRATEGIES))
-    near: str = one_of(default="both", options=NEAR)
-    labeler: Any = checked(default="auto", check=lambda _, value: check_labeler(value))
     max_score_drop: float = real(default=0.01, interval="[0, inf)")
-    confidence: float = real(default=0.9, interval="(0, 1)")
     scoring: Any = None
     cv: Any = "auto"
-    n_estimates: int = whole(default=10_000, least=1)
-    max_rounds: int = whole(default=8, least=1)
-    certify_time: float = real(default=2.0, interval="[0, inf)")
-    subgroup_auditor: Any = "auto"
+    max_rounds: Any = checked(default="auto", check=_check_rounds)
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -289,7 +276,7 @@ class FairnessRetrainer(
             check_scorer_takes_weights(self.scoring)
         held = held_out(task.y, task.classes, self.cv, rng)
         strategy = self._strategy(task, rng)
-        for name in ("before_", "after_", "score_drop_", "_subgroups"):  # of an earlier fit
+        for name in ("before_", "after_", "score_drop_", "_alternatives"):  # of an earlier fit
             if hasattr(self, name):
                 delattr(self, name)
         folds = make_folds(task, strategy.space, held, rng)
@@ -319,11 +306,11 @@ class FairnessRetrainer(
         """Whatever ended the run: the best model so far, which is the original at first."""
         self.estimator_, self.n_added_ = rounds.best, rounds.n_added
         self._table, self.stop_reason_ = rounds.table(), rounds.reason
+        drop = rounds.verdict.drop
         self.score_drop_ = {
-            "value": rounds.verdict.drop.estimate,
-            "low": rounds.verdict.drop.low,
-            "high": rounds.verdict.drop.high,
-            "confidence": float(self.confidence),
+            "value": drop.estimate,
+            "low": drop.low,
+            "high": drop.high,
             "confirmed": rounds.verdict.confirmed,
         }
 
@@ -348,32 +335,29 @@ class FairnessRetrainer(
             held,
             [fold.model for fold in folds[1:]],
             classification=task.classes is not None,
-            confidence=float(self.confidence),
+            max_score_drop=float(self.max_score_drop),
             rng=rng,
         )
         metrics = ShareMetrics(
-            strategy.space, folds, strategy.settings, mean=strategy.measures_mean,
-            n_estimates=self.n_estimates, rng=rng,
-        )  # fmt: skip
+            strategy.space, folds, strategy.settings, mean=strategy.measures_mean, rng=rng
+        )
 
         def tell(share: float, line: str) -> bool:
             if self.verbose:
                 print(f"[{type(self).__name__}] {line}")
             return progress.update(share, line)
 
-        return Rounds(
-            task, folds, strategy, guard, metrics, max_score_drop=self.max_score_drop, tell=tell
-        )
+        return Rounds(task, folds, strategy, guard, metrics, tell=tell)
 
     def _mitigate(self, rounds: Rounds, strategy: Any) -> None:
-        groups = None
-        if self.subgroup_auditor is not None:
-            sensitive = list(strategy.space.sensitive_features)
-            groups = HeldOutGroups(self.subgroup_auditor, rounds.task, rounds.folds, sensitive)
+        start = _clock.now()
+        simple: list[Alternative] = []
         try:
-            # First, so that a template that does not fit costs no round.
-            audited = None if groups is None else groups.audit(rounds.originals[1:])
-            rounds.run(self.max_rounds)
+            if rounds.measure_original():
+                simple = try_simple_methods(rounds)  # the cheap ones first
+                start = _clock.now()
+                rounds.run(None if self.max_rounds == "auto" else self.max_rounds)
+            seconds = _clock.now() - start
             before, after = rounds.confirm()
         except EstimatorFailedError as error:
             rounds.reason = f"the audit failed: {error}"
@@ -383,85 +367,70 @@ class FairnessRetrainer(
                 stacklevel=users_level(),
             )
             return
-        self.before_ = self._as_dict(before, rounds.original, strategy)
-        self.after_ = self.before_
+        methods = [Alternative("original", rounds.originals, rounds.first, KEPT_AS_IT_IS)]
         if rounds.best is not rounds.original:
-            self.after_ = self._as_dict(after, rounds.best, strategy)
-            if not rounds.verdict.confirmed:
-                self._warn_unconfirmed(rounds)
-        elif strategy.left(before, before) > 0:
-            # Nothing to mitigate is no reason to warn; something that stays is.
-            near, uniform = before.shares.near.value, before.shares.uniform.value
-            warnings.warn(
-                f"The original model is kept, with {near:.4g} near the data and {uniform:.4g} "
-                f"among uniform inputs: no round of {len(rounds.rows) - 1} was better within "
-                f"max_score_drop={self.max_score_drop:g} ({rounds.reason}). See history_; another "
-                "labeler=, strategy=, or an auditor with a larger budget may help.",
-                MitigationWarning,
-                stacklevel=users_level(),
+            methods.append(
+                Alternative(
+                    "retrained", rounds.bests, rounds.least, rounds.verdict, rounds.n_added, seconds
+                )
             )
+        kept = methods[-1]
+        if kept.name == "original":
+            methods.append(
+                Alternative("retrained", [], None, None, seconds=seconds, note="not kept")
+            )
+        methods += simple
+        fresh = {"original": before, kept.name: after}
+        for method in simple:
+            if method.found is not None:
+                fresh[method.name] = look_at(rounds, method.models, fresh=True)
+        if self.strategy == "best":
+            chosen = choose(methods)
+            # What was chosen as the best of some has to be so on inputs that it was not chosen by.
+            if fresh[chosen.name].people.value <= fresh[kept.name].people.value:
+                kept = chosen
+                rounds.bests, rounds.n_added = kept.models, kept.n_added
+                assert kept.verdict is not None, "it was judged, or it could not be chosen"
+                rounds.verdict = kept.verdict
+            rounds.reason += f". {outlook(methods, kept, fresh, rounds)}"
+        self.before_, self.after_ = _as_dict(before), _as_dict(fresh[kept.name])
+        self._alternatives = alternatives_table(methods, kept, fresh, rounds)
+        self._warn(rounds, methods, kept, fresh)
 
-        if groups is not None and audited is not None:
-            kept = rounds.best is rounds.original
-            again = None if kept else groups.audit(rounds.bests[1:])
-            self._store_groups(audited, audited if again is None else again)
-
-    def _store_groups(self, before: Any, after: Any) -> None:
-        """What the models err about, before and after."""
-        self.before_ = {**self.before_, "subgroup": worst_group(before)}
-        self.after_ = {**self.after_, "subgroup": worst_group(after)}
-        self._subgroups = before_and_after(before, after, MOST_GROUPS)
-
-    def _warn_unconfirmed(self, rounds: Rounds) -> None:
-        drop = rounds.verdict.drop
-        warnings.warn(
-            f"The data cannot tell a drop of max_score_drop={self.max_score_drop:g}: the score of "
-            f"the mitigated model was not seen to fall ({-drop.estimate:+.4g}), but with "
-            f"{len(rounds.task.y)} rows a drop of {drop.high:.4g} is possible at "
-            f"{self.confidence:.0%} confidence. Compare the two models on more rows, or use "
-            "original_estimator_.",
-            MitigationWarning,
-            stacklevel=users_level(),
-        )
-
-    def _as_dict(self, found: Findings, model: Any, strategy: Any) -> dict[str, Any]:
-        """What was measured of a model, with a certificate where there can be one."""
-        result: dict[str, Any] = {name: _numbers(getattr(found.shares, name)) for name in PLACES}
-        known, upper, certified = self._certify(model, strategy)
-        result["degree"] = {
-            "value": max(found.shares.degree, known),
-            "upper_bound": upper,
-            "certified": certified,
-        }
-        if found.group is not None:
-            result["group"] = _numbers(found.group)
-        return result
-
-    def _certify(self, model: Any, strategy: Any) -> tuple[float, float, bool]:
-        """Bounds of the degree and whether they meet; no upper one for a model without bounds."""
-        if not self.certify_time:
-            return 0.0, np.nan, False
-        # Here and not above: it loads a compiler, which training does not need.
-        from skfairtest.exact import CertifiedAuditor
-
-        settings = {name: strategy.settings[name] for name in ("threshold", "response_method")}
-        auditor = CertifiedAuditor(
-            FrozenEstimator(model),
-            space=strategy.space.without_plausibility(),
-            max_time=self.certify_time,
-            n_jobs=1,
-            random_state=0,
-            **settings,
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoDisparityWarning)
-            try:
-                auditor.fit(strategy.task.X)
-            except (ValueError, EstimatorFailedError):
-                # A model that cannot be read, or that refuses inputs which the shares never met.
-                return 0.0, np.nan, False
-        upper = float(auditor.fairness_degree_upper_bound_)
-        return float(auditor.fairness_degree_), upper, bool(auditor.certified_)
+    def _warn(
+        self,
+        rounds: Rounds,
+        methods: list[Alternative],
+        kept: Alternative,
+        fresh: dict[str, Findings],
+    ) -> None:
+        """Say in one warning what the user should know before using the model."""
+        told = []
+        before = fresh["original"]
+        if kept.name == "original":
+            # Nothing to mitigate is no reason to warn; something that stays is.
+            if rounds.strategy.left(before, before) > 0:
+                near, uniform = before.shares.near.value, before.shares.uniform.value
+                told.append(
+                    f"The original model is kept, with {near:.4g} near the data and {uniform:.4g} "
+                    f"among uniform inputs: no round of {len(rounds.rows) - 1} was better within "
+                    f"max_score_drop={self.max_score_drop:g} ({rounds.reason}). See history_; "
+                    "another strategy=, or an auditor with a larger budget may help."
+                )
+        elif not rounds.verdict.confirmed:
+            drop = rounds.verdict.drop
+            told.append(
+                f"The data cannot tell a drop of max_score_drop={self.max_score_drop:g}: by "
+                f"{len(rounds.task.y)} rows alone the score may have fallen by {drop.high:.4g} "
+                f"({-drop.estimate:+.4g} was seen). The mitigated model is kept as it changes so "
+                f"few predictions that a drop of more than {rounds.verdict.bound:.4g} is unlikely. "
+                "Compare the two models on more rows, or use original_estimator_."
+            )
+        better = leaves_less(methods, kept, fresh)
+        if better is not None:
+            told.append(better)
+        if told:
+            warnings.warn(" ".join(told), MitigationWarning, stacklevel=users_level())
 
     # Checks ----------------------------------------------------------------------------------
 
@@ -475,14 +444,6 @@ class FairnessRetrainer(
             raise ValueError(
                 "estimator is a FrozenEstimator, which is never trained again, so it cannot be "
                 "mitigated. Give the estimator inside, unfitted."
-            )
-        auto = isinstance(self.subgroup_auditor, str) and self.subgroup_auditor == "auto"
-        if not (self.subgroup_auditor is None or auto) and not isinstance(
-            self.subgroup_auditor, SubgroupAuditor
-        ):
-            raise ValueError(
-                "subgroup_auditor must be 'auto', None or a SubgroupAuditor; got "
-                f"{self.subgroup_auditor!r}."
             )
         self._check_declared()
         bad = self.cv is None or (isinstance(self.cv, str) and self.cv != "auto")
@@ -519,9 +480,7 @@ class FairnessRetrainer(
         auditor = clone(auditor)
         if self.n_jobs is not None and "n_jobs" in auditor.get_params(deep=False):
             auditor.set_params(n_jobs=auditor.n_jobs or self.n_jobs)
-        if self.strategy in OF_GROUPS:
-            return kind(task, auditor, rng)
-        return kind(task, auditor, self.labeler, self.near, rng)
+        return kind(task, auditor, rng)
 
     # Results ---------------------------------------------------------------------------------
 
@@ -542,14 +501,14 @@ class FairnessRetrainer(
         return history_frame(self._table)
 
     @property
-    def subgroups_(self) -> pd.DataFrame:
-        """The groups that the models err about, before and after."""
-        if not hasattr(self, "_subgroups"):
+    def alternatives_(self) -> pd.DataFrame:
+        """What was tried, one row a method."""
+        if not hasattr(self, "_alternatives"):
             raise AttributeError(
-                f"{type(self).__name__} has no subgroups_: they were left out, no group holds for "
-                "enough rows, or fit(X, y) was not called."
+                f"{type(self).__name__} has no alternatives_: fit(X, y) was not called, or ended "
+                "before they were measured (see stop_reason_)."
             )
-        return pd.DataFrame(self._subgroups).set_index("rule")
+        return pd.DataFrame(self._alternatives).set_index("method")
 
     def __sklearn_tags__(self) -> Any:
         """Tags of the estimator, for one output."""
@@ -560,6 +519,15 @@ class FairnessRetrainer(
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_label = False
         return tags
+
+
+def _as_dict(found: Findings) -> dict[str, Any]:
+    """What was measured of a model."""
+    result: dict[str, Any] = {name: _numbers(getattr(found.shares, name)) for name in PLACES}
+    result["degree"] = {"value": found.shares.degree}
+    if found.group is not None:
+        result["group"] = _numbers(found.group)
+    return result
 
 
 def _numbers(measure: Measure) -> dict[str, float]:

@@ -10,14 +10,23 @@ import numpy as np
 import pandas as pd
 
 from skfairtest.exceptions import MitigationWarning, users_level
-from skfairtest.mitigation._retraining.guard import Drop, Guard
+from skfairtest.mitigation._retraining.guard import NO_DROP, Guard, Verdict
 from skfairtest.mitigation._retraining.metrics import ShareMetrics, Shares
 from skfairtest.mitigation._retraining.training import Addition, Task, TrainingFold
 from skfairtest.mitigation._shares import PLACES, Measure
 
+#: Rounds of "auto" at most, and what ends them before: models were trained on so many times the
+#: rows of the data in all, and on so many rows, which a small table may be.
+MOST_ROUNDS = 8
+MOST_TRAININGS = 8
+FREE_ROWS = 400_000
+
 
 class Strategy(Protocol):
     """What a mitigation strategy has to say; see `twin_strategies` and `group_strategies`."""
+
+    space: Any
+    settings: dict[str, Any]
 
     def group(self, model: Any, *, fresh: bool = False) -> Measure | None:
         """The score of groups that is to fall; `fresh` on inputs that no choice has seen."""
@@ -48,25 +57,31 @@ class Findings(NamedTuple):
     shares: Shares
     group: Measure | None
 
+    @property
+    def people(self) -> Measure:
+        """What was measured about people: of groups the worst score, of twins the share near rows.
 
-class Verdict(NamedTuple):
-    """Whether a score was kept: `confirmed` where the data can tell, else not seen to fall."""
-
-    good: bool
-    confirmed: bool
-    drop: Drop
+        Inputs near the rows are drawn anew for the last look, so that what a choice went by is not
+        what is told of it; the rows themselves are not.
+        """
+        return self.shares.near if self.group is None else self.group
 
 
-SPREAD = [name + end for name in PLACES for end in ("", "_low", "_high")]
-COLUMNS = (
-    "round", "n_added", *SPREAD, "degree", "group", "group_low", "group_high", "left", "score",
-    "score_drop", "drop_low", "drop_high", "confirmed", "kept", "reason",
-)  # fmt: skip
-NO_GROUP = Measure(np.nan, np.nan, np.nan)
+NO_MEASURE = Measure(np.nan, np.nan, np.nan)
+NOT_MEASURED = Findings(Shares(NO_MEASURE, NO_MEASURE, NO_MEASURE, np.nan), NO_MEASURE)
+MEASURED = [
+    *(name + end for name in PLACES for end in ("", "_low", "_high")),
+    "degree", "group", "group_low", "group_high", "left", "score", "score_drop", "drop_low",
+    "drop_high", "confirmed", "kept",
+]  # fmt: skip
+COLUMNS = ("round", "n_added", *MEASURED, "reason")
 
 
 class Rounds:
     """Rounds of adding, training and measuring; the best model so far is always at hand.
+
+    A round is trained without the rows of each fold first. Only where the score is kept there, it
+    is trained on all rows and measured.
 
     Parameters
     ----------
@@ -80,8 +95,6 @@ class Rounds:
         Compares scores; it knows those of the originals.
     metrics : ShareMetrics
         Measures shares.
-    max_score_drop : float
-        How far the score may fall.
     tell : callable
         Called with the share of the rounds that is done and a line about it; True ends it.
 
@@ -107,7 +120,6 @@ class Rounds:
         guard: Guard,
         metrics: ShareMetrics,
         *,
-        max_score_drop: float,
         tell: Callable[[float, str], bool],
     ) -> None:
         self.task = task
@@ -115,13 +127,13 @@ class Rounds:
         self.strategy = strategy
         self.guard = guard
         self.metrics = metrics
-        self.max_score_drop = max_score_drop
         self.tell = tell
         self.originals = self.bests = [fold.model for fold in folds]
         self.n_added = 0
-        self.verdict = Verdict(True, True, Drop(0.0, 0.0, 0.0))
+        self.verdict = Verdict(True, True, NO_DROP)
         self.rows: list[dict[str, Any]] = []
         self.reason = ""
+        self.varied = not task.answers_alike(self.original)
 
     @property
     def original(self) -> Any:
@@ -133,25 +145,40 @@ class Rounds:
         """The best model so far, of all rows."""
         return self.bests[0]
 
-    def run(self, max_rounds: int) -> None:
-        """Rounds until the strategy has enough; a round that fails ends the run."""
-        varied = not self.task.answers_alike(self.original)
-        self.first = self._find(self.originals)
-        self.least = 1.0
-        # Of the original the strategy asks whether there is anything to lower.
+    def measure_original(self) -> bool:
+        """Measure the original; whether there is anything to lower."""
+        self.first = self.least = self.find(self.originals)
         self._note(0, self.first, 1.0, self.verdict, True, "the original", 0)
         self.tell(0.0, self._line())
         if self.strategy.left(self.first, self.first) == 0:
             self.reason = "nothing to mitigate was seen in the original"
-            return
-        for number in range(1, max_rounds + 1):
+            return False
+        return True
+
+    def run(self, max_rounds: int | None) -> None:
+        """Rounds until the strategy has enough; a round that fails ends the run.
+
+        None stands for "auto".
+        """
+        most = MOST_ROUNDS if max_rounds is None else max_rounds
+        budget = max(MOST_TRAININGS * len(self.task.y), FREE_ROWS)
+        for number in range(1, most + 1):
             ended = self.strategy.prepare(number, self.folds)
             if ended is not None:
                 self.reason = ended
                 break
             added = [self.strategy.add(number, fold) for fold in self.folds]
+            costs = sum(len(fold.rows) for fold in self.folds) + sum(
+                len(one.labels) for one in added
+            )
+            if max_rounds is None and number > 1 and self.task.n_trained + costs > budget:
+                self.reason = (
+                    f"round {number} would have made more than {MOST_TRAININGS} trainings' worth "
+                    f"of rows; max_rounds={MOST_ROUNDS} trains on"
+                )
+                break
             try:
-                outcome = self._round(number, added, varied)
+                outcome = self._round(number, added)
             except Exception as error:
                 # The model before this round is as good as it was: it stays.
                 self.reason = f"round {number} failed: {type(error).__name__}: {error}"
@@ -161,61 +188,49 @@ class Rounds:
                     stacklevel=users_level(),
                 )
                 break
-            if self.tell(number / max_rounds, self._line()):
+            if self.tell(number / most, self._line()):
                 self.reason = f"a callback asked to stop after round {number}"
                 break
-            if self.least == 0:
+            if self.strategy.left(self.least, self.first) == 0:
                 self.reason = f"nothing is left to mitigate after round {number}"
                 break
             if not self.strategy.goes_on(outcome):
                 self.reason = f"round {number} was {'kept' if outcome.kept else 'not better'}"
                 break
         else:
-            self.reason = f"max_rounds={max_rounds} reached"
+            self.reason = f"max_rounds={most} reached"
 
-    def _round(self, number: int, added: list[Addition], varied: bool) -> Outcome:
+    def _round(self, number: int, added: list[Addition]) -> Outcome:
         """Train and measure; keep the model if it is better and good enough."""
-        models = self.task.train_all(self.folds, added)
-        for fold, model in zip(self.folds, models, strict=True):
+        held_out = self.task.train_all(self.folds[1:], added[1:])
+        for fold, model in zip(self.folds[1:], held_out, strict=True):
             fold.model = model
-        verdict = self._look_at_score(models)
-        found = self._find(models)
+        verdict = self.guard.look_at(held_out)
+        n_added = len(added[0].labels)
+        if not verdict.good:
+            reason = self.guard.too_low(verdict)
+            self._note(number, NOT_MEASURED, np.nan, verdict, False, reason, n_added)
+            return Outcome(False, False)
+        models = [*self.task.train_all(self.folds[:1], added[:1]), *held_out]
+        self.folds[0].model = models[0]
+        found = self.find(models)
         left = self.strategy.left(found, self.first)
-        good, kept = verdict.good, False
-        if varied and self.task.answers_alike(models[0]):
+        good, kept = True, False
+        if self.varied and self.task.answers_alike(models[0]):
             # A model that says the same to everybody treats all alike, and is of no use.
             good, reason = False, "predicts the same for all rows"
-        elif not good:
-            reason = self._too_low(verdict)
-        elif left >= self.least:
+        elif left >= self.strategy.left(self.least, self.first):
             reason = "not lower"
         else:
             kept = True
-            reason = "lower" if verdict.confirmed else "lower; no drop of the score was seen"
-            self.bests, self.n_added = models, len(added[0].labels)
-            self.least, self.verdict = left, verdict
-        self._note(number, found, left, verdict, kept, reason, len(added[0].labels))
+            reason = "lower" if verdict.confirmed else "lower; few predictions changed"
+            self.bests, self.n_added = models, n_added
+            self.least, self.verdict = found, verdict
+        self._note(number, found, left, verdict, kept, reason, n_added)
         return Outcome(kept, good)
 
-    def _look_at_score(self, models: list[Any]) -> Verdict:
-        """Whether the score is kept, as far as the rows can tell.
-
-        Where they can tell a drop of the limit's size, the drop is shown to be no larger. Where
-        they cannot, a model is kept only if its score was not seen to fall at all: the limit is
-        then what the rows can tell.
-        """
-        drop = self.guard.drop(models[1:])
-        confirmed = drop.high <= self.max_score_drop
-        can_tell = drop.high - drop.estimate <= self.max_score_drop
-        return Verdict(confirmed or (not can_tell and drop.estimate <= 0), confirmed, drop)
-
-    def _too_low(self, verdict: Verdict) -> str:
-        drop = verdict.drop
-        if drop.estimate > self.max_score_drop:
-            return f"score fell by {drop.estimate:.4g}"
-        return f"score may have fallen by {drop.high:.4g}"
-
-    def _find(self, models: list[Any], *, fresh: bool = False) -> Findings:
+    def find(self, models: list[Any], *, fresh: bool = False) -> Findings:
+        """Measure a model of all rows and of its folds' models, which come after it."""
         return Findings(
             self.metrics.measure(models, fresh=fresh),
             self.strategy.group(models[0], fresh=fresh),
@@ -226,13 +241,13 @@ class Rounds:
 
         The best of many rounds looks better than it is on the inputs that it was chosen by.
         """
-        before = self._find(self.originals, fresh=True)
+        before = self.find(self.originals, fresh=True)
         if self.best is self.original:
             return before, before
-        after = self._find(self.bests, fresh=True)
+        after = self.find(self.bests, fresh=True)
         if self.strategy.left(after, before) >= 1:
-            self.bests, self.n_added = self.originals, 0
-            self.verdict = Verdict(True, True, Drop(0.0, 0.0, 0.0))
+            self.bests, self.n_added, self.least = self.originals, 0, self.first
+            self.verdict = Verdict(True, True, NO_DROP)
             self.reason += "; not confirmed on fresh inputs, so the original is kept"
             for row in self.rows[1:]:
                 row["kept"] = False
@@ -249,27 +264,35 @@ class Rounds:
         reason: str,
         n_added: int,
     ) -> None:
-        places = [value for name in PLACES for value in getattr(found.shares, name)]
-        values = (
-            number, n_added, *places, found.shares.degree, *(found.group or NO_GROUP), left,
-            self.guard.score - verdict.drop.estimate, *verdict.drop, verdict.confirmed, kept,
-            reason,
-        )  # fmt: skip
-        self.rows.append(dict(zip(COLUMNS, values, strict=True)))
+        measured = measured_row(found, left, verdict, kept, self.guard.score)
+        self.rows.append({"round": number, "n_added": n_added, **measured, "reason": reason})
 
     def _line(self) -> str:
         """The latest round in a line."""
         row = self.rows[-1]
         shares = ", ".join(f"{name} {row[name]:.4g}" for name in PLACES)
         group = "" if np.isnan(row["group"]) else f", group {row['group']:.4g}"
+        measured = "" if np.isnan(row["left"]) else f"{shares}{group}, "
         return (
-            f"round {row['round']}: {row['n_added']} rows added, {shares}{group}, "
+            f"round {row['round']}: {row['n_added']} rows added, {measured}"
             f"score {row['score']:.4f}, {row['reason']}"
         )
 
     def table(self) -> dict[str, list[Any]]:
         """The rounds, one list a column."""
         return {name: [row[name] for row in self.rows] for name in COLUMNS}
+
+
+def measured_row(
+    found: Findings, left: float, verdict: Verdict, kept: bool, score: float
+) -> dict[str, Any]:
+    """What was measured of a model, as columns of a table."""
+    places = [value for name in PLACES for value in getattr(found.shares, name)]
+    values = (
+        *places, found.shares.degree, *(found.group or NO_MEASURE), left,
+        score - verdict.drop.estimate, *verdict.drop, verdict.confirmed, kept,
+    )  # fmt: skip
+    return dict(zip(MEASURED, values, strict=True))
 
 
 def history_frame(table: dict[str, list[Any]]) -> pd.DataFrame:

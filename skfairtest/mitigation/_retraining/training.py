@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -91,6 +92,8 @@ class Task:
         self.estimator = seeded(estimator, int(rng.integers(2**31 - 1)))
         self.scorer = scorer
         self.n_jobs = n_jobs
+        #: Rows that models were trained on, one training after the other.
+        self.n_trained = 0
         self._broadcast: Broadcast | None = None  # what workers need of it
 
     def train(self, rows: Ints, added: Addition | None = None) -> Any:
@@ -113,10 +116,18 @@ class Task:
         """A model for each fold."""
         if self._broadcast is None:
             self._broadcast = Broadcast(self)
+        self.n_trained += sum(len(fold.rows) for fold in folds)
+        self.n_trained += sum(len(one.labels) for one in added or ())
         tasks = [
             (fold.rows, None if added is None else added[place]) for place, fold in enumerate(folds)
         ]
         return list(on_workers(Task.train, self._broadcast, tasks, self.n_jobs))
+
+    def with_table(self, X: Any) -> Task:
+        """The same task on other columns of the same rows."""
+        task = copy.copy(self)
+        task.X, task._broadcast = X, None
+        return task
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_broadcast": None}
@@ -196,6 +207,8 @@ class TrainingFold:
 N_FOLDS = 5
 MOST_REPEATS = 3
 ENOUGH_ROWS = 2000
+#: Rows from which on one fold has enough rows to be held out alone.
+ENOUGH_FOR_ONE = 20_000
 
 
 def held_out(y: Values, classes: Values | None, cv: Any, rng: np.random.Generator) -> list[Ints]:
@@ -205,6 +218,8 @@ def held_out(y: Values, classes: Values | None, cv: Any, rng: np.random.Generato
     training: what cannot be learned cannot be judged.
     """
     if isinstance(cv, str):
+        if len(y) >= ENOUGH_FOR_ONE:
+            return _deal(y, classes, N_FOLDS, rng)[:1]
         repeats = min(MOST_REPEATS, int(np.ceil(ENOUGH_ROWS / len(y))))
         return [fold for _ in range(repeats) for fold in _deal(y, classes, N_FOLDS, rng)]
     if isinstance(cv, (int, np.integer)):
