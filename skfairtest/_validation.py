@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from skfairtest._typing import Floats
 from skfairtest.exceptions import users_level
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._containers import make_container
@@ -119,6 +120,40 @@ def check_takes_weights(estimator: Any) -> None:
             "Leave sample_weight out, take an estimator whose fit has it, or give a model that is "
             "fitted already."
         )
+
+
+def check_weights(given: Any, n_rows: int) -> Floats:
+    """Return the weights of rows, or raise an error unless they are weights of n_rows rows.
+
+    Weights are finite, at least 0, and not all 0. A single number is the weight of each row.
+    """
+    weights = np.asarray(given)
+    try:
+        weights = weights.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sample_weight must hold numbers; got {np.ravel(weights)[:3].tolist()!r}. Give one "
+            "weight per row."
+        ) from error
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.ndim == 2 and weights.shape[1] == 1:
+        weights = weights[:, 0]
+    if weights.ndim != 1:
+        raise ValueError(
+            f"sample_weight must have one value per row, shape ({n_rows},); got shape "
+            f"{weights.shape}."
+        )
+    if len(weights) != n_rows:
+        raise ValueError(
+            f"sample_weight must have one value per row, {n_rows}; got {len(weights)}."
+        )
+    if (weights < 0).any() or not np.isfinite(weights).all() or not weights.sum() > 0:
+        raise ValueError(
+            "sample_weight must be finite, at least 0, and not zero everywhere; got values from "
+            f"{weights.min()} to {weights.max()}. Leave it out for equal weights."
+        )
+    return weights
 
 
 def warn_of_retraining(estimator: Any, y: Any) -> None:
