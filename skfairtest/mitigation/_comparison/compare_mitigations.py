@@ -40,7 +40,7 @@ from skfairtest.workers._sending import Broadcast, n_workers, on_workers
 #: Inputs near the data, and uniform ones, over all folds.
 N_INPUTS = 5_000
 #: Seconds for the certificates of one method, over all folds; 0 for none.
-CERTIFY_TIME = 2.0
+CERTIFY_TIME = 1.0
 
 
 def compare_mitigations(
@@ -50,7 +50,7 @@ def compare_mitigations(
     *,
     sensitive_features: Any = "auto",
     methods: Any = "all",
-    cv: Any = 5,
+    cv: Any = 3,
     scoring: Any = None,
     favourable: Any = None,
     threshold: float | None = None,
@@ -82,7 +82,7 @@ def compare_mitigations(
     methods : "all", list of str, or dict of str to estimator, default="all"
         Names of methods, see the notes, or estimators of your own by their names, unfitted. The
         original is always there.
-    cv : int or splitter, default=5
+    cv : int or splitter, default=3
         Folds, stratified for a classifier and drawn with `random_state`, or a splitter that holds
         out each row once.
     scoring : str or callable, default=None
@@ -139,9 +139,9 @@ def compare_mitigations(
         - ``note``: why there are no figures, or in how many folds a retrainer kept the original
 
         It is returned even if methods failed or ran out of time, or the comparison was interrupted,
-        once the original is measured. ``.attrs`` has ``groups`` (by method and group: rows, rates, score, as dictionaries, of
-        which ``pd.DataFrame.from_dict(..., orient="index")`` makes a frame), ``certificates`` (how
-        each ended), ``warnings``, ``measure`` and ``settings``.
+        once the original is measured. ``.attrs`` has ``groups`` (by method and group: rows, rates,
+        score, as dictionaries, of which ``pd.DataFrame.from_dict(..., orient="index")`` makes a
+        frame), ``certificates`` (how each ended), ``warnings``, ``measure`` and ``settings``.
 
     Raises
     ------
@@ -175,20 +175,20 @@ def compare_mitigations(
 
     Shares are taken of up to 5,000 inputs near the data and as many uniform ones over all folds
     (fewer where the sensitive columns have more than eight combinations), and of all rows.
-    Retrainers get small budgets: two folds of their own and three rounds, so that all methods
-    together take about as long as 100 trainings and their measurements. A `FairnessRetrainer` with
-    a larger budget goes into `methods` as an estimator of your own. The certificates of a method
-    take two seconds at most.
+    Retrainers get small budgets (two folds of their own, two rounds), and fairlearn's mixtures ten
+    rounds, so that all methods take a minute or so on a thousand rows. A `FairnessRetrainer` with a
+    larger budget goes into `methods` as an estimator of your own. The certificates of a method take
+    one second at most.
 
     A model that is not given an attribute may act on others that stand for it (proxies): the
     figures of groups show that, those of twins do not. Groups are the combinations of sensitive
     values; numbers with more than six values are cut at their quartiles.
     The rates are as fairlearn defines them [3]_.
 
-    All intervals have a confidence of 95%. Those of the changes are those of a jackknife over 30 parts of the rows, those of the
-    shares Wilson's. Both are about the rows and inputs, with the models of the folds as they are:
-    models trained on other rows would differ more. Methods were not chosen here by anybody; who
-    picks the best of ten rows has picked a lucky one, too.
+    All intervals have a confidence of 95%. Those of the changes are those of a jackknife over 30
+    parts of the rows, those of the shares Wilson's. Both are about the rows and inputs, with the
+    models of the folds as they are: models trained on other rows would differ more. Methods were
+    not chosen here by anybody; who picks the best of ten rows has picked a lucky one, too.
 
     The table does not say which method is right. Twins that are treated alike are one aim, equal
     rates are another, and what lowers the one may raise the other.
@@ -357,7 +357,7 @@ def _folds(case: Case, cv: Any, rng: np.random.Generator) -> list[Fold]:
 def _split(case: Case, cv: Any, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:
     y = case.y
     if cv is None or is_real(cv):
-        cv = 5 if cv is None else cv
+        cv = 3 if cv is None else cv
         check_whole("cv", cv, 2)
         most = len(y)
         if case.classes is not None:

@@ -12,14 +12,14 @@ from sklearn.metrics import get_scorer
 
 from skfairtest.group._sensitive_groups import FEWEST_ROWS
 from skfairtest.mitigation._comparison.group_rates import between_groups, rates_by_group
-from skfairtest.mitigation._comparison.methods import Case
-from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line
 from skfairtest.mitigation._comparison.jackknife import (
     Jackknife,
     deal,
     leave_out,
     paired_difference,
 )
+from skfairtest.mitigation._comparison.methods import Case
+from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line
 from skfairtest.mitigation._replay import Replay, score_of_rows
 from skfairtest.mitigation._shares import PLACES, together
 from skfairtest.oracle._favourable import as_shares

@@ -9,7 +9,6 @@ from typing import Any
 from skfairtest import _clock
 from skfairtest._parts_progress import Progress
 
-
 #: Warnings of a part that are kept.
 MOST_NOTES = 5
 
