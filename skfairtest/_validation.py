@@ -258,8 +258,10 @@ def finite_numbers(name: str, values: NDArray[Any]) -> Floats:
 def check_weights(given: Any, n_rows: int, *, zeros: bool = False) -> Floats:
     """Return weights of rows, or raise an error unless they are finite and non-negative.
 
-    With `zeros` all may be 0, as in a part of a table; otherwise not.
+    With `zeros` all may be 0, as in a part of a table; otherwise not. A single number is the weight
+    of each row.
     """
+    given = np.full(n_rows, given) if np.ndim(given) == 0 else given
     weights = numbers_of("sample_weight", column("sample_weight", given, n_rows))
     low, high = (float(end) for end in (weights.min(initial=np.inf), weights.max(initial=0)))
     if not (low >= 0 and np.isfinite(high) and (zeros or high > 0)):

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import individual
+from skfairtest._parts_progress import make_progress
 from skfairtest._typing import is_real
 from skfairtest._validation import make_generator, warn_of_target
 from skfairtest.base import BaseAuditor, check_max_time
@@ -35,7 +36,6 @@ from skfairtest.report._measure.describe import (
 from skfairtest.report._measure.fits import check_beside, check_columns, check_targets
 from skfairtest.report._measure.plain import plain
 from skfairtest.report._measure.plan import Plan, in_words
-from skfairtest.report._measure.progress import make_progress
 from skfairtest.report._measure.settle import settle
 from skfairtest.report._render.words import NOT_SHOWN, carries, headline
 from skfairtest.report._report import SCHEMA_VERSION, AuditReport

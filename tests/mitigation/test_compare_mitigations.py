@@ -1,6 +1,6 @@
 """compare_mitigations: its figures are what they say, and a method that fails leaves the others."""
 
-from functools import partial
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -18,15 +18,16 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample
 
-from skfairtest import FairnessRetrainer, InputSpace, compare_mitigations, estimate_discrimination
+from skfairtest import InputSpace, compare_mitigations, estimate_discrimination
 from skfairtest.group._rules.sensitive_groups import Groups
-from skfairtest.mitigation._comparison import methods, one_fold, paired
+from skfairtest.mitigation._comparison import jackknife, methods, one_fold
 from skfairtest.mitigation._comparison.group_rates import between_groups, rates_by_group
-from skfairtest.mitigation._comparison.paired import deal, leave_out, paired_difference
-from skfairtest.mitigation._comparison.replayed import row_score
+from skfairtest.mitigation._comparison.jackknife import deal, leave_out, paired_difference
 from skfairtest.mitigation._comparison.with_fairlearn import RandomizedClassifier
 from skfairtest.mitigation._held_columns import HeldColumns
+from skfairtest.mitigation._replay import Replay, score_of_rows
 
+running = import_module("skfairtest.mitigation._comparison.compare_mitigations")
 TREE = DecisionTreeClassifier(max_depth=5, random_state=0)
 TIMES = ["fit_seconds", "predict_ratio"]
 
@@ -35,7 +36,9 @@ TIMES = ["fit_seconds", "predict_ratio"]
 def short_searches(monkeypatch):
     """The search for the largest difference takes most of the time and is tested elsewhere."""
     monkeypatch.setattr(one_fold, "DEGREE_QUERIES", 20)
-    monkeypatch.setattr(paired, "N_PARTS", 5)
+    monkeypatch.setattr(running, "N_INPUTS", 200)
+    monkeypatch.setattr(running, "CERTIFY_TIME", 0)
+    monkeypatch.setattr(jackknife, "N_PARTS", 5)
 
 
 def people(n=400, seed=0):
@@ -65,8 +68,8 @@ def compare(estimator=None, X=None, y=None, **settings):
         X, y = coded()
     estimator = TREE if estimator is None else estimator
     settings = {
-        "methods": ["drop"], "sensitive_features": "sex", "cv": 2, "n_inputs": 200,
-        "certify_time": 0, "random_state": 0,
+        "methods": ["drop"], "sensitive_features": "sex", "cv": 2, "random_state": 0,
+        "progress": False,
     } | settings  # fmt: skip
     return compare_mitigations(estimator, X, y, **settings)
 
@@ -75,8 +78,9 @@ def compare(estimator=None, X=None, y=None, **settings):
 def table():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(one_fold, "DEGREE_QUERIES", 100)
-        patch.setattr(paired, "N_PARTS", 10)
-        return compare(methods=["drop", "marginalize"], certify_time=2)
+        patch.setattr(jackknife, "N_PARTS", 10)
+        patch.setattr(running, "N_INPUTS", 200)
+        return compare(methods=["drop", "marginalize"])
 
 
 # Figures -----------------------------------------------------------------------------------------
@@ -156,11 +160,12 @@ def test_favourable_labels_say_what_rates_count(table):
         compare(favourable="maybe")
 
 
-def test_regressor_has_differences_and_r2_or_shares_above_a_threshold():
+def test_regressor_has_differences_and_r2_or_shares_above_a_threshold(monkeypatch):
     X, _ = coded()
     y = X["a"] + 3.0 * X["sex"]
     model = LinearRegression()
-    table = compare(model, X, y, certify_time=2)
+    monkeypatch.setattr(running, "CERTIFY_TIME", 4)
+    table = compare(model, X, y)
     assert table.loc["original", "difference_near"] == pytest.approx(3)
     assert table.loc["drop", "difference_near"] == pytest.approx(0, abs=1e-9)
     assert table.loc["original", "r2"] == pytest.approx(1)
@@ -257,10 +262,9 @@ def test_without_fairlearn_its_ways_say_so(monkeypatch):
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_retrainer_of_twins_lowers_the_share_or_says_that_it_kept_the_original(monkeypatch, whole):
     if not whole:
-        quick = partial(FairnessRetrainer, cv=2, n_estimates=200, max_rounds=3)
-        monkeypatch.setattr(methods, "FairnessRetrainer", quick)
+        monkeypatch.setattr(methods, "RETRAINER", methods.RETRAINER | {"n_estimates": 200})
     tree = DecisionTreeClassifier(random_state=0)
-    table = compare(tree, *coded(150), methods=["retrain twins"], max_queries=200)
+    table = compare(tree, *coded(150), methods=["retrain twins"])
     row = table.loc["retrain twins"]
     kept = "kept" in row["note"]
     assert row["share_near"] < table.loc["original", "share_near"] or kept
@@ -282,10 +286,8 @@ def test_retrainer_of_twins_lowers_the_share_or_says_that_it_kept_the_original(m
         ({"sensitive_features": None}, "sensitive_features must be"),
         ({"sensitive_features": []}, "sensitive"),
         ({"sensitive_features": "income"}, "income"),
-        ({"n_inputs": 0}, "n_inputs must be a whole number"),
-        ({"max_queries": 0.5}, "max_queries must be a whole number"),
-        ({"certify_time": -1}, "certify_time"),
-        ({"confidence": 1}, "confidence must be"),
+        ({"max_time": 0}, "max_time must be None or a positive number"),
+        ({"progress": "loud"}, "progress must be"),
         ({"sample_weight": np.zeros(400)}, "not zero everywhere"),
         ({"sample_weight": np.linspace(-0.1, 1, 400)}, "must be finite, at least 0"),
         ({"sample_weight": np.ones(3)}, "one value per row, 400; got 3"),
@@ -409,7 +411,7 @@ def test_rates_are_those_of_fairlearn(with_weights):
 
 
 def test_paired_interval_covers_the_difference_and_is_narrower_than_an_unpaired_one(monkeypatch):
-    monkeypatch.setattr(paired, "N_PARTS", 30)
+    monkeypatch.setattr(jackknife, "N_PARTS", 30)
     rng = np.random.default_rng(0)
     covered, widths = 0, []
     for _ in range(200):
@@ -429,7 +431,7 @@ def test_paired_interval_covers_the_difference_and_is_narrower_than_an_unpaired_
 
 
 def test_parts_of_the_jackknife_are_even_in_every_stratum(monkeypatch):
-    monkeypatch.setattr(paired, "N_PARTS", 30)
+    monkeypatch.setattr(jackknife, "N_PARTS", 30)
     strata = np.repeat([0, 1], [90, 60])
     number = deal(strata, np.random.default_rng(0))
     counts = [np.bincount(number[strata == s], minlength=30) for s in (0, 1)]
@@ -444,7 +446,8 @@ def test_replayed_answers_have_the_scores_of_the_model(name):
     model = LogisticRegression().fit(X, y)
     answers = {"predict": model.predict(X), "predict_proba": model.predict_proba(X)}
     weights = np.arange(len(y)) % 3 + 1.0
-    score = row_score(get_scorer(name), answers, model.classes_, y, weights)
+    replay = Replay(LogisticRegression(), known=answers, classes=model.classes_)
+    score = score_of_rows(get_scorer(name), replay, y, weights)
     rows = np.arange(50, 300)
     theirs = get_scorer(name)(model, X.iloc[rows], y[rows], sample_weight=weights[rows])
     assert score(rows) == pytest.approx(theirs)
@@ -490,7 +493,7 @@ def test_twins_share_the_draw_of_a_randomized_classifier():
 
     X, _ = people(2000)
     model = RandomizedClassifier(places=[3])
-    model.mixture_, model.classes_ = Half(), np.array(["no", "yes"])
+    model.steps_, model.mixture_, model.classes_ = None, Half(), np.array(["no", "yes"])
     said = model.predict(X)
     assert 0.45 < (said == "yes").mean() < 0.55
     assert (said == model.predict(X.assign(sex="f"))).all()

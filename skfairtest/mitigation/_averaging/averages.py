@@ -12,14 +12,14 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import assert_all_finite, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import DeclaredParameters, one_of, real, whole
 from skfairtest._typing import Floats, Ints
-from skfairtest._validation import check_table, check_takes_weights
+from skfairtest._validation import check_table, check_takes_weights, check_weights
 from skfairtest.mitigation._averaging.reference_values import ReferenceValues
 from skfairtest.space._containers import make_container
 from skfairtest.space._rows import take_rows
@@ -118,7 +118,9 @@ class AveragingEstimator(
         self._check_params()
         X = check_table(self, X)
         y = self._check_targets(y, len(X))
-        row_weights = _checked_weights(sample_weight, len(X))
+        row_weights = np.ones(len(X))
+        if sample_weight is not None:
+            row_weights = check_weights(sample_weight, len(X))
         reference = ReferenceValues(
             X,
             self.sensitive_features,
@@ -322,32 +324,6 @@ def _weighted_mean(outputs: Floats, weights: Floats) -> Floats:
     for weight, part in zip(weights[1:], outputs[1:], strict=True):
         total += weight * part
     return np.clip(total, outputs.min(axis=0), outputs.max(axis=0))
-
-
-def _checked_weights(sample_weight: Any, n_rows: int) -> Floats:
-    """Weights of the rows as floats."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n_rows, weights)
-    if weights.ndim != 1:
-        raise ValueError(
-            f"Sample weights must be 1D array or scalar; got shape {weights.shape}. Give one "
-            "weight a row."
-        )
-    if len(weights) != n_rows:
-        raise ValueError(
-            f"sample_weight must have one entry for each of {n_rows} rows; got {len(weights)}."
-        )
-    assert_all_finite(weights, input_name="sample_weight")
-    if (weights < 0).any() or not weights.any():
-        which = "negative entries" if (weights < 0).any() else "zeros only"
-        raise ValueError(
-            f"sample_weight must be at least 0, and above 0 in some row; got {which}. Leave it out "
-            "for equal weights."
-        )
-    return weights
 
 
 def last_step(estimator: Any) -> Any:

@@ -14,7 +14,9 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from skfairtest import _clock
 from skfairtest._parameters import check_whole
+from skfairtest._parts_progress import Progress, make_progress
 from skfairtest._typing import Ints, is_real
 from skfairtest._validation import (
     check_table,
@@ -23,16 +25,22 @@ from skfairtest._validation import (
     make_generator,
     warn_of_target,
 )
-from skfairtest.base import BaseAuditor
+from skfairtest.base import BaseAuditor, check_max_time
+from skfairtest.exceptions import WorkersFailedError
 from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.mitigation._comparison.methods import METHODS, Case
-from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, run_fold
-from skfairtest.mitigation._comparison.table import Measured, Scores, make_table
+from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line, run_fold
+from skfairtest.mitigation._comparison.table import CONFIDENCE, Measured, Scores, make_table
 from skfairtest.mitigation._shares import affordable_inputs, draw_crossings, draw_uniform
 from skfairtest.oracle._favourable import favourable_places
 from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
-from skfairtest.workers._sending import Broadcast, on_workers
+from skfairtest.workers._sending import Broadcast, n_workers, on_workers
+
+#: Inputs near the data, and uniform ones, over all folds.
+N_INPUTS = 5_000
+#: Seconds for the certificates of one method, over all folds; 0 for none.
+CERTIFY_TIME = 1.0
 
 
 def compare_mitigations(
@@ -42,20 +50,16 @@ def compare_mitigations(
     *,
     sensitive_features: Any = "auto",
     methods: Any = "all",
-    cv: Any = 5,
+    cv: Any = 3,
     scoring: Any = None,
     favourable: Any = None,
     threshold: float | None = None,
-    response_method: str = "auto",
     space: InputSpace | None = None,
     sample_weight: Any = None,
-    n_inputs: int = 10_000,
-    max_queries: int = 20_000,
-    certify_time: float = 2.0,
-    confidence: float = 0.95,
+    max_time: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
-    verbose: int = 0,
+    progress: Any = "auto",
 ) -> pd.DataFrame:
     """Compare methods of mitigation: what is left, what it costs, and who pays.
 
@@ -78,7 +82,7 @@ def compare_mitigations(
     methods : "all", list of str, or dict of str to estimator, default="all"
         Names of methods, see the notes, or estimators of your own by their names, unfitted. The
         original is always there.
-    cv : int or splitter, default=5
+    cv : int or splitter, default=3
         Folds, stratified for a classifier and drawn with `random_state`, or a splitter that holds
         out each row once.
     scoring : str or callable, default=None
@@ -88,30 +92,29 @@ def compare_mitigations(
         What counts as favourable in the rates of groups. None takes one whose word says it
         ("approved", "good"; or, of two, the other of "rejected", "bad"), else the last
         class, with a warning.
-    threshold, response_method
-        As for every auditor: what counts as different treatment.
+    threshold : float, default=None
+        Difference of two outputs above which twins are treated differently, in the units of the
+        outputs. None compares the labels of a classifier; of a regressor, mean differences are
+        measured.
     space : InputSpace, default=None
         Which inputs exist; None learns it from X.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the rows in training, scores and rates of groups. The shares are about inputs,
         which have none. The steps of a pipeline get them by metadata routing.
-    n_inputs : int, default=10_000
-        Inputs near the data, and uniform ones, over all folds; fewer where the sensitive columns
-        have more than eight combinations.
-    max_queries : int, default=20_000
-        Budget of one audit of the retrainers.
-    certify_time : float, default=2.0
-        Seconds for the certificate of one model; 0 for none.
-    confidence : float, default=0.95
-        Confidence of the intervals.
+    max_time : float, default=None
+        Time limit in seconds. Methods are run in the order of their cost, the cheap ones first;
+        what was not reached has a row that says so. A training that has begun is not interrupted.
+        None sets no limit.
     n_jobs : int, default=None
         Methods and folds that are worked on at the same time; None is 1, or what
         `joblib.parallel_config` says.
     random_state : int, RandomState or Generator, default=None
         Seed. The same seed gives the same table whatever `n_jobs`, but for the times, and for
         bounds whose time ran out.
-    verbose : int, default=0
-        1 prints a line for each method and fold.
+    progress : "auto", bool, callback or list of callbacks, default="auto"
+        "auto" shows a progress bar in a terminal if rich is installed, and else writes a line per
+        method to standard error. False shows nothing. Callbacks of scikit-learn are set on the
+        retrainers.
 
     Returns
     -------
@@ -135,15 +138,16 @@ def compare_mitigations(
           original's), ``queries`` of audits in one fold, where they are known
         - ``note``: why there are no figures, or in how many folds a retrainer kept the original
 
-        ``.attrs`` has ``groups`` (by method and group: rows, rates, score, as dictionaries, of
-        which ``pd.DataFrame.from_dict(..., orient="index")`` makes a frame), ``certificates`` (how
-        each ended), ``warnings``, ``measure`` and ``settings``.
+        It is returned even if methods failed or ran out of time, or the comparison was interrupted,
+        once the original is measured. ``.attrs`` has ``groups`` (by method and group: rows, rates,
+        score, as dictionaries, of which ``pd.DataFrame.from_dict(..., orient="index")`` makes a
+        frame), ``certificates`` (how each ended), ``warnings``, ``measure`` and ``settings``.
 
     Raises
     ------
     ValueError, TypeError
-        For unknown methods, targets, folds and numbers that cannot be used, and a table without a
-        sensitive column. If the original cannot be trained, its reason.
+        For unknown methods, targets, folds, weights and numbers that cannot be used, and a table
+        without a sensitive column. If the original cannot be trained, its reason.
 
     See Also
     --------
@@ -167,15 +171,24 @@ def compare_mitigations(
       that draws one at random. Here a person's draw is made once, and twins share it.
 
     A method that fails, does not apply, or needs what is not installed, has a row with the reason.
+    Ctrl-C ends the comparison and returns the table of the methods that are done.
+
+    Shares are taken of up to 5,000 inputs near the data and as many uniform ones over all folds
+    (fewer where the sensitive columns have more than eight combinations), and of all rows.
+    Retrainers get small budgets (two folds of their own, two rounds), and fairlearn's mixtures ten
+    rounds, so that all methods take a minute or so on a thousand rows. A `FairnessRetrainer` with a
+    larger budget goes into `methods` as an estimator of your own. The certificates of a method take
+    one second at most.
+
     A model that is not given an attribute may act on others that stand for it (proxies): the
     figures of groups show that, those of twins do not. Groups are the combinations of sensitive
     values; numbers with more than six values are cut at their quartiles.
     The rates are as fairlearn defines them [3]_.
 
-    The intervals of the changes are those of a jackknife over 30 parts of the rows, those of the
-    shares Wilson's. Both are about the rows and inputs, with the models of the folds as they are:
-    models trained on other rows would differ more. Methods were not chosen here by anybody; who
-    picks the best of ten rows has picked a lucky one, too.
+    All intervals have a confidence of 95%. Those of the changes are those of a jackknife over 30
+    parts of the rows, those of the shares Wilson's. Both are about the rows and inputs, with the
+    models of the folds as they are: models trained on other rows would differ more. Methods were
+    not chosen here by anybody; who picks the best of ten rows has picked a lucky one, too.
 
     The table does not say which method is right. Twins that are treated alike are one aim, equal
     rates are another, and what lowers the one may raise the other.
@@ -199,17 +212,16 @@ def compare_mitigations(
     >>> X = X.assign(sex=data.data["sex"] == "male")
     >>> tree = DecisionTreeClassifier(max_depth=4, random_state=0)
     >>> table = compare_mitigations(
-    ...     tree, X, y, sensitive_features="sex", methods=["drop"], cv=3, n_inputs=1000,
-    ...     certify_time=0, random_state=0)
+    ...     tree, X, y, sensitive_features="sex", methods=["drop"], cv=3, favourable="yes",
+    ...     random_state=0, progress=False)
     >>> table.index.tolist()
     ['original', 'drop']
     >>> bool(table.loc["original", "share_near"] > 0), float(table.loc["drop", "share_near"])
     (True, 0.0)
     """
     named = _named(methods)
-    for name, value in (("n_inputs", n_inputs), ("max_queries", max_queries)):
-        check_whole(name, value, 2)
-    _check_numbers(certify_time, confidence)
+    check_max_time("max_time", max_time)
+    shown = make_progress(progress)
     _check_estimator(estimator)
     template = BaseAuditor(space=space, threshold=threshold, estimator=estimator)
     template._check_params()
@@ -217,8 +229,9 @@ def compare_mitigations(
     sensitive = split_sensitive(X, sensitive_features)
     warn_of_target(X, y)
     y, classes = _targets(estimator, y, len(X))
-    weights = None if sample_weight is None else check_weights(sample_weight, len(X))
-    if weights is not None:
+    weights = None
+    if sample_weight is not None:
+        weights = check_weights(sample_weight, len(X))
         for one in (estimator, *(own for own in named.values() if own is not None)):
             check_takes_weights(one)
     domain = template._make_space_of(sensitive)
@@ -226,32 +239,27 @@ def compare_mitigations(
     case = Case(
         estimator,
         X,
+        y,
+        weights,
         domain,
         Groups(domain),
         classes,
         [] if classes is None else favourable_places(favourable, classes, estimator),
-        {"threshold": threshold, "response_method": response_method},
-        max_queries,
-        weights is not None,
+        threshold,
         sensitive.beside,
+        shown.callbacks,
     )
-    folds = _folds(case, y, cv, n_inputs, rng)
-    results = _run_all(named, case, folds, y, weights, certify_time, n_jobs, verbose)
+    folds = _folds(case, cv, rng)
+    results = _run_all(named, case, folds, max_time, n_jobs, shown)
     scores = Scores(
-        check_scoring(clone(estimator), scoring=scoring),
-        _score_name(scoring, classes),
-        confidence,
-        rng,
+        check_scoring(clone(estimator), scoring=scoring), _score_name(scoring, classes), rng
     )
-    measured = Measured(case, folds, results, y, weights, scores)
-    table = make_table(measured, mean=classes is None and threshold is None)
+    table = make_table(Measured(case, folds, results, scores))
     table.attrs["settings"] = {
         "n_folds": len(folds),
         "n_inputs": {place: sum(len(fold.inputs[place]) for fold in folds)
                      for place in folds[0].inputs},
-        "max_queries": max_queries,
-        "certify_time": certify_time,
-        "confidence": confidence,
+        "confidence": CONFIDENCE,
         "sensitive_features": [*domain.sensitive_features, *case.names_beside],
     }  # fmt: skip
     return table
@@ -286,16 +294,6 @@ def _named(methods: Any) -> dict[str, Any]:
             "your own go in a dict: methods={'mine': estimator}."
         )
     return dict.fromkeys(["original", *names])
-
-
-def _check_numbers(certify_time: Any, confidence: Any) -> None:
-    if not is_real(certify_time) or certify_time < 0:
-        raise ValueError(
-            f"certify_time must be a number of at least 0, in seconds; got "
-            f"{certify_time!r}. 0 leaves certificates out."
-        )
-    if not is_real(confidence) or not 0 < confidence < 1:
-        raise ValueError(f"confidence must be a number in (0, 1); got {confidence!r}.")
 
 
 def _check_estimator(estimator: Any) -> None:
@@ -335,9 +333,10 @@ def _score_name(scoring: Any, classes: Any) -> str:
 # Folds -------------------------------------------------------------------------------------------
 
 
-def _folds(case: Case, y: Any, cv: Any, n_inputs: int, rng: np.random.Generator) -> list[Fold]:
-    parts = _split(case, y, cv, rng)
-    each = -(-affordable_inputs(case.space, n_inputs) // len(parts))
+def _folds(case: Case, cv: Any, rng: np.random.Generator) -> list[Fold]:
+    parts = _split(case, cv, rng)
+    each = -(-affordable_inputs(case.space, N_INPUTS) // len(parts))
+    certify_time = CERTIFY_TIME / len(parts)
     folds = []
     for number, (training, held) in enumerate(parts):
         rows = case.space.data[held]
@@ -350,13 +349,15 @@ def _folds(case: Case, y: Any, cv: Any, n_inputs: int, rng: np.random.Generator)
                 "uniform": draw_uniform(case.space, each, rng),
             }
             homes = near.homes
-        folds.append(Fold(number, training, held, inputs, homes, int(rng.integers(2**31 - 1))))
+        seed = int(rng.integers(2**31 - 1))
+        folds.append(Fold(number, training, held, inputs, homes, seed, certify_time))
     return folds
 
 
-def _split(case: Case, y: Any, cv: Any, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:
+def _split(case: Case, cv: Any, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:
+    y = case.y
     if cv is None or is_real(cv):
-        cv = 5 if cv is None else cv
+        cv = 3 if cv is None else cv
         check_whole("cv", cv, 2)
         most = len(y)
         if case.classes is not None:
@@ -384,34 +385,71 @@ def _split(case: Case, y: Any, cv: Any, rng: np.random.Generator) -> list[tuple[
     return parts
 
 
-def _run_one(needed: tuple[Any, ...], name: str, fold: Fold) -> FoldResult:
-    named, case, y, weights, certify_time = needed
-    return run_fold(name, named[name], case, fold, y, weights, certify_time)
+# Running -----------------------------------------------------------------------------------------
+
+
+def _run_one(needed: tuple[dict[str, Any], Case], name: str, fold: Fold) -> FoldResult:
+    named, case = needed
+    return run_fold(name, named[name], case, fold)
 
 
 def _run_all(
     named: dict[str, Any],
     case: Case,
     folds: list[Fold],
-    y: Any,
-    weights: Any,
-    certify_time: float,
+    max_time: float | None,
     n_jobs: int | None,
-    verbose: int,
+    progress: Progress,
 ) -> dict[str, list[FoldResult]]:
-    tasks = [(name, fold) for name in named for fold in folds]
-    needed = Broadcast((named, case, y, weights, certify_time))
-    done = on_workers(_run_one, needed, tasks, n_jobs)
-    results: dict[str, list[FoldResult]] = {name: [] for name in named}
-    for (name, fold), result in zip(tasks, done, strict=True):
-        results[name].append(result)
-        if name == "original" and result.reason:
-            raise ValueError(
-                "The original could not be trained and measured, so there is nothing to compare "
-                f"with. {result.reason}"
-            )
-        if verbose:
-            outcome = result.reason or f"fitted in {result.fit_seconds:.2f} s"
-            where = f"{name}, {fold.number + 1} of {len(folds)} folds"
-            print(f"[compare_mitigations] {where}: {outcome}", flush=True)
-    return results
+    """All methods on all folds; what is done stays when the time is up or Ctrl-C ends it."""
+    began = _clock.now()
+    order = sorted(named, key=lambda name: list(METHODS).index(name) if name in METHODS else 0)
+    tasks = [(name, fold) for name in order for fold in folds]
+    # With a limit as many tasks at a time as there are workers: what was sent is not called back.
+    size = len(tasks) if max_time is None else n_workers(n_jobs)
+    needed = Broadcast((named, case))
+    done: dict[str, list[FoldResult]] = {name: [] for name in named}
+    n_done, reason = 0, ""
+    progress.begin("compare_mitigations", len(named))
+    try:
+        while n_done < len(tasks):
+            if max_time is not None and _clock.now() - began >= max_time:
+                reason = f"no time was left of max_time={max_time:g} s"
+                break
+            progress.part(tasks[n_done][0])
+            for result in on_workers(_run_one, needed, tasks[n_done : n_done + size], n_jobs):
+                name = tasks[n_done][0]
+                done[name].append(result)
+                n_done += 1
+                if name == "original" and result.reason:
+                    raise ValueError(
+                        "The original could not be trained and measured, so there is nothing to "
+                        f"compare with. {result.reason}"
+                    )
+                if len(done[name]) == len(folds):
+                    progress.done(f"{name}: {_in_words(done[name])}")
+                    if n_done < len(tasks):
+                        progress.part(tasks[n_done][0])
+    except (KeyboardInterrupt, WorkersFailedError) as error:
+        if len(done["original"]) < len(folds):
+            raise
+        was_user = isinstance(error, KeyboardInterrupt)
+        reason = "interrupted by the user" if was_user else in_a_line(error)
+    finally:
+        progress.finish()
+    if len(done["original"]) < len(folds):
+        raise ValueError(
+            f"max_time={max_time:g} s was over before the original was measured in "
+            f"{len(folds)} folds, so there is nothing to compare with. Give more time, fewer "
+            "folds (cv=2), or fewer rows."
+        )
+    for results in done.values():
+        if n := len(folds) - len(results):
+            how_far = f" after {len(results)} of {len(folds)} folds" if results else ""
+            results += [FoldResult(reason=reason + how_far) for _ in range(n)]
+    return done
+
+
+def _in_words(results: list[FoldResult]) -> str:
+    reason = next((result.reason for result in results if result.reason), "")
+    return reason or f"{np.mean([result.fit_seconds for result in results]):.2f} s a training"

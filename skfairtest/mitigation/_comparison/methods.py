@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import has_fit_parameter
 
+from skfairtest._typing import Floats, Ints
 from skfairtest.group import TestSGDAuditor
 from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.individual import AequitasAuditor
@@ -29,8 +30,18 @@ from skfairtest.mitigation._comparison.with_fairlearn import (
 )
 from skfairtest.mitigation._held_columns import HeldColumns
 from skfairtest.mitigation._retraining.retrainer import OF_GROUPS, FairnessRetrainer
+from skfairtest.mitigation._retraining.training import seeded
+from skfairtest.space._rows import take_rows
 from skfairtest.space._sensitive_features import not_taken
 from skfairtest.space._space import InputSpace
+
+#: What the retrainers are given here, where four of them are trained in every fold. The paper's
+#: strategies end after one or two rounds by themselves; the first round of twins takes most away.
+RETRAINER: dict[str, Any] = {
+    "max_rounds": 2,
+    "cv": 2,
+}
+RETRAINER_QUERIES = 2_000
 
 
 class NotApplicableError(Exception):
@@ -47,6 +58,10 @@ class Case:
         Unfitted.
     X : table
         All rows.
+    y : ndarray of shape (n_rows,)
+        Their targets.
+    weights : ndarray of shape (n_rows,), or None
+        Their weights.
     space : InputSpace
         The domain, learned from all rows.
     groups : Groups
@@ -55,26 +70,25 @@ class Case:
         Class labels; None for a regression.
     favourable : list of int
         Places of the favourable classes.
-    settings : dict
-        `threshold` and `response_method` of audits.
-    max_queries : int
-        Budget of one audit of a retrainer.
-    weighted : bool
-        Whether the rows have weights.
+    threshold : float or None
+        What counts as different treatment.
     beside : DataFrame or None
         Sensitive columns that the models are not given.
+    callbacks : tuple
+        Callbacks of the retrainers.
     """
 
     estimator: Any
     X: Any
+    y: NDArray[Any]
+    weights: Floats | None
     space: InputSpace
     groups: Groups
     classes: NDArray[Any] | None
     favourable: list[int]
-    settings: dict[str, Any]
-    max_queries: int
-    weighted: bool
+    threshold: float | None
     beside: pd.DataFrame | None = None
+    callbacks: tuple[Any, ...] = ()
 
     @property
     def has_twins(self) -> bool:
@@ -133,13 +147,10 @@ def _retrain(strategy: str) -> Callable[[Case, int], Any]:
             )
         else:
             auditor = AequitasAuditor(
-                space=case.space, max_queries=case.max_queries, **case.settings
+                space=case.space, max_queries=RETRAINER_QUERIES, threshold=case.threshold
             )
         return FairnessRetrainer(
-            case.estimator,
-            auditor,
-            strategy=strategy,
-            random_state=seed,
+            case.estimator, auditor, strategy=strategy, random_state=seed, **RETRAINER
         )
 
     return make
@@ -165,7 +176,7 @@ def _exponentiated(constraint: str) -> Callable[[Case, int], Any]:
             raise NotApplicableError(
                 "ExponentiatedGradient needs an estimator whose fit takes sample_weight"
             )
-        if case.weighted:
+        if case.weights is not None:
             raise NotApplicableError("ExponentiatedGradient takes no weights of rows")
         return RandomizedClassifier(
             case.estimator, constraint, case.groups, case.places, case.favourable[0]
@@ -179,22 +190,23 @@ def _need_fairlearn() -> None:
         raise NotApplicableError("fairlearn is not installed")
 
 
+#: The cheap methods first, so that a comparison that ends early has them.
 METHODS: dict[str, Callable[[Case, int], Any]] = {
     "original": _original,
     "drop": _drop,
     "marginalize": _marginalize,
-    "retrain twins": _retrain("twins"),
-    "retrain aequitas": _retrain("aequitas"),
-    "retrain groups": _retrain("groups"),
-    "retrain testsgd": _retrain("testsgd"),
     "correlation remover": _correlation_remover,
     "exponentiated parity": _exponentiated("parity"),
     "exponentiated odds": _exponentiated("odds"),
+    "retrain twins": _retrain("twins"),
+    "retrain aequitas": _retrain("aequitas"),
+    "retrain testsgd": _retrain("testsgd"),
+    "retrain groups": _retrain("groups"),
 }
 
 
 def make_method(name: str, own: Any, case: Case, seed: int) -> Any:
-    """An unfitted estimator of the named method; `own` is the user's, or None for one of ours.
+    """An unfitted estimator of the named method, with seeds; `own` is the user's, None for ours.
 
     Raises
     ------
@@ -202,10 +214,25 @@ def make_method(name: str, own: Any, case: Case, seed: int) -> Any:
         If the method does not suit the case.
     """
     if own is not None:
-        return clone(own)
+        return seeded(own, seed)
     of_groups = name.startswith("exponentiated")
     if case.names_beside and name != "original" and (of_groups or not case.has_twins):
         raise NotApplicableError(
             f"{not_taken(case.names_beside)}; {name!r} works on columns that the model takes"
         )
-    return METHODS[name](case, seed)
+    estimator = seeded(METHODS[name](case, seed), seed)
+    if case.callbacks and isinstance(estimator, FairnessRetrainer):
+        estimator.set_callbacks(*case.callbacks)
+    return estimator
+
+
+def train(estimator: Any, case: Case, rows: Ints) -> Any:
+    """The estimator, fitted on some of the rows with their weights."""
+    extra: dict[str, Any] = {}
+    if case.weights is not None:
+        name = "sample_weight"
+        if type(estimator) is Pipeline and not get_config()["enable_metadata_routing"]:
+            # Ours, around the user's estimator, which takes weights as it was checked.
+            name = f"{estimator.steps[-1][0]}__{name}"
+        extra[name] = case.weights[rows]
+    return estimator.fit(take_rows(case.X, rows), case.y[rows], **extra)

@@ -8,22 +8,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
 from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 
 from skfairtest import _clock
 from skfairtest._typing import Floats, Ints
-from skfairtest.exceptions import NoDisparityWarning
-from skfairtest.individual import RandomAuditor, SBFTAuditor
-from skfairtest.mitigation._comparison.methods import Case, NotApplicableError, make_method
-from skfairtest.mitigation._retraining.training import seeded
+from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
+from skfairtest.individual import SBFTAuditor
+from skfairtest.mitigation._comparison.methods import Case, NotApplicableError, make_method, train
 from skfairtest.mitigation._shares import PLACES, Judged, judge
 from skfairtest.space._rows import take_rows
 from skfairtest.space._sensitive_features import not_taken
 
 #: Queries of the search for the largest difference of a fold's model.
-DEGREE_QUERIES = 1_000
+DEGREE_QUERIES = 500
 #: How often predictions are timed; the fastest counts.
 TIMED = 3
 
@@ -44,6 +41,8 @@ class Fold:
         The rows that inputs near them are near to; None where there are no twins to compare.
     seed : int
         Of everything that is trained; the same for all methods, so that what differs is the method.
+    certify_time : float
+        Seconds for the certificate of one model; 0 for none.
     """
 
     number: int
@@ -52,6 +51,7 @@ class Fold:
     inputs: dict[str, Floats]
     homes: Ints | None
     seed: int
+    certify_time: float
 
 
 @dataclass
@@ -64,7 +64,7 @@ class FoldResult:
     degree: float = np.nan
     bound: float = np.nan
     certificate: str = ""
-    response: str = ""
+    unit: str = ""
     fit_seconds: float = np.nan
     predict_seconds: float = np.nan
     queries: float = np.nan
@@ -72,20 +72,17 @@ class FoldResult:
     warnings: list[str] = field(default_factory=list)
 
 
-def run_fold(
-    name: str, own: Any, case: Case, fold: Fold, y: Any, weights: Any, max_time: float
-) -> FoldResult:
+def run_fold(name: str, own: Any, case: Case, fold: Fold) -> FoldResult:
     """Train and measure; a failure is a result, too."""
     result = FoldResult()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            _run(result, name, own, case, fold, y, weights, max_time)
+            _run(result, name, own, case, fold)
         except NotApplicableError as error:
             result.reason = str(error)
         except Exception as error:
-            first = str(error).strip().split("\n")[0]
-            result.reason = f"fold {fold.number + 1}: {type(error).__name__}: {first}"
+            result.reason = f"fold {fold.number + 1}: {in_a_line(error)}"
     # Deprecations are for those who write code; that nothing was found is in the figures.
     texts = [
         str(entry.message)
@@ -97,40 +94,35 @@ def run_fold(
     return result
 
 
-def _run(
-    result: FoldResult,
-    name: str,
-    own: Any,
-    case: Case,
-    fold: Fold,
-    y: Any,
-    weights: Any,
-    max_time: float,
-) -> None:
-    estimator = seeded(make_method(name, own, case, fold.seed), fold.seed)
-    X, X_held = take_rows(case.X, fold.training), take_rows(case.X, fold.held)
-    extra: dict[str, Any] = {}
-    if weights is not None:
-        name_of = "sample_weight"
-        routed = get_config()["enable_metadata_routing"]
-        if type(estimator) is Pipeline and not routed:  # ours, around the user's estimator
-            name_of = f"{estimator.steps[-1][0]}__{name_of}"
-        extra[name_of] = weights[fold.training]
+def in_a_line(error: BaseException) -> str:
+    """The type and the first line of an error."""
+    first = str(error).strip().split("\n")[0]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def _run(result: FoldResult, name: str, own: Any, case: Case, fold: Fold) -> None:
+    estimator = make_method(name, own, case, fold.seed)
     start = _clock.now()
-    model = estimator.fit(X, y[fold.training], **extra)
+    model = train(estimator, case, fold.training)
     result.fit_seconds = _clock.now() - start
     result.queries = float(getattr(model, "n_queries_", np.nan))
     if hasattr(model, "original_estimator_"):
         result.kept_original = model.estimator_ is model.original_estimator_
         # What is audited and certified is the model inside, and not how it came about.
         model = model.estimator_
-    result.answers, result.predict_seconds = _answers(model, X_held, case.classes)
+    result.answers, result.predict_seconds = _answers(
+        model, take_rows(case.X, fold.held), case.classes
+    )
+    result.unit = _unit(model, case.classes)
     if not case.has_twins:
         result.degree = result.bound = 0.0
         result.certificate = not_taken(case.names_beside)
         return
     whole = judge(
-        model, case.space, np.concatenate([fold.inputs[place] for place in PLACES]), case.settings
+        model,
+        case.space,
+        np.concatenate([fold.inputs[place] for place in PLACES]),
+        {"threshold": case.threshold},
     )
     start = 0
     for place in PLACES:
@@ -138,38 +130,48 @@ def _run(
         result.judged[place] = whole.part(start, end)
         start = end
     result.judged["near"] = result.judged["near"]._replace(homes=fold.homes)
-    known = float(whole.disparity.max(initial=0.0))
-    # Where thousands of inputs show nothing, a search that climbs has nowhere to begin.
-    kind: Any = SBFTAuditor if known > 0 else RandomAuditor
-    search = kind(
-        FrozenEstimator(model),
-        space=case.space,
-        max_queries=DEGREE_QUERIES,
-        random_state=fold.seed,
-        **case.settings,
-    ).fit(X_held)
-    result.response = search.response_
-    result.degree = max(known, float(search.fairness_degree_))
+    result.degree = float(whole.disparity.max(initial=0.0))
     if name == "drop" and own is None and case.space.twins_.dependents is None:
         result.bound, result.certificate = 0.0, "nothing else differs between twins"
-    elif max_time > 0:
-        _certify(result, model, search, max_time)
-
-
-def _certify(result: FoldResult, model: Any, search: Any, max_time: float) -> None:
-    # Its engines import numba, which takes longer than all of ours.
-    from skfairtest.exact import CertifiedAuditor, certify
-
-    try:
-        certificate = certify(search, max_time=max_time)
-    except ValueError as error:
-        result.certificate = str(error).strip().split("\n")[0]
-        if not CertifiedAuditor.supports(model):
-            result.certificate = f"not supported: {result.certificate}"
         return
-    result.degree = max(result.degree, certificate.fairness_degree)
-    result.bound = max(result.degree, certificate.fairness_degree_upper_bound)
-    result.certificate = certificate.stop_reason
+    certified = fold.certify_time > 0 and _certify(result, model, case, fold)
+    # Where thousands of inputs show nothing, a search that climbs has nowhere to begin.
+    if result.degree > 0 and not certified:
+        search = SBFTAuditor(**_settings(model, case, fold)).fit(take_rows(case.X, fold.held))
+        result.degree = max(result.degree, float(search.fairness_degree_))
+
+
+def _settings(model: Any, case: Case, fold: Fold) -> dict[str, Any]:
+    """Parameters of an auditor that looks for the largest difference."""
+    return {
+        "estimator": FrozenEstimator(model),
+        "space": case.space,
+        "threshold": case.threshold,
+        "max_queries": DEGREE_QUERIES,
+        "n_jobs": 1,
+        "random_state": fold.seed,
+    }
+
+
+def _certify(result: FoldResult, model: Any, case: Case, fold: Fold) -> bool:
+    """Search, and bound the largest difference; False where the model cannot be read."""
+    # Its engines import numba, which takes longer than all of ours.
+    from skfairtest.exact import CertifiedAuditor
+
+    support = CertifiedAuditor.supports(model)
+    if not support:
+        result.certificate = f"not supported: {support.reason}"
+        return False
+    auditor = CertifiedAuditor(**_settings(model, case, fold), max_time=fold.certify_time)
+    try:
+        auditor.fit(take_rows(case.X, fold.held))
+    except (ValueError, EstimatorFailedError) as error:
+        result.certificate = f"not supported: {in_a_line(error)}"
+        return False
+    result.degree = max(result.degree, float(auditor.fairness_degree_))
+    result.bound = max(result.degree, float(auditor.fairness_degree_upper_bound_))
+    result.certificate = auditor.stop_reason_
+    return True
 
 
 def _answers(model: Any, X: Any, classes: Any) -> tuple[dict[str, NDArray[Any]], float]:
@@ -191,3 +193,11 @@ def _answers(model: Any, X: Any, classes: Any) -> tuple[dict[str, NDArray[Any]],
     if hasattr(model, "decision_function") and len(known) == len(classes):
         answers["decision_function"] = np.asarray(model.decision_function(X))
     return answers, seconds
+
+
+def _unit(model: Any, classes: Any) -> str:
+    """What a difference between twins is counted in, by what auditors ask the model for."""
+    if classes is None:
+        return "output"
+    units = {"predict_proba": "probability", "decision_function": "score"}
+    return next((unit for method, unit in units.items() if hasattr(model, method)), "label")

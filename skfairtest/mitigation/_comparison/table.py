@@ -10,23 +10,22 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import get_scorer
 
-from skfairtest._typing import Floats
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
 from skfairtest.mitigation._comparison.group_rates import between_groups, rates_by_group
+from skfairtest.mitigation._comparison.jackknife import (
+    Jackknife,
+    deal,
+    leave_out,
+    paired_difference,
+)
 from skfairtest.mitigation._comparison.methods import Case
-from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult
-from skfairtest.mitigation._comparison.paired import Jackknife, deal, leave_out, paired_difference
-from skfairtest.mitigation._comparison.replayed import row_score
+from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line
+from skfairtest.mitigation._replay import Replay, score_of_rows
 from skfairtest.mitigation._shares import PLACES, together
 from skfairtest.oracle._favourable import as_shares
 
-#: What the units of a degree are, by how a model was asked.
-UNITS = {
-    "regression": "output",
-    "predict_proba": "probability",
-    "decision_function": "score",
-    "labels": "label",
-}
+#: Of all intervals.
+CONFIDENCE = 0.95
 
 
 class Scores(NamedTuple):
@@ -34,7 +33,6 @@ class Scores(NamedTuple):
 
     scorer: Any
     name: str
-    confidence: float
     rng: np.random.Generator
 
 
@@ -45,9 +43,12 @@ class Measured:
     case: Case
     folds: list[Fold]
     results: dict[str, list[FoldResult]]
-    y: Any
-    weights: Floats | None
     scores: Scores
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether mean differences of twins are measured, of a regressor without a threshold."""
+        return self.case.classes is None and self.case.threshold is None
 
     def reason(self, name: str) -> str:
         """Why a method has no figures; empty where it has."""
@@ -61,7 +62,7 @@ class Measured:
         return {key: np.concatenate([part[key] for part in parts])[order] for key in everywhere}
 
 
-def make_table(measured: Measured, *, mean: bool) -> pd.DataFrame:
+def make_table(measured: Measured) -> pd.DataFrame:
     """One row a method, with what does not fit into columns in ``attrs``."""
     case, name = measured.case, measured.scores.name
     groups = case.group_names()
@@ -69,23 +70,25 @@ def make_table(measured: Measured, *, mean: bool) -> pd.DataFrame:
     scorers = {name: measured.scores.scorer}
     if case.classes is not None:
         scorers["auc"] = get_scorer("roc_auc" if len(case.classes) == 2 else "roc_auc_ovr")
-    functions = {method: _score_functions(measured, method, scorers) for method in measured.results}
-    jackknives: dict[str, Jackknives] = {method: {} for method in measured.results}
+    jackknives: dict[str, Jackknives] = {}
     rows, by_group = {}, {}
-    for method in measured.results:
-        row: dict[str, Any] = {}
-        if not measured.reason(method):
-            for column in scorers:
-                score = functions[method][column]
-                jackknives[method][column] = None if score is None else leave_out(score, number)
-                row |= _changes(column, jackknives[method], jackknives["original"], measured)
-            row |= _shares(measured, method, mean)
-            by_group[method] = _by_group(measured, method, groups, functions[method][name])
-            row |= between_groups(by_group[method])
-            row |= _who_pays(by_group[method], name)
-            row |= _costs(measured, method)
-        row["note"] = measured.reason(method) or _note(measured.results[method])
-        rows[method] = row
+    for method in ["original", *(m for m in measured.results if m != "original")]:
+        reason = measured.reason(method)
+        try:
+            if not reason:
+                functions = _score_functions(measured, method, scorers)
+                jackknives[method] = {
+                    column: None if score is None else leave_out(score, number)
+                    for column, score in functions.items()
+                }
+                by_group[method] = _by_group(measured, method, groups, functions[name])
+                rows[method] = _row(measured, method, jackknives, by_group[method])
+        except Exception as error:  # predictions that no scorer takes cost one row, not the table
+            if method == "original":
+                raise
+            by_group.pop(method, None)
+            reason = f"could not be scored: {in_a_line(error)}"
+        rows.setdefault(method, {})["note"] = reason or _note(measured.results[method])
     table = pd.DataFrame.from_dict(rows, orient="index", columns=list(rows["original"]))
     table = table.rename_axis("method")
     table.attrs = {
@@ -101,17 +104,29 @@ def make_table(measured: Measured, *, mean: bool) -> pd.DataFrame:
         },
         "measure": (
             "mean difference of the outputs for twins"
-            if mean
+            if measured.is_mean
             else "share of inputs whose twins are treated differently"
         ),
     }
     return table
 
 
+def _row(
+    measured: Measured, method: str, jackknives: dict[str, Jackknives], by_group: pd.DataFrame
+) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for column in jackknives[method]:
+        row |= _changes(column, jackknives[method], jackknives["original"], measured)
+    row |= _shares(measured, method)
+    row |= between_groups(by_group)
+    row |= _who_pays(by_group, measured.scores.name)
+    return row | _costs(measured, method)
+
+
 def _strata(measured: Measured) -> Any:
     if measured.case.classes is None:
-        return np.zeros(len(measured.y), dtype=int)
-    return np.searchsorted(measured.case.classes, measured.y)
+        return np.zeros(len(measured.case.y), dtype=int)
+    return np.searchsorted(measured.case.classes, measured.case.y)
 
 
 Functions = dict[str, Callable[[Any], float] | None]
@@ -120,16 +135,16 @@ Jackknives = dict[str, Jackknife | None]
 
 def _score_functions(measured: Measured, method: str, scorers: dict[str, Any]) -> Functions:
     """Each score as a function of row numbers; None where the method's answers do not give it."""
-    if measured.reason(method):
-        return dict.fromkeys(scorers)
-    answers, classes = measured.answers(method), measured.case.classes
+    case = measured.case
+    answers, classes = measured.answers(method), case.classes
+    replay = Replay(case.estimator, known=answers, classes=classes)
     has_scores = "predict_proba" in answers or "decision_function" in answers
     if classes is not None and len(classes) > 2:
         has_scores = "predict_proba" in answers
     return {
         column: None
         if column == "auc" and not has_scores
-        else row_score(scorer, answers, classes, measured.y, measured.weights)
+        else score_of_rows(scorer, replay, case.y, case.weights)
         for column, scorer in scorers.items()
     }
 
@@ -145,13 +160,13 @@ def _changes(
         return dict(zip(names, [score.value, 0.0, 0.0, 0.0], strict=True))
     if first is None:
         return dict(zip(names, [score.value, np.nan, np.nan, np.nan], strict=True))
-    n_rows = len(measured.y) if column == "accuracy" else None
-    change = paired_difference(score, first, measured.scores.confidence, n_rows)
+    n_rows = len(measured.case.y) if column == "accuracy" else None
+    change = paired_difference(score, first, CONFIDENCE, n_rows)
     return dict(zip(names, [score.value, *change], strict=True))
 
 
-def _shares(measured: Measured, method: str, mean: bool) -> dict[str, Any]:
-    results = measured.results[method]
+def _shares(measured: Measured, method: str) -> dict[str, Any]:
+    results, mean = measured.results[method], measured.is_mean
     row: dict[str, Any] = {}
     for place in PLACES:
         name = f"{'difference' if mean else 'share'}_{place}"
@@ -159,13 +174,13 @@ def _shares(measured: Measured, method: str, mean: bool) -> dict[str, Any]:
             row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), 0.0)
             continue
         whole = together([result.judged[place] for result in results])
-        measure = whole.measure(mean=mean, confidence=measured.scores.confidence)
+        measure = whole.measure(mean=mean, confidence=CONFIDENCE)
         row |= {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
     return row | {
         "degree": max(result.degree for result in results),
         # One fold without a bound, and there is no bound for all.
         "degree_bound": float(np.max([result.bound for result in results])),
-        "degree_unit": UNITS.get(results[0].response, results[0].response),
+        "degree_unit": results[0].unit,
     }
 
 
@@ -177,8 +192,8 @@ def _by_group(measured: Measured, method: str, groups: Any, score: Any) -> pd.Da
     else:
         labels = case.classes[case.favourable].tolist()
         shares = as_shares(predicted, labels)
-        truth = as_shares(measured.y, labels).astype(bool)
-    table = rates_by_group(groups, truth, shares, measured.weights)
+        truth = as_shares(measured.case.y, labels).astype(bool)
+    table = rates_by_group(groups, truth, shares, measured.case.weights)
     table[measured.scores.name] = [
         _or_nan(score, np.flatnonzero(groups == name)) for name in table.index
     ]

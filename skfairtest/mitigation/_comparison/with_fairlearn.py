@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
@@ -15,6 +16,10 @@ from sklearn.pipeline import Pipeline
 from skfairtest._typing import Floats
 from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.space._containers import make_container
+
+#: Rounds of `ExponentiatedGradient`, each of which trains two models or more. Of fairlearn's 50 the
+#: later ones change little; 5 leave most of the difference.
+MAX_ITER = 10
 
 
 def has_fairlearn() -> bool:
@@ -86,24 +91,39 @@ class RandomizedClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         bound = EqualizedOdds() if self.constraint == "odds" else DemographicParity()
         wanted = np.asarray(y == self.classes_[self.favourable]).astype(int)
+        # The steps before the model are trained once, and not in every round: what is added to
+        # the rounds are weights, which only the model is given.
+        self.steps_, last = None, clone(self.estimator)
+        if isinstance(last, Pipeline) and len(last) > 1:
+            self.steps_, last = last[:-1].fit(X, y), last[-1]
+        groups = self.groups.names(X).astype(str)
         # The weights are fairlearn's own: it gives them to the last step by its name.
-        last, steps = self.estimator, []
-        while isinstance(last, Pipeline):
-            steps.append(last.steps[-1][0])
-            last = last.steps[-1][1]
-        name = "__".join([*steps, "sample_weight"])
-        self.mixture_ = ExponentiatedGradient(clone(self.estimator), bound, sample_weight_name=name)
+        inner, names = last, []
+        while isinstance(inner, Pipeline):
+            names.append(inner.steps[-1][0])
+            inner = inner.steps[-1][1]
+        self.mixture_ = ExponentiatedGradient(
+            last, bound, max_iter=MAX_ITER, sample_weight_name="__".join([*names, "sample_weight"])
+        )
         with config_context(enable_metadata_routing=False):
-            self.mixture_.fit(X, wanted, sensitive_features=self.groups.names(X).astype(str))
+            self.mixture_.fit(self._prepared(X), wanted, sensitive_features=groups)
         return self
+
+    def _prepared(self, X: Any) -> Any:
+        """What the last step is given."""
+        if self.steps_ is None:
+            return X
+        prepared = self.steps_.transform(X)
+        # fairlearn takes no sparse tables.
+        return prepared.toarray() if sparse.issparse(prepared) else prepared
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the mixture, shape (n_rows, 2)."""
         weights = self.mixture_.weights_
-        share = np.zeros(len(X))
+        share, prepared = np.zeros(len(X)), self._prepared(X)
         for place, weight in weights.items():
             if weight > 0:
-                share += weight * np.asarray(self.mixture_.predictors_[place].predict(X))
+                share += weight * np.asarray(self.mixture_.predictors_[place].predict(prepared))
         share = np.clip(share, 0, 1)
         columns = [1 - share, share] if self.favourable == 1 else [share, 1 - share]
         return np.column_stack(columns)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from skfairtest import _clock
-from skfairtest.report._measure.progress import Progress
+from skfairtest._parts_progress import Progress
 
 #: Warnings of a part that are kept.
 MOST_NOTES = 5
@@ -40,7 +40,7 @@ class Course:
         self.interrupted = False
         #: Parts that had not the time for all of it, and how much was done, in words.
         self.early: dict[str, str] = {}
-        progress.begin(len(weights))
+        progress.begin("audit", len(weights))
 
     @property
     def seconds(self) -> float:
@@ -127,5 +127,11 @@ class Course:
     def _note(self, name: str, result: dict[str, Any], notes: list[str]) -> None:
         part = {key: result[key] for key in ("status", "reason", "queries", "seconds")}
         self.parts.append({"part": name, **part, "notes": notes})
-        self.progress.done(self.parts[-1], result.get("told", ""))
+        self.progress.done(_in_words(self.parts[-1], result.get("told", "")))
         result.pop("told", None)
+
+
+def _in_words(part: dict[str, Any], told: str) -> str:
+    """A part and what it brought, in a line."""
+    words = told if part["status"] == "done" else f"{part['status']}: {part['reason']}"
+    return f"{part['part']}: {words}" if words else part["part"]

@@ -1,4 +1,4 @@
-"""How far an audit is: a bar in a terminal, plain lines elsewhere, scikit-learn's callbacks."""
+"""How many parts of a call are done: a bar in a terminal, lines elsewhere, or callbacks."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from skfairtest._progress import CallbackSupportMixin
 class Progress:
     """Shows nothing; the base of those that do."""
 
-    #: Callbacks for the auditors that search.
+    #: Callbacks for the estimators that report their own progress.
     callbacks: tuple[Any, ...] = ()
 
-    def begin(self, n_parts: int) -> None:
-        """The audit begins."""
+    def begin(self, what: str, n_parts: int) -> None:
+        """The call, named `what`, begins."""
 
     def part(self, name: str) -> None:
         """A part begins."""
 
-    def done(self, part: dict[str, Any], told: str) -> None:
-        """A part has ended; `told` says in a few words what it brought."""
+    def done(self, words: str) -> None:
+        """A part has ended; `words` say which, and what it brought."""
 
     def finish(self) -> None:
-        """The audit has ended."""
+        """The call has ended."""
 
 
 class Lines(Progress):
     """A line a part, on standard error."""
 
-    def begin(self, n_parts: int) -> None:
+    def begin(self, what: str, n_parts: int) -> None:
         """Start the clock."""
         self.began = _clock.now()
-        self.n_parts, self.n_done = n_parts, 0
+        self.what, self.n_parts, self.n_done = what, n_parts, 0
 
-    def done(self, part: dict[str, Any], told: str) -> None:
+    def done(self, words: str) -> None:
         """Print what the part brought."""
         self.n_done += 1
         seconds = _clock.now() - self.began
         print(
-            f"[audit {self.n_done}/{self.n_parts}, {seconds:.1f} s] {in_words(part, told)}",
+            f"[{self.what} {self.n_done}/{self.n_parts}, {seconds:.1f} s] {words}",
             file=sys.stderr,
             flush=True,
         )
@@ -51,7 +51,7 @@ class Lines(Progress):
 class Bar(Progress):
     """A bar by rich, which shows the part that runs."""
 
-    def begin(self, n_parts: int) -> None:
+    def begin(self, what: str, n_parts: int) -> None:
         """Show the bar."""
         from rich.console import Console
         from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -67,16 +67,16 @@ class Bar(Progress):
             console=Console(stderr=True),
             transient=True,
         )
-        self.task = self.bar.add_task("audit", total=n_parts)
+        self.task = self.bar.add_task(what, total=n_parts)
         self.bar.start()
 
     def part(self, name: str) -> None:
         """Show the name of the part."""
         self.bar.update(self.task, description=name)
 
-    def done(self, part: dict[str, Any], told: str) -> None:
+    def done(self, words: str) -> None:
         """Print what the part brought above the bar."""
-        self.bar.console.print(in_words(part, told), markup=False, highlight=False)
+        self.bar.console.print(words, markup=False, highlight=False)
         self.bar.advance(self.task)
 
     def finish(self) -> None:
@@ -85,16 +85,10 @@ class Bar(Progress):
 
 
 class Callbacks(Progress):
-    """Callbacks of scikit-learn, which the auditors that search tell of their progress."""
+    """Callbacks of scikit-learn, which the estimators inside tell of their progress."""
 
     def __init__(self, callbacks: tuple[Any, ...]) -> None:
         self.callbacks = callbacks
-
-
-def in_words(part: dict[str, Any], told: str) -> str:
-    """A part and what it brought, in a line."""
-    words = told if part["status"] == "done" else f"{part['status']}: {part['reason']}"
-    return f"{part['part']}: {words}" if words else part["part"]
 
 
 def make_progress(given: Any) -> Progress:

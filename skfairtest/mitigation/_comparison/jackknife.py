@@ -1,4 +1,4 @@
-"""The difference of two scores over the same out-of-fold rows, and its interval."""
+"""The difference of two scores over the same out-of-fold rows, and its jackknife interval."""
 
 from __future__ import annotations
 
