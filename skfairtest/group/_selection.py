@@ -13,6 +13,7 @@ from skfairtest.group._group_rates import GroupSums, Means, Ratios, Repeats, rat
 from skfairtest.group._outcomes import Outcomes, check_weights, make_outcomes
 from skfairtest.group._sensitive_columns import Attribute, sensitive_attributes
 from skfairtest.group._sensitive_groups import FEWEST_ROWS
+from skfairtest.group._structured_regression import structured_estimates
 from skfairtest.space._chunks import WANTED, as_chunks
 
 #: What the rows with a missing sensitive value are called.
@@ -85,12 +86,16 @@ def selection_table(
         - with `y_true`, `false_positive_rate`, `false_negative_rate` and `accuracy`, each with its
           count ``_n``; for a regressor `mean_error`, the mean of prediction minus target;
         - the ends of the interval of each of these, ``_low`` and ``_high``;
+        - beside each rate or mean an estimate that borrows from the other groups of the attribute,
+          ``_estimate``, and the ends of its interval, ``_estimate_low`` and ``_estimate_high``;
         - `note`, which says that a group is small or why it has no ratio, else "".
 
         Rows whose sensitive value is missing come last in each attribute, as "(unknown)", without a
         ratio. The table's ``attrs`` have `n_rows`, `unknown` (how many rows are unknown in each
-        attribute, 0 among them), `highest` (the group with the highest rate), `favourable` or
-        `median_score`, `confidence`, `min_share`.
+        attribute, 0 among them), `highest` (the group with the highest rate), `interactions` (for
+        each intersection and rate the p-value of the hypothesis that the attributes' effects add up
+        without interactions, NaN where no row could show one), `favourable` or `median_score`,
+        `confidence`, `min_share`.
 
     Raises
     ------
@@ -111,6 +116,17 @@ def selection_table(
     its interval is less than 1. All intervals take the rows for independent draws from a
     population; they do not hold for all groups at once.
 
+    The rate of a group of few rows is mostly chance. Its estimate, by structured regression [4]_,
+    takes the group's rate for the sum of effects of its values, of effects of combinations of its
+    values (on the scale of logits; of means, in their own unit), and of an effect of its own. All
+    of these are normal, and their standard deviations are averaged over by their likelihood, so
+    that the fewer rows a group has, the more is borrowed from groups that share values with it. One
+    group in ten is taken beforehand to be like no other [5]_, which keeps a group that differs from
+    all others from being pulled towards them. The intervals are equal-tailed posterior intervals; a
+    rate of 0 or 1 is in them as long as no row of the group says otherwise. An estimate may hide
+    how far a small group differs, and a raw rate may invent it: read both. Groups whose value is
+    missing have no estimate. The test of interactions is a score test of random effects.
+
     Selection rate, scoring rate and impact ratio are defined as in the rules for New York City's
     Local Law 144 [2]_; the ratio of rates to the highest rate is also what the four-fifths rule of
     the United States' Uniform Guidelines speaks of [3]_. The table does not check which categories,
@@ -122,6 +138,10 @@ def selection_table(
        independently estimated quantities. Statistical Methods in Medical Research 25, 1774-1778.
     .. [2] Rules of the City of New York, title 6, sections 5-300 and 5-301 (2023).
     .. [3] Code of Federal Regulations, title 29, section 1607.4(D) (1978).
+    .. [4] Herlihy, C., Truong, K., Chouldechova, A., & Dudik, M. (2024). A structured regression
+       approach for evaluating model performance across intersectional subgroups. FAccT.
+    .. [5] Schmidli, H., et al. (2014). Robust meta-analytic-predictive priors in clinical trials
+       with historical control information. Biometrics 70, 1023-1032.
 
     Examples
     --------
@@ -158,6 +178,7 @@ def selection_table(
         "n_rows": n_rows,
         "unknown": {a.name: _n_unknown(a, of_rows) for a in attributes},
         "highest": {},
+        "interactions": {},
         **outcomes.about,
         "confidence": float(confidence),
         "min_share": float(min_share),
@@ -167,9 +188,7 @@ def selection_table(
             attribute,
             outcomes,
             weights,
-            float(confidence),
-            float(min_share),
-            about["highest"],
+            about,
             repeats,
         )
         for attribute in attributes
@@ -224,12 +243,11 @@ def _part(
     attribute: Attribute,
     outcomes: Outcomes,
     weights: Floats | None,
-    confidence: float,
-    min_share: float,
-    highest: dict[str, str],
+    about: dict[str, Any],
     repeats: Repeats | None,
 ) -> pd.DataFrame:
-    """Return the table's rows of one attribute."""
+    """Return the table's rows of one attribute, and note in `about` what it shows."""
+    confidence, min_share = about["confidence"], about["min_share"]
     n_groups = len(attribute.groups)
     unknown = bool((attribute.codes < 0).any())
     codes = np.where(attribute.codes < 0, n_groups, attribute.codes)
@@ -247,6 +265,7 @@ def _part(
         interval = means.share_interval if outcomes.is_share else means.mean_interval
         low, high = interval(confidence)
         table |= {name: means.value, f"{name}_low": low, f"{name}_high": high}
+        table |= _estimates(attribute, name, means, outcomes.is_share, about)
         if place > 0:
             table[f"{name}_n"] = means.n
         elif outcomes.is_share:
@@ -258,7 +277,7 @@ def _part(
             _note_ratios(notes, means, compared, share < min_share, ratios, unknown, min_share)
             if np.isfinite(ratios.value).any():
                 first = int(np.nanargmax(ratios.value))
-                highest[attribute.name] = table["group"][first]
+                about["highest"][attribute.name] = table["group"][first]
         elif unknown:
             notes[-1].append("value missing")
     for note, n in zip(notes, sums.n.tolist(), strict=True):
@@ -266,6 +285,25 @@ def _part(
             note.append(f"fewer than {FEWEST_ROWS} rows")
     table["note"] = ["; ".join(note) for note in notes]
     return pd.DataFrame(table)
+
+
+def _estimates(
+    attribute: Attribute, name: str, means: Means, is_share: bool, about: dict[str, Any]
+) -> dict[str, Floats]:
+    """Return the columns with estimates of a rate, and note in `about` whether effects interact."""
+    n_groups = len(attribute.groups)
+    found = structured_estimates(
+        attribute.values,
+        *(part[:n_groups] for part in (means.value, means.size, means.variance)),
+        is_share=is_share,
+        confidence=about["confidence"],
+    )
+    if attribute.values.shape[1] > 1:
+        about["interactions"].setdefault(attribute.name, {})[name] = found.interactions
+    # Nobody knows which values the rows with a missing one share with other groups.
+    unknown = np.full(len(means.value) - n_groups, np.nan)
+    ends = zip(("", "_low", "_high"), found[:3], strict=True)
+    return {f"{name}_estimate{end}": np.append(column, unknown) for end, column in ends}
 
 
 def _note_ratios(
