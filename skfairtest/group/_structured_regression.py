@@ -18,8 +18,12 @@ OF_GROUPS = (0.03, 0.1, 0.2, 0.4, 0.8, 1.6)
 FIRST = (1.8, 0.2, 0.4)
 #: Terms of the regression beyond which further interactions are left to the groups' own effects.
 MOST_TERMS = 200
+#: Values of an attribute beyond which its effects are left to them as well.
+MOST_VALUES = 500
 #: Share of groups that are taken to be like no other, and the standard deviation of these.
 UNLIKE, FAR = 0.1, 3.0
+#: Variance of rows, of 1 in all, below which groups have none that matters.
+LEAST_VARIANCE = 1e-4
 #: Rows that the variance of all groups counts for in the variance of one.
 POOLED_ROWS = 8.0
 #: Size of the interactions that the test is best at.
@@ -30,6 +34,9 @@ MOST_LOGITS = 12.0
 NEGLIGIBLE = 1e-3
 #: Logarithm of a density below its largest beyond which it is 0.
 MATTERS = 25.0
+#: Logits that a step of a linearized regression is long at most, how many steps there are, and
+#: when they end.
+STEP, MOST_STEPS, CLOSE = 2.0, 25, 1e-6
 #: Points at which a density is known, and how often they are laid closer together.
 N_POINTS, N_PASSES = 161, 4
 
@@ -95,28 +102,32 @@ def structured_estimates(
     .. [3] Schmidli, H., et al. (2014). Robust meta-analytic-predictive priors in clinical trials
        with historical control information. Biometrics 70, 1023-1032. (The wide component.)
     """
-    seen = size > 0
+    seen, nothing = size > 0, np.full(len(size), np.nan)
     if not seen.any():
-        nothing = np.full(len(size), np.nan)
         return Estimates(nothing, nothing, nothing, np.nan)
     size = np.where(seen, size, 0.0)
     mean = np.where(seen, mean, 0.0)
     outcome = (Shares if is_share else Numbers)(mean, size, variance)
-    if not outcome.spread > 0:
-        value = np.full(len(size), outcome.overall)
-        return Estimates(value, value, value, np.nan)
+    if outcome.spread == 0:
+        # All rows are alike, and how far others may be from them cannot be told.
+        return Estimates(np.full(len(size), outcome.overall), nothing, nothing, np.nan)
     terms = Terms(codes)
-    effect = np.full(len(size), outcome.start)
+    effect = outcome.start
     for _ in range(outcome.n_steps):
-        effect = terms.fit(outcome.cells(effect)).effect
+        effect = near(effect, terms.fit(outcome.cells(effect)).effect)
     for _ in range(outcome.n_rounds):
         prior = terms.average(outcome.cells(effect))
-        effect = prior.effect
+        effect = near(effect, prior.effect)
     value, low, high = posterior(prior, outcome, confidence)
     if is_share:  # a rate may be 0 or 1, which no logit is, as long as no row says otherwise
         low = np.where(mean * size == 0, 0.0, low)
         high = np.where(mean * size == size, 1.0, high)
     return Estimates(value, low, high, interactions_p_value(terms, outcome))
+
+
+def near(effect: Floats, aim: Floats) -> Floats:
+    """A step towards the aim which is small enough for a linearization."""
+    return effect + np.clip(aim - effect, -STEP, STEP)
 
 
 # The outcomes ------------------------------------------------------------------------------------
@@ -133,14 +144,17 @@ class Shares:
     """Binomial shares, on the scale of logits."""
 
     spread = 1.0
-    n_steps, n_rounds = 6, 2
+    n_steps, n_rounds = 8, 2
     freedom = np.inf
 
     def __init__(self, mean: Floats, size: Floats, variance: Floats) -> None:
         self.mean, self.size = mean, size
         events, n = float(mean @ size), float(size.sum())
         self.overall = events / n
-        self.start = float(special.logit((events + 0.5) / (n + 1)))
+        common = (events + 0.5) / (n + 1)
+        self.middle = float(special.logit(common))
+        #: Where the linearization begins.
+        self.start: Floats = special.logit((mean * size + common) / (size + 1))
 
     def cells(self, effect: Floats) -> Linearized:
         """Linearize the logits at these effects."""
@@ -174,7 +188,7 @@ class Numbers:
     The variance within a group is moderated: the one of all groups together counts for some rows.
     """
 
-    start = 0.0
+    middle = 0.0
     n_steps, n_rounds = 0, 1
 
     def __init__(self, mean: Floats, size: Floats, variance: Floats) -> None:
@@ -187,13 +201,13 @@ class Numbers:
         if self.spread <= 1e-12 * abs(self.overall):
             self.spread = 0.0
             return
-        self.z = (mean - self.overall) / self.spread
+        self.start = self.z = (mean - self.overall) / self.spread
         freedom = np.maximum(size - 1, 0.0)
         self.freedom = float(freedom.sum())
         pooled = within.sum() / self.freedom / total if self.freedom > 0 else 1.0
-        pooled = max(float(pooled), 1e-8)
         self.of_group = freedom + POOLED_ROWS
-        self.variance = (POOLED_ROWS * pooled + within / total) / self.of_group
+        variance = (POOLED_ROWS * float(pooled) + within / total) / self.of_group
+        self.variance = np.maximum(variance, LEAST_VARIANCE)
 
     def cells(self, effect: Floats) -> Linearized:
         """The means, which need no linearization."""
@@ -240,17 +254,27 @@ class Terms:
     order : ndarray of int of shape (n_terms,)
         How many attributes a combination names. That of all attributes is the group itself, which
         has no column.
+    is_additive : bool
+        Whether the columns of order 1 hold every attribute, and there are several.
     """
+
+    is_additive = False
 
     def __init__(self, codes: Ints, most: int = MOST_TERMS) -> None:
         n, n_attributes = codes.shape
         columns, order = [np.ones((n, 1))], [0]
         for k in range(1, n_attributes):
-            new = [indicators(codes[:, chosen]) for chosen in combinations(range(n_attributes), k)]
-            n_new = sum(part.shape[1] for part in new)
+            found = [
+                np.unique(codes[:, chosen], axis=0, return_inverse=True)
+                for chosen in combinations(range(n_attributes), k)
+            ]
+            if k == 1:  # values as many as groups have no effects in common
+                found = [one for one in found if len(one[0]) <= MOST_VALUES]
+                self.is_additive = len(found) == n_attributes
+            n_new = sum(len(values) for values, _ in found)
             if k > 1 and len(order) + n_new > most:
                 break
-            columns += new
+            columns += [np.eye(len(values))[which.reshape(-1)] for values, which in found]
             order += [k] * n_new
         self.Z = np.hstack(columns)
         self.order = np.array(order)
@@ -278,13 +302,6 @@ class Terms:
             mean += weight * fit.mean
             square += weight * (fit.variance + fit.mean**2)
         return Fit(effect, mean, square - mean**2)
-
-
-def indicators(codes: Ints) -> Floats:
-    """A column for each different row of codes."""
-    different, which = np.unique(codes, axis=0, return_inverse=True)
-    columns: Floats = np.eye(len(different))[which.reshape(-1)]
-    return columns
 
 
 class Weighted:
@@ -382,14 +399,21 @@ def interactions_p_value(terms: Terms, outcome: Shares | Numbers) -> float:
     binomial outcomes of few rows have fourth cumulants.
     """
     additive, crossed = terms.Z[:, terms.order <= 1], terms.Z[:, terms.order > 1]
-    effect = np.full(len(terms.Z), outcome.start)
-    if additive.shape[1] == 1:
+    seen = outcome.size > 0
+    if not terms.is_additive or seen.sum() <= np.linalg.matrix_rank(additive[seen]):
         return np.nan
-    for _ in range(outcome.n_steps or 1):
-        cells = outcome.cells(effect)
+    beta = np.zeros(additive.shape[1])
+    beta[0] = outcome.middle
+    for _ in range(MOST_STEPS):
+        cells = outcome.cells(additive @ beta)
         weighted = additive * cells.information[:, None]
-        gram = additive.T @ weighted + np.eye(additive.shape[1]) / FAR**2
-        effect = additive @ linalg.solve(gram, weighted.T @ cells.z, assume_a="pos")
+        gram = additive.T @ weighted + np.eye(len(beta)) / FAR**2
+        step = linalg.solve(gram, weighted.T @ cells.z, assume_a="pos") - beta
+        length = float(np.abs(additive @ step).max())
+        beta = beta + step * min(1.0, STEP / max(length, STEP))
+        if length < CLOSE:
+            break
+    effect = additive @ beta
     cells = outcome.cells(effect)
     information = cells.information
     residual = information * (cells.z - effect)
@@ -404,8 +428,6 @@ def interactions_p_value(terms: Terms, outcome: Shares | Numbers) -> float:
     lost = (taken**2).sum(axis=0)
     mean = float(of_groups @ (information - lost) + np.trace(among))
     weights = of_groups + (crossed**2).sum(axis=1)
-    if mean <= 1e-6 * (weights @ information):
-        return np.nan
     square = ((of_groups * information) ** 2).sum() - 2 * (of_groups**2 * information) @ lost
     square += (((taken * of_groups) @ taken.T) ** 2).sum()
     square += 2 * (of_groups @ both**2).sum() + (among**2).sum()

@@ -228,9 +228,9 @@ def _what_is_borrowed(part: dict[str, Any], least: float | None) -> list[Text]:
     if f"{rate}_estimate" not in part["columns"]:
         return []
     words = (
-        "Beside each raw figure of a group stands an estimate, which borrows from the groups that "
-        "share values with it, the more the fewer rows it has: it errs less where rows are few, "
-        "and may hide how far such a group differs, which only its own rows, the raw figure, show."
+        "Beside each raw figure stands an estimate. It borrows from the groups that share values "
+        "with a group, the more the fewer rows that group has, and so errs less where rows are "
+        "few, but may hide how far a small group differs from those; the raw figure does not."
     )
     if least is not None:
         words += f" {_TOO_SMALL} marks groups of less than {level(least)} of the rows: {_SKIPPED}."
