@@ -108,7 +108,7 @@ def structured_estimates(
     size = np.where(seen, size, 0.0)
     mean = np.where(seen, mean, 0.0)
     outcome = (Shares if is_share else Numbers)(mean, size, variance)
-    if outcome.spread == 0:
+    if not is_share and outcome.spread == 0:
         # All rows are alike, and how far others may be from them cannot be told.
         return Estimates(np.full(len(size), outcome.overall), nothing, nothing, np.nan)
     terms = Terms(codes)
@@ -143,7 +143,6 @@ class Linearized(NamedTuple):
 class Shares:
     """Binomial shares, on the scale of logits."""
 
-    spread = 1.0
     n_steps, n_rounds = 8, 2
     freedom = np.inf
 
@@ -151,6 +150,7 @@ class Shares:
         self.mean, self.size = mean, size
         events, n = float(mean @ size), float(size.sum())
         self.overall = events / n
+        self.spread = float(np.sqrt(self.overall * (1 - self.overall)))
         common = (events + 0.5) / (n + 1)
         self.middle = float(special.logit(common))
         #: Where the linearization begins.
@@ -400,7 +400,8 @@ def interactions_p_value(terms: Terms, outcome: Shares | Numbers) -> float:
     """
     additive, crossed = terms.Z[:, terms.order <= 1], terms.Z[:, terms.order > 1]
     seen = outcome.size > 0
-    if not terms.is_additive or seen.sum() <= np.linalg.matrix_rank(additive[seen]):
+    n_free = int(seen.sum()) - np.linalg.matrix_rank(additive[seen])
+    if not terms.is_additive or n_free == 0 or outcome.spread == 0:
         return np.nan
     beta = np.zeros(additive.shape[1])
     beta[0] = outcome.middle
