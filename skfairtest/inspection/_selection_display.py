@@ -137,7 +137,8 @@ class SelectionDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on. None makes a new figure, as high as the rows need.
         measure : str, default=None
-            A column of the table that has an interval, such as "selection_rate" or "impact_ratio".
+            A column of the table that has an interval, such as "selection_rate",
+            "selection_rate_estimate" or "impact_ratio".
             None takes the first one in the table.
         most : int, default=50
             Largest number of groups that are drawn: the largest groups, in the order of the table.
@@ -210,7 +211,8 @@ class SelectionDisplay:
     ) -> None:
         columns = [measure, f"{measure}_low", f"{measure}_high"]
         value, low, high = (table[name].to_numpy(dtype=float) for name in columns)
-        counts = table.get(f"{measure}_n", table["n"])
+        of = measure.removesuffix("_estimate")
+        counts = table.get(f"{of}_n", table["n"])
         self.intervals_ = ax.hlines(at, low, high, color=COLORS[0], linewidth=2)
         self.points_, texts = [], [""] * n_rows
         for place, one, n, note in zip(at, value, counts, _notes(table), strict=True):
@@ -225,10 +227,10 @@ class SelectionDisplay:
             words = f"{said}   {_count(n)} rows"
             texts[place] = words + (f"   ({letters.get(note, '…')})" if note else "")
         ends = [*value, *low, *high]
-        ax.set_xlim((-0.02, 1.02) if measure in SHARES else span(ends))
+        ax.set_xlim((-0.02, 1.02) if of in SHARES else span(ends))
         ax.grid(axis="x", alpha=0.3)
         ax.set_axisbelow(True)
-        if measure == "mean_error":
+        if of == "mean_error":
             ax.axvline(0, color=ink(), linewidth=1)
         self.texts_ = beside(ax, texts)
 

@@ -66,21 +66,21 @@ def test_by_hand():
 
 def test_columns():
     X, y, predicted, rng = people(0)
+    ends = ("", "_low", "_high", "_estimate", "_estimate_low", "_estimate_high")
     plain = selection_table(predicted, sensitive_features=X["sex"])
     assert plain.columns.tolist() == [
-        "attribute", "group", "n", "share", "selection_rate", "selection_rate_low",
-        "selection_rate_high", "impact_ratio", "impact_ratio_low", "impact_ratio_high", "note",
+        "attribute", "group", "n", "share", *(f"selection_rate{end}" for end in ends),
+        "impact_ratio", "impact_ratio_low", "impact_ratio_high", "note",
     ]  # fmt: skip
     with_truth = selection_table(predicted, sensitive_features=X["sex"], y_true=y)
-    added = [f"{name}{end}" for name in RATES for end in ("", "_low", "_high", "_n")]
+    added = [f"{name}{end}" for name in RATES for end in (*ends, "_n")]
     assert with_truth.columns.tolist() == [*plain.columns[:-1], *added, "note"]
     means = selection_table(
         rng.normal(size=400), sensitive_features=X["sex"], y_true=rng.normal(size=400)
     )
     assert means.columns.tolist() == [
-        "attribute", "group", "n", "share", "mean_prediction", "mean_prediction_low",
-        "mean_prediction_high", "mean_error", "mean_error_low", "mean_error_high", "mean_error_n",
-        "note",
+        "attribute", "group", "n", "share", *(f"mean_prediction{end}" for end in ends),
+        *(f"mean_error{end}" for end in ends), "mean_error_n", "note",
     ]  # fmt: skip
 
 

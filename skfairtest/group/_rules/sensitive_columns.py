@@ -34,11 +34,14 @@ class Attribute(NamedTuple):
         What its groups are called.
     codes : ndarray of int of shape (n_rows,)
         The number of each row's group, -1 where a sensitive value is missing.
+    values : ndarray of int of shape (n_groups, n_attributes)
+        The number of each group's value of each attribute.
     """
 
     name: str
     groups: list[str]
     codes: Ints
+    values: Ints
 
 
 def sensitive_attributes(
@@ -88,7 +91,7 @@ def _divide(
     if len(cuts):
         codes[~missing] = np.searchsorted(cuts, known)
         ends = cuts if dates is None else dates.objects(cuts)
-        return Attribute(told, words_of_cuts(told, ends), codes)
+        return _one(told, words_of_cuts(told, ends), codes)
     try:
         found, levels = pd.factorize(np.asarray(known))
     except TypeError as error:
@@ -102,9 +105,12 @@ def _divide(
     place[sorted_first] = np.arange(len(different))
     codes[~missing] = place[found]
     different = different[sorted_first]
-    return Attribute(
-        told, _words(list(different if dates is None else dates.objects(different))), codes
-    )
+    return _one(told, _words(list(different if dates is None else dates.objects(different))), codes)
+
+
+def _one(name: str, groups: list[str], codes: Ints) -> Attribute:
+    """A column by itself, whose groups are its values."""
+    return Attribute(name, groups, codes, np.arange(len(groups))[:, None])
 
 
 def _order(different: Any, order: Any) -> Any:
@@ -160,7 +166,7 @@ def _cross(attributes: list[Attribute]) -> Attribute:
     known = np.all([attribute.codes >= 0 for attribute in attributes], axis=0)
     codes = np.full(len(known), -1, dtype=np.int64)
     if not known.any():
-        return Attribute(name, [], codes)
+        return Attribute(name, [], codes, np.empty((0, len(attributes)), dtype=np.int64))
     sizes = [len(attribute.groups) for attribute in attributes]
     cells = Cells([attribute.codes[known] for attribute in attributes], sizes)
     _check_number(name, len(cells.codes))
@@ -173,7 +179,7 @@ def _cross(attributes: list[Attribute]) -> Attribute:
         COMMA.join(attribute.groups[code] for attribute, code in zip(attributes, row, strict=True))
         for row in cells.codes[sorted_first].tolist()
     ]
-    return Attribute(name, groups, codes)
+    return Attribute(name, groups, codes, cells.codes[sorted_first])
 
 
 def _check_number(name: str, n_groups: int) -> None:

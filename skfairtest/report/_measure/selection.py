@@ -56,6 +56,11 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
         "high": high,
         "columns": [str(name) for name in table.columns],
         "rows": table.to_numpy(dtype=object).tolist(),
+        "interactions": [
+            {"attribute": attribute, "rate": rate, "p_value": p_value}
+            for attribute, tests in table.attrs["interactions"].items()
+            for rate, p_value in tests.items()
+        ],
         "queries": queries,
         "told": f"{len(table)} groups",
         "early": case.sampled(rows),
@@ -79,5 +84,5 @@ def sensitive_values(case: Case, rows: Ints) -> pd.DataFrame:
 
 NOTHING: dict[str, Any] = {
     "favourable": "", "confidence": None, "min_share": None, "n": 0, "n_rows": 0,
-    "low": None, "high": None, "columns": [], "rows": [],
+    "low": None, "high": None, "columns": [], "rows": [], "interactions": [],
 }  # fmt: skip

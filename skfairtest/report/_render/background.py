@@ -200,9 +200,11 @@ def _rates(report: dict[str, Any]) -> list[Any]:
             largest = sorted(range(len(rows)), key=lambda place: -(rows[place]["n"] or 0))
             kept = [rows[place] for place in sorted(largest[:MOST_GROUPS])]
         blocks.append(Text(_what_it_is(part)))
+        least = report["groups"]["min_support"]
+        blocks += _what_is_borrowed(part, least)
         if any(row[rate_of(part["columns"])] is not None for row in kept):
             blocks.append(_selection_figure(report, kept))
-        blocks.append(_selection_table(part["columns"], kept, len(rows)))
+        blocks.append(_selection_table(part["columns"], kept, len(rows), least))
     return blocks
 
 
@@ -218,6 +220,41 @@ def _what_it_is(part: dict[str, Any]) -> str:
         f"The rate is the share of predictions{favourable} in a group; the impact ratio is this "
         f"rate divided by the highest rate of the same attribute{small}.{at}"
     )
+
+
+def _what_is_borrowed(part: dict[str, Any], least: float | None) -> list[Text]:
+    """What an estimate borrows and may hide, which groups need it, and whether effects add up."""
+    rate = rate_of(part["columns"])
+    if f"{rate}_estimate" not in part["columns"]:
+        return []
+    words = (
+        "Beside each raw figure stands an estimate. It borrows from the groups that share values "
+        "with a group, the more the fewer rows that group has, and so errs less where rows are "
+        "few, but may hide how far a small group differs from those; the raw figure does not."
+    )
+    if least is not None:
+        words += f" {_TOO_SMALL} marks groups of less than {level(least)} of the rows: {_SKIPPED}."
+    told = [
+        f"{isolate(test['attribute'])}: p = {fixed(test['p_value'])}"
+        for test in part["interactions"]
+        if test["rate"] == rate and test["p_value"] is not None
+    ]
+    blocks = [Text(words)]
+    if told:
+        on = " on the scale of logits" if rate != "mean_prediction" else ""
+        blocks.append(
+            Text(
+                f"Do attributes interact, or do their effects on the {rate.replace('_', ' ')} add "
+                f"up{on}? A small p speaks for interactions, a large one does not exclude them. "
+                f"{'; '.join(told)}."
+            )
+        )
+    return blocks
+
+
+#: How groups below the support are marked, and what became of them.
+_TOO_SMALL = "*"
+_SKIPPED = "they are not among the groups that are compared with all other rows below"
 
 
 def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Figure:
@@ -250,11 +287,14 @@ def _words(column: str) -> Any:
         return count
     if column == "impact_ratio":
         return fixed
+    column = column.removesuffix("_estimate")
     is_share = column in ("share", "accuracy") or column.endswith("_rate")
     return percent if is_share else figure
 
 
-def _selection_table(columns: list[str], rows: list[dict[str, Any]], n_rows: int) -> Table:
+def _selection_table(
+    columns: list[str], rows: list[dict[str, Any]], n_rows: int, least: float | None
+) -> Table:
     names = [
         name
         for name in columns
@@ -265,6 +305,9 @@ def _selection_table(columns: list[str], rows: list[dict[str, Any]], n_rows: int
     # The group names a row; its attribute follows.
     order = ["group", "attribute", *(n for n in names if n not in ("group", "attribute"))]
     cells = [[_selection_cell(row, name) for name in order] for row in rows]
+    for cell, row in zip(cells, rows, strict=True):
+        if least is not None and row["share"] is not None and row["share"] < least:
+            cell[0] += f" {_TOO_SMALL}"
     head = [{"n": "rows"}.get(name, name.replace("_", " ")) for name in order]
     words = [place for place, name in enumerate(order) if name in _WORDS]
     caption = "Rates by group, with intervals"
