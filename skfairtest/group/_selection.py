@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from skfairtest._typing import Bools, Floats, is_real
+from skfairtest._parameters import check_real
+from skfairtest._typing import Bools, Floats
 from skfairtest._validation import check_weights, column, numbers_of
 from skfairtest.group._inference.counting import GroupRows, Means, Repeats
 from skfairtest.group._inference.ratios import Ratios, ratios_to_highest
@@ -161,8 +162,8 @@ def selection_table(
     0  female  40            0.25           0.5
     1    male  60            0.50           1.0
     """
-    _check_share("confidence", confidence, 0 < confidence < 1 if is_real(confidence) else False)
-    _check_share("min_share", min_share, 0 <= min_share < 1 if is_real(min_share) else False)
+    check_real("confidence", confidence, "(0, 1)")
+    check_real("min_share", min_share, "[0, 1)")
     repeats = weights = None
     if data is not None:
         counted = _counted(
@@ -405,12 +406,6 @@ def _note_ratios(
             note.append("nothing to compare with")
         if compared[j] and not np.isfinite(ratios.value[j]):
             note.append("all rates are 0: no ratio")
-
-
-def _check_share(name: str, value: Any, fits: bool) -> None:
-    if not fits:
-        between = "between 0 and 1" if name == "confidence" else "of at least 0, below 1"
-        raise ValueError(f"{name} must be a number {between}; got {value!r}.")
 
 
 def _n_rows(values: Any) -> int:

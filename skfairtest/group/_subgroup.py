@@ -29,7 +29,6 @@ from skfairtest.group._inference.counting import pattern_sides
 from skfairtest.group._outcomes.answers import AskedMetric
 from skfairtest.group._outcomes.outcomes import (
     MetricRows,
-    check_counts,
     check_metric,
     metric_rows,
     truth_of,
@@ -320,8 +319,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         columns = tables.divide(X, beside, self.bins, self.binning)
         patterns = self._frequent(tables, columns)
         if given is not None:  # all that can be wrong with it is told before anything is stored
-            rows = metric_rows(self.metric, given, truth, self.favourable)
-            check_counts(self.metric, rows, weights)
+            rows = metric_rows(self.metric, given, truth, self.favourable, weights)
         seconds = _clock.now() - start
         if given is None:
             fit_params = self._routed(fit_params, sensitive_features)
@@ -331,10 +329,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         start, progress = _clock.now() - seconds, Progress(self, X, self.verbose)
         ended, n_queries = None, 0
         if given is None:
-            rows, ended, n_queries = self._ask_rows(estimator, X, truth, n, progress)
-            check_counts(self.metric, rows, weights)
-        if weights is not None:
-            rows = rows._replace(counts=rows.counts & (weights > 0))
+            rows, ended, n_queries = self._ask_rows(estimator, X, truth, weights, progress)
         stop = stop_of(ended, 0, 0)
         found = self._compare(patterns, tables, rows, weights, n_queries, stop, rng)
         fitted = {
@@ -399,14 +394,14 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     # Asking ----------------------------------------------------------------------------------
 
     def _ask_rows(
-        self, estimator: Any, X: Any, truth: Any, n: int, progress: Progress
+        self, estimator: Any, X: Any, truth: Any, weights: Floats | None, progress: Progress
     ) -> tuple[MetricRows, Any, int]:
         """Ask the model; returns the metric's rows, what ended the asking, and the queries."""
-        asked = AskedMetric(self.metric, estimator, X, self.favourable, self.n_jobs)
+        asked, n = AskedMetric(self.metric, estimator, X, self.favourable, self.n_jobs), n_rows(X)
         predicted, ended = self._ask(asked, np.arange(n), 0.9, progress)
         if not len(predicted):
             raise ended
-        rows = asked.rows(predicted, None if truth is None else truth[: len(predicted)])
+        rows = asked.rows(predicted, truth, weights)
         if len(predicted) < n:  # rows that were not asked about do not count
             more = np.zeros(n - len(predicted))
             rows = rows._replace(

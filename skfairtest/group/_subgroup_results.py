@@ -23,7 +23,7 @@ from skfairtest.group._inference.counting import (
 from skfairtest.group._inference.pivot import Simultaneous, all_at_once
 from skfairtest.group._inference.resampled import resampled
 from skfairtest.group._outcomes.answers import AskedMetric
-from skfairtest.group._outcomes.outcomes import MetricRows, check_counts, metric_rows, truth_of
+from skfairtest.group._outcomes.outcomes import MetricRows, metric_rows, truth_of
 from skfairtest.group._results import Description, describe
 from skfairtest.group._rules.pattern_search import part_of_whole
 
@@ -189,7 +189,7 @@ class SubgroupResults(GroupAuditor):
         truth = truth_of(self.metric, y, n)
         if y_pred is not None:
             given = column("y_pred", y_pred, n)
-            rows = metric_rows(self.metric, given, truth, self.favourable_, known=True)
+            rows = metric_rows(self.metric, given, truth, self.favourable_, weights, known=True)
         elif self.estimator_ is None:
             raise ValueError(
                 "y_pred must hold the predictions for X_new, because fit had no estimator; "
@@ -198,10 +198,7 @@ class SubgroupResults(GroupAuditor):
         else:
             X_new = self._tables.container.check_names(X_new)
             asked = AskedMetric(self.metric, self.estimator_, X_new, self.favourable, self.n_jobs)
-            rows = asked.rows(asked.ask(np.arange(n)), truth)
-        check_counts(self.metric, rows, weights)
-        if weights is not None:
-            rows = rows._replace(counts=rows.counts & (weights > 0))
+            rows = asked.rows(asked.ask(np.arange(n)), truth, weights)
         listed = self._short["pattern"].tolist()
         if short_list is False or (short_list is None and not listed):
             listed = list(range(len(self._state["rules"])))

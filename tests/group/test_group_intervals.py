@@ -15,6 +15,8 @@ from skfairtest._statistics import (
     score_interval,
     wilson,
 )
+from skfairtest.group._inference.counting import GivenRowSets, GroupRows, Repeats, pattern_sides
+from skfairtest.group._inference.pivot import all_at_once
 
 Z = 1.959963984540054
 
@@ -207,3 +209,53 @@ def test_single_intervals_do_not_hold_all_at_once():
     # Why the simultaneous ones are needed: the check above can fail, and here it does.
     held = coverage(Votes(), "none", 40)
     assert held.all(axis=1).mean() < 0.8
+
+
+# Counting ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("binary", [False, True])
+def test_groups_are_counted_alike_whether_they_overlap_or_not(binary, weighted):
+    rng = np.random.default_rng(0)
+    codes, counts = rng.integers(0, 5, 400), rng.random(400) < 0.7
+    values = (rng.random(400) < 0.3) * 1.0 if binary else 1e6 + rng.exponential(size=400)
+    weights = rng.exponential(size=400) * (rng.random(400) < 0.9) if weighted else None
+    sets = GivenRowSets(codes == np.arange(6)[:, None])  # the last one has no rows
+    sides = pattern_sides(sets, values, counts, weights, binary=binary)
+    means = GroupRows(codes, 6, weights).mean(values, counts)
+    assert means.size == pytest.approx(sides.n) and means.n[5] == 0
+    assert means.value == pytest.approx(sides.mean, nan_ok=True, rel=1e-12)
+    if not binary:  # the variance of shares is that of the share
+        assert means.variance == pytest.approx(sides.variance, nan_ok=True, rel=1e-9)
+    # And as a loop over the groups counts them.
+    for group in range(5):
+        inside = counts & (codes == group)
+        w = np.ones(400) if weights is None else weights
+        assert means.value[group] == pytest.approx(np.average(values[inside], weights=w[inside]))
+        assert sides.mean_out[group] == pytest.approx(
+            np.average(values[counts & (codes != group)], weights=w[counts & (codes != group)])
+        )
+        assert means.size[group] == pytest.approx(w[inside].sum() ** 2 / (w[inside] ** 2).sum())
+
+
+def test_a_repeated_row_counts_as_the_rows_that_it_stands_for():
+    rng = np.random.default_rng(0)
+    codes, values, times = rng.integers(0, 3, 50), rng.normal(size=50), rng.integers(1, 9, 50)
+    every = GroupRows(np.repeat(codes, times), 3).mean(
+        np.repeat(values, times), np.ones(times.sum(), dtype=bool)
+    )
+    repeats = Repeats(times, times.astype(float), times.astype(float), {})
+    once = GroupRows(codes, 3, repeats=repeats).mean(values, np.ones(50, dtype=bool))
+    for one, other in zip(every, once, strict=True):
+        assert one == pytest.approx(other)
+
+
+def test_bonferroni_divides_the_error_by_the_rules():
+    sides = shares([30, 10], [100, 100], [10, 10], [100, 100])
+    alone, together = (all_at_once(sides, confidence=0.95, n_rules=n) for n in (1, 1000))
+    assert alone.differs.tolist() == [True, False] and not together.differs.any()
+    assert together.critical == pytest.approx(stats.norm.isf(0.025 / 1000))
+    assert (together.low < alone.low).all() and (together.high > alone.high).all()
+    some = together.chosen(np.array([1]))
+    assert some.low == together.low[1:] and some.critical == together.critical

@@ -533,7 +533,7 @@ def test_whole_outputs_of_a_regressor():
         ({"favourable": "1"}, "'1' is a label that never occurs"),
         ({"favourable": [0, 1]}, "names every class"),
         ({"favourable": []}, "favourable= is empty"),
-        ({"confidence": 1.0}, "confidence must be a number between 0 and 1; got 1.0"),
+        ({"confidence": 1.0}, "confidence must be a number in \\(0, 1\\); got 1.0"),
         ({"confidence": "high"}, "confidence must be"),
         ({"min_share": -0.1}, "min_share must be"),
         ({"min_share": True}, "min_share must be"),

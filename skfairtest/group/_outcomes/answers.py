@@ -219,27 +219,25 @@ class AskedMetric(Answers):
         """Return predictions for the rows at these positions."""
         return self.predictions(Z) if self.as_they_are else super().ask(Z)
 
-    def rows(self, predicted: NDArray[Any], truth: Any) -> MetricRows:
+    def rows(
+        self, predicted: NDArray[Any], truth: NDArray[Any] | None, weights: Floats | None
+    ) -> MetricRows:
         """Return the values of the metric for the rows that have predictions."""
-        metric, favourable = self.metric, self.wanted
-        if self.as_they_are:
-            predicted = column("y_pred", predicted, len(predicted))
+        n, metric, favourable = len(predicted), self.metric, self.wanted
+        truth, weights = (None if part is None else part[:n] for part in (truth, weights))
+        outputs = self.as_they_are and self.model.response == "regression"
+        of_labels = metric == "accuracy" and favourable is None and self.classes is not None
         if callable(metric):
-            return metric_rows(metric, predicted, truth, None)
-        if not self.as_they_are:
-            known = self.classifies and is_of(metric, "probabilities")
-            rows = metric_rows(
-                metric, predicted, truth, self.favourable if known else favourable, known=known
-            )
-            return rows._replace(favourable=self.favourable) if self.classifies else rows
-        outputs = self.model.response == "regression"
-        if metric == "accuracy" and favourable is None and self.classes is not None:
-            pass  # the labels are compared, whichever is favourable
-        elif self.classifies or outputs:
+            favourable = None
+        elif (self.classifies or outputs) and not of_labels:
             favourable = self.favourable
-        return metric_rows(
-            metric, predicted, truth, favourable, known=self.classifies, outputs=outputs
+        if self.as_they_are:
+            predicted = column("y_pred", predicted, n)
+        rows = metric_rows(
+            metric, predicted, truth, favourable, weights, known=self.classifies, outputs=outputs
         )
+        of_shares = self.classifies and not self.as_they_are
+        return rows._replace(favourable=self.favourable) if of_shares else rows
 
 
 def _classes(estimator: Any) -> NDArray[Any] | None:

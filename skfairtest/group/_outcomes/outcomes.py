@@ -171,13 +171,14 @@ def truth_of(metric: Any, y: Any, n_rows: int) -> NDArray[Any] | None:
 def metric_rows(
     metric: str | Callable[..., Any],
     y_pred: NDArray[Any],
-    y_true: Any,
+    y_true: NDArray[Any] | None,
     favourable: Any,
+    weights: Floats | None = None,
     *,
     known: bool = False,
     outputs: bool = False,
 ) -> MetricRows:
-    """Compute the value of each row, and which rows count.
+    """Compute the value of each row, and which rows count: none of weight 0, and some at least.
 
     Parameters
     ----------
@@ -185,27 +186,39 @@ def metric_rows(
         A name in `OUTCOMES`, or a callable of (y_true, y_pred).
     y_pred : ndarray of shape (n_rows,)
         Labels, outputs, or probabilities of the favourable labels, as the metric needs.
-    y_true : array-like of shape (n_rows,), or None
-        The truth.
+    y_true : ndarray of shape (n_rows,), or None
+        The truth, as `truth_of` returns it.
+    weights : ndarray of shape (n_rows,), or None
+        Weights of the rows.
     favourable, known, outputs
         As for `read`.
 
     Raises
     ------
     ValueError, TypeError
-        If predictions or truth are not what the metric needs.
+        If predictions or truth are not what the metric needs, or no row counts.
     """
-    truth = truth_of(metric, y_true, len(y_pred))
     if callable(metric):
-        return _of_callable(metric, y_pred, truth, favourable)
-    outcome = OUTCOMES[metric]
-    asked = f"metric={metric!r}"
-    if metric == "accuracy" and favourable is None and not (outputs or is_output(y_pred)):
-        check_alike(y_pred, truth)  # nobody looks at which labels are favourable
-        return outcome.rows(Read(None, right=y_pred == truth))
-    return outcome.rows(
-        read(outcome.of, y_pred, truth, favourable, asked=asked, known=known, outputs=outputs)
-    )
+        rows = _of_callable(metric, y_pred, y_true, favourable)
+    elif metric == "accuracy" and favourable is None and not (outputs or is_output(y_pred)):
+        check_alike(y_pred, y_true)  # nobody looks at which labels are favourable
+        rows = OUTCOMES[metric].rows(Read(None, right=y_pred == y_true))
+    else:
+        outcome, asked = OUTCOMES[metric], f"metric={metric!r}"
+        rows = outcome.rows(
+            read(outcome.of, y_pred, y_true, favourable, asked=asked, known=known, outputs=outputs)
+        )
+    if weights is not None:
+        rows = rows._replace(counts=rows.counts & (weights > 0))
+    if not rows.counts.any():
+        who = "rows that count" if callable(metric) else OUTCOMES[metric].among
+        raise ValueError(
+            f"metric={metric!r} is undefined: there are no {who}"
+            + ("" if rows.favourable is None else f" (favourable={rows.favourable!r})")
+            + (" with a weight above 0" if weights is not None else "")
+            + ". Give rows of which some count, or another favourable=."
+        )
+    return rows
 
 
 def _of_callable(
@@ -239,20 +252,6 @@ def _of_callable(
         )
     values = np.where(counts, values, 0.0)
     return MetricRows(values, counts, bool(np.isin(values, (0, 1)).all()), favourable)
-
-
-def check_counts(metric: Any, rows: MetricRows, weights: Floats | None) -> None:
-    """Raise an error if no row counts for the metric."""
-    counts = rows.counts if weights is None else rows.counts & (weights > 0)
-    if counts.any():
-        return
-    who = OUTCOMES[metric].among if isinstance(metric, str) else "rows that count"
-    raise ValueError(
-        f"metric={metric!r} is undefined: there are no {who}"
-        + ("" if rows.favourable is None else f" (favourable={rows.favourable!r})")
-        + (" with a weight above 0" if weights is not None else "")
-        + ". Give rows of which some count, or another favourable=."
-    )
 
 
 # The rates of a table of groups ----------------------------------------------------------------
