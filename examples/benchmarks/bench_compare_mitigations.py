@@ -18,8 +18,8 @@ uniform inputs), and what is left of the original's share among rows held out; w
 fall of a group's accuracy in points, of groups with 30 rows or more; seconds of a training by the
 clock on the wall.
 
-Every seed takes all pairs, the cheap methods first; what is done is written to the file of ``--csv``
-after every comparison and not run again, so that the script may be stopped and started.
+Every seed takes all pairs, the cheap methods first; what is done is written to the file of
+``--csv`` after every comparison and not run again, so that the script may be stopped and started.
 
 Needs the folder of SKFAIRTEST_DATA; fairlearn's methods need fairlearn. Run with
 ``python examples/benchmarks/bench_compare_mitigations.py --csv results.csv``.

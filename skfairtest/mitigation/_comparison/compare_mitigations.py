@@ -232,6 +232,8 @@ def compare_mitigations(
     weights = None
     if sample_weight is not None:
         weights = check_weights(sample_weight, len(X))
+        if classes is not None:
+            _check_classes(y[weights > 0], "y, in the rows with a positive sample_weight,")
         for one in (estimator, *(own for own in named.values() if own is not None)):
             check_takes_weights(one)
     domain = template._make_space_of(sensitive)
@@ -311,17 +313,35 @@ def _targets(estimator: Any, y: Any, n_rows: int) -> tuple[Any, Any]:
             "of the rows."
         )
     y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
     check_consistent_length(np.empty(n_rows), y)
+    missing = np.asarray(pd.isna(y))
+    if missing.any():
+        raise ValueError(
+            f"y has {int(missing.sum())} missing values among {n_rows}, the first in row "
+            f"{int(missing.argmax())}. Leave out those rows."
+        )
+    assert_all_finite(y, input_name="y")
     if not is_classifier(estimator):
-        return y.astype(np.float64), None
+        try:
+            return y.astype(np.float64), None
+        except ValueError as error:
+            raise ValueError(
+                f"y must hold numbers, as {type(estimator).__name__} is a regressor; got "
+                f"{y[:3].tolist()!r}. Take a classifier for labels."
+            ) from error
     check_classification_targets(y)
+    return y, _check_classes(y, "y")
+
+
+def _check_classes(y: Any, what: str) -> Any:
+    """The classes of targets; an error where there is one only."""
     classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class only, {classes[0]!r}; a classifier needs two. Give other rows."
+            f"{what} has one class only, {classes.tolist()[0]!r}; a classifier needs two. Give "
+            "rows of another class."
         )
-    return y, classes
+    return classes
 
 
 def _score_name(scoring: Any, classes: Any) -> str:
