@@ -612,8 +612,12 @@ def missing(y, place=3):
 @pytest.mark.parametrize(
     "change, error, words",
     [
-        (lambda X, y: {"y": missing(y)}, ValueError, "y has 1 missing values among 60, the first"),
-        (lambda X, y: {"y": np.where(y == "yes", 1.0, np.nan)}, ValueError, "y has .* missing"),
+        (
+            lambda X, y: {"y": missing(y)},
+            ValueError,
+            "1 of 60 values .* row 3",
+        ),
+        (lambda X, y: {"y": np.where(y == "yes", 1.0, np.nan)}, ValueError, "values are missing"),
         (lambda X, y: {"estimator": LinearRegression()}, ValueError, "y must hold numbers"),
         (lambda X, y: {"X": X[:1], "y": y[:1]}, ValueError, "one class only"),
         (lambda X, y: {"X": X[:0], "y": y[:0]}, ValueError, "0 sample"),

@@ -10,8 +10,7 @@ import pandas as pd
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
-from sklearn.utils import assert_all_finite, check_consistent_length
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
@@ -21,6 +20,7 @@ from skfairtest._typing import Ints, is_real
 from skfairtest._validation import (
     check_table,
     check_takes_weights,
+    check_target_values,
     check_weights,
     make_generator,
     warn_of_target,
@@ -314,22 +314,9 @@ def _targets(estimator: Any, y: Any, n_rows: int) -> tuple[Any, Any]:
         )
     y = column_or_1d(y, warn=True)
     check_consistent_length(np.empty(n_rows), y)
-    missing = np.asarray(pd.isna(y))
-    if missing.any():
-        raise ValueError(
-            f"y has {int(missing.sum())} missing values among {n_rows}, the first in row "
-            f"{int(missing.argmax())}. Leave out those rows."
-        )
-    assert_all_finite(y, input_name="y")
+    y = check_target_values(estimator, y)
     if not is_classifier(estimator):
-        try:
-            return y.astype(np.float64), None
-        except ValueError as error:
-            raise ValueError(
-                f"y must hold numbers, as {type(estimator).__name__} is a regressor; got "
-                f"{y[:3].tolist()!r}. Take a classifier for labels."
-            ) from error
-    check_classification_targets(y)
+        return y, None
     return y, _check_classes(y, "y")
 
 
